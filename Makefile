@@ -1,0 +1,73 @@
+# Everything runs in .venv, made on first use. `make demo` and `make test` are all a newcomer needs.
+#
+#   make demo    TPC-H Q6 and Q1 from SQL text, then one PTX file, on this machine
+#   make test    the whole test suite            make lint   style, types, import rules
+#   make bench   rewrite the benchmark tables    make fuzz   look for new failing programs
+#   make clean   what builds and tests leave     make venv   only the environment, for development
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+    "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+JOBS ?= 2
+# With an NVIDIA driver present, its binding is installed too.
+CUDA := $(if $(wildcard /dev/nvidiactl),$(strip ,cuda))
+BIN := .venv/bin
+PACKAGE := pyproject.toml setup.py $(shell find src -name '*.py' 2>/dev/null)
+
+.DELETE_ON_ERROR:
+.PHONY: demo test bench lint fuzz clean venv
+
+# A developer's editable environment (.venv/.editable) serves the demo too; otherwise the demo installs the
+# package as a user would, compiled where a C compiler is present.
+ifneq ($(wildcard .venv/.editable),)
+demo: .venv/.editable
+else
+demo: .venv/.installed
+endif
+	$(BIN)/python examples/demo.py --data build/data
+
+test: .venv/.editable
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+
+lint: .venv/.editable
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Benchmarks measure the compiled build, from a folder of its own that goes before the editable sources.
+bench: build/compiled/.stamp
+	PYTHONPATH=build/compiled $(BIN)/python benchmarks/run_all.py
+
+# COUNT generated programs from SEED on, then the fuzzers of the parser and the rest.
+COUNT ?= 2000
+SEED ?= 1000000
+fuzz: .venv/.editable
+	$(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) -k fuzz $(PYTEST_ARGS)
+
+venv: .venv/.editable
+
+clean:
+	rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests tools benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.venv/pyvenv.cfg:
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is needed; none of python3, python3.11, \
+	python3.12, python3.13 on PATH is; set PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.installed: .venv/pyvenv.cfg $(PACKAGE)
+	@echo "installing drawloom into .venv (building the compile path takes a minute or two)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[data$(CUDA)]"
+	@$(BIN)/python -c "from drawloom.build_info import build_kind; print('installed the', build_kind(), 'build')"
+	@touch $@
+
+.venv/.editable: .venv/pyvenv.cfg pyproject.toml setup.py
+	DRAWLOOM_BUILD=plain $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test$(CUDA)]"
+	@rm -f .venv/.installed
+	@touch $@
+
+build/compiled/.stamp: .venv/.editable $(PACKAGE)
+	rm -rf build/compiled
+	DRAWLOOM_BUILD=compiled $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --no-deps --no-build-isolation --target build/compiled .
+	@touch $@
