@@ -1,0 +1,81 @@
+"""Drawloom: from SQL, CUDA C++ and PTX to the single instruction of a warp, on a GPU or on this CPU.
+
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from drawloom.build_info import VERSION as __version__
+from drawloom.errors import (
+    CacheError,
+    DataError,
+    DeadlockError,
+    DeviceError,
+    Error,
+    KernelFault,
+    LaunchError,
+    MemoryAccessError,
+    ParseError,
+    RaceError,
+    SourceError,
+    UnsupportedError,
+    VerifyError,
+)
+
+if TYPE_CHECKING:
+    from drawloom.runtime import Buffer as Buffer
+    from drawloom.runtime import Device as Device
+    from drawloom.runtime import Kernel as Kernel
+    from drawloom.runtime import Module as Module
+    from drawloom.runtime import Stream as Stream
+    from drawloom.runtime import devices as devices
+    from drawloom.runtime import load as load
+
+# Public name -> the module that defines it.
+LAZY_NAMES: Final[dict[str, str]] = {
+    "Buffer": "drawloom.runtime",
+    "Device": "drawloom.runtime",
+    "Kernel": "drawloom.runtime",
+    "Module": "drawloom.runtime",
+    "Stream": "drawloom.runtime",
+    "devices": "drawloom.runtime",
+    "load": "drawloom.runtime",
+    "Connection": "drawloom.sql",
+    "Relation": "drawloom.sql",
+    "connect": "drawloom.sql",
+}
+LAZY_ROOMS: Final = ("cpu", "horse", "ptx", "reference", "runtime", "sql")
+
+
+def __getattr__(name: str) -> Any:
+    if name in LAZY_NAMES:
+        value: Any = getattr(import_module(LAZY_NAMES[name]), name)
+    elif name in LAZY_ROOMS:
+        value = import_module("drawloom." + name)
+    else:
+        raise AttributeError(f"module 'drawloom' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY_NAMES, *LAZY_ROOMS})
+
+
+__all__ = [
+    "CacheError",
+    "DataError",
+    "DeadlockError",
+    "DeviceError",
+    "Error",
+    "KernelFault",
+    "LaunchError",
+    "MemoryAccessError",
+    "ParseError",
+    "RaceError",
+    "SourceError",
+    "UnsupportedError",
+    "VerifyError",
+    "__version__",
+]
