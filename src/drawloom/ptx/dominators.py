@@ -1,0 +1,207 @@
+"""Dominators and post-dominators of a control-flow graph, and their frontiers.
+
+The algorithm is that of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001): immediate
+dominators by intersection along the partly built tree, in reverse postorder until nothing changes; frontiers by
+walking up from the predecessors of every join.
+"""
+
+from __future__ import annotations
+
+from drawloom.ptx.cfg import Cfg
+
+
+class DominatorTree:
+    """A dominator tree over dense node ids.
+
+    Nodes are block ids; a post-dominator tree has one more, ``root`` = the number of blocks, the virtual exit.
+    ``idom[n]`` is the immediate dominator, -1 for the root and for unreachable blocks; ``children[n]`` are in
+    visiting order; ``depth[n]`` is 0 at the root, -1 for unreachable blocks; ``order`` lists the tree's nodes,
+    the root first, every node after its dominators. ``preds`` are the edges that the tree was built over:
+    predecessors in a dominator tree, successors (with the virtual exit) in a post-dominator tree.
+    """
+
+    def __init__(self, root: int, order: list[int], preds: list[list[int]]) -> None:
+        self.root = root
+        self.order = order
+        self.preds = preds
+        self.idom = _immediate_dominators(root, order, preds)
+        count = len(preds)
+        self.children: list[list[int]] = [[] for _ in range(count)]
+        self.depth = [-1] * count
+        self.depth[root] = 0
+        for node in order:
+            parent = self.idom[node]
+            if parent >= 0:
+                self.children[parent].append(node)
+                self.depth[node] = self.depth[parent] + 1
+        self._enter = [-1] * count
+        self._leave = [-1] * count
+        self._number()
+
+    def dominates(self, a: int, b: int) -> bool:
+        """Whether every path from the root to ``b`` goes through ``a``; true for ``a == b``. Constant time.
+
+        Unreachable blocks dominate and are dominated by themselves only.
+        """
+        if a == b:
+            return True
+        return self._enter[a] >= 0 and self._enter[a] <= self._enter[b] and self._leave[b] <= self._leave[a]
+
+    def strictly_dominates(self, a: int, b: int) -> bool:
+        """``dominates(a, b)`` and ``a != b``."""
+        return a != b and self.dominates(a, b)
+
+    def nearest_common(self, a: int, b: int) -> int:
+        """The deepest node that dominates both; -1 if one of them is unreachable."""
+        depth = self.depth
+        if depth[a] < 0 or depth[b] < 0:
+            return -1
+        while a != b:
+            if depth[a] >= depth[b]:
+                a = self.idom[a]
+            else:
+                b = self.idom[b]
+        return a
+
+    def frontier(self) -> list[list[int]]:
+        """The dominance frontier of every node, sorted: where its dominance ends.
+
+        ``m`` is in ``frontier()[n]`` if ``n`` dominates a predecessor of ``m`` but does not strictly dominate ``m``.
+        """
+        idom = self.idom
+        sets: list[set[int]] = [set() for _ in self.preds]
+        for node in self.order:
+            preds = self.preds[node]
+            if len(preds) < 2 and node != self.root:
+                continue
+            stop = idom[node]
+            for runner in preds:
+                while runner != stop and runner >= 0 and self.depth[runner] >= 0:
+                    sets[runner].add(node)
+                    runner = idom[runner]
+        return [sorted(s) for s in sets]
+
+    def _number(self) -> None:
+        """Numbers the nodes on entering and leaving them, depth first, so that ancestry is an interval test."""
+        clock = 0
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node < 0:
+                self._leave[-1 - node] = clock
+                clock += 1
+                continue
+            self._enter[node] = clock
+            clock += 1
+            stack.append(-1 - node)
+            stack.extend(self.children[node])
+
+
+def dominators(cfg: Cfg) -> DominatorTree:
+    """The dominator tree of the blocks that can be reached from the entry."""
+    return DominatorTree(0, cfg.rpo, [b.preds for b in cfg.blocks])
+
+
+def post_dominators(cfg: Cfg) -> DominatorTree:
+    """The post-dominator tree of the reachable blocks, its root a virtual exit with id ``len(cfg.blocks)``.
+
+    Every block in which threads can leave the function has an edge to the virtual exit, also when it has other
+    successors (a guarded ``exit``). Where control can never leave again (a cycle without a way out), every block
+    with a back edge in reverse postorder gets such an edge: the loop is taken to end at its latches, so each
+    reachable block has a post-dominator and branches inside a single-latch endless loop reconverge inside it.
+    """
+    blocks = cfg.blocks
+    count = len(blocks)
+    forward: list[list[int]] = [b.succs for b in blocks]
+    leaves = [cfg.blocks[b].leaves for b in range(count)]
+    for block_id in _endless_latches(cfg):
+        leaves[block_id] = True
+    backward: list[list[int]] = [b.preds for b in blocks]
+    backward.append([])
+    for block_id in cfg.rpo:
+        if leaves[block_id]:
+            forward[block_id] = [*forward[block_id], count]
+            backward[count].append(block_id)
+    forward.append([])
+    order = _reverse_postorder(backward, count, cfg.rpo_index)
+    return DominatorTree(count, order, forward)
+
+
+def _endless_latches(cfg: Cfg) -> list[int]:
+    """The sources of back edges among the reachable blocks from which no path leaves the function, if these can
+    only be left by being in a cycle for ever."""
+    blocks = cfg.blocks
+    leaving = bytearray(len(blocks))
+    stack = list(cfg.exit_blocks)
+    for block_id in stack:
+        leaving[block_id] = 1
+    while stack:
+        for pred in blocks[stack.pop()].preds:
+            if not leaving[pred]:
+                leaving[pred] = 1
+                stack.append(pred)
+    index = cfg.rpo_index
+    out: list[int] = []
+    for block_id in cfg.rpo:
+        if not leaving[block_id]:
+            for successor in blocks[block_id].succs:
+                if index[successor] <= index[block_id]:
+                    out.append(block_id)
+                    break
+    return out
+
+
+def _reverse_postorder(edges: list[list[int]], root: int, index: list[int]) -> list[int]:
+    """Reverse postorder from ``root`` over ``edges``, through nodes with ``index`` >= 0 only."""
+    order: list[int] = []
+    seen = bytearray(len(edges))
+    seen[root] = 1
+    stack = [root]
+    at = [0] * len(edges)
+    while stack:
+        node = stack[-1]
+        place = at[node]
+        if place == len(edges[node]):
+            stack.pop()
+            order.append(node)
+            continue
+        at[node] = place + 1
+        successor = edges[node][place]
+        if not seen[successor] and index[successor] >= 0:
+            seen[successor] = 1
+            stack.append(successor)
+    order.reverse()
+    return order
+
+
+def _immediate_dominators(root: int, order: list[int], preds: list[list[int]]) -> list[int]:
+    place = [-1] * len(preds)
+    for index, node in enumerate(order):
+        place[node] = index
+    # Worked out on places, in which a dominator is always smaller; a negative entry is not known yet.
+    above = [-1] * len(order)
+    above[0] = 0
+    changed = True
+    while changed:
+        changed = False
+        for index in range(1, len(order)):
+            best = -1
+            for pred in preds[order[index]]:
+                other = place[pred]
+                if other < 0 or above[other] < 0:
+                    continue
+                if best < 0:
+                    best = other
+                    continue
+                while other != best:
+                    if other > best:
+                        other = above[other]
+                    else:
+                        best = above[best]
+            if above[index] != best:
+                above[index] = best
+                changed = True
+    idom = [-1] * len(preds)
+    for index in range(1, len(order)):
+        idom[order[index]] = order[above[index]]
+    return idom

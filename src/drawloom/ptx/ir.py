@@ -1,0 +1,591 @@
+"""The PTX data model: what a module is made of, after parsing and before any back end.
+
+The grammar of what is kept (nested scopes are flattened by the parser, constant expressions are folded):
+
+    Module       ::= version target address_size (Directive | Variable | Function)*
+    Function     ::= linkage entry? returns name params performance-directives
+                     (Register* Variable* Statement*)?            -- no body: a declaration
+    Statement    ::= Label | Instruction | Directive | BranchTargets | CallTargets | CallPrototype
+    Instruction  ::= guard? Opcode Operand*
+    Operand      ::= Register | Immediate | SpecialRegister | Symbol | Address | Vector | Pair | Not
+                   | LabelRef | Sink | Arguments
+    Address      ::= "[" (Register | Symbol)? offset "]"
+
+Registers are dense: ``function.registers[r.id] is r``, so sets of registers are Python integers used as bit
+sets. Every statement carries ``pos``, a character offset into ``module.source`` (-1 when it was made by a pass).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final
+
+from drawloom.errors import SourceError
+from drawloom.ptx.isa import Opcode
+from drawloom.ptx.types import Type
+
+Key = tuple[object, ...]
+
+
+class Operand:
+    """Base of everything that can stand in an operand position. Operands are never changed in place.
+
+    ``signature`` is what the verifier's rules ask about the operand, as ``drawloom.ptx.operands`` spells it, or
+    empty where that depends on declarations (symbols).
+    """
+
+    signature: str
+
+    def key(self) -> Key:
+        """A tuple that is equal exactly for structurally equal operands."""
+        raise NotImplementedError
+
+
+class Register(Operand):
+    """A virtual register; ``id`` is its index in ``function.registers``."""
+
+    def __init__(self, id: int, name: str, type: Type) -> None:
+        self.signature = type.name
+        self.id = id
+        self.name = name
+        self.type = type
+
+    def key(self) -> Key:
+        return ("reg", self.id, self.name, self.type.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+#: What an ``Immediate`` was written as.
+INT: Final = 0
+FLOAT32: Final = 1
+FLOAT64: Final = 2
+_LITERAL_SIGNATURES: Final = ("#i", "#s", "#d")
+
+
+class Immediate(Operand):
+    """A literal. ``value`` is the signed integer as written, or the bit pattern of a float literal.
+
+    ``kind`` is ``INT``, ``FLOAT32`` (``0f`` form, 32-bit pattern) or ``FLOAT64`` (``0d`` or decimal form).
+    """
+
+    def __init__(self, value: int, kind: int = INT) -> None:
+        self.signature = _LITERAL_SIGNATURES[kind]
+        self.value = value
+        self.kind = kind
+
+    def key(self) -> Key:
+        return ("imm", self.kind, self.value)
+
+    def __repr__(self) -> str:
+        if self.kind == INT:
+            return str(self.value)
+        return f"0f{self.value:08X}" if self.kind == FLOAT32 else f"0d{self.value:016X}"
+
+
+class SpecialRegister(Operand):
+    """A read-only special register such as ``%tid.x`` (``name`` includes the component)."""
+
+    def __init__(self, name: str) -> None:
+        self.signature = name
+        self.name = name
+
+    def key(self) -> Key:
+        return ("special", self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Symbol(Operand):
+    """The name of a variable or function, standing for its address, plus a byte offset."""
+
+    def __init__(self, name: str, offset: int = 0) -> None:
+        self.signature = ""
+        self.name = name
+        self.offset = offset
+
+    def key(self) -> Key:
+        return ("sym", self.name, self.offset)
+
+    def __repr__(self) -> str:
+        return f"{self.name}+{self.offset}" if self.offset else self.name
+
+
+class LabelRef(Operand):
+    """A reference to a label, or to a ``.branchtargets``/``.calltargets``/``.callprototype`` list."""
+
+    def __init__(self, name: str) -> None:
+        self.signature = "label"
+        self.name = name
+
+    def key(self) -> Key:
+        return ("label", self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Address(Operand):
+    """``[base+offset]``; ``base`` is a Register, a Symbol (whose own offset is 0) or None for an absolute address."""
+
+    def __init__(self, base: Register | Symbol | None, offset: int = 0) -> None:
+        self.signature = base.type.address_signature if isinstance(base, Register) else "[#" if base is None else ""
+        self.base = base
+        self.offset = offset
+
+    def key(self) -> Key:
+        return ("addr", None if self.base is None else self.base.key(), self.offset)
+
+    def __repr__(self) -> str:
+        if self.base is None:
+            return f"[{self.offset}]"
+        return f"[{self.base!r}+{self.offset}]" if self.offset else f"[{self.base!r}]"
+
+
+class Vector(Operand):
+    """``{a, b, ...}``: 2, 4 or 8 registers, immediates or sinks; ``{a}`` too where PTX allows it."""
+
+    def __init__(self, elements: list[Operand]) -> None:
+        self.signature = "{" + ",".join([e.signature for e in elements]) + "}"
+        self.elements = elements
+
+    def key(self) -> Key:
+        return ("vec", *[e.key() for e in self.elements])
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join([repr(e) for e in self.elements]) + "}"
+
+
+class Pair(Operand):
+    """``a|b``: two destinations of ``setp``, ``shfl``, ``match`` or ``elect``; either may be a Sink."""
+
+    def __init__(self, first: Operand, second: Operand) -> None:
+        self.signature = f"{first.signature}|{second.signature}"
+        self.first = first
+        self.second = second
+
+    def key(self) -> Key:
+        return ("pair", self.first.key(), self.second.key())
+
+    def __repr__(self) -> str:
+        return f"{self.first!r}|{self.second!r}"
+
+
+class Not(Operand):
+    """``!p``: a negated source predicate."""
+
+    def __init__(self, register: Register) -> None:
+        self.signature = "!" + register.type.name
+        self.register = register
+
+    def key(self) -> Key:
+        return ("not", self.register.key())
+
+    def __repr__(self) -> str:
+        return f"!{self.register!r}"
+
+
+class Sink(Operand):
+    """``_``: a destination that is thrown away."""
+
+    def __init__(self) -> None:
+        self.signature = "_"
+
+    def key(self) -> Key:
+        return ("_",)
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Arguments(Operand):
+    """``(a, b)``: the results or the arguments of a ``call``; elements are Symbols (``.param`` variables),
+    Registers or Immediates."""
+
+    def __init__(self, elements: list[Operand]) -> None:
+        self.signature = ""
+        self.elements = elements
+
+    def key(self) -> Key:
+        return ("args", *[e.key() for e in self.elements])
+
+    def __repr__(self) -> str:
+        return "(" + ", ".join([repr(e) for e in self.elements]) + ")"
+
+
+SINK: Final = Sink()
+
+
+class Statement:
+    """Anything in a function body."""
+
+    def __init__(self, pos: int = -1) -> None:
+        self.pos = pos
+
+    def key(self) -> Key:
+        raise NotImplementedError
+
+
+class Label(Statement):
+    def __init__(self, name: str, pos: int = -1) -> None:
+        self.pos = pos
+        self.name = name
+
+    def key(self) -> Key:
+        return ("label", self.name)
+
+
+class Directive(Statement):
+    """``.loc``, ``.pragma``, ``.file``, ``.section`` ... : kept as text, between name and ``;`` or line end."""
+
+    def __init__(self, name: str, text: str, pos: int = -1) -> None:
+        self.pos = pos
+        self.name = name
+        self.text = text
+
+    def key(self) -> Key:
+        return ("directive", self.name, self.text)
+
+
+class BranchTargets(Statement):
+    """``name: .branchtargets a, b;`` for ``brx.idx``."""
+
+    def __init__(self, name: str, labels: list[str], pos: int = -1) -> None:
+        self.pos = pos
+        self.name = name
+        self.labels = labels
+
+    def key(self) -> Key:
+        return ("branchtargets", self.name, *self.labels)
+
+
+class CallTargets(Statement):
+    """``name: .calltargets f, g;`` for indirect calls."""
+
+    def __init__(self, name: str, functions: list[str], pos: int = -1) -> None:
+        self.pos = pos
+        self.name = name
+        self.functions = functions
+
+    def key(self) -> Key:
+        return ("calltargets", self.name, *self.functions)
+
+
+class Instruction(Statement):
+    """One instruction. Operands stand in PTX order, the destination first.
+
+    ``call`` always has the operands ``Arguments`` (results), callee (Symbol or Register), ``Arguments``
+    and, for indirect calls, a LabelRef (prototype or target list).
+    """
+
+    def __init__(
+        self,
+        opcode: Opcode,
+        operands: list[Operand],
+        guard: Register | None = None,
+        guard_negated: bool = False,
+        pos: int = -1,
+    ) -> None:
+        self.pos = pos
+        self.opcode = opcode
+        self.operands = operands
+        self.guard = guard
+        self.guard_negated = guard_negated
+
+    @property
+    def name(self) -> str:
+        """The opcode's base name, such as ``"add"`` or ``"ld"``."""
+        return self.opcode.name
+
+    def key(self) -> Key:
+        guard = None if self.guard is None else (self.guard.id, self.guard_negated)
+        return ("insn", self.opcode.text, guard, *[o.key() for o in self.operands])
+
+    def destinations(self) -> list[Register]:
+        """The registers that this instruction writes, in operand order."""
+        out: list[Register] = []
+        if self.opcode.has_destination and self.operands:
+            _collect_written(self.operands[0], out)
+        return out
+
+    def sources(self) -> list[Register]:
+        """The registers that this instruction reads, the guard last; repeats are kept."""
+        out: list[Register] = []
+        operands = self.operands
+        start = 0
+        if self.opcode.has_destination and operands:
+            start = 1
+            if isinstance(operands[0], Address):
+                _collect_read(operands[0], out)
+        for i in range(start, len(operands)):
+            operand = operands[i]
+            if isinstance(operand, Register):
+                out.append(operand)
+            else:
+                _collect_read(operand, out)
+        if self.guard is not None:
+            out.append(self.guard)
+        return out
+
+    def __repr__(self) -> str:
+        guard = "" if self.guard is None else f"@{'!' if self.guard_negated else ''}{self.guard.name} "
+        return f"{guard}{self.opcode.text} " + ", ".join([repr(o) for o in self.operands])
+
+
+def _collect_written(operand: Operand, out: list[Register]) -> None:
+    if isinstance(operand, Register):
+        out.append(operand)
+    elif isinstance(operand, Pair):
+        _collect_written(operand.first, out)
+        _collect_written(operand.second, out)
+    elif isinstance(operand, (Vector, Arguments)):
+        for element in operand.elements:
+            _collect_written(element, out)
+
+
+def _collect_read(operand: Operand, out: list[Register]) -> None:
+    if isinstance(operand, Register):
+        out.append(operand)
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, Register):
+            out.append(operand.base)
+    elif isinstance(operand, (Vector, Arguments)):
+        for element in operand.elements:
+            _collect_read(element, out)
+    elif isinstance(operand, Not):
+        out.append(operand.register)
+    elif isinstance(operand, Pair):
+        _collect_read(operand.first, out)
+        _collect_read(operand.second, out)
+
+
+class InitializerItem:
+    """One element of a variable's initialiser: a literal, or the address of a symbol.
+
+    ``generic`` marks ``generic(sym)``; ``mask`` is the ``0xFF00(sym)`` byte mask, 0 when absent.
+    """
+
+    def __init__(self, value: Immediate | Symbol, generic: bool = False, mask: int = 0) -> None:
+        self.value = value
+        self.generic = generic
+        self.mask = mask
+
+    def key(self) -> Key:
+        return (self.value.key(), self.generic, self.mask)
+
+
+class Variable:
+    """A variable or a parameter.
+
+    ``space`` is ``"global" | "const" | "shared" | "local" | "param" | "reg" | "tex" ...``; ``shape`` holds the
+    array dimensions (``[]`` for a scalar, a leading 0 for an unsized array); ``vector`` is 1, 2, 4 or 8;
+    ``align`` is in bytes, 0 when not given; ``initializer`` is flat, in row-major order, or None;
+    ``register`` is set for ``.reg`` parameters; ``pointer_space``/``pointer_align`` come from ``.ptr``.
+    """
+
+    def __init__(
+        self, name: str, space: str, type: Type, shape: list[int] | None = None, align: int = 0, vector: int = 1
+    ) -> None:
+        self.name = name
+        self.space = space
+        self.type = type
+        self.shape: list[int] = [] if shape is None else shape
+        self.align = align
+        self.vector = vector
+        self.linkage = ""
+        self.initializer: list[InitializerItem] | None = None
+        self.attributes = ""
+        self.is_pointer = False
+        self.pointer_space = ""
+        self.pointer_align = 0
+        self.register: Register | None = None
+        self.pos = -1
+
+    @property
+    def count(self) -> int:
+        """The number of elements: the product of the dimensions (1 for a scalar, 0 when unsized)."""
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+    @property
+    def size(self) -> int:
+        """The size in bytes (0 for an unsized ``extern`` array)."""
+        return self.type.bytes * self.vector * self.count
+
+    @property
+    def alignment(self) -> int:
+        """The alignment in bytes: as given, else the natural one of the type (and vector)."""
+        return self.align if self.align else self.type.bytes * self.vector
+
+    def key(self) -> Key:
+        init = None if self.initializer is None else tuple([i.key() for i in self.initializer])
+        return (
+            "var", self.name, self.space, self.type.name, tuple(self.shape), self.align, self.vector, self.linkage,
+            init, self.attributes, self.is_pointer, self.pointer_space, self.pointer_align,
+            None if self.register is None else self.register.key(),
+        )  # fmt: skip
+
+
+class CallPrototype(Statement):
+    """``name: .callprototype (returns) _ (params);`` for indirect calls."""
+
+    def __init__(
+        self, name: str, returns: list[Variable], params: list[Variable], directives: str = "", pos: int = -1
+    ) -> None:
+        self.pos = pos
+        self.name = name
+        self.returns = returns
+        self.params = params
+        self.directives = directives
+
+    def key(self) -> Key:
+        returns = tuple([v.key() for v in self.returns])
+        return ("prototype", self.name, returns, tuple([v.key() for v in self.params]), self.directives)
+
+
+class Function:
+    """A kernel (``.entry``) or device function (``.func``); ``has_body`` is False for declarations.
+
+    ``variables`` holds what the body declares in ``.shared``, ``.local``, ``.param``, ``.const`` or ``.global``
+    space; ``directives`` the performance directives (``.maxntid`` ...) in order.
+    """
+
+    def __init__(self, name: str, is_entry: bool = False) -> None:
+        self.name = name
+        self.is_entry = is_entry
+        self.linkage = ""
+        self.has_body = True
+        self.noreturn = False
+        self.attributes = ""
+        self.returns: list[Variable] = []
+        self.params: list[Variable] = []
+        self.directives: list[Directive] = []
+        self.registers: list[Register] = []
+        self.variables: list[Variable] = []
+        self.body: list[Statement] = []
+        self.pos = -1
+        self._names: set[str] | None = None
+
+    def new_register(self, type: Type, prefix: str = "") -> Register:
+        """Add a fresh register of ``type``; its name is unused so far."""
+        stem = prefix if prefix else "%" + _PREFIX.get(type.name, "x_" + type.name + "_")
+        index = len(self.registers)
+        register = Register(index, f"{stem}{index}", type)
+        if self._names is None or len(self._names) != index:
+            self._names = {r.name for r in self.registers}
+        while register.name in self._names:
+            index += 1
+            register.name = f"{stem}{index}"
+        self._names.add(register.name)
+        self.registers.append(register)
+        return register
+
+    def instructions(self) -> list[Instruction]:
+        """The instructions of the body, in order."""
+        return [s for s in self.body if isinstance(s, Instruction)]
+
+    def key(self) -> Key:
+        return (
+            "func", self.name, self.is_entry, self.linkage, self.has_body, self.noreturn, self.attributes,
+            tuple([v.key() for v in self.returns]), tuple([v.key() for v in self.params]),
+            tuple([d.key() for d in self.directives]), tuple([r.key() for r in self.registers]),
+            tuple([v.key() for v in self.variables]), tuple([s.key() for s in self.body]),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<{'entry' if self.is_entry else 'func'} {self.name}: {len(self.body)} statements>"
+
+
+_PREFIX: Final[dict[str, str]] = {
+    "pred": "p", "b16": "rs", "u16": "rs", "s16": "rs", "b32": "r", "u32": "r", "s32": "r", "b64": "rd",
+    "u64": "rd", "s64": "rd", "f32": "f", "f64": "fd", "f16": "h", "f16x2": "hh", "b128": "rq",
+}  # fmt: skip
+
+
+class Module:
+    """A PTX module. ``items`` keeps file order; ``functions`` and ``variables`` are the views by name.
+
+    Equality is structural and ignores comments, positions and the source text.
+    """
+
+    def __init__(self) -> None:
+        self.version: tuple[int, int] = (8, 0)
+        self.target: list[str] = ["sm_75"]
+        self.address_size = 64
+        self.items: list[Directive | Variable | Function] = []
+        self.functions: dict[str, Function] = {}
+        self.variables: dict[str, Variable] = {}
+        self.source = ""
+        self.filename = ""
+        self._line_starts: list[int] | None = None
+
+    @property
+    def arch(self) -> str:
+        """The target architecture, such as ``"sm_80"``."""
+        return self.target[0]
+
+    @property
+    def kernels(self) -> list[Function]:
+        """The entries that have a body, in file order."""
+        return [f for f in self.functions.values() if f.is_entry and f.has_body]
+
+    def add(self, item: Directive | Variable | Function) -> None:
+        """Append ``item``; a definition replaces an earlier declaration in the name views."""
+        self.items.append(item)
+        if isinstance(item, Function):
+            previous = self.functions.get(item.name)
+            if previous is None or not previous.has_body:
+                self.functions[item.name] = item
+        elif isinstance(item, Variable):
+            known = self.variables.get(item.name)
+            if known is None or known.linkage == ".extern":
+                self.variables[item.name] = item
+
+    def position(self, pos: int) -> tuple[int, int]:
+        """``(line, column)``, both from 1, of a character offset; ``(0, 0)`` when there is none."""
+        if pos < 0 or not self.source:
+            return (0, 0)
+        if self._line_starts is None:
+            starts = [0]
+            at = self.source.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.source.find("\n", at + 1)
+            self._line_starts = starts
+        line = bisect_right(self._line_starts, pos)
+        return (line, pos - self._line_starts[line - 1] + 1)
+
+    def line(self, statement: Statement) -> int:
+        """The line of a statement in the source, from 1; 0 when it has none."""
+        return self.position(statement.pos)[0]
+
+    def source_line(self, line: int) -> str:
+        """The text of a line (from 1), without its line end; empty when there is none."""
+        if line < 1 or self._line_starts is None or line > len(self._line_starts):
+            return ""
+        start = self._line_starts[line - 1]
+        end = self.source.find("\n", start)
+        return self.source[start : end if end >= 0 else len(self.source)]
+
+    def error(self, kind: type[SourceError], pos: int, message: str, expected: str = "") -> SourceError:
+        """An error of ``kind`` that names file, line and column of ``pos`` and quotes the line."""
+        line, column = self.position(pos)
+        return kind(message, self.filename, line, column, self.source_line(line), expected)
+
+    def key(self) -> Key:
+        return (self.version, tuple(self.target), self.address_size, tuple([i.key() for i in self.items]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Module) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def __str__(self) -> str:
+        from drawloom.ptx.printer import print_module
+
+        return print_module(self)

@@ -1,0 +1,87 @@
+"""The instruction table: every row is well-formed and can be spelled; ``decode`` takes what it should and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from drawloom.ptx.isa import FORMS, NOT_COVERED, Form, OpcodeError, decode
+from drawloom.ptx.operands import register_type, word_type
+from drawloom.ptx.specials import SPECIALS, canonical, component_index, find_special, is_special, special_type
+from drawloom.ptx.types import DECLARABLE, TYPES
+
+#: Operand words that name no type of their own.
+WORDS = {"m", "v", "v>", "i", "l", "hint", "pack", "vec", "special", "mov", "cvta", "addr", "results", "callee"}
+WORDS |= {"arguments"}
+ALL_FORMS = [form for forms in FORMS.values() for form in forms]
+
+
+def spelling(form: Form) -> str:
+    """The shortest legal spelling of a form: required modifiers, then the last types (which compare by order)."""
+    parts = [form.name]
+    parts += [slot[0] for slot, optional in zip(form.slots, form.optional, strict=True) if not optional]
+    parts += [alternatives[0] for alternatives in form.types]
+    return ".".join(parts)
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=lambda form: form.describe())
+def test_every_row_can_be_spelled_and_its_words_mean_something(form: Form) -> None:
+    opcode = decode(spelling(form))
+    assert form in opcode.forms
+    for word in form.operands:
+        stem = word.strip("=?!").removesuffix("|p").removesuffix("&p").rstrip("_")
+        if stem not in WORDS:
+            type = word_type(word, opcode)
+            assert type is not None, word
+            assert register_type(type).name in DECLARABLE
+    assert form.version >= (1, 0)
+    assert 10 <= form.sm <= form.last_sm
+
+
+def test_modifiers_come_in_any_order_but_those_of_the_mnemonic() -> None:
+    assert decode("add.ftz.rn.f32").ftz
+    assert decode("atom.u32.add.global").operation == "add"
+    assert decode("ld.u32.v2.global").vector == 2
+    for wrong in ("mul.u32.lo", "shf.wrap.l.b32", "cvta.global.to.u64", "div.f32.full", "bar.sync.cta"):
+        with pytest.raises(OpcodeError):
+            decode(wrong)
+
+
+def test_refusals_name_what_is_wrong() -> None:
+    with pytest.raises(OpcodeError, match="unknown opcode 'ad'"):
+        decode("ad.u32")
+    with pytest.raises(OpcodeError, match=r"'\.foo' is no modifier of 'add'"):
+        decode("add.foo.u32")
+    with pytest.raises(OpcodeError, match="no form of 'add' is spelled"):
+        decode("add.sat.u32")
+    with pytest.raises(OpcodeError, match="compares"):
+        decode("setp.lt.b32")
+    for name, topic in NOT_COVERED.items():
+        with pytest.raises(OpcodeError, match=f"{topic} are not covered"):
+            decode(f"{name}.sync")
+    for text, topic in [
+        ("barrier.cluster.arrive", "clusters"),
+        ("st.async.shared::cluster.b32", "asynchronous copies"),
+        ("fence.mbarrier_init.release.cluster", "asynchronous copies"),
+    ]:
+        with pytest.raises(OpcodeError, match=f"'{text}' is not supported: {topic} are not covered"):
+            decode(text)
+
+
+def test_opcodes_are_shared_by_spelling() -> None:
+    assert decode("add.u32") is decode("add.u32")
+    fence = decode("membar.gl")
+    assert (fence.order, fence.scope) == ("sc", "gpu")
+    load = decode("ld.acquire.gpu.shared.v4.f32")
+    assert (load.order, load.scope, load.space, load.vector) == ("acquire", "gpu", "shared", 4)
+
+
+def test_special_registers() -> None:
+    assert is_special("%tid")
+    assert not is_special("%nosuch")
+    assert canonical("%tid.r") == "%tid.x"
+    assert [component_index(f"%ctaid.{c}") for c in "xyzw"] == [0, 1, 2, 3]
+    assert find_special("%laneid.x") is None
+    assert find_special("%tid.q") is None
+    assert special_type("%clock64") is TYPES["u64"]
+    assert {special.uniformity for special in SPECIALS.values()} == {"grid", "block", "warp", "lane"}
+    assert len(SPECIALS) == 85
