@@ -1,0 +1,120 @@
+"""The structures that compiled kernels, the scheduler and Python share: word indices, every word 8 bytes.
+
+Launch   one per launch, read by every worker           LAUNCH_*
+Slot     one block in flight on one worker              SLOT_*
+State    one warp (or, lane by lane, one thread) of it  STATE_*, then the frame where it keeps live registers
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+WARP: Final = 32
+
+# Launch
+LAUNCH_PARAMS: Final = 0
+LAUNCH_IMAGE: Final = 1
+LAUNCH_GRID: Final = 2  # x, y, z
+LAUNCH_BLOCK: Final = 5  # x, y, z
+LAUNCH_THREADS: Final = 8  # threads of a block
+LAUNCH_UNITS: Final = 9  # warps of a block (threads, lane by lane)
+LAUNCH_SHARED: Final = 10  # bytes of shared memory of a block
+LAUNCH_DYNAMIC: Final = 11  # of which dynamic
+LAUNCH_BLOCKS: Final = 12  # blocks of the grid
+LAUNCH_NEXT: Final = 13  # the next block to start; atomic
+LAUNCH_CANCEL: Final = 14  # not 0: stop soon
+LAUNCH_ERROR: Final = 15  # 0, or the code of the first error; claimed atomically
+LAUNCH_ERROR_POS: Final = 16
+LAUNCH_ERROR_BLOCK: Final = 17
+LAUNCH_ERROR_THREAD: Final = 18
+LAUNCH_ERROR_ADDRESS: Final = 19
+LAUNCH_ERROR_SIZE: Final = 20
+LAUNCH_CHUNK: Final = 21  # blocks that a worker takes at a time
+LAUNCH_LOCAL: Final = 22  # bytes of local memory of a thread
+LAUNCH_STATE_STRIDE: Final = 23  # bytes from one State to the next
+LAUNCH_BUFFERS: Final = 24  # address of (begin, end) pairs, sorted
+LAUNCH_BUFFER_COUNT: Final = 25
+LAUNCH_PRINTF: Final = 26  # callbacks into Python
+LAUNCH_ASSERT: Final = 27
+LAUNCH_MALLOC: Final = 28
+LAUNCH_FREE: Final = 29
+LAUNCH_SLOTS: Final = 31  # slots of the launch, for all workers
+LAUNCH_SLOT_STRIDE: Final = 32  # bytes from one slot to the next
+LAUNCH_SLOT_STATES: Final = 34  # offset of the first State in a slot
+LAUNCH_SLOT_SHARED: Final = 35  # offset of shared memory in a slot
+LAUNCH_SLOT_LOCAL: Final = 36  # offset of local memory in a slot
+LAUNCH_LANES: Final = 37  # threads of a unit: 32, or 1 lane by lane
+LAUNCH_KERNEL: Final = 38  # address of the kernel's function, for the shared scheduler
+LAUNCH_RESOLVE: Final = 39  # address of what completes warp operations of threads, or 0
+LAUNCH_SLOT_BASE: Final = 40  # address of the first slot
+LAUNCH_PARKED: Final = 41  # slots that hold a block which only spins; atomic
+LAUNCH_USED: Final = 42  # slots that were ever in use; atomic
+LAUNCH_WORDS: Final = 48
+
+# Slot: any worker may run the block of a parked one
+SLOT_CTAID: Final = 0  # x, y, z
+SLOT_BLOCK: Final = 3  # linear index
+SLOT_SHARED: Final = 4  # address of shared memory
+SLOT_LOCAL: Final = 5  # address of local memory
+SLOT_STATES: Final = 6  # address of the first State
+SLOT_BUSY: Final = 7  # FREE, PARKED or RUNNING; atomic
+SLOT_DONE: Final = 8  # units that finished
+SLOT_PROGRESS: Final = 10  # counts what the slot's blocks got past; watched for deadlock
+SLOT_STACK: Final = 9  # an address near the top of the worker's stack
+SLOT_ARRIVALS: Final = 16  # threads that only arrived, for each of the 16 barriers
+SLOT_WORDS: Final = 32
+SLOT_MARGIN: Final = 32768  # bytes that may be read from the start of a slot, whatever is in them
+
+# State
+STATE_RESUME: Final = 0  # where to go on; 0 is the beginning
+STATE_STATUS: Final = 2
+STATE_BARRIER: Final = 3  # barrier id, 0 to 15
+STATE_COUNT: Final = 4  # threads that the barrier waits for; 0 means all of the block
+STATE_KIND: Final = 5  # BARRIER_*
+STATE_VALUE: Final = 6  # how many of this unit's threads bring a true predicate
+STATE_RESULT: Final = 7  # what bar.red gives
+STATE_POS: Final = 8  # source position of what it waits for
+STATE_ACTIVE: Final = 9  # how many of this unit's threads came to the barrier
+STATE_SITE: Final = 10  # warp operation that a thread waits at (lane by lane)
+STATE_OPERANDS: Final = 11  # operands, then results, of that warp operation: 5 words
+STATE_FRAME: Final = 16
+
+# What a warp function returns.
+DONE: Final = 0
+BARRIER: Final = 1
+YIELD: Final = 2
+FAULT: Final = 3
+WARP_OPERATION: Final = 4
+PAUSE: Final = 5  # like YIELD, but it computed something
+
+# SLOT_BUSY
+FREE: Final = 0
+PARKED: Final = 1
+RUNNING: Final = 2
+
+# STATE_STATUS
+READY: Final = 0
+AT_BARRIER: Final = 1
+AT_OPERATION: Final = 2
+FINISHED: Final = 3
+
+BARRIER_SYNC: Final = 0
+BARRIER_ARRIVE: Final = 1
+BARRIER_POPC: Final = 2
+BARRIER_AND: Final = 3
+BARRIER_OR: Final = 4
+
+# LAUNCH_ERROR
+ERROR_TRAP: Final = 1
+ERROR_ASSERT: Final = 2
+ERROR_BOUNDS: Final = 3
+ERROR_ALIGNMENT: Final = 4
+ERROR_BARRIER: Final = 5  # barrier that some warps never reach
+ERROR_CALL: Final = 7  # indirect call to what is no function
+ERROR_SPIN: Final = 8
+ERROR_BARRIER_ID: Final = 9
+ERROR_DIVERGED: Final = 10  # a warp operation whose members wait elsewhere
+ERROR_STACK: Final = 11  # device functions call each other too deeply
+
+#: Bytes of native stack that a kernel's functions may use; workers have some more.
+STACK_LIMIT: Final = 48 << 20

@@ -1,0 +1,150 @@
+"""One function while it is being lowered: its plan, which lanes are alive, and where the lowering stands.
+
+The parts that lower blocks, instructions, branches and stops share it. Lanes are alive until they leave the
+function; a lane of a region runs a block when it waits there, in the block's own mask.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
+from drawloom.cpu.frame import Frame
+from drawloom.cpu.shapes import UNIFORM, Rules, Shape
+from drawloom.cpu.structure import Structure
+from drawloom.ptx.cfg import build_cfg
+from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.layout import GlobalsLayout, align_up, local_layout, param_layout
+
+#: What a device function returns when the launch has failed; the lanes that left the kernel are below.
+_FUNCTION_FAULT: Final = 1 << 32
+
+
+class NeedsLanes(Exception):
+    """A kernel cannot run as vectors of lanes; its reason is the message. It runs lane by lane instead."""
+
+
+class Body:
+    """What is known of the function, and the stack slots of its masks.
+
+    ``lanes`` is 32, or 0 for lane by lane. ``block`` and ``index`` are the place that is being lowered,
+    ``live_after`` the registers live behind every instruction of the block.
+    """
+
+    def __init__(
+        self, module: Module, function: Function, emitter: Emitter, lanes: int, linear: bool, segment: int,
+        layout: GlobalsLayout,
+    ) -> None:  # fmt: skip
+        self.module = module
+        self.function = function
+        self.e = emitter
+        self.lanes = lanes
+        self.is_kernel = function.is_entry
+        self.cfg = build_cfg(function, module)
+        local_offsets, local_size = local_layout(function)
+        self.local_stride = align_up(local_size, 16)
+        params = frozenset([v.name for v in function.params]) if self.is_kernel else frozenset[str]()
+        others = [v.name for v in function.variables if v.space == "param"]
+        if not self.is_kernel:
+            others += [v.name for v in function.params + function.returns]
+        rules = Rules(segment, params, frozenset(local_offsets), self.local_stride, frozenset(others))
+        self.plan = Structure(self.cfg, rules, self.is_kernel)
+        if lanes and not self.plan.loops.is_reducible and self.plan.divergent:
+            raise NeedsLanes("control flow is irreducible")
+        shapes = [s if s is not None and lanes else Shape(UNIFORM) for s in self.plan.shapes]
+        if not lanes:
+            self.forget_divergence()
+        self.f = Frame(module, function, emitter, lanes, shapes, layout, linear, segment)
+        self.f.local_offsets = local_offsets
+        self.f.local_stride = self.local_stride
+        if self.is_kernel:
+            places = param_layout(function)[0]
+            self.f.param_offsets = {v.name: p[0] for v, p in zip(function.params, places, strict=True)}
+        else:
+            self.f.fault_exit = f"  ret i64 {_FUNCTION_FAULT}"
+        #: The stack slot of the lanes that are alive.
+        self.live = "%live"
+        #: Of the lanes that wait at each block of a region.
+        self.masks: dict[int, str] = {}
+        #: Of the lanes that left the kernel in this device function.
+        self.gone = ""
+        #: Of the address of lane 0's ``.local`` variables.
+        self.local_slot = ""
+        self.block = 0
+        self.index = 0
+        self.live_after: list[int] = []
+
+    def forget_divergence(self) -> None:
+        """A single thread diverges from nobody."""
+        plan = self.plan
+        plan.waiting = [0] * len(self.cfg.blocks)
+        plan.region_of = [-1] * len(self.cfg.blocks)
+        plan.region_exit = []
+        plan.divergent = set()
+        plan.carry = Shape(UNIFORM)
+
+    # -- masks -------------------------------------------------------------------------------------------
+
+    def mask_slot(self, b: int) -> str:
+        """The lanes that wait at block ``b`` of a region."""
+        name = self.masks.get(b)
+        if name is None:
+            name = f"%m{b}"
+            mask = type_of("i1", self.lanes)
+            self.f.allocas.append(f"  {name} = alloca {mask}")
+            self.f.allocas.append(f"  store {self.f.no_lanes().typed}, ptr {name}")
+            self.masks[b] = name
+        return name
+
+    def gone_slot(self) -> str:
+        """The lanes that left the kernel inside this device function."""
+        if not self.gone:
+            self.gone = "%gone"
+            mask = type_of("i1", self.lanes)
+            self.f.allocas.append(f"  %gone = alloca {mask}")
+            self.f.allocas.append(f"  store {self.f.no_lanes().typed}, ptr %gone")
+        return self.gone
+
+    def reload_mask(self) -> None:
+        """After lanes may have left the kernel, or after a resumption, the mask is what is still alive."""
+        f = self.f
+        live = f.load(self.live, "i1", self.lanes)
+        f.mask = live if self.plan.region_of[self.block] < 0 else self.e.binary("and", f.mask, live)
+
+    def leave_lanes(self, gone: Value) -> None:
+        """``gone`` leave the kernel: they are no longer live, nor in the current mask."""
+        f = self.f
+        e = f.e
+        stay = e.binary("xor", gone, int_const("i1", 1, self.lanes))
+        live = e.binary("and", f.load(self.live, "i1", self.lanes), stay)
+        f.store(live, self.live)
+        f.mask = e.binary("and", f.mask, stay)
+        if not self.is_kernel:
+            slot = self.gone_slot()
+            f.store(e.binary("or", f.load(slot, "i1", self.lanes), gone), slot)
+
+    def depart(self, gone: Value, is_exit: bool) -> None:
+        """Lanes go away for good: from the kernel, or by ``ret`` from this function."""
+        f = self.f
+        if self.is_kernel or is_exit:
+            self.leave_lanes(gone)
+            return
+        e = f.e
+        stay = e.binary("xor", gone, int_const("i1", 1, self.lanes))
+        f.store(e.binary("and", f.load(self.live, "i1", self.lanes), stay), self.live)
+        f.mask = e.binary("and", f.mask, stay)
+
+    # -- registers ---------------------------------------------------------------------------------------
+
+    def result_used(self, instruction: Instruction) -> bool:
+        live = self.live_after[self.index]
+        return any(live >> r.id & 1 for r in instruction.destinations())
+
+    def live_across(self, instruction: Instruction) -> int:
+        """The registers whose values are needed after ``instruction``, apart from what it writes itself."""
+        live = self.live_after[self.index]
+        if instruction.guard is not None:
+            return live
+        for register in instruction.destinations():
+            live &= ~(1 << register.id)
+        return live

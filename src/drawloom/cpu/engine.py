@@ -1,0 +1,132 @@
+"""LLVM: the host's target machine, IR text to optimised object code, object code to callable addresses."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, ClassVar, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_lock: Final = threading.Lock()
+_initialised = False
+
+
+class Host:
+    """The target machine of this CPU. ``features`` are LLVM's names of what it can do."""
+
+    def __init__(self) -> None:
+        global _initialised
+        with _lock:
+            if not _initialised:
+                llvm.initialize_native_target()
+                llvm.initialize_native_asmprinter()
+                _initialised = True
+        self.triple: str = llvm.get_process_triple()
+        found = llvm.get_host_cpu_features()
+        self.features = frozenset([name for name, present in found.items() if present])
+        # LLVM guesses the CPU's name from its model number and then misses features; the list is what counts.
+        self.cpu = "x86-64-v4" if "avx512f" in self.features else "x86-64-v3" if "avx2" in self.features else ""
+        wanted = ["+" + f for f in sorted(self.features)]
+        if "avx512f" in self.features:
+            wanted += ["-prefer-256-bit", "+evex512"] if "evex512" in found else ["-prefer-256-bit"]
+        self.feature_text = ",".join(wanted)
+        self.is_x86 = self.triple.startswith(("x86_64", "i686"))
+        self.key = f"{self.triple}/{self.cpu}/{self.feature_text}/{llvmlite.__version__}"
+
+    def machine(self, opt: int) -> Any:
+        """A new target machine, which owns no shared state."""
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.feature_text, opt=opt, reloc="pic", codemodel="default", jit=False
+        )
+
+
+_host: Host | None = None
+
+
+def host() -> Host:
+    """The one ``Host`` of the process."""
+    global _host
+    if _host is None:
+        _host = Host()
+    return _host
+
+
+#: Optimiser levels: what a kernel that runs more than once deserves, and what compiles in a third of the time.
+FULL: Final = 2
+QUICK: Final = 0
+_QUICK_PASSES: Final = ("always_inliner", "sroa", "simplify_cfg")
+
+
+def level() -> int:
+    """The optimiser level: ``FULL``, or ``QUICK`` when DRAWLOOM_OPTIMIZE=0 is set."""
+    return QUICK if os.environ.get("DRAWLOOM_OPTIMIZE", "") == "0" else FULL
+
+
+def optimise(text: str) -> Any:
+    """Parse LLVM IR and run the optimiser over it; raises ``RuntimeError`` with LLVM's message on bad IR.
+
+    The loops are vector code already, so the vectorisers stay off.
+    """
+    wanted = level()
+    machine = host().machine(wanted)
+    module = llvm.parse_assembly(text)
+    module.triple = host().triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=FULL)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, options)
+    if wanted == QUICK:
+        manager = llvm.create_new_module_pass_manager()
+        for name in _QUICK_PASSES:
+            getattr(manager, f"add_{name}_pass")()
+    else:
+        manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    return module
+
+
+def object_code(text: str) -> bytes:
+    """Relocatable machine code for this host from LLVM IR."""
+    module = optimise(text)
+    code: bytes = host().machine(level()).emit_object(module)
+    return code
+
+
+class Loaded:
+    """Object code linked into the process, for as long as this object lives.
+
+    ``symbols`` are what it defines and we call, ``imports`` addresses of what it calls.
+    """
+
+    _count: ClassVar[int] = 0
+
+    def __init__(self, code: bytes, symbols: list[str], imports: dict[str, int] | None = None) -> None:
+        host()
+        with _lock:
+            Loaded._count += 1
+            self.jit = _jit()
+            builder = llvm.JITLibraryBuilder()
+            builder.add_object_img(code)
+            builder.add_current_process()
+            for name, address in (imports or {}).items():
+                builder.import_symbol(name, address)
+            for symbol in symbols:
+                builder.export_symbol(symbol)
+            self.tracker = builder.link(self.jit, f"kernel{Loaded._count}")
+            self.addresses: dict[str, int] = {name: int(self.tracker[name]) for name in symbols}
+
+
+_lljit: Any = None
+
+
+def _jit() -> Any:
+    global _lljit
+    if _lljit is None:
+        _lljit = llvm.create_lljit_compiler(host().machine(2), use_jit_link=False)
+    return _lljit

@@ -1,0 +1,496 @@
+"""One PTX function on its way into LLVM IR: where its registers live, which lanes run, what operands are worth.
+
+A register lives in stack slots that LLVM promotes: one scalar when it is uniform or affine (then: the value of
+lane 0), offset and base when it is widened, a vector when it varies. Values are bit patterns, integers of the
+register's width. With ``lanes`` 0 there are no vectors: the function runs one thread.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from drawloom.cpu import abi
+from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Emitter, Value, float_const, int_const, type_of
+from drawloom.cpu.shapes import UNIFORM, VARYING, WIDENED, Shape
+from drawloom.errors import SourceError, UnsupportedError, VerifyError
+from drawloom.ptx.ir import (
+    FLOAT32,
+    FLOAT64,
+    INT,
+    Function,
+    Immediate,
+    Module,
+    Not,
+    Operand,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+from drawloom.ptx.layout import GlobalsLayout, function_ids
+
+WARP: Final = abi.WARP
+_FLOATS: Final = frozenset({"half", "bfloat", "float", "double"})
+
+
+class Frame:
+    """Registers, masks and operand values of one function while it is being lowered."""
+
+    def __init__(
+        self, module: Module, function: Function, emitter: Emitter, lanes: int, shapes: list[Shape],
+        layout: GlobalsLayout, linear: bool, segment: int,
+    ) -> None:  # fmt: skip
+        self.module = module
+        self.function = function
+        self.e = emitter
+        self.lanes = lanes
+        self.shapes = shapes
+        self.layout = layout
+        #: The block is one row: %tid.x counts the threads and y, z are 0.
+        self.linear = linear
+        #: So many lanes have consecutive %tid.x, the next ones the next %tid.y; 0: no such order.
+        self.segment = segment
+        #: Rows of a warp where it has several, and affine registers one scalar per row; else 0.
+        self.rows = lanes // segment if 0 < segment < lanes else 0
+        self.function_ids = function_ids(module)
+        self.allocas: list[str] = []
+        self.slots: dict[int, str] = {}
+        self.bases: dict[int, str] = {}
+        #: Lanes that run the current instruction; a scalar i1 when ``lanes`` is 0.
+        self.mask = self.all_lanes()
+        #: Registers whose old value must survive in lanes outside of ``mask``.
+        self.waiting = 0
+        #: The guard of the current instruction, as a mask, or None.
+        self.guard: Value | None = None
+        self.labels = 0
+        #: Offsets of ``.shared``, ``.local`` and kernel ``.param`` variables in their space, by name.
+        self.shared_offsets: dict[str, int] = {}
+        self.local_offsets: dict[str, int] = {}
+        self.param_offsets: dict[str, int] = {}
+        #: Bytes of local memory of a lane, and the scalar i64 address of lane 0's.
+        self.local_stride = 0
+        self.local_base = int_const("i64", 0)
+        #: ``.param`` variables of calls and of device functions: stack blocks, one row per lane.
+        self.blocks: dict[str, str] = {}
+        self.block_strides: dict[str, int] = {}
+        #: What leaves the function when something went wrong.
+        self.fault_exit = "  ret i64 3"
+
+    # -- small emitters ----------------------------------------------------------------------------------
+
+    def all_lanes(self) -> Value:
+        return int_const("i1", 1, self.lanes)
+
+    def no_lanes(self) -> Value:
+        return int_const("i1", 0, self.lanes)
+
+    def label(self, stem: str) -> str:
+        self.labels += 1
+        return f"{stem}{self.labels}"
+
+    def place(self, label: str) -> None:
+        self.e.line(f"{label}:")
+
+    def branch(self, condition: Value, then: str, other: str) -> None:
+        self.e.line(f"  br i1 {condition.text}, label %{then}, label %{other}")
+
+    def branch_expected(self, condition: Value, then: str, other: str) -> None:
+        """A branch that is nearly always taken."""
+        self.e.line(f"  br i1 {condition.text}, label %{then}, label %{other}, !prof !1")
+
+    def jump(self, label: str) -> None:
+        self.e.line(f"  br label %{label}")
+
+    def alloca(self, stem: str, type: str, align: int = 0) -> str:
+        self.labels += 1
+        name = f"%{stem}.{self.labels}"
+        self.allocas.append(f"  {name} = alloca {type}" + (f", align {align}" if align else ""))
+        return name
+
+    def load(self, address: str, elem: str, lanes: int) -> Value:
+        return self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}")
+
+    def store(self, value: Value, address: str) -> None:
+        self.e.line(f"  store {value.typed}, ptr {address}")
+
+    def word(self, pointer: str, index: int, invariant: bool = True) -> Value:
+        """An i64 word of a structure of ``abi``."""
+        at = self.word_pointer(pointer, index)
+        return self.e.value("i64", 0, f"load i64, ptr {at}, align 8" + (", !invariant.load !0" if invariant else ""))
+
+    def word_pointer(self, pointer: str, index: int) -> str:
+        if index == 0:
+            return pointer
+        return self.e.value("ptr", 0, f"getelementptr inbounds i8, ptr {pointer}, i64 {8 * index}").text
+
+    def set_word(self, pointer: str, index: int, value: Value) -> None:
+        at = self.word_pointer(pointer, index)
+        self.e.line(f"  store i64 {value.text}, ptr {at}, align 8")
+
+    def pointer(self, address: Value) -> Value:
+        return self.e.cast("inttoptr", address, "ptr")
+
+    def lane_ids(self, elem: str = "i32", stride: int = 1) -> Value:
+        """``<0, stride, 2 * stride, ...>``."""
+        return self.e.vector_const(elem, [stride * lane for lane in range(self.lanes)])
+
+    def steps(self, elem: str, stride: int) -> Value:
+        """What the lanes of an affine value add to their row's base."""
+        width = self.segment or self.lanes
+        return self.e.vector_const(elem, [stride * (i % width) for i in range(self.lanes)])
+
+    def row_steps(self, elem: str, stride: int) -> Value:
+        """For each row ``stride`` times the number of its first lane (0 when a warp is one row)."""
+        if not self.rows:
+            return int_const(elem, 0)
+        return self.e.vector_const(elem, [stride * self.segment * row for row in range(self.rows)])
+
+    def spread(self, value: Value) -> Value:
+        """One scalar per row (or one for all) in every lane."""
+        if not value.lanes:
+            return self.e.splat(value, self.lanes)
+        picks = self.e.vector_const("i32", [i // self.segment for i in range(self.lanes)])
+        return self.e.value(value.elem, self.lanes, f"shufflevector {value.typed}, {value.type} poison, {picks.typed}")
+
+    def row(self, value: Value, row: int) -> Value:
+        """The scalar of one row."""
+        return self.e.extract(value, int_const("i64", row)) if value.lanes else value
+
+    def mask_bits(self, mask: Value) -> Value:
+        """The mask as an i32, lane 0 in bit 0."""
+        if not mask.lanes:
+            return self.e.cast("zext", mask, "i32")
+        return self.e.value("i32", 0, f"bitcast {mask.typed} to i{mask.lanes}")
+
+    def any_lane(self, mask: Value) -> Value:
+        if not mask.lanes:
+            return mask
+        return self.e.icmp("ne", self.mask_bits(mask), int_const("i32", 0))
+
+    def bits_mask(self, bits: Value) -> Value:
+        return self.e.value("i1", WARP, f"bitcast i32 {bits.text} to <{WARP} x i1>")
+
+    def leave_with_fault(self) -> None:
+        """Return at once: the launch record says what happened."""
+        self.e.line(self.fault_exit)
+
+    def fail(self, code: int, pos: int, mask: Value) -> None:
+        """Record an error of the first lane of ``mask`` and return."""
+        self.e.declare("dl_fail", "void", ["ptr", "ptr", "i64", "i64", "i64", "i32"])
+        bits = self.mask_bits(mask)
+        self.e.line(f"  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 {code}, i64 {pos}, {bits.typed})")
+        self.leave_with_fault()
+
+    def error(self, pos: int, message: str, expected: str = "") -> SourceError:
+        return self.module.error(VerifyError, pos, message, expected)
+
+    # -- registers ---------------------------------------------------------------------------------------
+
+    def elem_of(self, register: Register) -> str:
+        return INT_ELEM[register.type.bits]
+
+    def shape(self, register: Register) -> Shape:
+        return self.shapes[register.id]
+
+    def slot(self, register: Register) -> str:
+        """The stack slot that holds the register (its scalar part when it is widened)."""
+        name = self.slots.get(register.id)
+        if name is None:
+            kind = self.shapes[register.id].kind
+            type = type_of(self.elem_of(register), self.slot_lanes(register))
+            name = f"%r{register.id}"
+            self.allocas.append(f"  {name} = alloca {type}")
+            self.slots[register.id] = name
+            if kind == WIDENED:
+                self.bases[register.id] = f"%r{register.id}.base"
+                self.allocas.append(f"  %r{register.id}.base = alloca {type_of('i32', self.rows)}")
+        return name
+
+    def slot_lanes(self, register: Register) -> int:
+        """How many elements the register's slot has: one per lane, per row, or 0 for a scalar."""
+        kind = self.shapes[register.id].kind
+        return self.lanes if kind == VARYING else 0 if kind == UNIFORM else self.rows
+
+    def base_slot(self, register: Register) -> str:
+        self.slot(register)
+        return self.bases[register.id]
+
+    def read(self, register: Register, lanes: int) -> Value:
+        """The register's bits in every lane, or, where it does not vary, one per row (``lanes`` is ``rows``) or
+        lane 0's (``lanes`` is 0)."""
+        shape = self.shapes[register.id]
+        slot = self.slot(register)
+        elem = self.elem_of(register)
+        e = self.e
+        value = self.load(slot, elem, self.slot_lanes(register))
+        if shape.kind == VARYING:
+            return value
+        if shape.kind == UNIFORM:
+            return e.splat(value, lanes)
+        if shape.kind == WIDENED:
+            index = self.widened_index(register, lanes == self.lanes)
+            scaled = e.binary("mul", index, int_const("i64", shape.scale, index.lanes))
+            if lanes == self.lanes:
+                return e.binary("add", self.spread(value), scaled)
+            first = e.binary("add", value, scaled)
+            return first if lanes else self.row(first, 0)
+        if lanes == self.lanes:
+            return e.binary("add", self.spread(value), self.steps(elem, shape.stride))
+        return value if lanes else self.row(value, 0)
+
+    def widened_index(self, register: Register, every_lane: bool) -> Value:
+        """The exact 64-bit index of every lane (or of every row's first) of a widened register, without scale and
+        offset."""
+        shape = self.shapes[register.id]
+        index = self.load(self.base_slot(register), "i32", self.rows)
+        if every_lane:
+            index = self.e.binary("add", self.spread(index), self.steps("i32", shape.stride))
+        return self.e.cast("sext" if shape.signed else "zext", index, "i64")
+
+    def write(self, register: Register, value: Value) -> None:
+        """Set the register in the lanes of ``mask`` (and of the guard); ``value`` has the register's width."""
+        slot = self.slot(register)
+        e = self.e
+        if self.shapes[register.id].kind != VARYING:
+            lanes = self.slot_lanes(register)
+            if value.lanes not in (0, lanes):
+                raise AssertionError(f"{register.name} is {self.shapes[register.id]!r} but gets {value.lanes} values")
+            value = e.splat(value, lanes)
+            if self.guard is not None:
+                value = e.select(self.guard, value, self.load(slot, value.elem, lanes))
+            self.store(value, slot)
+            return
+        value = e.splat(value, self.lanes)
+        condition: Value | None = None
+        if self.waiting >> register.id & 1:
+            condition = self.mask
+        if self.guard is not None:
+            guard = e.splat(self.guard, self.lanes)
+            condition = guard if condition is None else e.binary("and", condition, guard)
+        if condition is not None:
+            value = e.select(condition, value, self.load(slot, value.elem, self.lanes))
+        self.store(value, slot)
+
+    def write_as(self, register: Register, value: Value, signed: bool = False) -> None:
+        """``write`` a value of any element type: floats by their bits, narrower integers extended."""
+        e = self.e
+        bits = ELEM_BITS[value.elem]
+        if value.elem in _FLOATS:
+            value = e.cast("bitcast", value, INT_ELEM[bits])
+        if bits < register.type.bits:
+            value = e.cast("sext" if signed else "zext", value, self.elem_of(register))
+        elif bits > register.type.bits:
+            value = e.cast("trunc", value, self.elem_of(register))
+        self.write(register, value)
+
+    # -- operands ----------------------------------------------------------------------------------------
+
+    def lanes_of(self, operand: Operand) -> int:
+        """0 when the operand is one scalar for all lanes, else the lane count."""
+        if isinstance(operand, Register):
+            return 0 if self.shapes[operand.id].kind == UNIFORM else self.lanes
+        if isinstance(operand, Not):
+            return self.lanes_of(operand.register)
+        if isinstance(operand, SpecialRegister):
+            return self.special_lanes(operand.name)
+        if isinstance(operand, Symbol) and (operand.name in self.local_offsets or operand.name in self.blocks):
+            return self.lanes
+        return 0
+
+    def special_lanes(self, name: str) -> int:
+        if name.startswith(("%laneid", "%lanemask")):
+            return self.lanes
+        if name.startswith("%tid"):
+            return 0 if self.segment == WARP and name != "%tid.x" else self.lanes
+        return 0
+
+    def operand(self, operand: Operand, elem: str, lanes: int) -> Value:
+        """The operand as an LLVM value of ``elem``; with ``lanes`` 0 lane 0's value where it is affine."""
+        if isinstance(operand, Register):
+            return self.as_elem(self.read(operand, lanes), elem)
+        if isinstance(operand, Immediate):
+            return constant(operand, elem, lanes)
+        if isinstance(operand, Not):
+            value = self.read(operand.register, lanes)
+            return self.e.binary("xor", value, int_const("i1", 1, value.lanes))
+        if isinstance(operand, SpecialRegister):
+            return self.as_elem(self.special(operand.name, lanes), elem)
+        if isinstance(operand, Symbol):
+            return self.as_elem(self.symbol(operand, lanes), elem)
+        raise UnsupportedError(f"operand {operand!r} is not supported by the cpu device")
+
+    def as_elem(self, value: Value, elem: str) -> Value:
+        """Reinterpret register bits as ``elem``: truncated when the register is wider."""
+        want = ELEM_BITS[elem]
+        have = ELEM_BITS[value.elem]
+        if have > want:
+            value = self.e.cast("trunc", value, INT_ELEM[want])
+        elif have < want:
+            value = self.e.cast("zext", value, INT_ELEM[want])
+        return self.e.cast("bitcast", value, elem)
+
+    def symbol(self, symbol: Symbol, lanes: int) -> Value:
+        """The address of a symbol in its own space as an i64; global, const and local ones are generic addresses, and
+        so are a device function's parameters."""
+        e = self.e
+        name = symbol.name
+        if name in self.shared_offsets:
+            return int_const("i64", self.shared_offsets[name] + symbol.offset, lanes)
+        if name in self.local_offsets:
+            first = e.binary("add", self.local_base, int_const("i64", self.local_offsets[name] + symbol.offset))
+            if not lanes:
+                return first
+            per_lane = lanes == self.lanes
+            steps = self.lane_ids("i64", self.local_stride) if per_lane else self.row_steps("i64", self.local_stride)
+            return e.binary("add", e.splat(first, lanes), steps)
+        if name in self.blocks and not self.function.is_entry:
+            first = e.value("i64", 0, f"ptrtoint ptr {self.blocks[name]} to i64")
+            first = e.binary("add", first, int_const("i64", symbol.offset))
+            return (
+                e.binary("add", e.splat(first, lanes), self.lane_ids("i64", self.block_strides[name]))
+                if lanes
+                else first
+            )
+        if name in self.param_offsets:
+            return int_const("i64", self.param_offsets[name] + symbol.offset, lanes)
+        for known in (f"{self.function.name}:{name}", name):
+            if known in self.layout.offsets:
+                image = self.word("%launch", abi.LAUNCH_IMAGE)
+                offset = int_const("i64", self.layout.offsets[known] + symbol.offset)
+                return e.splat(e.binary("add", image, offset), lanes)
+        if name in self.function_ids:
+            return int_const("i64", self.function_ids[name], lanes)
+        raise UnsupportedError(f"the cpu device cannot take the address of '{name}'")
+
+    def special(self, name: str, lanes: int) -> Value:
+        """The value of a special register, of its own width."""
+        base, _, component = name.partition(".")
+        axis = "xyz".find(component) if component else 0
+        if axis < 0:
+            return int_const("i32", 0, lanes)
+        if base == "%tid":
+            return self.thread_id(axis, lanes)
+        if base == "%ntid":
+            return self.e.splat(self.narrow(self.word("%launch", abi.LAUNCH_BLOCK + axis)), lanes)
+        if base == "%ctaid":
+            return self.e.splat(self.narrow(self.word("%slot", abi.SLOT_CTAID + axis, False)), lanes)
+        if base == "%nctaid":
+            return self.e.splat(self.narrow(self.word("%launch", abi.LAUNCH_GRID + axis)), lanes)
+        if base == "%laneid":
+            return self.lane_id(lanes)
+        if base.startswith("%lanemask_"):
+            return self.lane_mask(base[len("%lanemask_") :], lanes)
+        value = self.scalar_special(base, name)
+        return self.e.splat(value, lanes)
+
+    def narrow(self, value: Value) -> Value:
+        return self.e.cast("trunc", value, "i32")
+
+    def lane_id(self, lanes: int) -> Value:
+        if self.lanes:
+            return self.lane_ids() if lanes == self.lanes else self.row_steps("i32", 1)
+        return self.e.binary("and", self.narrow(Value("%index", "i64", 0)), int_const("i32", WARP - 1))
+
+    def lane_mask(self, relation: str, lanes: int) -> Value:
+        """``%lanemask_eq`` and its kin, from the lane's number."""
+        e = self.e
+        lane = self.lane_id(lanes)
+        n = lane.lanes
+        bit = e.binary("shl", int_const("i32", 1, n), lane)
+        below = e.binary("sub", bit, int_const("i32", 1, n))
+        if relation == "eq":
+            return bit
+        if relation == "lt":
+            return below
+        if relation == "le":
+            return e.binary("or", below, bit)
+        upto = below if relation == "ge" else e.binary("or", below, bit)
+        return e.binary("xor", upto, int_const("i32", -1, n))
+
+    def thread_id(self, axis: int, lanes: int) -> Value:
+        """``%tid``: linear thread number = warp * 32 + lane, split over the block's extents."""
+        e = self.e
+        index = self.narrow(Value("%index", "i64", 0))
+        first = e.binary("mul", index, int_const("i32", WARP)) if self.lanes else index
+        if self.linear:
+            if axis:
+                return int_const("i32", 0, lanes)
+            return e.binary("add", e.splat(first, lanes), self.lane_ids()) if lanes else first
+        if self.segment and self.lanes:
+            rows = e.binary("add", e.splat(first, self.rows), self.row_steps("i32", 1)) if self.rows else first
+            value = self.split_thread(rows, axis) if axis or not self.rows else int_const("i32", 0, self.rows)
+            if lanes != self.lanes:
+                return value if lanes else self.row(value, 0)
+            spread = self.spread(value)
+            return spread if axis else e.binary("add", spread, self.steps("i32", 1))
+        if not self.lanes:
+            return self.split_thread(first, axis)
+        return self.split_thread(e.binary("add", e.splat(first, self.lanes), self.lane_ids()), axis)
+
+    def split_thread(self, linear: Value, axis: int) -> Value:
+        e = self.e
+        nx = e.splat(self.narrow(self.word("%launch", abi.LAUNCH_BLOCK)), linear.lanes)
+        if axis == 0:
+            return e.binary("urem", linear, nx)
+        ny = e.splat(self.narrow(self.word("%launch", abi.LAUNCH_BLOCK + 1)), linear.lanes)
+        rows = e.binary("udiv", linear, nx)
+        return e.binary("urem", rows, ny) if axis == 1 else e.binary("udiv", rows, ny)
+
+    def scalar_special(self, base: str, name: str) -> Value:
+        e = self.e
+        if base == "%warpid":
+            index = self.narrow(Value("%index", "i64", 0))
+            return index if self.lanes else e.binary("lshr", index, int_const("i32", 5))
+        if base == "%nwarpid":
+            threads = self.narrow(self.word("%launch", abi.LAUNCH_THREADS))
+            return e.binary("lshr", e.binary("add", threads, int_const("i32", WARP - 1)), int_const("i32", 5))
+        if base in ("%smid", "%nsmid", "%gridid"):
+            return int_const("i64" if base == "%gridid" else "i32", 1 if base == "%nsmid" else 0)
+        if base in ("%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"):
+            e.declare("llvm.readcyclecounter", "i64", [])
+            cycles = e.value("i64", 0, "call i64 @llvm.readcyclecounter()")
+            if base in ("%clock64", "%globaltimer"):
+                return cycles
+            if base in ("%clock_hi", "%globaltimer_hi"):
+                cycles = e.binary("lshr", cycles, int_const("i64", 32))
+            return self.narrow(cycles)
+        if base == "%dynamic_smem_size":
+            return self.narrow(self.word("%launch", abi.LAUNCH_DYNAMIC))
+        if base in ("%total_smem_size", "%aggr_smem_size"):
+            return self.narrow(self.word("%launch", abi.LAUNCH_SHARED))
+        if base.startswith(("%envreg", "%pm")):
+            return int_const("i64" if base.endswith("_64") else "i32", 0)
+        raise UnsupportedError(f"special register {name} is not supported by the cpu device")
+
+
+def constant(immediate: Immediate, elem: str, lanes: int) -> Value:
+    """A literal as ``elem``: integers wrapped, floats rounded to the type, bits where the type is an integer."""
+    if elem in _FLOATS:
+        return float_const(elem, immediate_float(immediate, elem), lanes)
+    if immediate.kind == INT:
+        return int_const(elem, immediate.value if elem != "i1" else int(immediate.value != 0), lanes)
+    width = ELEM_BITS[elem]
+    if width == 64 and immediate.kind == FLOAT32:
+        return int_const(elem, struct.unpack("<Q", struct.pack("<d", immediate_float(immediate, "double")))[0], lanes)
+    if width == 32 and immediate.kind == FLOAT64:
+        value = immediate_float(immediate, "float")
+        return int_const(elem, struct.unpack("<I", struct.pack("<f", value))[0], lanes)
+    if width == 16:
+        return int_const(elem, struct.unpack("<H", struct.pack("<e", immediate_float(immediate, "half")))[0], lanes)
+    return int_const(elem, immediate.value, lanes)
+
+
+def immediate_float(immediate: Immediate, elem: str) -> float:
+    """The number that a float literal stands for, rounded to nearest in ``elem``."""
+    if immediate.kind == FLOAT32:
+        value: float = struct.unpack("<f", struct.pack("<I", immediate.value))[0]
+    elif immediate.kind == FLOAT64:
+        value = struct.unpack("<d", struct.pack("<Q", immediate.value))[0]
+    else:
+        value = float(immediate.value)
+    if elem == "float" and value == value and abs(value) != float("inf"):
+        try:
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
+        except OverflowError:
+            value = float("inf") if value > 0 else float("-inf")
+    return value

@@ -1,0 +1,251 @@
+"""Calls of functions that must stop in the middle (barriers, and lane by lane warp operations) become their bodies.
+
+Only a kernel can stop and go on, because its state is kept in one frame; a function that stops has to be part
+of it. Registers, labels and variables of the body get fresh names; parameters become the caller's ``.param``
+variables.
+"""
+
+from __future__ import annotations
+
+from drawloom.errors import UnsupportedError
+from drawloom.ptx.ir import (
+    Address,
+    Arguments,
+    BranchTargets,
+    CallPrototype,
+    CallTargets,
+    Directive,
+    Function,
+    Immediate,
+    Instruction,
+    Label,
+    LabelRef,
+    Module,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Statement,
+    Symbol,
+    Variable,
+    Vector,
+)
+from drawloom.ptx.isa import BARRIER, CALL, RETURN, WARP, decode
+from drawloom.ptx.layout import reachable_functions, scoped_name
+from drawloom.ptx.types import integer_type
+
+
+def inline_stopping(module: Module, kernel: Function, lanes: int) -> Function:
+    """``kernel`` with every direct call of a function that stops replaced by its body.
+
+    Raises ``UnsupportedError`` when such a function is recursive or called indirectly.
+    """
+    stopping = {f.name for f in reachable_functions(module, kernel) if f is not kernel and _stops(module, f, lanes)}
+    if not stopping:
+        return kernel
+    function = _copy(kernel)
+    for _ in range(64):
+        calls = [s for s in function.body if isinstance(s, Instruction) and _callee(s) in stopping]
+        if not calls:
+            break
+        body: list[Statement] = []
+        for number, statement in enumerate(function.body):
+            if isinstance(statement, Instruction) and _callee(statement) in stopping:
+                callee = module.functions[_callee(statement)]
+                body.extend(_Inliner(function, callee, f"{len(function.registers)}.{number}").inline(statement))
+            else:
+                body.append(statement)
+        function.body = body
+    else:
+        names = sorted({_callee(s) for s in calls})
+        raise UnsupportedError(
+            f"function '{names[0]}' is recursive and contains a barrier; the cpu device cannot stop in it"
+        )
+    indirect = any(_is_indirect(s) for s in function.body)
+    if indirect:
+        hidden = stopping - _direct_only(module, kernel)
+        if hidden:
+            raise _cannot_stop(min(hidden), "is called indirectly", lanes)
+    return function
+
+
+def _cannot_stop(name: str, why: str, lanes: int) -> UnsupportedError:
+    what = "a barrier" if lanes else "a barrier or a warp operation"
+    return UnsupportedError(f"function '{name}' {why} and contains {what}; the cpu device cannot stop in it")
+
+
+def _stops(module: Module, function: Function, lanes: int) -> bool:
+    """Whether the function, or one that it calls, contains what only a kernel can stop at."""
+    for called in reachable_functions(module, function):
+        for statement in called.body:
+            if isinstance(statement, Instruction):
+                effect = statement.opcode.effect
+                if effect == BARRIER or (effect == WARP and not lanes):
+                    return True
+    return False
+
+
+def _direct_only(module: Module, kernel: Function) -> set[str]:
+    """The functions that are named in direct calls."""
+    names: set[str] = set()
+    for function in reachable_functions(module, kernel):
+        for statement in function.body:
+            if isinstance(statement, Instruction):
+                names.add(_callee(statement))
+    return names
+
+
+def _is_indirect(statement: Statement) -> bool:
+    return (
+        isinstance(statement, Instruction)
+        and statement.opcode.effect == CALL
+        and isinstance(statement.operands[1], Register)
+    )
+
+
+def _callee(instruction: Instruction) -> str:
+    if instruction.opcode.effect != CALL:
+        return ""
+    callee = instruction.operands[1]
+    return callee.name if isinstance(callee, Symbol) else ""
+
+
+def _copy(function: Function) -> Function:
+    """A function of its own with the same contents; registers and statements are shared."""
+    copy = Function(function.name, function.is_entry)
+    copy.linkage = function.linkage
+    copy.params = list(function.params)
+    copy.returns = list(function.returns)
+    copy.directives = list(function.directives)
+    copy.registers = list(function.registers)
+    copy.variables = list(function.variables)
+    copy.body = list(function.body)
+    copy.pos = function.pos
+    return copy
+
+
+class _Inliner:
+    """One call that becomes the callee's body."""
+
+    def __init__(self, caller: Function, callee: Function, suffix: str) -> None:
+        self.caller = caller
+        self.callee = callee
+        self.suffix = suffix
+        self.registers = [caller.new_register(r.type) for r in callee.registers]
+        self.symbols: dict[str, str] = {}
+        self.end = f"{callee.name}.end.{suffix}"
+
+    def inline(self, call: Instruction) -> list[Statement]:
+        results, arguments = call.operands[0], call.operands[2]
+        if not isinstance(results, Arguments) or not isinstance(arguments, Arguments):
+            raise UnsupportedError(f"malformed call of '{self.callee.name}'")
+        out: list[Statement] = []
+        if call.guard is not None:
+            skip = Instruction(decode("bra"), [LabelRef(self.end)], call.guard, not call.guard_negated, call.pos)
+            out.append(skip)
+        for variable in self.callee.variables:
+            if variable.space == "shared":
+                self.symbols[variable.name] = scoped_name(self.callee, variable)
+            elif variable.space in ("local", "param"):
+                self.symbols[variable.name] = self.new_variable(variable)
+        for parameter, argument in zip(self.callee.params, arguments.elements, strict=True):
+            self.bind(parameter, argument, out, call.pos)
+        for variable, result in zip(self.callee.returns, results.elements, strict=False):
+            if isinstance(result, Symbol):
+                self.symbols[variable.name] = result.name
+            else:
+                self.symbols[variable.name] = self.new_variable(variable)
+        for statement in self.callee.body:
+            out.append(self.renamed(statement))
+        out.append(Label(self.end, call.pos))
+        self.deliver(results, out, call.pos)
+        return out
+
+    def deliver(self, results: Arguments, out: list[Statement], pos: int) -> None:
+        """Results that the caller wants in registers, or that the callee holds in registers."""
+        for variable, result in zip(self.callee.returns, results.elements, strict=False):
+            source = None if variable.register is None else self.registers[variable.register.id]
+            if isinstance(result, Register):
+                width = result.type.bits
+                if source is not None:
+                    out.append(Instruction(decode(f"mov.b{width}"), [result, source], pos=pos))
+                else:
+                    address = Address(Symbol(self.symbols[variable.name]))
+                    out.append(Instruction(decode(f"ld.param.b{width}"), [result, address], pos=pos))
+            elif source is not None and isinstance(result, Symbol):
+                width = source.type.bits
+                out.append(Instruction(decode(f"st.param.b{width}"), [Address(Symbol(result.name)), source], pos=pos))
+
+    def bind(self, parameter: Variable, argument: Operand, out: list[Statement], pos: int) -> None:
+        if parameter.register is not None:
+            target = self.registers[parameter.register.id]
+            width = target.type.bits
+            if isinstance(argument, Symbol):
+                out.append(Instruction(decode(f"ld.param.b{width}"), [target, Address(Symbol(argument.name))], pos=pos))
+            else:
+                out.append(Instruction(decode(f"mov.b{width}"), [target, argument], pos=pos))
+            return
+        if isinstance(argument, Symbol):
+            self.symbols[parameter.name] = argument.name
+            return
+        name = self.new_variable(parameter)
+        self.symbols[parameter.name] = name
+        if isinstance(argument, (Register, Immediate)):
+            type = integer_type("b", parameter.size * 8)
+            store = Instruction(decode(f"st.param.{type.name}"), [Address(Symbol(name)), argument], pos=pos)
+            out.append(store)
+
+    def new_variable(self, variable: Variable) -> str:
+        """A variable of the caller with the shape of ``variable``."""
+        space = "param" if variable.space == "reg" else variable.space
+        name = f"{variable.name}.{self.suffix}"
+        fresh = Variable(name, space, variable.type, list(variable.shape), variable.align, variable.vector)
+        self.caller.variables.append(fresh)
+        return name
+
+    def label(self, name: str) -> str:
+        return f"{name}.{self.suffix}"
+
+    def renamed(self, statement: Statement) -> Statement:
+        if isinstance(statement, Label):
+            return Label(self.label(statement.name), statement.pos)
+        if isinstance(statement, BranchTargets):
+            return BranchTargets(self.label(statement.name), [self.label(n) for n in statement.labels], statement.pos)
+        if isinstance(statement, CallTargets):
+            return CallTargets(self.label(statement.name), statement.functions, statement.pos)
+        if isinstance(statement, CallPrototype):
+            name = self.label(statement.name)
+            return CallPrototype(name, statement.returns, statement.params, statement.directives, statement.pos)
+        if isinstance(statement, Directive):
+            return statement
+        if not isinstance(statement, Instruction):
+            raise TypeError(f"unknown statement {statement!r}")
+        guard = None if statement.guard is None else self.registers[statement.guard.id]
+        if statement.opcode.effect == RETURN:
+            return Instruction(decode("bra"), [LabelRef(self.end)], guard, statement.guard_negated, statement.pos)
+        operands = [self.operand(o) for o in statement.operands]
+        return Instruction(statement.opcode, operands, guard, statement.guard_negated, statement.pos)
+
+    def operand(self, operand: Operand) -> Operand:
+        if isinstance(operand, Register):
+            return self.registers[operand.id]
+        if isinstance(operand, Symbol):
+            return Symbol(self.symbols.get(operand.name, operand.name), operand.offset)
+        if isinstance(operand, Address):
+            base = operand.base
+            if isinstance(base, Register):
+                return Address(self.registers[base.id], operand.offset)
+            if isinstance(base, Symbol):
+                return Address(Symbol(self.symbols.get(base.name, base.name), base.offset), operand.offset)
+            return operand
+        if isinstance(operand, Vector):
+            return Vector([self.operand(x) for x in operand.elements])
+        if isinstance(operand, Pair):
+            return Pair(self.operand(operand.first), self.operand(operand.second))
+        if isinstance(operand, Not):
+            return Not(self.registers[operand.register.id])
+        if isinstance(operand, LabelRef):
+            return LabelRef(self.label(operand.name))
+        if isinstance(operand, Arguments):
+            return Arguments([self.operand(x) for x in operand.elements])
+        return operand

@@ -1,0 +1,323 @@
+"""A PTX function to the text of an LLVM function: blocks, branches under masks, calls, barriers, dispatch.
+
+    define i64 @kernel(ptr %launch, ptr %slot, i64 %index, ptr %state)          one warp of one block
+    define i64 @func(ptr %launch, ptr %slot, i64 %index, ptr %state, mask, ptr results, ptr argument ...)
+
+A kernel returns ``abi.DONE``, ``BARRIER``, ``YIELD`` or ``FAULT``; on ``BARRIER`` and ``YIELD`` its live
+registers are in the state's frame and the next call goes on behind the barrier. A device function returns the
+lanes that left the kernel inside it (bits 0 to 31) and whether it failed (bit 32).
+"""
+
+from __future__ import annotations
+
+from drawloom.cpu import abi
+from drawloom.cpu.body import Body, NeedsLanes
+from drawloom.cpu.branches import Branches
+from drawloom.cpu.calls import Calls
+from drawloom.cpu.cooperation import Cooperation
+from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
+from drawloom.cpu.lane_operations import LaneOperations
+from drawloom.cpu.memory import Memory
+from drawloom.cpu.pure import Pure
+from drawloom.cpu.spinning import spinning_loops, varying_exits
+from drawloom.cpu.suspension import Suspension
+from drawloom.errors import SourceError, UnsupportedError
+from drawloom.ptx.ir import Function, Instruction, Module, Symbol
+from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, STORE, WARP
+from drawloom.ptx.layout import GlobalsLayout
+
+
+class Lowered:
+    """What the launch of a lowered function needs to know."""
+
+    def __init__(self, frame_bytes: int, local_bytes: int, suspends: bool, spins: bool) -> None:
+        self.frame_bytes = frame_bytes
+        self.local_bytes = local_bytes
+        self.suspends = suspends
+        self.spins = spins
+
+
+class FunctionLowering:
+    """Lowers one function. ``lanes`` is 32, or 0 for lane by lane."""
+
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        emitter: Emitter,
+        lanes: int,
+        linear: bool,
+        segment: int,
+        check: bool,
+        layout: GlobalsLayout,
+        operations: LaneOperations,
+    ) -> None:
+        body = Body(module, function, emitter, lanes, linear, segment, layout)
+        self.body = body
+        self.function = function
+        self.f = body.f
+        self.e = emitter
+        self.lanes = lanes
+        self.is_kernel = body.is_kernel
+        self.plan = body.plan
+        spinning = spinning_loops(body.plan)
+        if lanes and any(body.plan.region_of[h] >= 0 and h in varying_exits(body.plan) for h in spinning):
+            raise NeedsLanes("lanes leave a loop one by one, as memory that others write tells them")
+        self.memory = Memory(body.f, check)
+        self.calls = Calls(body.f, self.memory)
+        self.suspension = Suspension(body, spinning)
+        self.pure = Pure(body, self.calls)
+        self.cooperation = Cooperation(body, self.suspension, operations)
+        self.branches = Branches(body, self.suspension)
+
+    # -- the whole ---------------------------------------------------------------------------------------
+
+    def lower(self, name: str) -> Lowered:
+        f = self.f
+        e = self.e
+        f.allocas.append(f"  %live = alloca {type_of('i1', self.lanes)}")
+        outer = e.lines
+        e.lines = []
+        self.prologue()
+        for b in self.plan.order:
+            self.lower_block(b)
+        if self.plan.region_exit:
+            self.branches.emit_dispatch()
+        f.place("leave")
+        e.line("  ret i64 0" if self.is_kernel else "  br label %return")
+        if not self.is_kernel:
+            self.function_return()
+        body = e.lines
+        e.lines = outer
+        e.line(self.header(name) + " #0 {")
+        e.line("entry:")
+        e.lines.extend(f.allocas)
+        self.suspension.entry_switch()
+        e.lines.extend(body)
+        e.line("}")
+        local = self.body.local_stride if self.is_kernel else 0
+        return Lowered(self.suspension.frame_bytes, local, bool(self.suspension.resumes), self.suspension.spins)
+
+    def header(self, name: str) -> str:
+        """The function's first line; only a kernel that stops is called from outside its object code."""
+        record = "ptr noalias %launch, ptr noalias %slot, i64 %index, ptr noalias %state"
+        if self.is_kernel:
+            return f"define {'' if self.suspension.resumes else 'internal '}i64 @{name}({record})"
+        pointers = "".join([f", ptr %arg{i}" for i in range(len(self.function.params))])
+        mask = type_of("i1", self.lanes)
+        return f"define internal i64 @{name}({record}, {mask} %mask, ptr %results{pointers})"
+
+    def prologue(self) -> None:
+        f = self.f
+        f.place("start")
+        if self.body.local_stride:
+            self.local_memory()
+        if self.is_kernel:
+            f.store(self.initial_mask(), self.body.live)
+        else:
+            f.store(Value("%mask", "i1", self.lanes), self.body.live)
+            self.stack_check()
+            self.function_blocks()
+        for variable in self.function.variables:
+            if variable.space == "param":
+                self.param_block(variable.name, variable.size)
+        f.jump(f"B{self.plan.order[0]}")
+
+    def stack_check(self) -> None:
+        """A device function that finds the worker's stack nearly full fails instead of running over its end."""
+        f = self.f
+        e = self.e
+        here = e.value("i64", 0, f"ptrtoint ptr {f.alloca('depth', 'i8')} to i64")
+        used = e.binary("sub", f.word("%slot", abi.SLOT_STACK, False), here)
+        deep, fine = f.label("deep"), f.label("fine")
+        f.branch_expected(e.icmp("slt", used, int_const("i64", abi.STACK_LIMIT)), fine, deep)
+        f.place(deep)
+        f.fail(abi.ERROR_STACK, self.function.pos, Value("%mask", "i1", self.lanes))
+        f.place(fine)
+
+    def local_memory(self) -> None:
+        """Where lane 0's ``.local`` variables stand: in the slot for kernels, on the stack for functions."""
+        f = self.f
+        e = self.e
+        if self.is_kernel:
+            base = f.alloca("local", "i64")
+            f.store(int_const("i64", 0), base)
+            start = f.word("%slot", abi.SLOT_LOCAL, False)
+            bytes_per_unit = self.body.local_stride * max(self.lanes, 1)
+            offset = e.binary("mul", Value("%index", "i64", 0), int_const("i64", bytes_per_unit))
+            f.store(e.binary("add", start, offset), base)
+            self.body.local_slot = base
+        else:
+            memory = f.alloca("locals", f"[{self.body.local_stride * max(self.lanes, 1)} x i8]", 64)
+            self.body.local_slot = f.alloca("local", "i64")
+            f.store(e.value("i64", 0, f"ptrtoint ptr {memory} to i64"), self.body.local_slot)
+
+    def initial_mask(self) -> Value:
+        """The lanes of this warp that the block has threads for."""
+        f = self.f
+        e = self.e
+        if not self.lanes:
+            return int_const("i1", 1)
+        threads = f.word("%launch", abi.LAUNCH_THREADS)
+        first = e.binary("shl", Value("%index", "i64", 0), int_const("i64", 5))
+        left = f.narrow(e.binary("sub", threads, first))
+        return e.icmp("slt", f.lane_ids(), e.splat(left, self.lanes))
+
+    def param_block(self, name: str, size: int) -> None:
+        f = self.f
+        stride = max(size, 1)
+        f.blocks[name] = f.alloca("param", f"[{stride * max(self.lanes, 1)} x i8]", 64)
+        f.block_strides[name] = stride
+
+    def function_blocks(self) -> None:
+        """Parameters and results of a device function stand in blocks of the caller, one row per lane."""
+        f = self.f
+        for i, variable in enumerate(self.function.params):
+            f.blocks[variable.name] = f"%arg{i}"
+            f.block_strides[variable.name] = max(variable.size, 1)
+            if variable.register is not None:
+                place = self.memory.symbol_place(Symbol(variable.name), 0, "param")
+                f.mask = Value("%mask", "i1", self.lanes)
+                elem = f.elem_of(variable.register)
+                value = self.memory.load_lanes(place, elem if elem != "i1" else "i8", 1, False)[0]
+                f.write_as(variable.register, value)
+        for variable in self.function.returns:
+            f.blocks[variable.name] = "%results"
+            f.block_strides[variable.name] = max(variable.size, 1)
+
+    def function_return(self) -> None:
+        """Hand back register results and the lanes that left the kernel."""
+        f = self.f
+        e = self.e
+        f.place("return")
+        f.mask = Value("%mask", "i1", self.lanes)
+        for variable in self.function.returns:
+            if variable.register is not None:
+                place = self.memory.symbol_place(Symbol(variable.name), 0, "param")
+                value = f.read(variable.register, self.lanes)
+                self.memory.store_lanes(place, [value], value.elem, 1, False)
+        gone = f.load(self.body.gone_slot(), "i1", self.lanes)
+        bits = f.mask_bits(gone)
+        e.line(f"  ret i64 {e.cast('zext', bits, 'i64').text}")
+
+    # -- blocks ------------------------------------------------------------------------------------------
+
+    def lower_block(self, b: int) -> None:
+        f = self.f
+        body = self.body
+        f.place(f"B{b}")
+        body.block = b
+        if self.plan.region_of[b] >= 0:
+            slot = body.mask_slot(b)
+            f.mask = f.load(slot, "i1", self.lanes)
+            f.store(f.no_lanes(), slot)
+        else:
+            f.mask = f.load(body.live, "i1", self.lanes)
+        f.waiting = self.plan.waiting[b]
+        if body.local_slot:
+            f.local_base = f.load(body.local_slot, "i64", 0)
+        body.live_after = self.plan.live.live_after(b)
+        self.suspension.enter_block(b)
+        block = body.cfg.blocks[b]
+        for index, instruction in enumerate(block.instructions):
+            body.index = index
+            if instruction is block.terminator and instruction.opcode.effect != CALL:
+                break
+            try:
+                self.lower_instruction(instruction)
+            except UnsupportedError as error:
+                raise self.refusal(instruction, error) from None
+            self.suspension.pass_by(instruction)
+        self.branches.terminate(b)
+
+    def refusal(self, instruction: Instruction, error: UnsupportedError) -> UnsupportedError:
+        """The same error, naming the place in the PTX."""
+        place = self.body.module.error(SourceError, instruction.pos, error.message)
+        return UnsupportedError(str(place))
+
+    def lower_instruction(self, instruction: Instruction) -> None:
+        f = self.f
+        guard = instruction.guard
+        if guard is None:
+            f.guard = None
+            self.dispatch(instruction)
+            if instruction.opcode.effect == CALL:
+                self.go_on_if_any()
+            return
+        lanes = f.lanes_of(guard)
+        condition = f.read(guard, lanes)
+        if instruction.guard_negated:
+            condition = self.e.binary("xor", condition, int_const("i1", 1, lanes))
+        if instruction.opcode.effect == PURE:
+            f.guard = condition
+            self.dispatch(instruction)
+            f.guard = None
+            return
+        outer = f.mask
+        inner = self.e.binary("and", outer, condition) if lanes else outer
+        then, done = f.label("guarded"), f.label("after")
+        stops = instruction.opcode.effect == BARRIER
+        if stops:
+            self.suspension.outer = f.alloca("outer", type_of("i1", self.lanes))
+            f.store(outer, self.suspension.outer)
+        f.branch(f.any_lane(inner) if lanes else condition, then, done)
+        f.place(then)
+        f.mask = inner
+        f.guard = inner if lanes else None
+        self.dispatch(instruction)
+        f.guard = None
+        f.mask = outer
+        f.jump(done)
+        f.place(done)
+        if stops:
+            f.mask = f.load(self.suspension.outer, "i1", self.lanes)
+            self.suspension.outer = ""
+        if instruction.opcode.effect in (CALL, BARRIER, WARP):
+            self.body.reload_mask()
+        if instruction.opcode.effect == CALL:
+            self.go_on_if_any()
+
+    def go_on_if_any(self) -> None:
+        """Skip the rest of the block when its last lane has left the kernel in a call."""
+        f = self.f
+        region = self.plan.region_of[self.body.block]
+        some = f.label("some")
+        f.branch_expected(
+            f.any_lane(f.mask), some, "leave" if region < 0 else f"A{region}.{self.plan.place[self.body.block]}"
+        )
+        f.place(some)
+
+    def dispatch(self, instruction: Instruction) -> None:
+        effect = instruction.opcode.effect
+        if effect == PURE:
+            self.pure.lower(instruction)
+        elif effect == LOAD:
+            self.memory.load(instruction)
+        elif effect == STORE:
+            self.memory.store(instruction)
+        elif effect == ATOMIC:
+            self.memory.atomic(instruction, self.body.result_used(instruction))
+        elif effect == FENCE:
+            self.memory.fence(instruction.opcode)
+        elif effect == WARP:
+            self.cooperation.warp_operation(instruction)
+        elif effect == BARRIER:
+            self.cooperation.barrier(instruction)
+        elif effect == CALL:
+            self.call(instruction)
+        else:
+            self.side_effect(instruction)
+
+    def side_effect(self, instruction: Instruction) -> None:
+        name = instruction.opcode.name
+        if name in ("trap", "brkpt"):  # there is no debugger to break into
+            self.f.fail(abi.ERROR_TRAP, instruction.pos, self.f.mask)
+            self.f.place(self.f.label("unreachable"))
+        elif name in ("alloca", "stacksave", "stackrestore"):
+            raise UnsupportedError(f"'{name}' is not supported by the cpu device")
+
+    def call(self, instruction: Instruction) -> None:
+        gone = self.calls.lower(instruction)
+        if gone is None:
+            return
+        self.body.leave_lanes(gone)

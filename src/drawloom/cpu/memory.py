@@ -1,0 +1,887 @@
+"""Loads, stores and atomics: where the lanes' addresses go decides between scalar, contiguous and gather.
+
+    uniform      one scalar access for the warp
+    contiguous   lane-affine addresses with the element's size as stride: one masked vector access
+    widened      contiguous if the 32-bit index does not wrap between the lanes, which is asked at run time
+    anything else: gather and scatter under the mask
+
+Masked-off lanes never touch memory. Shared memory belongs to the one OS thread that runs the block, so atomics
+on it need no lock.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu import abi
+from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of, type_suffix
+from drawloom.cpu.frame import Frame
+from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING, WIDENED
+from drawloom.errors import UnsupportedError
+from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
+from drawloom.ptx.isa import Opcode
+from drawloom.ptx.types import Type
+
+_STRONG: Final = frozenset({"volatile", "relaxed", "acquire", "release"})
+#: LLVM's atomicrmw operation by PTX operation and type kind.
+_RMW: Final[dict[str, str]] = {
+    "add u": "add", "add s": "add", "add f": "fadd", "and b": "and", "or b": "or", "xor b": "xor", "exch b": "xchg",
+    "exch u": "xchg", "exch s": "xchg", "exch f": "xchg", "min u": "umin", "min s": "min", "max u": "umax",
+    "max s": "max", "inc u": "uinc_wrap", "dec u": "udec_wrap",
+}  # fmt: skip
+
+
+class Place:
+    """Where the lanes access. ``address`` is an absolute i64: a scalar, one per row, or (varying) one per lane.
+
+    ``stride`` is what an affine address adds per column of lanes, in bytes; ``even`` says that its rows are the
+    same; ``index`` is the 32-bit index of a widened one, before it is extended, scaled and added; ``offset`` is
+    still to be added to all of it.
+    """
+
+    def __init__(self, kind: int, address: Value, stride: int = 0, even: bool = True) -> None:
+        self.kind = kind
+        self.address = address
+        self.stride = stride
+        self.even = even
+        self.offset = 0
+        self.index: Value | None = None
+        self.index_stride = 0
+        self.scale = 0
+        self.signed = False
+        self.never_wraps = False
+
+
+class Memory:
+    """Lowers the memory instructions of one function into its frame."""
+
+    def __init__(self, frame: Frame, check: bool) -> None:
+        self.f = frame
+        self.check = check
+        #: The innermost open loop over lanes: its slot for the lanes that are left, its labels.
+        self.left = ""
+        self.head = ""
+        self.tail = ""
+
+    # -- addresses ---------------------------------------------------------------------------------------
+
+    def place_of(self, operand: Operand, opcode: Opcode, pos: int) -> Place:
+        if not isinstance(operand, Address):
+            raise self.f.error(pos, f"'{operand!r}' is no address", "[register+offset]")
+        base = operand.base
+        space = opcode.space
+        if isinstance(base, Symbol):
+            return self.symbol_place(base, operand.offset, space)
+        if base is None:
+            return self.in_space(Place(UNIFORM, int_const("i64", operand.offset)), space)
+        return self.register_place(base, operand.offset, space)
+
+    def symbol_place(self, symbol: Symbol, offset: int, space: str) -> Place:
+        f = self.f
+        name = symbol.name
+        if name in f.blocks and space in ("param", ""):
+            stride = f.block_strides[name]
+            base = f.e.value("i64", 0, f"ptrtoint ptr {f.blocks[name]} to i64")
+            if f.rows:
+                base = f.e.binary("add", f.e.splat(base, f.rows), f.row_steps("i64", stride))
+            place = Place(AFFINE if f.lanes else UNIFORM, base, stride, not f.rows)
+        elif name in f.local_offsets:
+            base = f.symbol(Symbol(name), f.rows)
+            place = Place(AFFINE if f.lanes else UNIFORM, base, f.local_stride, not f.rows)
+        else:
+            where = "shared" if name in f.shared_offsets else ("param" if name in f.param_offsets else "")
+            place = self.in_space(Place(UNIFORM, f.symbol(Symbol(name), 0)), where)
+        place.offset = offset
+        return place
+
+    def register_place(self, base: Register, offset: int, space: str) -> Place:
+        f = self.f
+        shape = f.shape(base)
+        kind = shape.kind
+        if kind == VARYING:
+            place = self.in_space(Place(VARYING, self.extended(f.read(base, f.lanes), space)), space)
+            place.offset = offset
+            return place
+        if kind == WIDENED:
+            outer = f.load(f.slot(base), "i64", f.rows)
+            place = Place(WIDENED, outer, shape.scale * shape.stride, shape.even)
+            place.index = f.load(f.base_slot(base), "i32", f.rows)
+            place.index_stride = shape.stride
+            place.scale = shape.scale
+            place.signed = shape.signed
+            place.never_wraps = shape.aligned
+            place.offset = offset
+            return self.in_space(place, space)
+        if kind == AFFINE and base.type.bits == 32 and space not in ("shared", "param"):
+            place = Place(VARYING, self.extended(f.read(base, f.lanes), space))
+        else:
+            address = self.extended(f.read(base, f.slot_lanes(base)), space)
+            place = self.in_space(Place(kind, address, shape.stride, shape.even), space)
+        place.offset = offset
+        return place
+
+    def extended(self, address: Value, space: str) -> Value:
+        """The register's bits as a 64-bit address.
+
+        Shared offsets are taken as signed 32-bit numbers: a block has less than 2^31 bytes of shared memory,
+        so this is exact for every lane that accesses any, however the 32-bit sum wraps on the way.
+        """
+        e = self.f.e
+        if space == "shared":
+            if address.elem == "i64":
+                address = e.cast("trunc", address, "i32")
+            return e.cast("sext", address, "i64")
+        if address.elem == "i32" and space in ("local", "const"):
+            return self.in_low_bits(address, space)
+        return e.cast("zext", address, "i64")
+
+    def in_low_bits(self, address: Value, space: str) -> Value:
+        """A 32-bit address of local or const memory as the 64-bit one: the first with these low bits from where
+        that memory begins, as neither has more than 4 GiB."""
+        e = self.f.e
+        local = space == "local"
+        start = self.f.word("%slot", abi.SLOT_LOCAL, False) if local else self.f.word("%launch", abi.LAUNCH_IMAGE)
+        low = e.splat(e.cast("trunc", start, "i32"), address.lanes)
+        ahead = e.cast("zext", e.binary("sub", address, low), "i64")
+        return e.binary("add", e.splat(start, address.lanes), ahead)
+
+    def plus(self, address: Value, offset: int) -> Value:
+        """``address`` plus a constant, in every lane."""
+        return self.f.e.binary("add", address, int_const("i64", offset, address.lanes)) if offset else address
+
+    def in_space(self, place: Place, space: str) -> Place:
+        """From an address in ``space`` to a generic one."""
+        f = self.f
+        if space == "shared":
+            base = f.word("%slot", abi.SLOT_SHARED, False)
+        elif space == "param" and f.function.is_entry:
+            base = f.word("%launch", abi.LAUNCH_PARAMS)
+        else:
+            return place
+        place.address = f.e.binary("add", f.e.splat(base, place.address.lanes), place.address)
+        return place
+
+    def lane_addresses(self, place: Place) -> Value:
+        """The address of every lane, exactly."""
+        f = self.f
+        e = f.e
+        if place.kind == VARYING:
+            return self.plus(place.address, place.offset)
+        first = f.spread(self.plus(place.address, place.offset))
+        if place.kind == UNIFORM or not f.lanes:
+            return first
+        if place.index is not None:
+            index = e.binary("add", f.spread(place.index), f.steps("i32", place.index_stride))
+            wide = e.cast("sext" if place.signed else "zext", index, "i64")
+            return e.binary("add", first, e.binary("mul", wide, int_const("i64", place.scale, f.lanes)))
+        return e.binary("add", first, f.steps("i64", place.stride))
+
+    def width(self) -> int:
+        """The lanes of a row."""
+        return self.f.segment or self.f.lanes
+
+    def row_addresses(self, place: Place) -> list[Value]:
+        """The address of the first lane of every row of an affine or widened place, without its offset."""
+        f = self.f
+        e = f.e
+        out: list[Value] = []
+        for row in range(f.lanes // self.width()):
+            address = f.row(place.address, row)
+            if place.index is not None:
+                wide = e.cast("sext" if place.signed else "zext", f.row(place.index, row), "i64")
+                address = e.binary("add", address, e.binary("mul", wide, int_const("i64", place.scale)))
+            out.append(address)
+        return out
+
+    def no_wrap(self, place: Place) -> Value:
+        """Whether the 32-bit index of a widened place stays in range over the lanes of each row."""
+        e = self.f.e
+        if place.index is None:
+            raise AssertionError("only widened places wrap")
+        span = (self.width() - 1) * place.index_stride
+        fits = int_const("i1", 1)
+        for row in range(self.f.lanes // self.width()):
+            index = self.f.row(place.index, row)
+            if place.signed and span >= 0:
+                inside = e.icmp("sle", index, int_const("i32", (1 << 31) - 1 - span))
+            elif place.signed:
+                inside = e.icmp("sge", index, int_const("i32", -(1 << 31) - span))
+            elif span >= 0:
+                inside = e.icmp("ule", index, int_const("i32", (1 << 32) - 1 - span))
+            else:
+                inside = e.icmp("uge", index, int_const("i32", -span))
+            fits = e.binary("and", fits, inside) if row else inside
+        return fits
+
+    def is_contiguous(self, place: Place, total: int, loading: bool) -> bool:
+        """Whether each row of lanes accesses consecutive elements of ``total`` bytes (or, loading, all the same)."""
+        return place.kind in (AFFINE, WIDENED) and (place.stride == total or (loading and place.stride == 0))
+
+    # -- loads -------------------------------------------------------------------------------------------
+
+    def load(self, instruction: Instruction) -> None:
+        f = self.f
+        opcode = instruction.opcode
+        type = opcode.types[0]
+        place = self.place_of(instruction.operands[1], opcode, instruction.pos)
+        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
+        self.order_before(opcode)
+        elem, count = _element(type, opcode.vector)
+        values = self.load_lanes(place, elem, count, opcode.order in _STRONG)
+        self.order_after(opcode)
+        if type.bits == 128:
+            values = [self.pair_up(values[i], values[i + 1]) for i in range(0, len(values), 2)]
+        targets = instruction.operands[0]
+        elements = targets.elements if isinstance(targets, Vector) else [targets]
+        for target, value in zip(elements, values, strict=True):
+            if isinstance(target, Register):
+                f.write_as(target, value, type.is_signed)
+
+    def pair_up(self, low: Value, high: Value) -> Value:
+        e = self.f.e
+        wide = e.cast("zext", high, "i128")
+        shifted = e.binary("shl", wide, int_const("i128", 64, wide.lanes))
+        return e.binary("or", shifted, e.cast("zext", low, "i128"))
+
+    def load_lanes(self, place: Place, elem: str, count: int, strong: bool) -> list[Value]:
+        """``count`` consecutive elements at every active lane's address; scalars where the place is uniform."""
+        f = self.f
+        size = ELEM_BITS[elem] // 8
+        if place.kind == UNIFORM:
+            return self.load_scalars(self.plus(place.address, place.offset), elem, count, strong)
+        if not self.is_contiguous(place, size * count, True):
+            return self.gather(self.lane_addresses(place), elem, count)
+        if place.index is None or place.stride == 0 or place.never_wraps:
+            return self.load_rows(place, elem, count)
+        results = [f.alloca("loaded", type_of(elem, f.lanes)) for _ in range(count)]
+        fast, slow, done = f.label("contiguous"), f.label("gather"), f.label("loaded")
+        f.branch_expected(self.no_wrap(place), fast, slow)
+        f.place(fast)
+        for slot, value in zip(results, self.load_rows(place, elem, count), strict=True):
+            f.store(value, slot)
+        f.jump(done)
+        f.place(slow)
+        for slot, value in zip(results, self.gather(self.lane_addresses(place), elem, count), strict=True):
+            f.store(value, slot)
+        f.jump(done)
+        f.place(done)
+        return [f.load(slot, elem, f.lanes) for slot in results]
+
+    def load_scalars(self, address: Value, elem: str, count: int, strong: bool) -> list[Value]:
+        f = self.f
+        size = ELEM_BITS[elem] // 8
+        out: list[Value] = []
+        for i in range(count):
+            at = f.e.binary("add", address, int_const("i64", i * size)) if i else address
+            pointer = f.pointer(at)
+            if strong:
+                out.append(f.e.value(elem, 0, f"load atomic volatile {elem}, {pointer.typed} monotonic, align {size}"))
+            else:
+                out.append(f.e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}"))
+        return out
+
+    def load_rows(self, place: Place, elem: str, count: int) -> list[Value]:
+        """One masked vector load per row of lanes, or one scalar that the row shares; joined over the rows."""
+        f = self.f
+        width = self.width()
+        parts: list[list[Value]] = []
+        same = width < f.lanes and place.even
+        for row, address in enumerate(self.row_addresses(place)):
+            mask = self.any_row_mask() if same else self.row_mask(row)
+            if place.stride == 0:
+                parts.append(self.load_shared_row(address, place.offset, mask, elem, count))
+            elif same and parts:
+                parts.append(parts[0])
+            else:
+                parts.append(self.load_contiguous(self.plus(address, place.offset), mask, elem, count))
+        if width == f.lanes:
+            return parts[0]
+        return [self.joined([p[i] for p in parts]) for i in range(count)]
+
+    def row_mask(self, row: int) -> Value:
+        """The mask of one row of lanes."""
+        f = self.f
+        width = self.width()
+        if width == f.lanes:
+            return f.mask
+        picks = f.e.vector_const("i32", list(range(row * width, (row + 1) * width)))
+        return f.e.value("i1", width, f"shufflevector {f.mask.typed}, {f.mask.type} poison, {picks.typed}")
+
+    def any_row_mask(self) -> Value:
+        """For each column whether any row has an active lane there."""
+        mask = self.row_mask(0)
+        for row in range(1, self.f.lanes // self.width()):
+            mask = self.f.e.binary("or", mask, self.row_mask(row))
+        return mask
+
+    def joined(self, parts: list[Value]) -> Value:
+        """Vectors one behind the other."""
+        e = self.f.e
+        while len(parts) > 1:
+            width = parts[0].lanes * 2
+            picks = e.vector_const("i32", list(range(width)))
+            pairs = [(parts[i], parts[i + 1]) for i in range(0, len(parts), 2)]
+            parts = [e.value(a.elem, width, f"shufflevector {a.typed}, {b.typed}, {picks.typed}") for a, b in pairs]
+        return parts[0]
+
+    def load_shared_row(self, address: Value, offset: int, mask: Value, elem: str, count: int) -> list[Value]:
+        """All lanes of a row read the same place; a row without active lanes reads the worker's own memory.
+
+        Small offsets are added behind the choice, so that neighbouring loads share it.
+        """
+        f = self.f
+        e = f.e
+        bits = e.value(f"i{mask.lanes}", 0, f"bitcast {mask.typed} to i{mask.lanes}")
+        active = e.icmp("ne", bits, Value("0", bits.elem, 0))
+        safe = e.value("i64", 0, "ptrtoint ptr %slot to i64")
+        if 0 <= offset < abi.SLOT_MARGIN:
+            where = self.plus(e.select(active, address, safe), offset)
+        else:
+            where = e.select(active, self.plus(address, offset), safe)
+        return [e.splat(v, mask.lanes) for v in self.load_scalars(where, elem, count, False)]
+
+    def load_contiguous(self, address: Value, lane_mask: Value, elem: str, count: int) -> list[Value]:
+        f = self.f
+        e = f.e
+        lanes = lane_mask.lanes
+        total = lanes * count
+        pointer = f.pointer(address)
+        mask = self.repeated(lane_mask, count)
+        vector = type_of(elem, total)
+        name = f"llvm.masked.load.v{total}{elem}.p0"
+        e.declare(name, vector, ["ptr", f"<{total} x i1>", vector])
+        size = ELEM_BITS[elem] // 8
+        loaded = e.value(
+            elem, total,
+            f"call {vector} @{name}(ptr align {size} {pointer.text}, {mask.typed}, {vector} zeroinitializer)",
+        )  # fmt: skip
+        if count == 1:
+            return [loaded]
+        out: list[Value] = []
+        for i in range(count):
+            picks = e.vector_const("i32", [lane * count + i for lane in range(lanes)])
+            out.append(e.value(elem, lanes, f"shufflevector {loaded.typed}, {vector} poison, {picks.typed}"))
+        return out
+
+    def repeated(self, mask: Value, count: int) -> Value:
+        """The mask with every lane's bit ``count`` times in a row."""
+        if count == 1:
+            return mask
+        e = self.f.e
+        picks = e.vector_const("i32", [i // count for i in range(mask.lanes * count)])
+        return e.value("i1", mask.lanes * count, f"shufflevector {mask.typed}, {mask.type} poison, {picks.typed}")
+
+    def gather(self, addresses: Value, elem: str, count: int) -> list[Value]:
+        f = self.f
+        e = f.e
+        size = ELEM_BITS[elem] // 8
+        if not f.lanes:
+            return self.load_scalars(addresses, elem, count, False)
+        if elem not in ("i32", "i64"):
+            return self.gather_one_by_one(addresses, elem, count)
+        out: list[Value] = []
+        vector = type_of(elem, f.lanes)
+        name = f"llvm.masked.gather.v{f.lanes}{elem}.v{f.lanes}p0"
+        e.declare(name, vector, [type_of("ptr", f.lanes), f"<{f.lanes} x i1>", vector])
+        for i in range(count):
+            at = e.binary("add", addresses, int_const("i64", i * size, f.lanes)) if i else addresses
+            pointers = e.cast("inttoptr", at, "ptr")
+            arguments = f"{pointers.type} align {size} {pointers.text}, {f.mask.typed}, {vector} zeroinitializer"
+            out.append(e.value(elem, f.lanes, f"call {vector} @{name}({arguments})"))
+        return out
+
+    def gather_one_by_one(self, addresses: Value, elem: str, count: int) -> list[Value]:
+        """Small and very wide elements, for which there is no gather instruction."""
+        f = self.f
+        e = f.e
+        size = ELEM_BITS[elem] // 8
+        results = [f.alloca("gathered", type_of(elem, f.lanes), 64) for _ in range(count)]
+        for slot in results:
+            f.store(Value("zeroinitializer", elem, f.lanes), slot)
+        at = self.spill(addresses)
+        lane = self.lane_loop_begin(f.mask)
+        address = self.element(at, "i64", lane)
+        for i in range(count):
+            where = e.binary("add", address, int_const("i64", i * size)) if i else address
+            value = e.value(elem, 0, f"load {elem}, ptr {f.pointer(where).text}, align {size}")
+            self.set_element(results[i], value, lane)
+        self.lane_loop_end()
+        return [f.load(slot, elem, f.lanes) for slot in results]
+
+    # -- stores ------------------------------------------------------------------------------------------
+
+    def store(self, instruction: Instruction) -> None:
+        f = self.f
+        opcode = instruction.opcode
+        type = opcode.types[0]
+        place = self.place_of(instruction.operands[0], opcode, instruction.pos)
+        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
+        source = instruction.operands[1]
+        operands = source.elements if isinstance(source, Vector) else [source]
+        lanes = f.lanes if place.kind != UNIFORM or any(f.lanes_of(o) for o in operands) else 0
+        elem, count = _element(type, opcode.vector)
+        values: list[Value] = []
+        for operand in operands:
+            if type.bits == 128:
+                wide = f.operand(operand, "i128", lanes)
+                values.append(f.e.cast("trunc", wide, "i64"))
+                high = f.e.binary("lshr", wide, int_const("i128", 64, wide.lanes))
+                values.append(f.e.cast("trunc", high, "i64"))
+            else:
+                values.append(self.stored(operand, type, elem, lanes))
+        self.order_before(opcode)
+        self.store_lanes(place, values, elem, count, opcode.order in _STRONG)
+        self.order_after(opcode)
+
+    def stored(self, operand: Operand, type: Type, elem: str, lanes: int) -> Value:
+        """The operand's bits; float literals take the type's format."""
+        if type.is_float and not isinstance(operand, Register):
+            value = self.f.operand(operand, "float" if type.bits == 32 else "double", lanes)
+            return self.f.e.cast("bitcast", value, elem)
+        return self.f.operand(operand, elem, lanes)
+
+    def store_lanes(self, place: Place, values: list[Value], elem: str, count: int, strong: bool) -> None:
+        f = self.f
+        size = ELEM_BITS[elem] // 8
+        if place.kind == UNIFORM:
+            if values[0].lanes:
+                last = self.last_lane(f.mask)
+                values = [f.e.extract(v, last) for v in values]
+            self.store_scalars(self.plus(place.address, place.offset), values, elem, strong)
+        elif not self.is_contiguous(place, size * count, False):
+            self.scatter(self.lane_addresses(place), values, elem)
+        elif place.index is None or place.never_wraps:
+            self.store_rows(place, values, elem)
+        else:
+            fast, slow, done = f.label("contiguous"), f.label("scatter"), f.label("stored")
+            f.branch_expected(self.no_wrap(place), fast, slow)
+            f.place(fast)
+            self.store_rows(place, values, elem)
+            f.jump(done)
+            f.place(slow)
+            self.scatter(self.lane_addresses(place), values, elem)
+            f.jump(done)
+            f.place(done)
+
+    def last_lane(self, mask: Value) -> Value:
+        """The highest active lane, which wins when several lanes store to one address."""
+        f = self.f
+        bits = f.mask_bits(mask)
+        zeros = f.e.call("llvm.ctlz.i32", "i32", 0, [bits, int_const("i1", 0)])
+        return f.e.binary("sub", int_const("i32", abi.WARP - 1), zeros)
+
+    def store_scalars(self, address: Value, values: list[Value], elem: str, strong: bool) -> None:
+        f = self.f
+        size = ELEM_BITS[elem] // 8
+        for i, value in enumerate(values):
+            at = f.e.binary("add", address, int_const("i64", i * size)) if i else address
+            pointer = f.pointer(at)
+            if strong:
+                f.e.line(f"  store atomic volatile {value.typed}, {pointer.typed} monotonic, align {size}")
+            else:
+                f.e.line(f"  store {value.typed}, {pointer.typed}, align {size}")
+
+    def store_rows(self, place: Place, values: list[Value], elem: str) -> None:
+        """One masked vector store per row of lanes."""
+        e = self.f.e
+        width = self.width()
+        for row, address in enumerate(self.row_addresses(place)):
+            parts = values
+            if width < self.f.lanes:
+                picks = e.vector_const("i32", list(range(row * width, (row + 1) * width)))
+                parts = [
+                    e.value(elem, width, f"shufflevector {v.typed}, {v.type} poison, {picks.typed}") for v in values
+                ]
+            self.store_contiguous(self.plus(address, place.offset), self.row_mask(row), parts, elem)
+
+    def store_contiguous(self, address: Value, lane_mask: Value, values: list[Value], elem: str) -> None:
+        f = self.f
+        e = f.e
+        count = len(values)
+        total = lane_mask.lanes * count
+        vector = type_of(elem, total)
+        whole = values[0] if count == 1 else self.interleaved(values, elem)
+        name = f"llvm.masked.store.v{total}{elem}.p0"
+        e.declare(name, "void", [vector, "ptr", f"<{total} x i1>"])
+        pointer = f.pointer(address)
+        mask = self.repeated(lane_mask, count)
+        size = ELEM_BITS[elem] // 8
+        e.line(f"  call void @{name}({whole.typed}, ptr align {size} {pointer.text}, {mask.typed})")
+
+    def interleaved(self, values: list[Value], elem: str) -> Value:
+        """``a0 b0 c0 d0 a1 b1 ...`` of two, four or eight vectors."""
+        e = self.f.e
+        whole = self.joined(values)
+        lanes = values[0].lanes
+        count = len(values)
+        order = [part * lanes + lane for lane in range(lanes) for part in range(count)]
+        picks = e.vector_const("i32", order)
+        return e.value(elem, whole.lanes, f"shufflevector {whole.typed}, {whole.type} poison, {picks.typed}")
+
+    def scatter(self, addresses: Value, values: list[Value], elem: str) -> None:
+        f = self.f
+        e = f.e
+        size = ELEM_BITS[elem] // 8
+        if not f.lanes:
+            self.store_scalars(addresses, values, elem, False)
+            return
+        if elem not in ("i32", "i64") or "avx512f" not in e.features:
+            self.scatter_one_by_one(addresses, values, elem)
+            return
+        vector = type_of(elem, f.lanes)
+        name = f"llvm.masked.scatter.v{f.lanes}{elem}.v{f.lanes}p0"
+        e.declare(name, "void", [vector, type_of("ptr", f.lanes), f"<{f.lanes} x i1>"])
+        for i, value in enumerate(values):
+            at = e.binary("add", addresses, int_const("i64", i * size, f.lanes)) if i else addresses
+            pointers = e.cast("inttoptr", at, "ptr")
+            e.line(f"  call void @{name}({value.typed}, {pointers.type} align {size} {pointers.text}, {f.mask.typed})")
+
+    def scatter_one_by_one(self, addresses: Value, values: list[Value], elem: str) -> None:
+        f = self.f
+        e = f.e
+        size = ELEM_BITS[elem] // 8
+        at = self.spill(addresses)
+        slots = [self.spill(v) for v in values]
+        lane = self.lane_loop_begin(f.mask)
+        address = self.element(at, "i64", lane)
+        for i, slot in enumerate(slots):
+            where = e.binary("add", address, int_const("i64", i * size)) if i else address
+            value = self.element(slot, elem, lane)
+            e.line(f"  store {value.typed}, ptr {f.pointer(where).text}, align {size}")
+        self.lane_loop_end()
+
+    # -- one lane at a time ------------------------------------------------------------------------------
+
+    def spill(self, value: Value) -> str:
+        """A vector in memory, so that a lane can be picked by number."""
+        slot = self.f.alloca("lanes", value.type, 64)
+        self.f.store(value, slot)
+        return slot
+
+    def element(self, slot: str, elem: str, lane: Value) -> Value:
+        at = self.f.e.value("ptr", 0, f"getelementptr inbounds {elem}, ptr {slot}, {lane.typed}")
+        return self.f.load(at.text, elem, 0)
+
+    def set_element(self, slot: str, value: Value, lane: Value) -> None:
+        at = self.f.e.value("ptr", 0, f"getelementptr inbounds {value.elem}, ptr {slot}, {lane.typed}")
+        self.f.store(value, at.text)
+
+    def lane_loop_begin(self, mask: Value) -> Value:
+        """Open a loop over the set lanes, lowest first; returns the lane's number as an i32."""
+        f = self.f
+        e = f.e
+        self.left = f.alloca("left", "i32")
+        self.head, self.tail = f.label("lane"), f.label("lanes")
+        f.store(f.mask_bits(mask), self.left)
+        start = f.load(self.left, "i32", 0)
+        f.branch(e.icmp("ne", start, int_const("i32", 0)), self.head, self.tail)
+        f.place(self.head)
+        left = f.load(self.left, "i32", 0)
+        rest = e.binary("and", left, e.binary("sub", left, int_const("i32", 1)))
+        f.store(rest, self.left)
+        return e.call("llvm.cttz.i32", "i32", 0, [left, int_const("i1", 1)])
+
+    def lane_loop_end(self) -> None:
+        f = self.f
+        left = f.load(self.left, "i32", 0)
+        f.branch(f.e.icmp("ne", left, int_const("i32", 0)), self.head, self.tail)
+        f.place(self.tail)
+
+    # -- memory order ------------------------------------------------------------------------------------
+
+    def order_before(self, opcode: Opcode) -> None:
+        if opcode.order == "release":
+            self.f.e.line("  fence release")
+        elif opcode.order in _STRONG:
+            self.f.e.line('  fence syncscope("singlethread") seq_cst')
+
+    def order_after(self, opcode: Opcode) -> None:
+        if opcode.order == "acquire":
+            self.f.e.line("  fence acquire")
+        elif opcode.order in _STRONG:
+            self.f.e.line('  fence syncscope("singlethread") seq_cst')
+
+    def fence(self, opcode: Opcode) -> None:
+        weak = opcode.order in ("acq_rel", "acquire", "release")
+        self.f.e.line("  fence acq_rel" if weak else "  fence seq_cst")
+
+    # -- checks ------------------------------------------------------------------------------------------
+
+    def check_access(self, place: Place, size: int, instruction: Instruction, space: str) -> None:
+        """With checks on: every active lane's range lies in a known buffer, and is aligned to its size."""
+        if not self.check or space == "param":
+            return
+        f = self.f
+        e = f.e
+        ok, bad = f.label("checked"), f.label("outside")
+        if place.kind == UNIFORM:
+            addresses = f.alloca("addresses", "i64")
+            f.store(self.plus(place.address, place.offset), addresses)
+            last = f.mask_bits(f.mask)
+            low = e.binary("and", last, e.binary("sub", int_const("i32", 0), last))
+            lanes_bits = low if f.lanes else int_const("i32", 1)
+            stride = int_const("i64", 0)
+        else:
+            addresses = self.spill(self.lane_addresses(place))
+            lanes_bits = f.mask_bits(f.mask)
+            stride = int_const("i64", 8)
+        e.declare("dl_check", "i32", ["ptr", "ptr", "i64", "ptr", "i64", "i32", "i64", "i64"])
+        align = size & -size
+        failed = e.value(
+            "i32", 0,
+            f"call i32 @dl_check(ptr %launch, ptr %slot, i64 %index, ptr {addresses}, {stride.typed}, "
+            f"{lanes_bits.typed}, i64 {size | min(align, 16) << 32}, i64 {instruction.pos})",
+        )  # fmt: skip
+        f.branch_expected(e.icmp("eq", failed, int_const("i32", 0)), ok, bad)
+        f.place(bad)
+        f.leave_with_fault()
+        f.place(ok)
+
+    # -- atomics -----------------------------------------------------------------------------------------
+
+    def atomic(self, instruction: Instruction, result_used: bool) -> None:
+        f = self.f
+        opcode = instruction.opcode
+        is_red = opcode.name == "red"
+        if opcode.vector > 1:
+            self.vector_atomic(instruction)
+            return
+        operands = instruction.operands if is_red else instruction.operands[1:]
+        type = opcode.types[0]
+        elem = _atomic_elem(type)
+        place = self.place_of(operands[0], opcode, instruction.pos)
+        self.check_access(place, type.bytes, instruction, opcode.space)
+        self.order_before_atomic(opcode)
+        shared = opcode.space == "shared"
+        if place.kind == UNIFORM and not result_used and self.reducible(opcode, operands[1]):
+            self.reduced(self.plus(place.address, place.offset), opcode, operands[1], elem, shared)
+            self.order_after_atomic(opcode)
+            return
+        target = None if is_red else instruction.operands[0]
+        if not f.lanes:
+            values = [self.stored_as(o, type, elem, 0) for o in operands[1 : _value_count(opcode) + 1]]
+            old = self.one_atomic(self.plus(place.address, place.offset), opcode, values, elem, shared)
+            self.order_after_atomic(opcode)
+            if isinstance(target, Register):
+                f.write_as(target, old)
+            return
+        if shared and not result_used and opcode.operation != "cas" and not self.check:
+            self.shared_updates(operands[0], operands[1], opcode, elem)
+            self.order_after_atomic(opcode)
+            return
+        at = self.spill(self.lane_addresses(place))
+        slots = [self.spill(self.stored_as(o, type, elem, f.lanes)) for o in operands[1 : _value_count(opcode) + 1]]
+        results = f.alloca("old", type_of(elem, f.lanes), 64)
+        f.store(Value("zeroinitializer", elem, f.lanes), results)
+        lane = self.lane_loop_begin(f.mask)
+        head, tail, left = self.head, self.tail, self.left
+        old = self.one_atomic(
+            self.element(at, "i64", lane), opcode, [self.element(s, elem, lane) for s in slots], elem, shared
+        )
+        if result_used:
+            self.set_element(results, old, lane)
+        self.head, self.tail, self.left = head, tail, left
+        self.lane_loop_end()
+        self.order_after_atomic(opcode)
+        if isinstance(target, Register):
+            f.write_as(target, f.load(results, elem, f.lanes))
+
+    def shared_updates(self, address: Operand, source: Operand, opcode: Opcode, elem: str) -> None:
+        """Atomics on shared memory whose old values nobody wants: plain updates, lane by lane, straight through when
+        the whole warp takes part. This is what histograms consist of."""
+        f = self.f
+        e = f.e
+        if not isinstance(address, Address):
+            raise AssertionError(f"{address!r} is no address")
+        shared = f.word("%slot", abi.SLOT_SHARED, False)
+        base = address.base
+        if isinstance(base, Register):
+            offsets = self.spill(e.cast("trunc", f.read(base, f.lanes), "i32"))
+            constant = address.offset
+        else:
+            offsets = self.spill(int_const("i32", 0, f.lanes))
+            constant = address.offset + (f.shared_offsets[base.name] if isinstance(base, Symbol) else 0)
+        shared = self.plus(shared, constant)
+        type = opcode.types[0]
+        value = self.stored_as(source, type, elem, f.lanes_of(source))
+        values = self.spill(value) if value.lanes else ""
+        every, some, done = f.label("every"), f.label("some"), f.label("updated")
+        f.branch_expected(e.icmp("eq", f.mask_bits(f.mask), int_const("i32", -1)), every, some)
+        f.place(every)
+        for number in range(f.lanes):
+            self.shared_update(shared, offsets, values, value, int_const("i32", number), opcode)
+        f.jump(done)
+        f.place(some)
+        lane = self.lane_loop_begin(f.mask)
+        self.shared_update(shared, offsets, values, value, lane, opcode)
+        self.lane_loop_end()
+        f.jump(done)
+        f.place(done)
+
+    def shared_update(
+        self, base: Value, offsets: str, values: str, value: Value, lane: Value, opcode: Opcode
+    ) -> None:  # fmt: skip
+        e = self.f.e
+        offset = e.cast("sext", self.element(offsets, "i32", lane), "i64")
+        one = self.element(values, value.elem, lane) if values else value
+        head, tail, left = self.head, self.tail, self.left
+        self.one_atomic(e.binary("add", base, offset), opcode, [one], value.elem, True)
+        self.head, self.tail, self.left = head, tail, left
+
+    def vector_atomic(self, instruction: Instruction) -> None:
+        """``atom.v4.f32`` and its kin: atomic in each element (PTX ISA 9.0 section 9.7.13.5), one after the other."""
+        f = self.f
+        opcode = instruction.opcode
+        is_red = opcode.name == "red"
+        operands = instruction.operands if is_red else instruction.operands[1:]
+        type = opcode.types[0]
+        elem = _atomic_elem(type)
+        place = self.place_of(operands[0], opcode, instruction.pos)
+        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
+        sources = operands[1].elements if isinstance(operands[1], Vector) else [operands[1]]
+        target = None if is_red else instruction.operands[0]
+        at = self.spill(self.lane_addresses(place) if f.lanes else self.plus(place.address, place.offset))
+        slots = [self.spill(self.stored_as(o, type, elem, f.lanes)) for o in sources]
+        results = [f.alloca("old", type_of(elem, f.lanes), 64) for _ in sources]
+        lane = self.lane_loop_begin(f.mask) if f.lanes else int_const("i32", 0)
+        head, tail, left = self.head, self.tail, self.left
+        for i, slot in enumerate(slots):
+            address = self.plus(self.element(at, "i64", lane), i * type.bytes)
+            old = self.one_atomic(address, opcode, [self.element(slot, elem, lane)], elem, False)
+            self.set_element(results[i], old, lane)
+        self.head, self.tail, self.left = head, tail, left
+        if f.lanes:
+            self.lane_loop_end()
+        elements = target.elements if isinstance(target, Vector) else []
+        for element, result in zip(elements, results, strict=False):
+            if isinstance(element, Register):
+                f.write_as(element, f.load(result, elem, f.lanes))
+
+    def stored_as(self, operand: Operand, type: Type, elem: str, lanes: int) -> Value:
+        if elem in ("float", "double"):
+            return self.f.operand(operand, elem, lanes)
+        return self.stored(operand, type, elem, lanes)
+
+    def order_before_atomic(self, opcode: Opcode) -> None:
+        if opcode.space == "shared":
+            self.f.e.line('  fence syncscope("singlethread") seq_cst')
+
+    def order_after_atomic(self, opcode: Opcode) -> None:
+        if opcode.space == "shared":
+            self.f.e.line('  fence syncscope("singlethread") seq_cst')
+
+    def reducible(self, opcode: Opcode, operand: Operand) -> bool:
+        """Whether the lanes' operands may be combined first: integers, whose order does not show."""
+        if not self.f.lanes or opcode.types[0].is_float:
+            return False
+        return opcode.operation in ("add", "and", "or", "xor", "min", "max")
+
+    def reduced(self, address: Value, opcode: Opcode, operand: Operand, elem: str, shared: bool) -> None:
+        """Combine the active lanes' operands and do one atomic for all of them."""
+        f = self.f
+        e = f.e
+        operation = _RMW[f"{opcode.operation} {opcode.types[0].kind}"]
+        bits = ELEM_BITS[elem]
+        neutral = {"and": -1, "umin": -1, "min": (1 << (bits - 1)) - 1, "max": -(1 << (bits - 1))}.get(operation, 0)
+        values = f.operand(operand, elem, f.lanes)
+        values = e.select(f.mask, values, int_const(elem, neutral, f.lanes))
+        reduce = {"umin": "umin", "min": "smin", "umax": "umax", "max": "smax"}.get(operation, operation)
+        total = e.call(f"llvm.vector.reduce.{reduce}.v{f.lanes}{elem}", elem, 0, [values])
+        self.one_atomic(address, opcode, [total], elem, shared)
+
+    def one_atomic(self, address: Value, opcode: Opcode, values: list[Value], elem: str, shared: bool) -> Value:
+        """One lane's atomic; returns the old value."""
+        f = self.f
+        e = f.e
+        pointer = f.pointer(address)
+        operation = opcode.operation
+        type = opcode.types[0]
+        size = type.bytes
+        if operation == "cas":
+            if shared:
+                old = e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}")
+                new = e.select(e.icmp("eq", old, values[0]), values[1], old)
+                e.line(f"  store {new.typed}, {pointer.typed}, align {size}")
+                return old
+            pair = e.fresh()
+            swap = f"{values[0].typed}, {values[1].typed} seq_cst seq_cst, align {size}"
+            e.line(f"  {pair} = cmpxchg {pointer.typed}, {swap}")
+            return e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0")
+        if type.lanes > 1 or (type.is_float and type.bits == 16):
+            return self.packed_atomic(pointer, operation, type, values[0], elem)
+        name = _RMW.get(f"{operation} {type.kind}")
+        if name is None:
+            raise UnsupportedError(f"'{opcode.text}' is not supported by the cpu device")
+        if not shared:
+            return e.value(elem, 0, f"atomicrmw {name} {pointer.typed}, {values[0].typed} seq_cst, align {size}")
+        old = e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}")
+        new = self.combined(name, old, values[0])
+        e.line(f"  store {new.typed}, {pointer.typed}, align {size}")
+        return old
+
+    def combined(self, name: str, old: Value, value: Value) -> Value:
+        """What an atomicrmw stores, without the lock."""
+        e = self.f.e
+        if name in ("add", "fadd", "and", "or", "xor"):
+            return e.binary(name, old, value)
+        if name == "xchg":
+            return value
+        if name in ("umin", "min", "umax", "max"):
+            predicate = {"umin": "ult", "min": "slt", "umax": "ugt", "max": "sgt"}[name]
+            return e.select(e.icmp(predicate, old, value), old, value)
+        zero = int_const(old.elem, 0)
+        one = int_const(old.elem, 1)
+        if name == "uinc_wrap":
+            return e.select(e.icmp("uge", old, value), zero, e.binary("add", old, one))
+        wraps = e.binary("or", e.icmp("eq", old, zero), e.icmp("ugt", old, value))
+        return e.select(wraps, value, e.binary("sub", old, one))
+
+    def packed_atomic(self, pointer: Value, operation: str, type: Type, value: Value, elem: str) -> Value:
+        """Addition, minimum or maximum of half or bfloat elements, by compare and swap."""
+        f = self.f
+        e = f.e
+        size = type.bytes
+        kind = "bfloat" if type.name.startswith("bf16") else "half"
+        packed = kind if type.lanes == 1 else f"<2 x {kind}>"
+        seen = f.alloca("seen", elem)
+        f.store(e.value(elem, 0, f"load atomic {elem}, {pointer.typed} monotonic, align {size}"), seen)
+        again, done = f.label("again"), f.label("swapped")
+        f.jump(again)
+        f.place(again)
+        old = f.load(seen, elem, 0)
+        a = e.fresh()
+        e.line(f"  {a} = bitcast {old.typed} to {packed}")
+        b = e.fresh()
+        e.line(f"  {b} = bitcast {value.typed} to {packed}")
+        total = e.fresh()
+        if operation == "add":
+            e.line(f"  {total} = fadd {packed} {a}, {b}")
+        else:
+            name = f"llvm.{operation}imumnum.{type_suffix(kind, type.lanes if type.lanes > 1 else 0)}"
+            e.declare(name, packed, [packed, packed])
+            e.line(f"  {total} = call {packed} @{name}({packed} {a}, {packed} {b})")
+        new = e.value(elem, 0, f"bitcast {packed} {total} to {elem}")
+        pair = e.fresh()
+        e.line(f"  {pair} = cmpxchg {pointer.typed}, {old.typed}, {new.typed} seq_cst seq_cst, align {size}")
+        f.store(e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0"), seen)
+        swapped = e.value("i1", 0, f"extractvalue {{ {elem}, i1 }} {pair}, 1")
+        f.branch(swapped, done, again)
+        f.place(done)
+        return old
+
+
+def _value_count(opcode: Opcode) -> int:
+    return 2 if opcode.operation == "cas" else 1
+
+
+def _element(type: Type, vector: int) -> tuple[str, int]:
+    """The LLVM element and how many of them a lane accesses: 128-bit values go as pairs of 64."""
+    if type.bits == 128:
+        return "i64", 2 * vector
+    return INT_ELEM[type.bits], vector
+
+
+def _atomic_elem(type: Type) -> str:
+    if type.is_float and type.lanes == 1 and type.bits >= 32:
+        return "float" if type.bits == 32 else "double"
+    return INT_ELEM[type.bits]

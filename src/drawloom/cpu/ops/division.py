@@ -1,0 +1,125 @@
+"""Integer ``div`` and ``rem`` (PTX ISA 9.0 sections 9.7.1.10 and 9.7.1.11), which can never trap here.
+
+A zero divisor gives the quotient whose bits are all ones and the dividend as remainder; the smallest signed
+integer by -1 wraps. Vectors divide in floating point that is wide enough for the truncated quotient to be exact:
+with integers below 2**w in a format of p > 2w - 1 bits, a quotient that is no integer lies at least 2**-w below
+the next one, and rounding moves it by less.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu.emitter import ELEM_BITS, Emitter, Value
+from drawloom.cpu.ops.common import const, literal
+from drawloom.ptx.isa import Opcode
+
+_FLOAT: Final[dict[str, str]] = {"i16": "float", "i32": "double"}
+
+
+def emit_div(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
+    """``div``: the quotient rounded towards zero."""
+    assert op.type is not None
+    quotient, _ = _divide(e, args[0], args[1], op.type.is_signed)
+    return [quotient]
+
+
+def emit_rem(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
+    """``rem``: the remainder, with the sign of the dividend."""
+    assert op.type is not None
+    _, remainder = _divide(e, args[0], args[1], op.type.is_signed)
+    return [remainder]
+
+
+def _divide(e: Emitter, a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
+    """Quotient and remainder; LLVM drops the one that is not used."""
+    divisor = literal(b)
+    if divisor == 0:
+        return const(a, -1), a
+    if divisor is not None and divisor != (1 << ELEM_BITS[b.elem]) - 1:
+        # LLVM turns a constant divisor into multiplications. All ones may be -1, which could overflow.
+        return _native(e, a, b, signed)
+    zero = e.icmp("eq", b, const(b, 0))
+    unsafe = zero
+    if signed:
+        lowest = e.icmp("eq", a, const(a, 1 << (ELEM_BITS[a.elem] - 1)))
+        minus_one = e.icmp("eq", b, const(b, -1))
+        unsafe = e.binary("or", zero, e.binary("and", lowest, minus_one))
+    # By 1 the dividend stays as it is, which is also the wrapped quotient of the overflow case.
+    safe = e.select(unsafe, const(b, 1), b)
+    if not a.lanes:
+        quotient, remainder = _native(e, a, safe, signed)
+    elif a.elem == "i64":
+        quotient = _vector_divide64(e, a, safe, signed)
+        remainder = e.binary("sub", a, e.binary("mul", quotient, safe))
+    else:
+        quotient = _by_float(e, a, safe, signed)
+        remainder = e.binary("sub", a, e.binary("mul", quotient, safe))
+    return e.select(zero, const(a, -1), quotient), e.select(zero, a, remainder)
+
+
+def _native(e: Emitter, a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
+    prefix = "s" if signed else "u"
+    return e.binary(prefix + "div", a, b), e.binary(prefix + "rem", a, b)
+
+
+def _by_float(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    to_float = "sitofp" if signed else "uitofp"
+    elem = _FLOAT[a.elem]
+    quotient = e.binary("fdiv", e.cast(to_float, a, elem), e.cast(to_float, b, elem))
+    return e.cast("fptosi" if signed else "fptoui", quotient, a.elem)
+
+
+def _vector_divide64(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    """64-bit lanes: a function that takes the double road when every operand fits in 32 bits, else lane by lane."""
+    name = f"drawloom.{'s' if signed else 'u'}div64.v{a.lanes}"
+    if name not in e.declarations:
+        e.declare(f"llvm.vector.reduce.or.v{a.lanes}i64", "i64", [a.type])
+        e.declarations[name] = _divide64_function(name, a.lanes, signed)
+    return e.value(a.elem, a.lanes, f"call {a.type} @{name}({a.typed}, {b.typed})")
+
+
+def _divide64_function(name: str, lanes: int, signed: bool) -> str:
+    vector = f"<{lanes} x i64>"
+    doubles = f"<{lanes} x double>"
+    narrow = f"<{lanes} x i32>"
+    extend, to_float, to_int, divide = ("sext", "sitofp", "fptosi", "sdiv") if signed else (
+        "zext", "uitofp", "fptoui", "udiv")  # fmt: skip
+    # A signed 32-bit pair has one overflowing quotient, 2**31; the conversion goes to 64 bits for its sake.
+    return f"""define internal {vector} @{name}({vector} %a, {vector} %b) noinline nounwind {{
+entry:
+  %x = alloca {vector}
+  %y = alloca {vector}
+  store {vector} %a, ptr %x
+  store {vector} %b, ptr %y
+  %a32 = trunc {vector} %a to {narrow}
+  %b32 = trunc {vector} %b to {narrow}
+  %a64 = {extend} {narrow} %a32 to {vector}
+  %b64 = {extend} {narrow} %b32 to {vector}
+  %a_off = xor {vector} %a, %a64
+  %b_off = xor {vector} %b, %b64
+  %off = or {vector} %a_off, %b_off
+  %wide = call i64 @llvm.vector.reduce.or.v{lanes}i64({vector} %off)
+  %fits = icmp eq i64 %wide, 0
+  br i1 %fits, label %fast, label %loop
+fast:
+  %af = {to_float} {narrow} %a32 to {doubles}
+  %bf = {to_float} {narrow} %b32 to {doubles}
+  %qf = fdiv {doubles} %af, %bf
+  %q = {to_int} {doubles} %qf to {vector}
+  ret {vector} %q
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %xp = getelementptr i64, ptr %x, i64 %i
+  %yp = getelementptr i64, ptr %y, i64 %i
+  %xi = load i64, ptr %xp
+  %yi = load i64, ptr %yp
+  %zi = {divide} i64 %xi, %yi
+  store i64 %zi, ptr %xp
+  %next = add nuw nsw i64 %i, 1
+  %done = icmp eq i64 %next, {lanes}
+  br i1 %done, label %end, label %loop
+end:
+  %more = load {vector}, ptr %x
+  ret {vector} %more
+}}"""

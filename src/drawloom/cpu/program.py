@@ -1,0 +1,475 @@
+"""Kernels of one module on this machine's cores: compiled when first needed, cached, launched over threads."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from drawloom.build_info import VERSION
+from drawloom.cpu import abi
+from drawloom.cpu.compile import KernelCode, compile_kernel, layout_of
+from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
+from drawloom.cpu.scheduler import support
+from drawloom.cpu.workers import pool
+from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError
+from drawloom.ptx.ir import Module
+from drawloom.ptx.layout import align_up
+from drawloom.ptx.printf import argument_bytes, format_vprintf
+
+#: Blocks that a worker takes at a time, at most: long runs suit the memory prefetchers.
+_CHUNK: Final = 4096
+_SLOTS_WHEN_SPINNING: Final = 64
+_SLOT_BUDGET_BYTES: Final = 96 << 20
+#: Workers count in cache lines of their own.
+_WORDS_APART: Final = 16
+_KEEP_BYTES: Final = 16 << 20
+_WATCH_SECONDS: Final = 0.05
+#: A launch in which every worker only spins, and no warp gets on for this long, is taken for a deadlock.
+SPIN_LIMIT_SECONDS: Final = 10.0
+
+Memory = np.ndarray[Any, np.dtype[np.uint8]]
+
+_Worker = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_Callback = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+)
+
+
+class KernelStore(Protocol):
+    """Where compiled kernels are kept between runs."""
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def put(self, key: str, data: bytes) -> None: ...
+
+
+class LaunchStats:
+    """What a launch cost: seconds to compile (or to load from the store) and to run."""
+
+    def __init__(self, compile_seconds: float, run_seconds: float, cached: bool) -> None:
+        self.compile_seconds = compile_seconds
+        self.run_seconds = run_seconds
+        self.cached = cached
+
+
+class _Ready:
+    """A kernel that can be called, and what its launch must provide."""
+
+    def __init__(self, loaded: Loaded, meta: dict[str, Any], scheduler: int) -> None:
+        self.loaded = loaded
+        self.kernel = loaded.addresses.get("kernel", 0)
+        self.resolve = loaded.addresses.get("dl_resolve", 0)
+        self.worker = _Worker(scheduler if self.kernel else loaded.addresses["dl_worker"])
+        self.frame_bytes = int(meta["frame_bytes"])
+        self.local_bytes = int(meta["local_bytes"])
+        self.shared_bytes = int(meta["shared_bytes"])
+        self.resumable = bool(meta["resumable"])
+        self.spins = bool(meta["spins"])
+        self.lanes = int(meta["lanes"])
+
+
+_support: Loaded | None = None
+_support_lock: Final = threading.Lock()
+
+
+def _ready(code: bytes, meta: dict[str, Any], store: KernelStore | None) -> _Ready:
+    """Link a kernel with what all kernels share."""
+    shared = _shared_functions(store)
+    imports = {name: shared[name] for name in ("dl_fail", "dl_check")}
+    return _Ready(Loaded(code, [str(s) for s in meta["symbols"]], imports), meta, shared["dl_run"])
+
+
+def _shared_functions(store: KernelStore | None) -> dict[str, int]:
+    """The addresses of the functions that all kernels share; compiled or taken from the store once in a process."""
+    global _support
+    with _support_lock:
+        if _support is None:
+            machine = host()
+            text = support(machine.is_x86)
+            key = hashlib.sha256(f"support\0{VERSION}\0{machine.key}\0{text}".encode()).hexdigest()
+            code = None if store is None else store.get(key)
+            if code is None:
+                code = object_code(text)
+                if store is not None:
+                    store.put(key, code)
+            _support = Loaded(code, ["dl_fail", "dl_check", "dl_run"])
+        return _support.addresses
+
+
+class Program:
+    """The kernels of ``module`` on the CPU. ``check`` makes every access bounds-checked."""
+
+    def __init__(self, module: Module, store: KernelStore | None = None, check: bool = False) -> None:
+        self.module = module
+        self.store = store
+        self.check = check
+        self._text_hash = hashlib.sha256(str(module).encode()).hexdigest()
+        self._ready: dict[tuple[str, str], _Ready] = {}
+        self._lock = threading.Lock()
+        self._memory: list[Memory] = []
+        #: What kernels took with malloc and did not free, by address; shared by the launches of this program.
+        self.heap: dict[int, Memory] = {}
+
+    # -- compiling ---------------------------------------------------------------------------------------
+
+    def llvm(self, kernel: str, block: tuple[int, int, int] = (32, 1, 1), optimised: bool = False) -> str:
+        """The LLVM IR of a kernel for blocks of this shape, as lowered or after the optimiser."""
+        text = self._lower(kernel, layout_of(block)).text
+        return str(optimise(text)) if optimised else text
+
+    def _lower(self, kernel: str, layout: str) -> KernelCode:
+        machine = host()
+        by_lane = os.environ.get("DRAWLOOM_LANES", "") == "1"
+        return compile_kernel(self.module, kernel, layout, self.check, machine.features, machine.is_x86, by_lane)
+
+    def _prepare(self, kernel: str, layout: str) -> tuple[_Ready, bool]:
+        """The callable kernel, and whether it was compiled before."""
+        known = self._ready.get((kernel, layout))
+        if known is not None:
+            return known, True
+        with self._lock:
+            known = self._ready.get((kernel, layout))
+            if known is not None:
+                return known, True
+            by_lane = os.environ.get("DRAWLOOM_LANES", "")
+            parts = [
+                VERSION, fingerprint(), host().key, str(level()), self._text_hash, kernel, layout, str(self.check),
+                by_lane,
+            ]  # fmt: skip
+            key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+            ready = self._from_store(key)
+            cached = ready is not None
+            if ready is None:
+                ready = self._compile(key, kernel, layout)
+            self._ready[(kernel, layout)] = ready
+            return ready, cached
+
+    def _from_store(self, key: str) -> _Ready | None:
+        data = None if self.store is None else self.store.get(key)
+        if data is None:
+            return None
+        try:
+            size = struct.unpack_from("<I", data)[0]
+            meta = json.loads(data[4 : 4 + size])
+            return _ready(data[4 + size :], meta, self.store)
+        except (struct.error, ValueError, KeyError, RuntimeError):
+            return None  # not ours, or of another make: compile again and overwrite it
+
+    def _compile(self, key: str, kernel: str, layout: str) -> _Ready:
+        code = self._lower(kernel, layout)
+        meta = {
+            "frame_bytes": code.frame_bytes,
+            "local_bytes": code.local_bytes,
+            "shared_bytes": code.shared_bytes,
+            "resumable": code.resumable,
+            "spins": code.spins,
+            "lanes": code.lanes,
+            "symbols": code.symbols,
+        }
+        image = object_code(code.text)
+        if self.store is not None:
+            head = json.dumps(meta, sort_keys=True).encode()
+            self.store.put(key, struct.pack("<I", len(head)) + head + image)
+        return _ready(image, meta, self.store)
+
+    def take_memory(self, size: int) -> Memory:
+        """Working memory of at least ``size`` bytes: that of an earlier launch if it fits."""
+        with self._lock:
+            known = self._memory.pop() if self._memory else None
+        return known if known is not None and known.nbytes >= size else np.empty(size, dtype=np.uint8)
+
+    def give_memory(self, memory: Memory) -> None:
+        """Keep a launch's memory for the next, unless it is large."""
+        if memory.nbytes <= _KEEP_BYTES:
+            with self._lock:
+                self._memory = [memory]
+
+    # -- launching ---------------------------------------------------------------------------------------
+
+    def launch(
+        self,
+        kernel: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        params: bytes,
+        image_base: int,
+        buffers: list[tuple[int, int]],
+        threads: int = 0,
+        stdout: Callable[[str], object] | None = None,
+    ) -> LaunchStats:
+        """Run ``kernel`` and return when it is done.
+
+        ``grid`` and ``block`` are (x, y, z); ``shared_bytes`` is dynamic shared memory; ``params`` the raw
+        parameter block; ``image_base`` the address of the module's variables; ``buffers`` the (address, size)
+        ranges that checks accept. ``threads`` is the number of cores, 0 for all. ``stdout`` takes what the
+        kernel prints.
+
+        Raises ``KernelFault`` and its kin, with the PTX line; ``KeyboardInterrupt`` stops the kernel.
+        """
+        begin = time.perf_counter()
+        ready, cached = self._prepare(kernel, layout_of(block))
+        compiled = time.perf_counter()
+        run = _Run(self, kernel, ready, grid, block, shared_bytes, params, image_base, buffers, stdout)
+        run.start(threads or available_cores())
+        return LaunchStats(compiled - begin, time.perf_counter() - compiled, cached)
+
+
+_fingerprint = ""
+
+
+def fingerprint() -> str:
+    """Changes with the code generator: sizes and times of its files. Keeps a store honest between versions."""
+    global _fingerprint
+    if not _fingerprint:
+        entries: list[str] = []
+        for folder in (os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "ops")):
+            with os.scandir(folder) as found:
+                for entry in found:
+                    if entry.name.endswith((".py", ".so")):
+                        status = entry.stat()
+                        entries.append(f"{entry.name} {status.st_size} {status.st_mtime_ns}")
+        _fingerprint = hashlib.sha256("\n".join(sorted(entries)).encode()).hexdigest()
+    return _fingerprint
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+class _Run:
+    """One launch: its record in memory, its workers, its outcome."""
+
+    def __init__(
+        self,
+        program: Program,
+        kernel: str,
+        ready: _Ready,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        dynamic_bytes: int,
+        params: bytes,
+        image_base: int,
+        buffers: list[tuple[int, int]],
+        stdout: Callable[[str], object] | None,
+    ) -> None:
+        self.program = program
+        self.kernel = kernel
+        self.ready = ready
+        self.grid = grid
+        self.block = block
+        self.stdout = stdout
+        self.printed = threading.Lock()
+        self.failed_message = ""
+        self.params = np.frombuffer(params or b"\0", dtype=np.uint8).copy()
+        self.ranges = np.array(sorted(buffers) or [(0, 0)], dtype=np.uint64).reshape(-1)
+        threads = block[0] * block[1] * block[2]
+        blocks = grid[0] * grid[1] * grid[2]
+        lanes = ready.lanes
+        units = -(-threads // lanes)
+        self.blocks = blocks
+        shared = ready.shared_bytes + dynamic_bytes
+        stride = align_up(8 * abi.STATE_FRAME + ready.frame_bytes, 64)
+        states = align_up(8 * abi.SLOT_WORDS, 64)
+        shared_at = align_up(states + (units * stride if ready.resumable else 0), 128)
+        local_at = align_up(shared_at + shared, 128)
+        self.slot_bytes = align_up(local_at + ready.local_bytes * units * lanes, 4096) + 128
+        self.slots = 1
+        if ready.spins:
+            self.slots = max(1, min(_SLOTS_WHEN_SPINNING, blocks, _SLOT_BUDGET_BYTES // self.slot_bytes))
+        record = np.zeros(abi.LAUNCH_WORDS, dtype=np.int64)
+        record[abi.LAUNCH_PARAMS] = self.params.ctypes.data
+        record[abi.LAUNCH_IMAGE] = _signed(image_base)
+        record[abi.LAUNCH_GRID : abi.LAUNCH_GRID + 3] = grid
+        record[abi.LAUNCH_BLOCK : abi.LAUNCH_BLOCK + 3] = block
+        record[abi.LAUNCH_THREADS] = threads
+        record[abi.LAUNCH_UNITS] = units
+        record[abi.LAUNCH_SHARED] = shared
+        record[abi.LAUNCH_DYNAMIC] = dynamic_bytes
+        record[abi.LAUNCH_BLOCKS] = blocks
+        record[abi.LAUNCH_LOCAL] = ready.local_bytes
+        record[abi.LAUNCH_STATE_STRIDE] = stride
+        record[abi.LAUNCH_BUFFERS] = self.ranges.ctypes.data
+        record[abi.LAUNCH_BUFFER_COUNT] = len(buffers)
+        record[abi.LAUNCH_SLOT_STRIDE] = self.slot_bytes
+        record[abi.LAUNCH_SLOT_STATES] = states
+        record[abi.LAUNCH_SLOT_SHARED] = shared_at
+        record[abi.LAUNCH_SLOT_LOCAL] = local_at
+        record[abi.LAUNCH_LANES] = lanes
+        record[abi.LAUNCH_KERNEL] = _signed(ready.kernel)
+        record[abi.LAUNCH_RESOLVE] = _signed(ready.resolve)
+        self.record = record
+        self.callbacks = [_Callback(f) for f in (self.on_printf, self.on_assert, self.on_malloc, self.on_free)]
+        for word, callback in zip(range(abi.LAUNCH_PRINTF, abi.LAUNCH_FREE + 1), self.callbacks, strict=True):
+            record[word] = _signed(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+
+    def start(self, cores: int) -> None:
+        if self.blocks == 0:
+            return
+        workers = max(1, min(cores, self.blocks))
+        chunk = 1 if self.ready.resumable else max(1, min(_CHUNK, self.blocks // (workers * 16)))
+        self.record[abi.LAUNCH_CHUNK] = chunk
+        # A kernel that never stops keeps a slot to each worker; blocks of the others may change workers.
+        slots = max(workers, self.slots)
+        memory = self.slot_memory(slots)
+        base = align_up(memory.ctypes.data, 128)
+        self.record[abi.LAUNCH_SLOTS] = slots
+        self.record[abi.LAUNCH_SLOT_BASE] = _signed(base)
+        first = base - memory.ctypes.data
+        words = memory[first : first + slots * self.slot_bytes].view(np.int64)
+        self.progress_words = words[abi.SLOT_PROGRESS :: self.slot_bytes // 8]
+        self.spin_counts = np.zeros(workers * _WORDS_APART, dtype=np.int64)
+        counts = self.spin_counts.ctypes.data
+        address = self.record.ctypes.data
+        worker = self.ready.worker
+        stops = self.ready.kernel != 0
+
+        def body(index: int) -> None:
+            worker(address, counts + 8 * _WORDS_APART * index if stops else base + index * self.slot_bytes)
+
+        job = pool().start(body, workers)
+        try:
+            self.wait(job, workers)
+        except BaseException:
+            self.record[abi.LAUNCH_CANCEL] = 1
+            job.join()
+            raise
+        finally:
+            self.program.give_memory(memory)
+        self.raise_error()
+
+    def slot_memory(self, slots: int) -> Memory:
+        """Working memory for ``slots`` blocks in flight; their heads must be 0."""
+        size = slots * self.slot_bytes + abi.SLOT_MARGIN + 128
+        memory = self.program.take_memory(size)
+        start = align_up(memory.ctypes.data, 128) - memory.ctypes.data
+        for slot in range(slots):
+            at = start + slot * self.slot_bytes
+            memory[at : at + 8 * abi.SLOT_WORDS] = 0
+        return memory
+
+    def wait(self, job: Any, workers: int) -> None:
+        """Wait for the workers. A launch in which, look after look, every worker has spun again and nothing else
+        has moved, is a deadlock."""
+        progress = -1
+        spins = [0] * workers
+        since = time.monotonic()
+        while not job.wait(_WATCH_SECONDS):
+            if not self.ready.spins:
+                continue
+            now = [int(count) for count in self.spin_counts[::_WORDS_APART]]
+            seen = int(self.progress_words.sum())
+            stuck = seen == progress and all(w < 0 or w != before for w, before in zip(now, spins, strict=True))
+            progress, spins = seen, now
+            if not stuck:
+                since = time.monotonic()
+            elif time.monotonic() - since > SPIN_LIMIT_SECONDS:
+                if int(self.record[abi.LAUNCH_ERROR]) == 0:
+                    self.record[abi.LAUNCH_ERROR] = abi.ERROR_SPIN
+                self.record[abi.LAUNCH_CANCEL] = 1
+                since = time.monotonic()
+
+    # -- what the kernel calls ---------------------------------------------------------------------------
+
+    def on_printf(self, format: int, arguments: int, _2: int, _3: int, _block: int, _thread: int) -> int:
+        try:
+            pattern = ctypes.string_at(format)
+            size = argument_bytes(pattern)
+            text = format_vprintf(pattern, ctypes.string_at(arguments, size) if size else b"", ctypes.string_at)
+            with self.printed:
+                if self.stdout is not None:
+                    self.stdout(text)
+                else:
+                    sys.stdout.write(text)
+            return len(text)
+        except Exception as error:
+            self.failed_message = f"printf failed: {error}"
+            return -1
+
+    def on_assert(self, message: int, file: int, line: int, function: int, _block: int, _thread: int) -> int:
+        with self.printed:
+            if not self.failed_message:
+                where = f"{_c_string(file)}:{line & 0xFFFFFFFF}: {_c_string(function)}"
+                self.failed_message = f"{where}: assertion '{_c_string(message)}' failed"
+        return 0
+
+    def on_malloc(self, size: int, *_rest: int) -> int:
+        memory = np.zeros(max(size, 1) + 16, dtype=np.uint8)
+        address = align_up(memory.ctypes.data, 16)
+        with self.printed:
+            self.program.heap[address] = memory
+        return address
+
+    def on_free(self, address: int, *_rest: int) -> int:
+        with self.printed:
+            self.program.heap.pop(address & 0xFFFFFFFFFFFFFFFF, None)
+        return 0
+
+    # -- the outcome -------------------------------------------------------------------------------------
+
+    def raise_error(self) -> None:
+        code = int(self.record[abi.LAUNCH_ERROR])
+        if code == 0:
+            return
+        module = self.program.module
+        line = module.position(int(self.record[abi.LAUNCH_ERROR_POS]))[0]
+        text = module.source_line(line)
+        number = int(self.record[abi.LAUNCH_ERROR_BLOCK])
+        thread = _split(int(self.record[abi.LAUNCH_ERROR_THREAD]), self.block)
+        block = _split(number, self.grid)
+        name = self.kernel
+        if code in (abi.ERROR_BOUNDS, abi.ERROR_ALIGNMENT):
+            address = int(self.record[abi.LAUNCH_ERROR_ADDRESS]) & 0xFFFFFFFFFFFFFFFF
+            size = int(self.record[abi.LAUNCH_ERROR_SIZE])
+            what = "access outside every buffer" if code == abi.ERROR_BOUNDS else "misaligned access"
+            raise MemoryAccessError(what, name, module.filename, line, text, block, thread, address, size)
+        if code == abi.ERROR_BARRIER:
+            message = "deadlock: a barrier waits for warps that never reach it"
+            raise DeadlockError(message, name, module.filename, line, text, block, thread)
+        if code == abi.ERROR_SPIN:
+            message = f"deadlock: every block only spins, and nothing has moved for {SPIN_LIMIT_SECONDS:g} s"
+            raise DeadlockError(message, name, module.filename)
+        if code == abi.ERROR_DIVERGED:
+            message = (
+                "lanes that the member mask names wait elsewhere in the warp; "
+                "set DRAWLOOM_LANES=1 to run the kernel lane by lane"
+            )
+            raise DeadlockError(message, name, module.filename, line, text, block, thread)
+        message = {
+            abi.ERROR_TRAP: "the kernel executed trap",
+            abi.ERROR_ASSERT: self.failed_message or "assertion failed",
+            abi.ERROR_CALL: "indirect call to an address that is no function",
+            abi.ERROR_STACK: f"stack overflow: device functions used over {abi.STACK_LIMIT >> 20} MiB of stack",
+            abi.ERROR_BARRIER_ID: "barrier number is over 15",
+        }.get(code, f"error {code}")
+        raise KernelFault(message, name, module.filename, line, text, block, thread)
+
+
+def _split(number: int, extent: tuple[int, int, int]) -> tuple[int, int, int]:
+    x, y = extent[0], extent[1]
+    return (number % x, number // x % y, number // (x * y))
+
+
+def _signed(address: int) -> int:
+    return address - (1 << 64) if address >> 63 else address
+
+
+def _c_string(address: int) -> str:
+    return ctypes.string_at(address).decode("utf-8", "replace") if address else ""
+
+
+__all__ = ["KernelStore", "LaunchError", "LaunchStats", "Program", "available_cores", "layout_of"]

@@ -1,0 +1,171 @@
+"""Where a warp stops and goes on: registers saved to the frame of its state, a return, and a label to come back to.
+
+A kernel that stops returns ``abi.BARRIER``, ``YIELD``, ``PAUSE`` or ``WARP_OPERATION``; its next call starts
+with a switch to the label behind the stop. Loops that may wait for another thread yield now and then.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu import abi
+from drawloom.cpu.body import Body
+from drawloom.cpu.emitter import int_const, type_of
+from drawloom.cpu.kept import Kept
+from drawloom.cpu.shapes import WIDENED
+from drawloom.ptx.ir import Instruction
+from drawloom.ptx.layout import align_up
+from drawloom.ptx.liveness import members
+
+_ROUNDS_BEFORE_YIELD: Final = 64
+
+
+class Suspension:
+    """The stops of one function.
+
+    ``spinning`` are the headers of loops that may wait for another thread. Afterwards ``resumes`` are the labels
+    to go on at, ``frame_bytes`` the size of the frame, and ``spins`` tells whether a stop waits in a loop.
+    """
+
+    def __init__(self, body: Body, spinning: set[int]) -> None:
+        self.body = body
+        self.f = body.f
+        self.e = body.e
+        self.lanes = body.lanes
+        self.plan = body.plan
+        self.spinning = spinning
+        self.kept = Kept(body.plan, body.lanes)
+        self.held = 0
+        self.resumes: list[str] = []
+        self.saved: dict[str, int] = {}
+        self.frame_bytes = 0
+        self.spins = False
+        self.fuel = ""
+        #: The slot of the block's mask while a guarded instruction runs for some of its lanes.
+        self.outer = ""
+
+    def enter_block(self, b: int) -> None:
+        """What the frame holds when ``b`` begins."""
+        self.held = self.kept.at(b)
+
+    def pass_by(self, instruction: Instruction) -> None:
+        """What the frame holds behind an instruction of the current block."""
+        body = self.body
+        self.held = self.kept.step(instruction, body.live_after[body.index], self.held, body.block)
+
+    def entry_switch(self) -> None:
+        """Jump to where the state says, or to the beginning."""
+        e = self.e
+        if self.resumes:
+            at = self.f.word("%state", abi.STATE_RESUME, False)
+            cases = " ".join([f"i64 {i + 1}, label %{label}" for i, label in enumerate(self.resumes)])
+            e.line(f"  switch i64 {at.text}, label %start [{cases}]")
+        else:
+            e.line("  br label %start")
+
+    def suspend(self, status: int, live: int, running: bool = True) -> None:
+        """Save the registers in ``live``, return ``status``, and go on here when called again.
+
+        ``running`` says that this is inside a block, whose mask must be kept, too.
+        """
+        f = self.f
+        e = self.e
+        slots: list[tuple[str, str]] = [(self.body.live, type_of("i1", self.lanes))]
+        held: list[tuple[str, str]] = []
+        registers = f.function.registers
+        for id in members(live | f.waiting):
+            register = registers[id]
+            where = held if running and self.held >> id & 1 else slots
+            where.append((f.slot(register), type_of(f.elem_of(register), f.slot_lanes(register))))
+            if f.shapes[id].kind == WIDENED:
+                where.append((f.base_slot(register), type_of("i32", f.rows)))
+        if self.body.local_slot:
+            slots.append((self.body.local_slot, "i64"))
+        for slot in [*self.body.masks.values(), *([self.outer] if self.outer else [])]:
+            slots.append((slot, type_of("i1", self.lanes)))
+        part = running and (self.plan.region_of[self.body.block] >= 0 or f.guard is not None)
+        if part:
+            current = f.alloca("running", type_of("i1", self.lanes))
+            f.store(f.mask, current)
+            slots.append((current, type_of("i1", self.lanes)))
+        label = f"resume{len(self.resumes) + 1}"
+        for slot, type in slots:
+            value = e.fresh()
+            e.line(f"  {value} = load {type}, ptr {slot}")
+            e.line(f"  store {type} {value}, ptr {self.frame_address(slot, type)}, align 1")
+        f.set_word("%state", abi.STATE_RESUME, int_const("i64", len(self.resumes) + 1))
+        self.resumes.append(label)
+        e.line(f"  ret i64 {status}")
+        f.place(label)
+        for slot, type in held + slots:
+            value = e.fresh()
+            e.line(f"  {value} = load {type}, ptr {self.frame_address(slot, type)}, align 1")
+            e.line(f"  store {type} {value}, ptr {slot}")
+        f.mask = f.load(slots[-1][0] if part else self.body.live, "i1", self.lanes)
+        if f.guard is not None:
+            f.guard = f.mask
+        if self.body.local_slot:
+            f.local_base = f.load(self.body.local_slot, "i64", 0)
+
+    def frame_address(self, slot: str, type: str) -> str:
+        """Where in the state's frame a stack slot is kept; each has a place of its own."""
+        offset = self.saved.get(slot)
+        if offset is None:
+            offset = self.frame_bytes
+            self.saved[slot] = offset
+            self.frame_bytes += align_up(_byte_size(type), 8)
+        return self.e.value("ptr", 0, f"getelementptr inbounds i8, ptr %state, i64 {8 * abi.STATE_FRAME + offset}").text
+
+    # -- loops -------------------------------------------------------------------------------------------
+
+    def back_edge(self, header: int) -> None:
+        """A loop starts over: a place to notice that the launch was cancelled."""
+        f = self.f
+        e = self.e
+        at = f.word_pointer("%launch", abi.LAUNCH_CANCEL)
+        cancel = e.value("i64", 0, f"load atomic i64, ptr {at} monotonic, align 8")
+        on, stop = f.label("again"), f.label("cancelled")
+        f.branch_expected(e.icmp("eq", cancel, int_const("i64", 0)), on, stop)
+        f.place(stop)
+        f.leave_with_fault()
+        f.place(on)
+        spins = header in self.spinning
+        if self.body.is_kernel and (spins or not self.lanes):
+            self.breathe(header, spins)
+
+    def breathe(self, header: int, spins: bool) -> None:
+        """Now and then let the other warps (threads, lane by lane) run: this loop may wait for one of them."""
+        f = self.f
+        e = self.e
+        self.spins = self.spins or spins
+        if not self.fuel:
+            self.fuel = "%fuel"
+            f.allocas.append("  %fuel = alloca i32")
+            f.allocas.append(f"  store i32 {_ROUNDS_BEFORE_YIELD}, ptr %fuel")
+        left = e.binary("sub", f.load(self.fuel, "i32", 0), int_const("i32", 1))
+        f.store(left, self.fuel)
+        on, stop = f.label("goes"), f.label("yields")
+        f.branch_expected(e.icmp("ne", left, int_const("i32", 0)), on, stop)
+        f.place(stop)
+        live = self.plan.live.live_in[header]
+        region = self.plan.region_of[header]
+        if region >= 0:
+            for b in [*[c for c in self.plan.order if self.plan.region_of[c] == region], self.plan.region_exit[region]]:
+                if b >= 0:
+                    live |= self.plan.live.live_in[b]
+                    if self.plan.region_of[b] == region:
+                        self.body.mask_slot(b)
+        pos = self.body.cfg.blocks[header].instructions[0].pos if self.body.cfg.blocks[header].instructions else -1
+        f.set_word("%state", abi.STATE_POS, int_const("i64", pos))
+        self.suspend(abi.YIELD if spins else abi.PAUSE, live, False)
+        f.jump(on)
+        f.place(on)
+
+
+def _byte_size(type: str) -> int:
+    """The bytes that LLVM stores for a type as ``type_of`` writes it."""
+    bits = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128}
+    if type.startswith("<"):
+        lanes, _, elem = type[1:-1].partition(" x ")
+        return (int(lanes) * bits[elem] + 7) // 8
+    return (bits[type] + 7) // 8

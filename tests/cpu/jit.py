@@ -1,0 +1,141 @@
+"""Compiles one PTX opcode through the emitting functions and runs it over arrays, for lanes of 32 and for scalars."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from drawloom.cpu.emitter import ELEM_BITS, Emitter, Value, int_const, type_of
+from drawloom.cpu.ops import PURE, operand_elems
+from drawloom.ptx.isa import decode
+
+#: Feature sets under test: what this machine has, AVX2 with F16C and FMA, and SSE4.2 alone.
+TARGETS = ("host", "avx2", "sse")
+#: What most instructions are tested with: every target's vectors, and the scalars of the extremes.
+CASES = [("host", 32), ("host", 0), ("avx2", 32), ("sse", 32), ("sse", 0)]
+_AVX2 = "sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 fma f16c bmi bmi2 lzcnt movbe".split()
+_SSE = "sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt".split()
+
+_engines: list[llvm.ExecutionEngine] = []
+
+
+@cache
+def host_features() -> frozenset[str]:
+    return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+
+
+def features_of(target: str) -> frozenset[str]:
+    if target == "host":
+        return host_features()
+    return frozenset(_AVX2 if target == "avx2" else _SSE)
+
+
+def supported(target: str) -> bool:
+    return features_of(target) <= host_features()
+
+
+def storage(elem: str) -> tuple[str, np.dtype]:
+    """The integer element that a value is kept in in memory, and NumPy's name for it."""
+    bits = max(8, ELEM_BITS[elem])
+    return f"i{bits}", np.dtype(f"u{bits // 8}")
+
+
+def load(e: Emitter, pointer: str, elem: str, lanes: int) -> Value:
+    kept, _ = storage(elem)
+    raw = e.value(kept, lanes, f"load {type_of(kept, lanes)}, ptr {pointer}, align 1")
+    if elem == "i1":
+        return e.cast("trunc", raw, "i1")
+    return e.cast("bitcast", raw, elem)
+
+
+def store(e: Emitter, pointer: str, value: Value) -> None:
+    kept, _ = storage(value.elem)
+    raw = e.cast("zext" if value.elem == "i1" else "bitcast", value, kept)
+    e.line(f"  store {raw.typed}, ptr {pointer}, align 1")
+
+
+def compile_function(text: str, target: str, name: str = "run") -> int:
+    """The address of ``name`` in compiled LLVM ``text``."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    flags = ",".join(f"+{f}" for f in sorted(features_of(target)))
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu="", features=flags, opt=2, jit=True)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    builder.getModulePassManager().run(module, builder)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    _engines.append(engine)
+    return engine.get_function_address(name)
+
+
+def looped(e: Emitter, body_of: str, results: list[str], arguments: list[str], lanes: int) -> str:
+    """A module whose ``run(count, result pointers..., argument pointers...)`` runs ``e``'s body over arrays."""
+    step = lanes or 1
+    pointers = [f"ptr %r{i}" for i in range(len(results))] + [f"ptr %a{i}" for i in range(len(arguments))]
+    lines = [f"define void @run(i64 %count, {', '.join(pointers)}) {{", "entry:", "  br label %loop", "loop:"]
+    lines.append("  %i = phi i64 [ 0, %entry ], [ %next, %loop ]")
+    for i, elem in enumerate(results):
+        lines.append(f"  %rp{i} = getelementptr {storage(elem)[0]}, ptr %r{i}, i64 %i")
+    for i, elem in enumerate(arguments):
+        lines.append(f"  %ap{i} = getelementptr {storage(elem)[0]}, ptr %a{i}, i64 %i")
+    lines.append(body_of)
+    lines.append(f"  %next = add i64 %i, {step}")
+    lines.append("  %more = icmp ult i64 %next, %count")
+    lines.append("  br i1 %more, label %loop, label %end")
+    lines += ["end:", "  ret void", "}"]
+    return "\n".join(lines) + "\n" + "\n".join(e.declarations.values()) + "\n"
+
+
+class Compiled:
+    """One opcode, compiled; call it with arrays of patterns, get arrays of patterns."""
+
+    def __init__(self, text: str, lanes: int, target: str, constants: dict[int, int]) -> None:
+        wide = text.endswith("/3")
+        opcode = decode(text.removesuffix("/3"))
+        # Where the operand count decides between forms (three-input min), the tests ask for it with a "/3".
+        form = opcode.forms[-1] if wide else opcode.forms[0]
+        self.results, self.arguments = operand_elems(opcode, form)
+        if opcode.reads_carry:
+            self.arguments = [*self.arguments, "i1"]
+        if opcode.writes_carry:
+            self.results = [*self.results, "i1"]
+        self.lanes = lanes
+        e = Emitter(features_of(target))
+        args = []
+        for i, elem in enumerate(self.arguments):
+            if i in constants:
+                args.append(int_const(elem, constants[i], lanes))
+            else:
+                args.append(load(e, f"%ap{i}", elem, lanes))
+        out = PURE[opcode.name](e, opcode, args)
+        assert [v.elem for v in out] == self.results, (text, [v.elem for v in out], self.results)
+        assert all(v.lanes == lanes for v in out), text
+        for i, value in enumerate(out):
+            store(e, f"%rp{i}", value)
+        self.text = looped(e, "\n".join(e.lines), self.results, self.arguments, lanes)
+        self.address = compile_function(self.text, target)
+        count = len(self.results) + len(self.arguments)
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * count)(self.address)
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        count = max(len(a) for a in arrays)
+        padded = -(-count // 32) * 32
+        ins = []
+        for array, elem in zip(arrays, self.arguments, strict=True):
+            _, dtype = storage(elem)
+            whole = np.zeros(padded, dtype)
+            whole[:count] = array.astype(np.uint64).astype(dtype)
+            ins.append(whole)
+        outs = [np.zeros(padded, storage(elem)[1]) for elem in self.results]
+        self.function(padded, *[a.ctypes.data for a in outs], *[a.ctypes.data for a in ins])
+        return [o[:count] for o in outs]
+
+
+@cache
+def compiled(text: str, lanes: int, target: str, constants: tuple[tuple[int, int], ...] = ()) -> Compiled:
+    return Compiled(text, lanes, target, dict(constants))
