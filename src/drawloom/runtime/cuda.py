@@ -1,0 +1,212 @@
+"""NVIDIA GPUs: modules, memory and launches through the driver, which compiles the PTX it is given.
+
+An error of a kernel (an illegal address, a trap) makes the driver's context refuse everything after it. The
+context is then destroyed and made anew, and modules are loaded again on their next use; buffers of before are
+lost and say so. Where the driver cannot make a new context, the GPU stays refused with that reason, and the
+rest of the process is unharmed.
+"""
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from drawloom.errors import DeviceError, KernelFault, LaunchError, UnsupportedError
+from drawloom.ptx.ir import Module
+from drawloom.runtime.backend import Allocation, Backend, Program, Queue
+from drawloom.runtime.driver import STICKY, CudaError, Driver, probe
+from drawloom.runtime.machine import Device
+from drawloom.runtime.memory import Bytes, Span
+
+_REGISTER_PORTABLE: Final = 1  # CU_MEMHOSTREGISTER_PORTABLE
+
+
+class CudaBackend(Backend):
+    """One GPU and its primary context. `generation` counts the contexts there have been."""
+
+    def __init__(self, device: Device, driver: Driver | None = None) -> None:
+        found = driver if driver is not None else probe().driver
+        if found is None:
+            raise DeviceError(f"{device.name}: {probe().reason}")
+        self.device = device
+        self.driver: Driver = found
+        self.lock = threading.RLock()
+        self.generation = 0
+        self.lost = ""
+        self.fault = KernelFault("")  # why the last context was destroyed
+        self.running: list[str] = []  # the kernels of launches that are not known to be done, oldest first
+        self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        self.abandoned: list[Queue] = []  # launches that Ctrl-C left running
+        self.handle = self.driver.call("cuDeviceGet", device.index)
+        self.context = self.driver.call("cuDevicePrimaryCtxRetain", self.handle)
+        self.shared_limit = self.driver.attribute(self.handle, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+
+    @contextmanager
+    def active(self) -> Iterator[Driver]:
+        """The driver, with this GPU's context current in this thread.
+
+        Any call may report what a kernel did earlier: such an error makes a new context and comes out as
+        KernelFault. Raises DeviceError when the GPU is lost.
+        """
+        if self.lost:
+            raise DeviceError(f"{self.device.name}: {self.lost}")
+        generation = self.generation
+        self.driver.call("cuCtxPushCurrent", self.context)
+        try:
+            yield self.driver
+        except CudaError as failure:
+            if failure.code in STICKY:
+                raise self.reset(failure, generation) from failure
+            raise
+        finally:
+            self.driver.status("cuCtxPopCurrent")
+
+    def is_current(self, generation: int) -> bool:
+        return generation == self.generation and not self.lost
+
+    def reset(self, failure: CudaError, generation: int) -> KernelFault:
+        """Destroys the context of `generation` after a sticky error, makes a new one, and returns the fault.
+
+        Called once per failure: threads that saw the same error find a newer generation.
+        """
+        with self.lock:
+            if generation != self.generation or self.lost:
+                return self.fault
+            self.fault = self.blame(failure)
+            self.running.clear()
+            self.generation += 1
+            try:
+                self.driver.call("cuDevicePrimaryCtxReset", self.handle)
+                self.driver.status("cuDevicePrimaryCtxRelease", self.handle)
+                self.context = self.driver.call("cuDevicePrimaryCtxRetain", self.handle)
+                self.prove_usable()
+            except CudaError as refusal:
+                self.lost = (
+                    f"the driver cannot use the GPU again in this process after a kernel failed ({refusal}); "
+                    "start a new process"
+                )
+            return self.fault
+
+    def blame(self, failure: CudaError) -> KernelFault:
+        """The fault, named after the oldest launch that is not known to be done."""
+        names = list(dict.fromkeys(self.running))
+        message = f"{STICKY[failure.code]} ({failure.name})"
+        if len(names) > 1:
+            message += f"; the driver does not say which kernel it was of {', '.join(names)}"
+        return KernelFault(message, names[0] if names else "")
+
+    def prove_usable(self) -> None:
+        """A new context may answer and still refuse work: allocate, clear, wait, free."""
+        driver = self.driver
+        driver.call("cuCtxPushCurrent", self.context)
+        try:
+            address = driver.call("cuMemAlloc", 256)
+            driver.call("cuMemsetD8", address, 0, 256)
+            driver.call("cuCtxSynchronize")
+            driver.call("cuMemFree", address)
+        finally:
+            driver.status("cuCtxPopCurrent")
+
+    def collect_done(self) -> None:
+        """Looks which launches are done, so that a fault is blamed on one that is not."""
+        if self.running:
+            for queue in list(self.queues):
+                queue.idle()
+
+    def collect_abandoned(self) -> None:
+        """Frees the memory of interrupted launches that ended since."""
+        still: list[Queue] = []
+        for queue in self.abandoned:
+            try:
+                if not queue.idle():
+                    still.append(queue)
+            except (LaunchError, DeviceError):
+                pass  # whoever launched it was interrupted and is gone
+        self.abandoned = still
+
+    def allocate(self, size: int) -> Allocation:
+        return CudaAllocation(self, size)
+
+    def program(self, module: Module, check: bool) -> Program:
+        from drawloom.runtime.cuda_launch import CudaProgram
+
+        if check:
+            raise UnsupportedError(
+                f"{self.device.name}: check=memory works on cpu and reference only; on a GPU use compute-sanitizer"
+            )
+        return CudaProgram(self, module)
+
+    def queue(self) -> Queue:
+        from drawloom.runtime.cuda_launch import CudaQueue
+
+        return CudaQueue(self)
+
+    def pin(self, memory: Bytes) -> None:
+        """Page-locks memory that stays NumPy's own, so that losing the context cannot take it away."""
+        if not memory.nbytes:
+            return
+        address = memory.ctypes.data
+        with self.active() as driver:
+            driver.call("cuMemHostRegister", address, memory.nbytes, _REGISTER_PORTABLE)
+        owner = memory if memory.base is None else memory.base
+        weakref.finalize(owner, self.unpin, address, self.generation)
+
+    def unpin(self, address: int, generation: int) -> None:
+        if self.is_current(generation):
+            with self.active() as driver:
+                driver.status("cuMemHostUnregister", address)
+
+
+class CudaAllocation(Allocation):
+    """Zeroed device memory of one context."""
+
+    def __init__(self, backend: CudaBackend, size: int) -> None:
+        self.backend = backend
+        self.generation = backend.generation
+        self.size = size
+        self.address = 0
+        if size:
+            with backend.active() as driver:
+                try:
+                    self.address = int(driver.call("cuMemAlloc", size))
+                except CudaError as failure:
+                    raise DeviceError(f"{backend.device.name}: no {size} bytes of memory: {failure}") from failure
+                driver.call("cuMemsetD8", self.address, 0, size)
+
+    def require(self) -> None:
+        if not self.backend.is_current(self.generation):
+            raise DeviceError(
+                f"the memory on {self.backend.device.name} was lost when the GPU was reset after a failed kernel"
+            )
+
+    def span(self) -> Span:
+        self.require()
+        return Span(self.address, self.size, "cuda", True, self)
+
+    def view(self) -> Bytes:
+        raise DeviceError(f"memory on {self.backend.device.name} has no view on the host; copy it with to_array")
+
+    def read(self, target: Bytes, offset: int, queue: Queue | None) -> None:
+        self.copy("cuMemcpyDtoH", target.ctypes.data, self.address + offset, target, queue)
+
+    def write(self, source: Bytes, offset: int, queue: Queue | None) -> None:
+        self.copy("cuMemcpyHtoD", self.address + offset, source.ctypes.data, source, queue)
+
+    def copy(self, function: str, to: int, source: int, host: Bytes, queue: Queue | None) -> None:
+        from drawloom.runtime.cuda_launch import CudaQueue
+
+        self.require()
+        if not host.nbytes:
+            return
+        if queue is not None:
+            assert isinstance(queue, CudaQueue)
+            queue.copy(function + "Async", to, source, host.nbytes, (self, host))
+            return
+        with self.backend.active() as driver:
+            driver.call(function, to, source, host.nbytes)
+
+    def release(self) -> None:
+        if self.address and self.backend.is_current(self.generation):
+            with self.backend.active() as driver:
+                driver.status("cuMemFree", self.address)

@@ -1,0 +1,110 @@
+"""The dimensions of a launch: from ints and tuples to (x, y, z), checked against what hardware and kernel take.
+
+The limits are those of compute capability 5.0 to 9.0 (CUDA programming guide, technical specifications), on
+every device, so that what runs here runs there.
+"""
+
+import operator
+from typing import Final
+
+from drawloom.errors import LaunchError
+from drawloom.ptx.ir import Function, Module
+from drawloom.runtime.backend import Dim3
+
+MAX_GRID: Final[Dim3] = (2**31 - 1, 65535, 65535)
+MAX_BLOCK: Final[Dim3] = (1024, 1024, 64)
+MAX_THREADS: Final = 1024
+#: Static shared memory of a block, in bytes; beyond it a kernel needs dynamic shared memory.
+MAX_STATIC_SHARED: Final = 48 * 1024
+
+
+class Limits:
+    """What a kernel itself asks of a launch: `.reqntid`, `.maxntid` (0 when absent), static shared bytes."""
+
+    def __init__(self, module: Module, kernel: Function) -> None:
+        from drawloom.ptx.layout import shared_layout
+
+        self.kernel = kernel.name
+        self.required: Dim3 | None = None
+        self.max_threads = 0
+        self.static_shared: int = shared_layout(module, kernel)[1]
+        for directive in kernel.directives:
+            name = directive.name.lstrip(".")
+            if name in ("reqntid", "maxntid"):
+                extents = directive_extents(directive.text)
+                if name == "reqntid":
+                    self.required = extents
+                else:
+                    self.max_threads = extents[0] * extents[1] * extents[2]
+
+
+def directive_extents(text: str) -> Dim3:
+    """`"16, 16"` as (16, 16, 1)."""
+    extents = [int(word, 0) for word in text.replace(",", " ").split()]
+    extents += [1] * (3 - len(extents))
+    return (extents[0], extents[1], extents[2])
+
+
+def dimensions(value: object, what: str, kernel: str) -> Dim3:
+    """An int or up to three of them as (x, y, z). Raises LaunchError."""
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(items) <= 3:
+        raise LaunchError(f"{what}: got {len(items)} dimensions, expected 1 to 3", kernel)
+    extents: list[int] = []
+    for item in items:
+        if isinstance(item, bool):
+            raise LaunchError(f"{what}: got {item!r}, expected an integer or up to three", kernel)
+        try:
+            extents.append(operator.index(item))
+        except TypeError:
+            raise LaunchError(f"{what}: got {item!r}, expected an integer or up to three", kernel) from None
+    extents += [1] * (3 - len(extents))
+    return (extents[0], extents[1], extents[2])
+
+
+def check_launch(limits: Limits, grid: Dim3, block: Dim3, shared_bytes: object, shared_limit: int) -> int:
+    """Checks everything about a launch but its arguments; returns the dynamic shared memory in bytes.
+
+    Raises LaunchError.
+    """
+    kernel = limits.kernel
+    for axis, extent, most in zip("xyz", grid, MAX_GRID):
+        if not 1 <= extent <= most:
+            raise LaunchError(f"grid.{axis} is {extent}, expected 1..{most}", kernel)
+    for axis, extent, most in zip("xyz", block, MAX_BLOCK):
+        if not 1 <= extent <= most:
+            raise LaunchError(f"block.{axis} is {extent}, expected 1..{most}", kernel)
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS:
+        raise LaunchError(f"a block of {block} has {threads} threads, expected at most {MAX_THREADS}", kernel)
+    if limits.required is not None and block != limits.required:
+        raise LaunchError(f"the block is {block}, the kernel requires {limits.required} (.reqntid)", kernel)
+    if limits.max_threads and threads > limits.max_threads:
+        raise LaunchError(
+            f"a block of {block} has {threads} threads, the kernel takes at most {limits.max_threads} (.maxntid)",
+            kernel,
+        )
+    return check_shared(limits, shared_bytes, shared_limit)
+
+
+def check_shared(limits: Limits, shared_bytes: object, shared_limit: int) -> int:
+    kernel = limits.kernel
+    try:
+        dynamic = operator.index(shared_bytes)  # type: ignore[arg-type]
+    except TypeError:
+        raise LaunchError(f"shared_bytes: got {shared_bytes!r}, expected a number of bytes", kernel) from None
+    if dynamic < 0:
+        raise LaunchError(f"shared_bytes is {dynamic}, expected 0 or more", kernel)
+    if limits.static_shared > MAX_STATIC_SHARED:
+        raise LaunchError(
+            f"{limits.static_shared} bytes of static shared memory, at most {MAX_STATIC_SHARED}; more needs "
+            "dynamic shared memory",
+            kernel,
+        )
+    if limits.static_shared + dynamic > shared_limit:
+        raise LaunchError(
+            f"{limits.static_shared} static + {dynamic} dynamic bytes of shared memory, expected at most "
+            f"{shared_limit}",
+            kernel,
+        )
+    return dynamic

@@ -1,0 +1,313 @@
+"""From a PTX file, text or module to kernels that launch on a device.
+
+mod = drawloom.load("saxpy.ptx", device="cpu")
+mod["saxpy"][(n + 255) // 256, 256](n, 2.0, x, y)
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+from drawloom.errors import DataError, DeviceError, Error, LaunchError, UnsupportedError
+from drawloom.ptx.ir import Function
+from drawloom.ptx.ir import Module as PtxModule
+from drawloom.runtime.arguments import Parameter, Signature, prepare
+from drawloom.runtime.backend import Dim3, Program, Request, Timing
+from drawloom.runtime.geometry import Limits, check_launch, dimensions
+from drawloom.runtime.machine import Device
+from drawloom.runtime.machine import device as find_device
+from drawloom.runtime.memory import Array
+from drawloom.runtime.streams import Event, Stream
+from drawloom.runtime.variables import find_variable, variable_names
+
+Source = str | bytes | os.PathLike[str] | PtxModule
+
+#: Files that a later version compiles or loads; named so that nobody looks for the mistake in their own file.
+NOT_LOADED: Final[dict[str, str]] = {
+    ".cu": "CUDA C++ (compile it to PTX first: nvcc -ptx, or clang --cuda-device-only -S)",
+    ".cl": "OpenCL C (compile it to PTX first: clang --target=nvptx64 -S)",
+    ".cubin": "machine code (load the PTX it was made from)",
+    ".fatbin": "a bundle of machine code (extract its PTX first: cuobjdump -ptx)",
+}
+_BINARY_MAGIC: Final = ((b"\x7fELF", ".cubin"), (b"\x50\xed\x55\xba", ".fatbin"))
+
+
+def load(source: Source, device: str | Device | None = None, check: str | None = None) -> "Module":
+    """Makes the kernels of a PTX module ready on a device.
+
+    `source` is the path of a `.ptx` file, PTX text (anything with a line break or a `.version` directive), or a
+    `drawloom.ptx.Module`. `device` is "cpu", "reference", "cuda", "cuda:N" or a Device; None takes
+    DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
+
+    Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
+    """
+    return Module(read_module(source), find_device(device), chosen_check(check))
+
+
+def chosen_check(check: str | None) -> bool:
+    text = os.environ.get("DRAWLOOM_CHECK", "") if check is None else check
+    if text in ("", "off"):
+        return False
+    if text != "memory":
+        raise DataError(f"check={text}: expected memory or off")
+    return True
+
+
+def read_module(source: Source) -> PtxModule:
+    """The verified module of a path, text or module."""
+    from drawloom.ptx.parser import parse
+    from drawloom.ptx.verifier import verify
+
+    if isinstance(source, PtxModule):
+        module = source
+    else:
+        text, filename = read_source(source)
+        module = parse(text, filename)
+    verify(module)
+    return module
+
+
+def read_source(source: str | bytes | os.PathLike[str]) -> tuple[str, str]:
+    """(text, file name) of a path or text. Raises DataError or UnsupportedError."""
+    if isinstance(source, bytes):
+        return decode(source, "<text>"), ""
+    if isinstance(source, str) and ("\n" in source or ".version " in source):
+        return source, ""
+    try:
+        path = os.fspath(source)
+    except TypeError as refusal:
+        kind = type(source).__name__
+        raise DataError(f"cannot load {kind}: expected a path, PTX text or bytes, or a ptx module") from refusal
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError) as refusal:  # ValueError: a NUL in the path
+        reason = refusal.strerror if isinstance(refusal, OSError) else str(refusal)
+        raise DataError(f"cannot read {path!r}: {reason}; expected a PTX file") from refusal
+    refuse_other_formats(path, data)
+    return decode(data, path), path
+
+
+def refuse_other_formats(path: str, data: bytes) -> None:
+    extension = os.path.splitext(path)[1].lower()
+    for magic, means in _BINARY_MAGIC:
+        if data.startswith(magic):
+            extension = means
+    if extension in NOT_LOADED:
+        raise UnsupportedError(f"{path}: a {extension} file is {NOT_LOADED[extension]}; expected PTX")
+
+
+def decode(data: bytes, path: str) -> str:
+    data = data.rstrip(b"\0")  # drivers and cuobjdump end PTX with a NUL
+    if not data.strip():
+        raise DataError(f"{path}: the file is empty, expected PTX")
+    try:
+        if b"\0" in data:
+            raise DataError(f"{path}: byte {data.index(0)} is NUL: not text, expected PTX")
+        return data.decode("utf-8")
+    except UnicodeDecodeError as refusal:
+        raise DataError(f"{path}: byte {refusal.start} is not UTF-8 text, expected PTX") from refusal
+
+
+class Launch:
+    """One launch. `compile_seconds` is what making machine code took (0 when it was there already),
+    `run_seconds` the kernel; `cached` tells that the code came from the kernel cache.
+
+    On a stream they are known when the launch is `done`; reading them before waits.
+    """
+
+    def __init__(self, kernel: str, where: Device) -> None:
+        self.kernel = kernel
+        self.device = where
+        self._timing: Timing | None = None
+        self._event: Event | None = None
+
+    def finish(self, timing: Timing) -> None:
+        self._timing = timing
+
+    def follow(self, event: Event) -> None:
+        self._event = event
+
+    @property
+    def done(self) -> bool:
+        """Whether the kernel ended. Looks, and does not wait."""
+        if self._timing is None and self._event is not None:
+            _ = self._event.done  # looking makes a GPU's stream report what it finished
+        return self._timing is not None
+
+    def wait(self) -> "Launch":
+        """Waits until the kernel is done. Raises what it, or work before it on its stream, raised."""
+        if self._timing is None and self._event is not None:
+            self._event.synchronize()
+        return self
+
+    def timing(self) -> Timing:
+        self.wait()
+        if self._timing is None:
+            raise LaunchError("did not run: work before it on its stream failed", self.kernel)
+        return self._timing
+
+    @property
+    def compile_seconds(self) -> float:
+        return self.timing().compile_seconds
+
+    @property
+    def run_seconds(self) -> float:
+        return self.timing().run_seconds
+
+    @property
+    def cached(self) -> bool:
+        return self.timing().cached
+
+    def __repr__(self) -> str:
+        if self._timing is None:
+            return f"<Launch {self.kernel} on {self.device.name}: not done>"
+        return f"<Launch {self.kernel} on {self.device.name}: {self._timing.run_seconds * 1e3:.3f} ms>"
+
+
+class Kernel:
+    """An entry of a loaded module. `kernel[grid, block](*args)` launches it.
+
+    `grid` and `block` are ints or up to three of them; then may follow the bytes of dynamic shared memory,
+    and a Stream. Without a stream the call returns when the kernel is done.
+    """
+
+    def __init__(self, module: "Module", function: Function) -> None:
+        self.module = module
+        self.name = function.name
+        self.signature = Signature(module.ptx, function)
+        self.limits = Limits(module.ptx, function)
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters in order: name, PTX type, offset and size in bytes, and what each accepts."""
+        return self.signature.parameters
+
+    def __getitem__(self, launch: object) -> "Configured":
+        items = launch if isinstance(launch, tuple) else (launch,)
+        stream: Stream | None = None
+        if items and (isinstance(items[-1], Stream) or (items[-1] is None and len(items) > 2)):
+            stream = items[-1]
+            items = items[:-1]
+        if not 2 <= len(items) <= 3:
+            raise LaunchError("expected kernel[grid, block], [grid, block, shared_bytes] and a stream", self.name)
+        shared_bytes = items[2] if len(items) == 3 else 0
+        grid = dimensions(items[0], "grid", self.name)
+        block = dimensions(items[1], "block", self.name)
+        shared = check_launch(self.limits, grid, block, shared_bytes, self.module.device.backend.shared_limit)
+        return Configured(self, grid, block, shared, stream)
+
+    def __call__(self, *args: object) -> None:
+        raise LaunchError("launch with kernel[grid, block](*args)", self.name)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(self.signature.names())}) on {self.module.device.name}>"
+
+
+class Configured:
+    """A kernel with its launch dimensions; calling it launches."""
+
+    def __init__(self, kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int, stream: Stream | None) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.block = block
+        self.shared_bytes = shared_bytes
+        self.stream = stream
+
+    def __call__(self, *args: object, reaches: tuple[object, ...] | list[object] = ()) -> Launch:
+        """Launches. `reaches` names memory that the kernel gets at through addresses stored in its data.
+
+        Raises LaunchError before anything runs when an argument does not fit its parameter; KernelFault
+        or DeviceError when the kernel fails.
+        """
+        module = self.kernel.module
+        arguments = prepare(self.kernel.signature, args, module.device, tuple(reaches))
+        request = Request(self.kernel.name, self.grid, self.block, self.shared_bytes, arguments)
+        launch = Launch(self.kernel.name, module.device)
+        if self.stream is None:
+            launch.finish(module.program.launch(request))
+            return launch
+        queue = self.stream.queue(module.device)
+        module.program.enqueue(request, queue, launch.finish)
+        launch.follow(self.stream.record())
+        return launch
+
+
+class Globals:
+    """The module-level variables by name.
+
+    `globals["x"]` is a NumPy array of the variable: on host devices its memory itself, on others a read-only
+    copy. `globals["x"] = value` copies a value in, on every device.
+    """
+
+    def __init__(self, module: "Module") -> None:
+        self._module = module
+
+    def __getitem__(self, name: str) -> Array:
+        find_variable(self._module.ptx, name)
+        return self._module.program.read_variable(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        find_variable(self._module.ptx, name)
+        self._module.program.write_variable(name, value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(variable_names(self._module.ptx))
+
+    def __len__(self) -> int:
+        return len(variable_names(self._module.ptx))
+
+    def __contains__(self, name: object) -> bool:
+        return name in variable_names(self._module.ptx)
+
+    def keys(self) -> list[str]:
+        """The variables' names, in file order."""
+        return variable_names(self._module.ptx)
+
+
+class Module:
+    """A PTX module on a device. `module["kernel"]` is a kernel; iterating gives them all, in file order.
+
+    `ptx` is the module as parsed; `globals` its module-level variables.
+    """
+
+    def __init__(self, module: PtxModule, where: Device, check: bool = False) -> None:
+        if module.address_size != 64:
+            raise UnsupportedError(
+                f"{module.filename or 'the module'}: .address_size {module.address_size}; devices have 64-bit addresses"
+            )
+        self.ptx = module
+        self.device = where
+        self.check = check
+        self.program: Program = where.backend.program(module, check)
+        self.globals = Globals(self)
+        self._kernels: dict[str, Kernel] = {}
+
+    def __getitem__(self, name: str) -> Kernel:
+        """The kernel of that name. Raises LaunchError with the names that there are."""
+        known = self._kernels.get(name)
+        if known is not None:
+            return known
+        function = self.ptx.functions.get(name)
+        if function is None or not function.is_entry or not function.has_body:
+            there = ", ".join(f.name for f in self.ptx.kernels) or "none"
+            raise LaunchError(f"no kernel '{name}' in {self.ptx.filename or 'the module'}; there are: {there}")
+        made = Kernel(self, function)
+        self._kernels[name] = made
+        return made
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter([self[function.name] for function in self.ptx.kernels])
+
+    def __len__(self) -> int:
+        return len(self.ptx.kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return any(function.name == name for function in self.ptx.kernels)
+
+    def __repr__(self) -> str:
+        names = ", ".join(function.name for function in self.ptx.kernels)
+        return f"<Module {self.ptx.filename or 'of PTX text'} on {self.device.name}: {names}>"
+
+
+__all__ = ["Configured", "DeviceError", "Error", "Globals", "Kernel", "Launch", "Module", "load"]

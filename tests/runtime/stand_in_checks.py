@@ -1,0 +1,98 @@
+"""What only a stand-in driver can show: that nothing leaks, and a GPU that no reset brings back.
+
+Run by test_stand_in.py, in a process that has the stand-in.
+"""
+
+import gc
+
+import numpy as np
+import pytest
+
+import drawloom
+from drawloom import DeviceError, KernelFault
+from drawloom.runtime import Stream, pinned_array
+from tests.runtime import programs, stand_in_driver
+
+
+@pytest.fixture
+def library() -> object:
+    assert stand_in_driver.stand_in is not None
+    return stand_in_driver.stand_in.library
+
+
+def held(library: object) -> tuple[int, ...]:
+    """Allocations, events, streams and modules that were not given back."""
+    gc.collect()
+    kinds = ("allocations", "events", "streams", "modules")
+    return tuple(getattr(library, "stand_in_live_" + kind)() for kind in kinds)
+
+
+def use_everything() -> None:
+    saxpy = drawloom.load(programs.SAXPY, "cuda:0")["saxpy"]
+    y = np.ones(64, np.float32)
+    saxpy[1, 64](1.0, y, y, 64)
+    with Stream("cuda:0") as stream, drawloom.Buffer.alloc(64, np.float32, "cuda:0") as buffer:
+        launch = saxpy[1, 64, stream](1.0, y, buffer, 64)
+        while not launch.done:
+            pass
+        stream.record()
+        buffer.to_array(y, stream)
+
+
+def test_launches_streams_buffers_and_modules_leak_nothing(library: object) -> None:
+    before = held(library)
+    for _ in range(5):
+        use_everything()
+    assert held(library) == before
+
+
+def test_pinned_memory_is_given_back(library: object) -> None:
+    before = library.stand_in_pinned()
+    array = pinned_array(1000, np.float32, "cuda:0")
+    view = array[10:]
+    assert library.stand_in_pinned() == before + 1
+    del array
+    gc.collect()
+    assert library.stand_in_pinned() == before + 1
+    del view
+    gc.collect()
+    assert library.stand_in_pinned() == before
+
+
+def test_a_gpu_that_no_reset_brings_back_is_refused_and_the_process_goes_on(library: object) -> None:
+    saxpy = drawloom.load(programs.SAXPY, "cuda:0")["saxpy"]
+    stop = drawloom.load(programs.TRAP, "cuda:0")["stop"]
+    backend = drawloom.runtime.device("cuda:0").backend
+    y = np.ones(4, np.float32)
+    library.stand_in_unrecoverable(1)
+    try:
+        with pytest.raises(KernelFault, match="kernel stop: "):
+            stop[1, 1]()
+        for _ in range(2):
+            with pytest.raises(DeviceError, match=r"cannot use the GPU again in this process.*start a new process"):
+                saxpy[1, 4](1.0, y, y, 4)
+        with pytest.raises(DeviceError, match="start a new process"):
+            drawloom.Buffer.alloc(4, device="cuda:0")
+        drawloom.load(programs.SAXPY, "reference")["saxpy"][1, 4](1.0, y, y, 4)
+        assert (y == 2).all()
+    finally:
+        library.stand_in_unrecoverable(0)
+        backend.lost = ""
+
+
+def test_the_log_of_the_drivers_compiler_is_in_the_error(library: object) -> None:
+    newest = programs.SAXPY.replace("sm_60", "sm_100").replace(".version 7.0", ".version 9.0")
+    with pytest.raises(DeviceError, match=r"the driver refused the PTX: .*INVALID_PTX.*\nptxas error: sm_100 is newer"):
+        drawloom.load(newest, "cuda:0")
+
+
+def test_a_fault_among_several_kernels_names_them(library: object) -> None:
+    saxpy = drawloom.load(programs.SAXPY, "cuda:0")["saxpy"]
+    stop = drawloom.load(programs.TRAP, "cuda:0")["stop"]
+    y = np.ones(4, np.float32)
+    stop_at_once = stop[1, 1, Stream("cuda:0")]
+    stream = Stream("cuda:0")
+    saxpy[1, 4, stream](1.0, y, y, 4)
+    stop_at_once()
+    with pytest.raises((KernelFault, DeviceError), match="which kernel it was of saxpy, stop"):
+        stream.synchronize()
