@@ -1,0 +1,106 @@
+"""The builtin functions of HorseIR as one table: what they take and give, and how they parallelise.
+
+A row is
+
+    name | signature | shape | geometry | target | synchronisation
+
+*signature* names the rule of ``signatures.py`` that gives the result types; *shape* the rule of ``shapes.py``;
+*geometry* is the argument whose shape is the thread layout (``r`` for the result, ``-`` for none); *target* is
+``gpu`` where a template exists, ``lib`` for a library function (a kernel where its operands allow one, else the
+CPU), ``cpu`` for data management; *synchronisation* (thesis table 4.1) marks an argument that is gathered across
+threads with its number, and a result that is scattered with ``w``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TABLE: Final = """
+# Tables and lists
+load_table   | load_table   | table    | - | cpu |
+column_value | column       | column   | - | cpu |
+column_valid | column_valid | column   | - | cpu |
+table        | table        | none     | - | cpu |
+list         | list         | none     | - | cpu |
+with_null    | with_null    | first    | - | cpu |
+fill         | fill         | second   | - | cpu |
+# Element-wise
+eq           | compare      | binary   | r | gpu |
+neq          | compare      | binary   | r | gpu |
+lt           | compare      | binary   | r | gpu |
+leq          | compare      | binary   | r | gpu |
+gt           | compare      | binary   | r | gpu |
+geq          | compare      | binary   | r | gpu |
+and          | logic        | binary   | r | gpu |
+or           | logic        | binary   | r | gpu |
+not          | logic        | unary    | r | gpu |
+plus         | plus         | binary   | r | gpu |
+minus        | plus         | binary   | r | gpu |
+mul          | mul          | binary   | r | gpu |
+div          | div          | binary   | r | gpu |
+mod          | mod          | binary   | r | gpu |
+neg          | same         | unary    | r | gpu |
+abs          | same         | unary    | r | gpu |
+convert      | convert      | first    | r | gpu |
+if_else      | if_else      | ternary  | r | gpu |
+date_year    | date_part    | unary    | r | gpu |
+date_month   | date_part    | unary    | r | gpu |
+date_day     | date_part    | unary    | r | gpu |
+like         | like         | first    | r | gpu |
+member       | member       | first    | r | gpu |
+# Reductions
+sum          | sum          | scalar   | 1 | gpu | w
+avg          | avg          | scalar   | 1 | gpu | w
+min          | extreme      | scalar   | 1 | gpu | w
+max          | extreme      | scalar   | 1 | gpu | w
+len          | len          | scalar   | 1 | gpu | w
+# Rows
+compress     | compress     | compress | 2 | gpu |
+index        | index        | second   | r | lib | 1
+order        | order        | first    | 1 | lib | 1 w
+top          | top          | dynamic  | - | lib | 1
+group        | group        | group    | 1 | lib | 1 w
+keys         | keys         | dynamic  | - | lib |
+values       | values       | dynamic  | - | lib |
+each         | each         | dynamic  | 2 | lib |
+each_right   | each_right   | dynamic  | 3 | lib |
+each_item    | each_item    | dynamic  | 2 | lib |
+raze         | raze         | dynamic  | 1 | lib | w
+"""
+
+
+class Builtin:
+    """One row of the table."""
+
+    def __init__(
+        self, name: str, signature: str, shape: str, geometry: str, target: str, reads: list[int], writes: bool
+    ) -> None:
+        self.name = name
+        self.signature = signature
+        self.shape = shape
+        self.geometry = geometry
+        self.target = target
+        self.reads = reads
+        self.writes = writes
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.shape == "scalar"
+
+
+def _load() -> dict[str, Builtin]:
+    table: dict[str, Builtin] = {}
+    for line in _TABLE.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("|")]
+        marks = cells[5].split()
+        reads = [int(m) - 1 for m in marks if m.isdigit()]
+        table[cells[0]] = Builtin(cells[0], cells[1], cells[2], cells[3], cells[4], reads, "w" in marks)
+    return table
+
+
+BUILTINS: Final[dict[str, Builtin]] = _load()
+
+#: The modules that the system provides, and what may be imported from them.
+BUILTIN_MODULE: Final = "Builtin"

@@ -1,0 +1,602 @@
+"""The value of every builtin over NumPy: what a call means, written to be obviously right and not to be fast.
+
+``EVALUATE[name](arguments)`` takes and gives the values of ``values.py``; an overflow is a DataError. These are the
+oracle for the PTX templates, and what runs the small control code around kernels.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from drawloom.errors import DataError
+from drawloom.horse.signatures import float_type, named_type, plus_type, product_type
+from drawloom.horse.types import (
+    BOOL,
+    DATE,
+    F64,
+    I64,
+    I128,
+    MAX_DIGITS,
+    DecimalType,
+    VectorType,
+    exact_bounds,
+)
+from drawloom.horse.values import (
+    INT64_MAX,
+    INT64_MIN,
+    Array,
+    Dictionary,
+    ListValue,
+    Ragged,
+    TableValue,
+    Value,
+    Vector,
+    as_vector,
+    bounds,
+    integers,
+    narrow,
+    strings,
+)
+
+
+class FunctionValue(Value):
+    """A builtin handed to ``@each``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def call(name: str, arguments: list[Value]) -> Value:
+    """The value of ``@name(arguments)``. Raises DataError where it has none."""
+    return EVALUATE[name](name, arguments)
+
+
+# Exact numbers
+
+
+def scale_of(type: VectorType) -> int:
+    return type.scale if isinstance(type, DecimalType) else 0
+
+
+def rescaled(vector: Vector, scale: int) -> Array:
+    """The exact values in units of ``10**-scale``, which must not be coarser than their own."""
+    data = integers(vector)
+    return _times(data, 10 ** (scale - scale_of(vector.type)))
+
+
+def _times(data: Array, factor: int) -> Array:
+    if factor == 1:
+        return data
+    low, high = bounds(data)
+    return _widen(data, low * factor, high * factor) * factor
+
+
+def _widen(data: Array, low: int, high: int) -> Array:
+    """``data`` in a representation that also holds ``low..high``."""
+    return data if data.dtype == object else narrow(data, min(low, high), max(low, high))
+
+
+def exact(type: VectorType, data: Array, name: str) -> Vector:
+    """A vector of an exact type; a value outside the type is an overflow. Raises DataError."""
+    low, high = bounds(data)
+    least, most = exact_bounds(type)
+    if low < least or high > most:
+        raise DataError(f"overflow in @{name}: {low if low < least else high} does not fit {type}")
+    return Vector(type, data)
+
+
+def add_exact(a: Array, b: Array, sign: int) -> Array:
+    (a0, a1), (b0, b1) = bounds(a), bounds(b)
+    low, high = (a0 + b0, a1 + b1) if sign > 0 else (a0 - b1, a1 - b0)
+    left, right = _widen(a, low, high), _widen(b, low, high)
+    return left + right if sign > 0 else left - right
+
+
+def mul_exact(a: Array, b: Array) -> Array:
+    (a0, a1), (b0, b1) = bounds(a), bounds(b)
+    corners = [a0 * b0, a0 * b1, a1 * b0, a1 * b1]
+    return _widen(a, min(corners), max(corners)) * _widen(b, min(corners), max(corners))
+
+
+def floats(vector: Vector) -> Array:
+    """The values as float64: decimals are their integer, converted once, divided by the power of ten."""
+    type = vector.type
+    if type.is_float:
+        return vector.data.astype(np.float64)
+    data = integers(vector).astype(np.float64)
+    return data / float(10**type.scale) if isinstance(type, DecimalType) and type.scale else data
+
+
+def _as_float(type: VectorType, data: Array) -> Vector:
+    return Vector(type, data.astype(np.float64 if type == F64 else np.float32))
+
+
+def _float_operands(type: VectorType, a: Vector, b: Vector) -> tuple[Array, Array]:
+    left, right = floats(a), floats(b)
+    return (left, right) if type == F64 else (left.astype(np.float32), right.astype(np.float32))
+
+
+# Element-wise
+
+
+def _pair(arguments: list[Value]) -> tuple[Vector, Vector]:
+    a, b = as_vector(arguments[0]), as_vector(arguments[1])
+    if len(a) != len(b) and 1 not in (len(a), len(b)):
+        raise DataError(f"vectors of lengths {len(a)} and {len(b)} do not go together")
+    return a, b
+
+
+def _plus(name: str, arguments: list[Value]) -> Value:
+    a, b = _pair(arguments)
+    sign = 1 if name == "plus" else -1
+    if DATE in (a.type, b.type):
+        type = I64 if a.type == b.type else DATE
+        return exact(type, add_exact(integers(a), integers(b), sign), name)
+    type = plus_type(a.type, b.type)
+    if type.is_float:
+        left, right = _float_operands(type, a, b)
+        with np.errstate(all="ignore"):
+            return _as_float(type, left + right if sign > 0 else left - right)
+    scale = scale_of(type)
+    return exact(type, add_exact(rescaled(a, scale), rescaled(b, scale), sign), name)
+
+
+def _mul(name: str, arguments: list[Value]) -> Value:
+    a, b = _pair(arguments)
+    type = product_type(a.type, b.type)
+    if type.is_float:
+        left, right = _float_operands(type, a, b)
+        with np.errstate(all="ignore"):
+            return _as_float(type, left * right)
+    return exact(type, mul_exact(integers(a), integers(b)), name)
+
+
+def _div(name: str, arguments: list[Value]) -> Value:
+    a, b = _pair(arguments)
+    type = float_type(a.type, b.type)
+    left, right = _float_operands(type, a, b)
+    with np.errstate(all="ignore"):
+        return _as_float(type, left / right)
+
+
+def _mod(name: str, arguments: list[Value]) -> Value:
+    """The remainder with the sign of the dividend, as SQL has it. Raises DataError for a divisor of 0."""
+    a, b = _pair(arguments)
+    left, right = integers(a), integers(b)
+    if (right == 0).any():
+        raise DataError("@mod by zero")
+    rest = abs(left.astype(object)) % abs(right.astype(object))
+    return exact(plus_type(a.type, b.type), np.where(left < 0, -rest, rest), name)
+
+
+def _neg(name: str, arguments: list[Value]) -> Value:
+    a = as_vector(arguments[0])
+    if a.type.is_float:
+        return Vector(a.type, -a.data if name == "neg" else np.abs(a.data))
+    data = integers(a)
+    low, high = bounds(data)
+    data = _widen(data, -high, -low)
+    return exact(a.type, -data if name == "neg" else abs(data), name)
+
+
+_COMPARE: Final[dict[str, Callable[[Array, Array], Array]]] = {
+    "eq": lambda a, b: a == b,
+    "neq": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "leq": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "geq": lambda a, b: a >= b,
+}
+
+
+def _compare(name: str, arguments: list[Value]) -> Value:
+    a, b = _pair(arguments)
+    left, right = comparable(a, b)
+    made = np.asarray(_COMPARE[name](left, right), dtype=bool)
+    if left.dtype.kind == "f":
+        # SQL's order: NaN equals NaN and is above every number.
+        a_nan, b_nan = np.isnan(left), np.isnan(right)
+        ranks = _COMPARE[name](a_nan, b_nan)
+        made = np.where(a_nan | b_nan, ranks, made)
+    return Vector(BOOL, made)
+
+
+def comparable(a: Vector, b: Vector) -> tuple[Array, Array]:
+    """Two arrays that compare as the values do."""
+    if a.type.kind == "text":
+        words = sorted({*(a.dictionary or []), *(b.dictionary or [])}, key=lambda w: w.encode())
+        place = {w: i for i, w in enumerate(words)}
+        return _recode(a, place), _recode(b, place)
+    if a.type.is_float or b.type.is_float:
+        return _float_operands(float_type(a.type, b.type), a, b)
+    scale = max(scale_of(a.type), scale_of(b.type))
+    return rescaled(a, scale), rescaled(b, scale)
+
+
+def _recode(vector: Vector, place: dict[str, int]) -> Array:
+    codes = np.array([place[w] for w in vector.dictionary or []], dtype=np.int64)
+    return codes[vector.data]
+
+
+def _logic(name: str, arguments: list[Value]) -> Value:
+    if name == "not":
+        return Vector(BOOL, ~as_vector(arguments[0]).data.astype(bool))
+    a, b = _pair(arguments)
+    left, right = a.data.astype(bool), b.data.astype(bool)
+    return Vector(BOOL, left & right if name == "and" else left | right)
+
+
+def _if_else(name: str, arguments: list[Value]) -> Value:
+    chosen = as_vector(arguments[0]).data.astype(bool)
+    a, b = as_vector(arguments[1]), as_vector(arguments[2])
+    if a.type.kind == "text":
+        words = sorted({*(a.dictionary or []), *(b.dictionary or [])}, key=lambda w: w.encode())
+        place = {w: i for i, w in enumerate(words)}
+        return Vector(a.type, np.where(chosen, _recode(a, place), _recode(b, place)), words)
+    if a.type.is_exact and a.type != BOOL:
+        return Vector(a.type, np.where(chosen, integers(a), integers(b)))
+    return Vector(a.type, np.where(chosen, a.data, b.data))
+
+
+def _convert(name: str, arguments: list[Value]) -> Value:
+    vector = as_vector(arguments[0])
+    type = named_type(strings(as_vector(arguments[1]))[0])
+    assert type is not None
+    if type.is_float:
+        return _as_float(type, floats(vector))
+    if vector.type.is_float:
+        return exact(type, _round_floats(vector, scale_of(type), type), name)
+    shift = scale_of(type) - scale_of(vector.type)
+    if shift >= 0:
+        return exact(type, _times(integers(vector), 10**shift), name)
+    return exact(type, divide_rounding(integers(vector), 10**-shift), name)
+
+
+def divide_rounding(data: Array, divisor: int) -> Array:
+    """The quotient rounded to nearest, halves away from zero, as DuckDB rounds decimals."""
+    wide = data.astype(object)
+    half = divisor // 2
+    return np.array([(v + half) // divisor if v >= 0 else -((-v + half) // divisor) for v in wide], dtype=object)
+
+
+def _round_floats(vector: Vector, scale: int, type: VectorType) -> Array:
+    """DuckDB rounds a float to the nearest integer, halves to even, and to a decimal halves away from zero."""
+    scaled = vector.data.astype(np.float64) * float(10**scale)
+    if not np.isfinite(scaled).all():
+        raise DataError(f"overflow in @convert: a float that is not finite does not fit {type}")
+    if isinstance(type, DecimalType):
+        rounded = np.trunc(scaled + np.copysign(0.5, scaled))
+    else:
+        rounded = np.rint(scaled)
+    return np.array([int(v) for v in rounded], dtype=object)
+
+
+def _date_part(name: str, arguments: list[Value]) -> Value:
+    days = as_vector(arguments[0]).data.astype("datetime64[D]")
+    if name == "date_year":
+        return Vector(I64, days.astype("datetime64[Y]").astype(np.int64) + 1970)
+    months = days.astype("datetime64[M]")
+    if name == "date_month":
+        return Vector(I64, months.astype(np.int64) % 12 + 1)
+    return Vector(I64, (days - months.astype("datetime64[D]")).astype(np.int64) + 1)
+
+
+def like_pattern(pattern: str) -> re.Pattern[str]:
+    """A SQL LIKE pattern (``%``, ``_``, escape ``\\``) as a regular expression for the whole string."""
+    out: list[str] = []
+    i = 0
+    while i < len(pattern):
+        c = pattern[i]
+        if c == "\\" and i + 1 < len(pattern):
+            i += 1
+            out.append(re.escape(pattern[i]))
+        else:
+            out.append({"%": ".*", "_": "."}.get(c, re.escape(c)))
+        i += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def _like(name: str, arguments: list[Value]) -> Value:
+    text = as_vector(arguments[0])
+    pattern = like_pattern(strings(as_vector(arguments[1]))[0])
+    hits = np.array([pattern.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
+    return Vector(BOOL, hits[text.data])
+
+
+def _member(name: str, arguments: list[Value]) -> Value:
+    left, right = comparable(as_vector(arguments[0]), as_vector(arguments[1]))
+    return Vector(BOOL, np.isin(left, right) if left.dtype != object else np.array(
+        [v in set(right.tolist()) for v in left.tolist()], dtype=bool
+    ))  # fmt: skip
+
+
+# Reductions: over a whole vector, or over each cell of a list (segments given by offsets)
+
+
+def _reduce(name: str, arguments: list[Value]) -> Value:
+    value = arguments[0]
+    if name == "len" and not isinstance(value, Vector):
+        return Vector(I64, np.array([_length(value)], dtype=np.int64))
+    vector = as_vector(value)
+    return reduce_cells(name, Ragged(vector, np.array([0, len(vector)], dtype=np.int64)))
+
+
+def _length(value: Value) -> int:
+    if isinstance(value, ListValue):
+        return len(value.cells)
+    assert isinstance(value, Ragged)
+    return value.count
+
+
+def reduce_cells(name: str, ragged: Ragged) -> Vector:
+    """One value per cell; the minimum and maximum of an empty cell are 0, its average is NaN."""
+    flat, offsets = ragged.flat, ragged.offsets
+    counts = np.diff(offsets)
+    if name == "len":
+        return Vector(I64, counts)
+    if name == "sum":
+        return _sum_cells(flat, offsets)
+    if name == "avg":
+        return _average_cells(flat, offsets, counts)
+    assert name in ("min", "max")
+    pick = np.minimum if name == "min" else np.maximum
+    values = flat.data if flat.type.is_float or flat.type.kind in ("text", "bool") else integers(flat)
+    out = np.zeros(len(counts), dtype=values.dtype)
+    some = counts > 0
+    if some.any():
+        out[some] = _extreme_cells(pick, values, offsets[:-1][some], flat.type, name)
+    return Vector(flat.type, out, flat.dictionary)
+
+
+def _extreme_cells(pick: np.ufunc, values: Array, starts: Array, type: VectorType, name: str) -> Array:
+    if type.is_float and name == "max":
+        # SQL orders NaN above every number, so that it wins a maximum and never a minimum.
+        return np.asarray(pick.reduceat(values, starts))
+    if type.is_float:
+        return np.asarray(np.fmin.reduceat(values, starts))
+    return np.asarray(pick.reduceat(values, starts))
+
+
+def _sum_cells(flat: Vector, offsets: Array) -> Vector:
+    type = flat.type
+    if type.is_float:
+        return Vector(F64, _float_sums(flat.data.astype(np.float64), offsets))
+    made: VectorType = DecimalType(MAX_DIGITS, type.scale) if isinstance(type, DecimalType) else I128
+    return exact(made, exact_sums(integers(flat), offsets), "sum")
+
+
+def _float_sums(data: Array, offsets: Array) -> Array:
+    """The sum of each segment: correctly rounded where it is finite."""
+    sums = np.zeros(len(offsets) - 1, dtype=np.float64)
+    for i, (a, b) in enumerate(pairwise(offsets.tolist())):
+        part = data[a:b]
+        if b - a == 1:
+            sums[i] = part[0]
+        elif b > a and np.isfinite(part).all():
+            sums[i] = math.fsum(part.tolist())
+        elif b > a:
+            with np.errstate(invalid="ignore"):
+                sums[i] = part.sum()
+    return sums
+
+
+def exact_sums(data: Array, offsets: Array) -> Array:
+    """The exact sum of each segment, as Python integers where 64 bits do not do."""
+    if data.dtype == object:
+        return np.array([sum(data[a:b].tolist()) for a, b in pairwise(offsets)], dtype=object)
+    low, high = bounds(data)
+    count = max(len(data), 1)
+    if low * count >= INT64_MIN and high * count <= INT64_MAX:
+        return _segment_sums(data, offsets)
+    # Halves of 32 bits: neither half's sum overflows 64 bits within 2**31 rows.
+    upper, lower = _segment_sums(data >> 32, offsets), _segment_sums(data & 0xFFFFFFFF, offsets)
+    return np.array([(u << 32) + v for u, v in zip(upper.tolist(), lower.tolist())], dtype=object)
+
+
+def _segment_sums(data: Array, offsets: Array) -> Array:
+    totals = np.concatenate([[0], np.cumsum(data)])
+    return np.asarray(totals[offsets[1:]] - totals[offsets[:-1]])
+
+
+def _average_cells(flat: Vector, offsets: Array, counts: Array) -> Vector:
+    if flat.type.is_float:
+        with np.errstate(all="ignore"):
+            return Vector(F64, _sum_cells(flat, offsets).data / counts)
+    sums = exact_sums(integers(flat), offsets).tolist()
+    scale = scale_of(flat.type)
+    averages = [average(s, c, scale) for s, c in zip(sums, counts.tolist())]
+    return Vector(F64, np.array(averages, dtype=np.float64))
+
+
+def average(total: int, count: int, scale: int) -> float:
+    """The average that DuckDB gives for an exact ``total`` of ``count`` values with ``scale``; NaN for none.
+
+    The sum becomes a double, correctly rounded, and that is divided by the count.
+    """
+    return math.nan if count == 0 else total / 10**scale / count
+
+
+# Rows
+
+
+def _compress(name: str, arguments: list[Value]) -> Value:
+    mask, vector = as_vector(arguments[0]), as_vector(arguments[1])
+    if len(mask) == 1 and len(vector) != 1:
+        return vector if mask.data[0] else vector.take(np.zeros(0, dtype=np.int64))
+    if len(mask) != len(vector):
+        raise DataError(f"@compress of {len(vector)} entries with a mask of {len(mask)}")
+    return vector.take(np.flatnonzero(mask.data))
+
+
+def _index(name: str, arguments: list[Value]) -> Value:
+    vector, index = as_vector(arguments[0]), as_vector(arguments[1])
+    return vector.take(index.data.astype(np.int64))
+
+
+def sort_key(vector: Vector) -> Array:
+    """An array that sorts as SQL sorts the values: NaN above every number."""
+    if vector.type.is_float:
+        return vector.data
+    data = vector.data
+    if data.dtype == object:
+        return np.unique(data, return_inverse=True)[1]
+    return data.astype(np.int64)
+
+
+def _descending(key: Array) -> Array:
+    if key.dtype.kind == "f":
+        # NaN sorts last in NumPy; descending it must come first.
+        ranks = np.unique(key, return_inverse=True)[1]
+        return -ranks.astype(np.int64)
+    return -key
+
+
+def _order(name: str, arguments: list[Value]) -> Value:
+    columns = _cells(arguments[0])
+    ascending = as_vector(arguments[1]).data.tolist()
+    nulls_first = as_vector(arguments[2]).data.tolist()
+    keys: list[Array] = []
+    for column, up, first in zip(columns, ascending, nulls_first):
+        key = sort_key(column) if up else _descending(sort_key(column))
+        if column.valid is not None:
+            keys.append(np.where(column.valid, first, not first).astype(np.int8))
+            key = np.where(column.valid, key, key.dtype.type(0))
+        keys.append(key)
+    order = np.lexsort(keys[::-1]) if keys else np.zeros(0, dtype=np.int64)
+    return Vector(I64, order.astype(np.int64))
+
+
+def _cells(value: Value) -> list[Vector]:
+    if isinstance(value, Ragged):
+        return value.cells()
+    if not isinstance(value, ListValue):
+        raise DataError("a list of columns was expected")
+    return [as_vector(c) for c in value.cells]
+
+
+def _top(name: str, arguments: list[Value]) -> Value:
+    vector = as_vector(arguments[0])
+    skip, keep = int(as_vector(arguments[1]).data[0]), int(as_vector(arguments[2]).data[0])
+    stop = len(vector) if keep < 0 else min(skip + keep, len(vector))
+    return vector.take(np.arange(min(skip, stop), stop))
+
+
+def _group(name: str, arguments: list[Value]) -> Value:
+    """Groups in ascending order of their keys; within a group the rows keep their order.
+
+    NULL keys make one group of their own, after the others.
+    """
+    columns = _cells(arguments[0])
+    rows = len(columns[0]) if columns else 0
+    keys: list[Array] = []
+    for column in columns:
+        key = sort_key(column)
+        if key.dtype.kind == "f":
+            key = np.unique(key, return_inverse=True)[1]
+        if column.valid is not None:
+            keys.append((~column.valid).astype(np.int8))
+            key = np.where(column.valid, key, 0)
+        keys.append(key)
+    order = np.lexsort(keys[::-1]) if rows else np.zeros(0, dtype=np.int64)
+    starts = np.ones(rows, dtype=bool)
+    if rows:
+        starts[1:] = False
+    for key in keys:
+        starts[1:] |= key[order][1:] != key[order][:-1]
+    offsets = np.append(np.flatnonzero(starts), rows).astype(np.int64)
+    firsts = order[offsets[:-1]].astype(np.int64)
+    return Dictionary(Vector(I64, firsts), Ragged(Vector(I64, order.astype(np.int64)), offsets))
+
+
+def _dictionary(value: Value) -> Dictionary:
+    if not isinstance(value, Dictionary):
+        raise DataError("a dictionary was expected")
+    return value
+
+
+def _each(name: str, arguments: list[Value]) -> Value:
+    function, cells = arguments[0], arguments[1]
+    assert isinstance(function, FunctionValue)
+    if isinstance(cells, Ragged) and function.name in ("sum", "avg", "min", "max", "len"):
+        reduced = reduce_cells(function.name, cells)
+        return Ragged(reduced, np.arange(cells.count + 1, dtype=np.int64))
+    items: list[Value] = list(cells.cells()) if isinstance(cells, Ragged) else list(_cells(cells))
+    return ListValue([call(function.name, [item]) for item in items])
+
+
+def _each_right(name: str, arguments: list[Value]) -> Value:
+    function, left, cells = arguments
+    assert isinstance(function, FunctionValue)
+    if isinstance(cells, Ragged) and function.name == "index":
+        return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64)), cells.offsets)
+    return ListValue([call(function.name, [left, cell]) for cell in _cells(cells)])
+
+
+def _each_item(name: str, arguments: list[Value]) -> Value:
+    function, left, right = arguments
+    assert isinstance(function, FunctionValue)
+    if isinstance(left, Ragged) and isinstance(right, Ragged) and function.name == "compress":
+        mask = left.flat.data.astype(bool)
+        kept = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
+        return Ragged(right.flat.take(np.flatnonzero(mask)), kept[left.offsets])
+    return ListValue([call(function.name, [a, b]) for a, b in zip(_cells(left), _cells(right))])
+
+
+def _fill(name: str, arguments: list[Value]) -> Value:
+    value, like = as_vector(arguments[0]), as_vector(arguments[1])
+    return value.take(np.zeros(len(like), dtype=np.int64))
+
+
+def _raze(name: str, arguments: list[Value]) -> Value:
+    value = arguments[0]
+    if isinstance(value, Ragged):
+        return value.flat
+    cells = _cells(value)
+    if not cells:
+        raise DataError("@raze of a list without cells")
+    return Vector(cells[0].type, np.concatenate([c.data for c in cells]), cells[0].dictionary)
+
+
+# Tables
+
+
+def _table(name: str, arguments: list[Value]) -> Value:
+    names = strings(as_vector(arguments[0]))
+    columns = _cells(arguments[1])
+    if len(names) != len(columns):
+        raise DataError(f"@table with {len(names)} names and {len(columns)} columns")
+    if len({len(c) for c in columns}) > 1:
+        raise DataError("@table with columns of unlike lengths")
+    return TableValue(names, columns)
+
+
+def _list(name: str, arguments: list[Value]) -> Value:
+    return ListValue(list(arguments))
+
+
+def _with_null(name: str, arguments: list[Value]) -> Value:
+    vector, valid = as_vector(arguments[0]), as_vector(arguments[1])
+    mask = np.broadcast_to(valid.data.astype(bool), (len(vector),))
+    return Vector(vector.type, vector.data, vector.dictionary, mask)
+
+
+EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
+    "table": _table, "list": _list, "with_null": _with_null,
+    "eq": _compare, "neq": _compare, "lt": _compare, "leq": _compare, "gt": _compare, "geq": _compare,
+    "and": _logic, "or": _logic, "not": _logic,
+    "plus": _plus, "minus": _plus, "mul": _mul, "div": _div, "mod": _mod, "neg": _neg, "abs": _neg,
+    "convert": _convert, "if_else": _if_else, "like": _like, "member": _member,
+    "date_year": _date_part, "date_month": _date_part, "date_day": _date_part,
+    "sum": _reduce, "avg": _reduce, "min": _reduce, "max": _reduce, "len": _reduce,
+    "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
+    "keys": lambda name, arguments: _dictionary(arguments[0]).keys,
+    "values": lambda name, arguments: _dictionary(arguments[0]).values,
+    "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
+    "fill": _fill,
+}  # fmt: skip

@@ -1,0 +1,177 @@
+"""Runs HorseIR over NumPy values: the oracle of the compiled program, and its control code.
+
+With a kernel hook, calls of ``kernel`` functions go to the device; without one they are interpreted like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from drawloom.errors import DataError
+from drawloom.horse.evaluate import EVALUATE, FunctionValue, call
+from drawloom.horse.ir import (
+    Assign,
+    Call,
+    CheckCast,
+    Evaluate,
+    Expression,
+    Function,
+    FunctionRef,
+    If,
+    Jump,
+    Literal,
+    Loop,
+    Module,
+    Name,
+    Operand,
+    Return,
+    Statement,
+    Use,
+)
+from drawloom.horse.types import BOOL, VectorType
+from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings
+
+KernelHook = Callable[[Function, list[Value]], list[Value]]
+
+
+def run(
+    module: Module,
+    sources: Mapping[str, Source],
+    arguments: list[Value] | None = None,
+    kernel: KernelHook | None = None,
+) -> list[Value]:
+    """What ``main`` of a checked module returns. ``sources`` are the tables that ``@load_table`` finds.
+
+    Raises DataError: an unknown table or column, an overflow, lengths that do not go together.
+    """
+    main = module.function("main")
+    if main is None:
+        raise DataError(f"module {module.name} has no function 'main'")
+    return Interpreter(module, sources, kernel).function(main, arguments or [])
+
+
+class Interpreter:
+    def __init__(self, module: Module, sources: Mapping[str, Source], kernel: KernelHook | None = None) -> None:
+        self.module = module
+        self.sources = sources
+        self.kernel = kernel
+
+    def function(self, function: Function, arguments: list[Value]) -> list[Value]:
+        frame = _Frame(self, function)
+        for param, value in zip(function.params, arguments):
+            frame.values[param.name] = value
+        frame.block(function.body)
+        return frame.returned or []
+
+    def load_table(self, name: str) -> TableValue:
+        source = self.sources.get(name)
+        if source is None:
+            raise DataError(f"there is no table '{name}'")
+        return TableValue(source.column_names(), [], source)
+
+
+class _Frame:
+    """One activation of a function."""
+
+    def __init__(self, owner: Interpreter, function: Function) -> None:
+        self.owner = owner
+        self.where = function
+        self.values: dict[str, Value] = {}
+        self.returned: list[Value] | None = None
+
+    def block(self, body: list[Statement]) -> str:
+        """Runs until the end ("") or until "break", "continue" or "return"."""
+        for statement in body:
+            stop = self.statement(statement)
+            if stop:
+                return stop
+        return ""
+
+    def statement(self, statement: Statement) -> str:
+        if isinstance(statement, Assign):
+            results = self.expression(statement.value)
+            for target, value in zip(statement.targets, results):
+                self.values[target.name] = value
+            return ""
+        if isinstance(statement, Evaluate):
+            self.expression(statement.value)
+            return ""
+        if isinstance(statement, Return):
+            self.returned = [self.operand(v) for v in statement.values]
+            return "return"
+        if isinstance(statement, If):
+            return self.block(statement.then if self.truth(statement.condition) else statement.otherwise)
+        if isinstance(statement, Jump):
+            return statement.kind
+        assert isinstance(statement, Loop)
+        return self.loop(statement)
+
+    def loop(self, loop: Loop) -> str:
+        left = -1 if loop.kind == "while" else int(as_vector(self.operand(loop.condition)).data[0])
+        while left > 0 or (loop.kind == "while" and self.truth(loop.condition)):
+            left -= 1
+            stop = self.block(loop.body)
+            if stop == "break":
+                return ""
+            if stop == "return":
+                return stop
+        return ""
+
+    def truth(self, operand: Operand) -> bool:
+        condition = as_vector(self.operand(operand))
+        if condition.type != BOOL or len(condition) != 1:
+            raise DataError(f"a condition of {len(condition)} values of type {condition.type}: one bool was expected")
+        return bool(condition.data[0])
+
+    def expression(self, expression: Expression) -> list[Value]:
+        if isinstance(expression, Use):
+            return [self.operand(expression.operand)]
+        if isinstance(expression, CheckCast):
+            (value,) = self.expression(expression.value)
+            if isinstance(expression.type, VectorType) and as_vector(value).type != expression.type:
+                raise DataError(f"check_cast to {expression.type} of a value of type {as_vector(value).type}")
+            return [value]
+        assert isinstance(expression, Call)
+        return self.call(expression)
+
+    def call(self, expression: Call) -> list[Value]:
+        name = expression.function.name
+        own = self.owner.module.function(name)
+        arguments = [self.operand(a) for a in expression.arguments]
+        if own is not None:
+            if own.is_kernel and self.owner.kernel is not None:
+                return self.owner.kernel(own, arguments)
+            return self.owner.function(own, arguments)
+        if name == "load_table":
+            return [self.owner.load_table(strings(as_vector(arguments[0]))[0])]
+        if name in ("column_value", "column_valid"):
+            return [self.column(name, arguments)]
+        assert name in EVALUATE, f"@{name} has no evaluation"
+        return [call(name, arguments)]
+
+    def column(self, name: str, arguments: list[Value]) -> Value:
+        table, wanted = arguments[0], strings(as_vector(arguments[1]))[0]
+        if not isinstance(table, TableValue):
+            raise DataError(f"@{name} of something that is no table")
+        if table.source is None:
+            if wanted not in table.names:
+                raise DataError(f"the table has no column '{wanted}'")
+            return table.columns[table.names.index(wanted)]
+        column = table.source.column(wanted)
+        if name == "column_value":
+            return column.vector
+        valid = column.valid
+        if valid is None:
+            return Vector(BOOL, np.ones(len(column.vector), dtype=bool))
+        return Vector(BOOL, valid, padded=column.padded_valid)
+
+    def operand(self, operand: Operand) -> Value:
+        if isinstance(operand, Name):
+            return self.values[operand.name]
+        if isinstance(operand, FunctionRef):
+            return FunctionValue(operand.name)
+        assert isinstance(operand, Literal)
+        assert isinstance(operand.type, VectorType)
+        return from_values(operand.values, operand.type)

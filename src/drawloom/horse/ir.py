@@ -1,0 +1,239 @@
+"""The HorseIR data model: modules, functions and kernels of structured three-address statements.
+
+    module     ::= 'module' NAME '{' import* function* '}'
+    import     ::= 'import' NAME '.' ('*' | NAME | '{' NAME (',' NAME)* '}') ';'
+    function   ::= ('def' | 'kernel') NAME '(' (param (',' param)*)? ')' (':' type (',' type)*)? block
+    param      ::= NAME ':' type
+    block      ::= '{' statement* '}'
+    statement  ::= target (',' target)* '=' expression ';'
+                 | call ';'
+                 | 'if' '(' operand ')' block ('else' block)?
+                 | ('while' | 'repeat') '(' operand ')' block
+                 | 'return' (operand (',' operand)*)? ';' | 'break' ';' | 'continue' ';'
+    target     ::= 'var' NAME ':' type | NAME ':' type                -- a declaration; `var` once is enough
+                 | NAME                                               -- an assignment
+    expression ::= 'check_cast' '(' (call | operand) ',' type ')' | call | operand
+    call       ::= FUNCTION '(' (argument (',' argument)*)? ')'
+    argument   ::= operand | FUNCTION                                 -- a function goes to @each and its kin
+    FUNCTION   ::= '@' (NAME '.')? NAME
+    operand    ::= NAME | literal
+    literal    ::= value ':' type | '(' (value (',' value)*)? ')' ':' type
+    value      ::= INT | FLOAT | STRING | CHAR | '`' (NAME | STRING) | DATE | MONTH | TIME
+
+Types are in ``types.py``. A literal's values are kept as Python objects: ``int`` for everything exact (decimals
+unscaled, dates in days, months in months, times in milliseconds), ``float``, or ``str``.
+"""
+
+from __future__ import annotations
+
+from drawloom.horse.types import Type
+
+Value = int | float | str
+
+
+class Pos:
+    """Where something stands in the text: line and column from 1, both 0 when it was made by a pass."""
+
+    def __init__(self, line: int = 0, column: int = 0) -> None:
+        self.line = line
+        self.column = column
+
+
+NOWHERE = Pos()
+
+
+class Operand:
+    """A name, a literal, or the function handed to ``@each``."""
+
+    def __init__(self, pos: Pos) -> None:
+        self.pos = pos
+
+
+class Name(Operand):
+    def __init__(self, name: str, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.name = name
+
+
+class Literal(Operand):
+    """``values`` of vector type ``type``; one value without parentheses is a vector of length 1."""
+
+    def __init__(self, values: list[Value], type: Type, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.values = values
+        self.type = type
+
+
+class FunctionRef(Operand):
+    """``@name`` or ``@module.name``; ``module`` is "" when it is not given."""
+
+    def __init__(self, name: str, module: str = "", pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.name = name
+        self.module = module
+
+
+class Expression:
+    def __init__(self, pos: Pos) -> None:
+        self.pos = pos
+
+
+class Use(Expression):
+    """An operand standing as an expression."""
+
+    def __init__(self, operand: Operand, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.operand = operand
+
+
+class Call(Expression):
+    def __init__(self, function: FunctionRef, arguments: list[Operand], pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.function = function
+        self.arguments = arguments
+
+
+class CheckCast(Expression):
+    """``check_cast(value, type)``: the value, which must be of that type when the program runs."""
+
+    def __init__(self, value: Expression, type: Type, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.value = value
+        self.type = type
+
+
+class Target:
+    """What a statement writes. ``type`` is None for an assignment to a variable declared before."""
+
+    def __init__(self, name: str, type: Type | None, pos: Pos = NOWHERE) -> None:
+        self.name = name
+        self.type = type
+        self.pos = pos
+
+
+class Statement:
+    def __init__(self, pos: Pos) -> None:
+        self.pos = pos
+
+
+class Assign(Statement):
+    def __init__(self, targets: list[Target], value: Expression, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.targets = targets
+        self.value = value
+
+
+class Evaluate(Statement):
+    """A call for its effect."""
+
+    def __init__(self, value: Expression, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.value = value
+
+
+class If(Statement):
+    def __init__(
+        self, condition: Operand, then: list[Statement], otherwise: list[Statement], pos: Pos = NOWHERE
+    ) -> None:
+        super().__init__(pos)
+        self.condition = condition
+        self.then = then
+        self.otherwise = otherwise
+
+
+class Loop(Statement):
+    """``while`` (the condition is a bool) or ``repeat`` (a count), by ``kind``."""
+
+    def __init__(self, kind: str, condition: Operand, body: list[Statement], pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.kind = kind
+        self.condition = condition
+        self.body = body
+
+
+class Return(Statement):
+    def __init__(self, values: list[Operand], pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.values = values
+
+
+class Jump(Statement):
+    """``break`` or ``continue``, by ``kind``."""
+
+    def __init__(self, kind: str, pos: Pos = NOWHERE) -> None:
+        super().__init__(pos)
+        self.kind = kind
+
+
+class Param:
+    def __init__(self, name: str, type: Type, pos: Pos = NOWHERE) -> None:
+        self.name = name
+        self.type = type
+        self.pos = pos
+
+
+class Function:
+    """A ``def`` (control code) or, with ``is_kernel``, one parallel region."""
+
+    def __init__(
+        self,
+        name: str,
+        params: list[Param],
+        returns: list[Type],
+        body: list[Statement],
+        is_kernel: bool = False,
+        pos: Pos = NOWHERE,
+    ) -> None:
+        self.name = name
+        self.params = params
+        self.returns = returns
+        self.body = body
+        self.is_kernel = is_kernel
+        self.pos = pos
+
+
+class Import:
+    """``import module.*`` has ``names`` None, ``import module.a`` has ``["a"]``."""
+
+    def __init__(self, module: str, names: list[str] | None, pos: Pos = NOWHERE) -> None:
+        self.module = module
+        self.names = names
+        self.pos = pos
+
+
+class Module:
+    """``source`` and ``filename`` are what errors quote; both "" for a module made by a pass."""
+
+    def __init__(self, name: str, imports: list[Import], functions: list[Function]) -> None:
+        self.name = name
+        self.imports = imports
+        self.functions = functions
+        self.source = ""
+        self.filename = ""
+
+    def function(self, name: str) -> Function | None:
+        for function in self.functions:
+            if function.name == name:
+                return function
+        return None
+
+    def __str__(self) -> str:
+        from drawloom.horse.printer import print_module
+
+        return print_module(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Module) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def operands(expression: Expression) -> list[Operand]:
+    """The names, literals and functions an expression reads, in order."""
+    if isinstance(expression, CheckCast):
+        return operands(expression.value)
+    if isinstance(expression, Call):
+        return expression.arguments
+    assert isinstance(expression, Use)
+    return [expression.operand]

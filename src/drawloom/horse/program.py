@@ -1,0 +1,139 @@
+"""A HorseIR module on a device: outlined, generated, loaded, and run as often as wanted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from drawloom.errors import DataError
+from drawloom.horse.codegen import KernelPlan, Storage, generate
+from drawloom.horse.infer import infer
+from drawloom.horse.interpret import run as interpret
+from drawloom.horse.ir import Function, Module
+from drawloom.horse.launch import Launched, LoadedKernel, Resident
+from drawloom.horse.outline import Outline, outline
+from drawloom.horse.ranges import Facts, Range
+from drawloom.horse.values import Source, TableValue, Value
+from drawloom.runtime.machine import Device
+
+_STORAGE: Final[dict[str, str]] = {
+    "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "float32": "f32", "float64": "f64", "bool": "u8",
+}  # fmt: skip
+
+
+class SourceFacts(Facts):
+    """What the stored columns themselves say; asking reads and converts a column."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
+
+    def rows(self, table: str) -> int:
+        return self.sources[table].rows
+
+    def range(self, table: str, column: str) -> Range | None:
+        source = self.sources.get(table)
+        if source is None:
+            raise DataError(f"there is no table '{table}'")
+        found = source.column(column)
+        return None if found.vector.type.is_float else (found.low, found.high)
+
+
+class Program:
+    """``module`` is as written, ``outlined`` with kernels; ``plans`` are the kernels' PTX by name.
+
+    ``seconds`` has what each stage of making it took: load, outline, ptx. ``reduces_lanes`` is what ``generate`` takes.
+    """
+
+    def __init__(self, module: Module, sources: Mapping[str, Source], reduces_lanes: bool = True) -> None:
+        self.sources = sources
+        self.reduces_lanes = reduces_lanes
+        self.seconds: dict[str, float] = {}
+        start = time.perf_counter()
+        self.module = infer(module)
+        facts = SourceFacts(sources)
+        self.load_columns(facts)
+        loaded = time.perf_counter()
+        self.outlined: Outline = outline(self.module, facts)
+        outlined = time.perf_counter()
+        self.plans: dict[str, KernelPlan] = {}
+        for function in self.outlined.module.functions:
+            if function.is_kernel and function.name not in [f.name for f in self.module.functions]:
+                self.plans[function.name] = self.generate(function)
+        done = time.perf_counter()
+        self.seconds = {"load": loaded - start, "outline": outlined - loaded, "ptx": done - outlined}
+
+    def load_columns(self, facts: Facts) -> None:
+        """Reads every column that the program loads, so that its range is known."""
+        from drawloom.horse import ranges
+        from drawloom.horse.infer import variable_types
+
+        main = self.module.function("main")
+        if main is not None:
+            ranges.analyse(main, variable_types(main), facts)
+
+    def generate(self, kernel: Function) -> KernelPlan:
+        outlined = self.outlined
+        storage = {p.name: self.storage(p.name) for p in kernel.params if not self.is_scalar(p.name)}
+        rows = max([self.sources[t].rows for t in outlined.ranges.tables.values()], default=0)
+        power = 1 << max(rows - 1, 1).bit_length()
+        return generate(kernel, outlined.types, outlined.ranges, outlined.shapes, storage, power, self.reduces_lanes)
+
+    def is_scalar(self, name: str) -> bool:
+        return str(self.outlined.shapes[name].size) == "1"
+
+    def storage(self, name: str) -> Storage:
+        """How the stored column behind a variable of ``main`` lies in memory."""
+        stored = self.outlined.ranges.columns.get(name)
+        if stored is None:
+            return Storage("u8", 1)  # @column_valid, or a mask that control code made: one byte a row
+        dtype: np.dtype[Any] = self.sources[stored[0]].column(stored[1]).padded.dtype
+        return Storage(_STORAGE[dtype.name], dtype.itemsize)
+
+    def ptx(self) -> str:
+        """The PTX of all kernels, as text."""
+        return "\n".join([str(p.module) for p in self.plans.values()])
+
+    def interpret(self) -> TableValue:
+        """The result by the interpreter alone: the oracle."""
+        return result_table(interpret(self.module, self.sources))
+
+    def interpret_outlined(self) -> TableValue:
+        """The result of the outlined module by the interpreter, its kernels included."""
+        return result_table(interpret(self.outlined.module, self.sources))
+
+
+class LoadedProgram:
+    """A program on a device. Running it twice compiles nothing twice."""
+
+    def __init__(self, program: Program, device: Device, resident: Resident) -> None:
+        self.program = program
+        self.device = device
+        self.resident = resident
+        self.kernels: dict[str, LoadedKernel] = {}
+        for function in program.outlined.module.functions:
+            plan = program.plans.get(function.name)
+            if plan is not None:
+                self.kernels[function.name] = LoadedKernel(function, plan, device)
+        self.launches: list[Launched] = []
+
+    def run(self) -> TableValue:
+        """The result. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
+        self.launches = []
+        return result_table(interpret(self.program.outlined.module, self.program.sources, kernel=self.call))
+
+    def call(self, function: Function, arguments: list[Value]) -> list[Value]:
+        loaded = self.kernels.get(function.name)
+        if loaded is None:
+            raise DataError(f"kernel {function.name} has no machine code; only outlined kernels run on a device")
+        results, took = loaded.run(arguments, self.resident)
+        self.launches.append(took)
+        return results
+
+
+def result_table(values: list[Value]) -> TableValue:
+    if len(values) != 1 or not isinstance(values[0], TableValue):
+        raise DataError("'main' returned no table")
+    return values[0]

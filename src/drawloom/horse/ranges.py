@@ -1,0 +1,162 @@
+"""Value ranges: what each exact vector can hold, from the stored columns' bounds through the arithmetic.
+
+A range that fits 32 or 64 bits lets the kernel compute there without an overflow check; the proof rests on the tables
+being immutable. Text has the range of its codes. Sources outside the straight line have the range of their type.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Final
+
+from drawloom.horse.ir import Assign, Call, CheckCast, Expression, Function, Literal, Name, Operand, Use
+from drawloom.horse.types import DATE, DecimalType, Type, VectorType, exact_bounds
+
+Range = tuple[int, int]
+
+_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
+
+
+class Facts:
+    """What is known about stored columns before the query runs."""
+
+    def rows(self, table: str) -> int:
+        raise NotImplementedError
+
+    def range(self, table: str, column: str) -> Range | None:
+        """The least and greatest value (unscaled, or code of text); None for floats."""
+        raise NotImplementedError
+
+
+class Ranges:
+    """The ranges of a function's variables, and the stored column that each column variable is."""
+
+    def __init__(self) -> None:
+        self.ranges: dict[str, Range] = {}
+        self.tables: dict[str, str] = {}
+        self.columns: dict[str, tuple[str, str]] = {}
+
+    def of(self, operand: Operand, type: Type) -> Range | None:
+        """The range of a value of ``type``; None for floats, text without codes and what is no vector."""
+        if isinstance(operand, Name):
+            found = self.ranges.get(operand.name)
+            if found is not None:
+                return found
+        if not isinstance(type, VectorType) or not type.is_exact:
+            return None
+        if isinstance(operand, Literal):
+            values = [v for v in operand.values if isinstance(v, int)]
+            return (min(values, default=0), max(values, default=0))
+        return exact_bounds(type)
+
+
+def analyse(function: Function, types: dict[str, Type], facts: Facts) -> Ranges:
+    """The ranges of all variables that a straight-line function assigns once."""
+    found = Ranges()
+    for statement in function.body:
+        if isinstance(statement, Assign) and len(statement.targets) == 1:
+            name = statement.targets[0].name
+            made = _range(name, statement.value, types, facts, found)
+            if made is not None:
+                found.ranges[name] = made
+    return found
+
+
+def _range(name: str, expression: Expression, types: dict[str, Type], facts: Facts, found: Ranges) -> Range | None:
+    if isinstance(expression, CheckCast):
+        return _range(name, expression.value, types, facts, found)
+    if isinstance(expression, Use):
+        return found.of(expression.operand, types[name])
+    assert isinstance(expression, Call)
+    function, arguments = expression.function.name, expression.arguments
+    if function == "load_table" and isinstance(arguments[0], Literal):
+        found.tables[name] = str(arguments[0].values[0])
+        return None
+    if function in ("column_value", "column_valid"):
+        return _column_range(name, function, arguments, facts, found)
+    type = types[name]
+    if not isinstance(type, VectorType) or not (type.is_exact or type.kind == "text"):
+        return None
+    made = call_range(function, type, [_typed(a, types, found) for a in arguments])
+    if made is None or not type.is_exact:
+        return made
+    low, high = exact_bounds(type)
+    return (max(made[0], low), min(made[1], high))
+
+
+def _typed(operand: Operand, types: dict[str, Type], found: Ranges) -> tuple[Type | None, Range | None]:
+    if isinstance(operand, Literal):
+        return (operand.type, found.of(operand, operand.type))
+    if isinstance(operand, Name):
+        return (types[operand.name], found.of(operand, types[operand.name]))
+    return (None, None)
+
+
+def _column_range(name: str, function: str, arguments: list[Operand], facts: Facts, found: Ranges) -> Range | None:
+    table, column = arguments
+    if not isinstance(table, Name) or table.name not in found.tables or not isinstance(column, Literal):
+        return None
+    stored = (found.tables[table.name], str(column.values[0]))
+    if function == "column_valid":
+        return (0, 1)
+    found.columns[name] = stored
+    return facts.range(*stored)
+
+
+def call_range(function: str, type: VectorType, arguments: list[tuple[Type | None, Range | None]]) -> Range | None:
+    """The range of ``@function`` before the type's own bounds; None where nothing better is known than those."""
+    ranges = [r for _, r in arguments]
+    if function in ("compress", "top", "index"):
+        return ranges[1] if function == "compress" else ranges[0]
+    if function == "fill":
+        return ranges[0] if type.is_exact else None
+    if not type.is_exact:
+        return None
+    if function in ("plus", "minus") and ranges[0] is not None and ranges[1] is not None:
+        a, b = [_scaled(r, t, type) for t, r in arguments if r is not None]
+        return (a[0] + b[0], a[1] + b[1]) if function == "plus" else (a[0] - b[1], a[1] - b[0])
+    if function == "mul" and ranges[0] is not None and ranges[1] is not None:
+        corners = [x * y for x in ranges[0] for y in ranges[1]]
+        return (min(corners), max(corners))
+    if function == "mod" and ranges[0] is not None and ranges[1] is not None:
+        most = max(abs(ranges[1][0]), abs(ranges[1][1])) - 1
+        return (max(min(ranges[0][0], 0), -most), min(max(ranges[0][1], 0), most))
+    if function == "neg" and ranges[0] is not None:
+        return (-ranges[0][1], -ranges[0][0])
+    if function == "abs" and ranges[0] is not None:
+        low, high = ranges[0]
+        return (0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+    if function == "if_else" and ranges[1] is not None and ranges[2] is not None:
+        return (min(ranges[1][0], ranges[2][0]), max(ranges[1][1], ranges[2][1]))
+    if function == "convert" and ranges[0] is not None:
+        return _converted(arguments[0][0], ranges[0], type)
+    if function == "date_year" and ranges[0] is not None:
+        return (year_of(ranges[0][0]), year_of(ranges[0][1]))
+    return {"date_month": (1, 12), "date_day": (1, 31)}.get(function)
+
+
+def _scale(type: Type | None) -> int:
+    return type.scale if isinstance(type, DecimalType) else 0
+
+
+def _scaled(range: Range, type: Type | None, to: VectorType) -> Range:
+    factor = 10 ** (_scale(to) - _scale(type)) if to != DATE else 1
+    return (range[0] * factor, range[1] * factor)
+
+
+def _converted(given: Type | None, range: Range, to: VectorType) -> Range | None:
+    shift = _scale(to) - _scale(given)
+    if shift >= 0:
+        return (range[0] * 10**shift, range[1] * 10**shift)
+    # Rounding moves a quotient by at most one.
+    return (range[0] // 10**-shift - 1, range[1] // 10**-shift + 1)
+
+
+def year_of(days: int) -> int:
+    """The year of a date; outside Python's calendar a bound on it."""
+    ordinal = days + _EPOCH
+    if ordinal < 1:
+        return 1970 + days // 365 - 1
+    if ordinal > datetime.date.max.toordinal():
+        return 1970 + days // 365 + 1
+    return datetime.date.fromordinal(ordinal).year

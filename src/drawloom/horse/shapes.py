@@ -1,0 +1,168 @@
+"""Shape analysis (thesis section 4.2.3): the layout and size of every variable, from the builtins' shape rules.
+
+    Shape ::= Vector(Size) | List | Dictionary | Table | Unknown
+    Size  ::= Constant(k) | Symbol(table) | Compressed(Size, mask) | Dynamic(variable)
+
+A dynamic size is named after the variable that first had it, so that two variables made to one length stay equal.
+"""
+
+from __future__ import annotations
+
+from drawloom.horse.builtins import BUILTINS
+from drawloom.horse.ir import Assign, Call, CheckCast, Expression, Function, Literal, Name, Operand, Statement, Use
+
+
+class Size:
+    """A size; equal when printed alike."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Constant(Size):
+    def __init__(self, count: int) -> None:
+        super().__init__(str(count))
+        self.count = count
+
+
+class Symbol(Size):
+    """The rows of a stored table, by the variable that loads it."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(f"`{table}")
+        self.table = table
+
+
+class Compressed(Size):
+    """The rows of ``size`` where the boolean vector ``mask`` is true."""
+
+    def __init__(self, size: Size, mask: str) -> None:
+        super().__init__(f"{size}[{mask}]")
+        self.size = size
+        self.mask = mask
+
+
+class Dynamic(Size):
+    def __init__(self, variable: str) -> None:
+        super().__init__(f"?{variable}")
+
+
+class Shape:
+    """``kind`` is "vector", "list", "dict", "table" or "?"; ``size`` counts rows, cells or groups."""
+
+    def __init__(self, kind: str, size: Size) -> None:
+        self.kind = kind
+        self.size = size
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.size})"
+
+
+def analyse(function: Function) -> dict[str, Shape]:
+    """The shape of every variable of a straight-line function; parameters have a size of their own.
+
+    Variables inside control flow get unknown shapes of dynamic size.
+    """
+    shapes: dict[str, Shape] = {}
+    for param in function.params:
+        shapes[param.name] = Shape("vector", Dynamic(param.name))
+    for statement in function.body:
+        if isinstance(statement, Assign):
+            for target in statement.targets:
+                shapes[target.name] = _shape(target.name, statement.value, shapes)
+    return shapes
+
+
+def base(size: Size) -> Symbol | None:
+    """The table whose rows ``size`` counts or selects from; None when there is no such table."""
+    while isinstance(size, Compressed):
+        size = size.size
+    return size if isinstance(size, Symbol) else None
+
+
+def operand_size(operand: Operand, shapes: dict[str, Shape]) -> Size | None:
+    """The size of a vector operand; None for anything else."""
+    if isinstance(operand, Literal):
+        return Constant(len(operand.values))
+    if isinstance(operand, Name):
+        shape = shapes.get(operand.name)
+        return shape.size if shape is not None and shape.kind == "vector" else None
+    return None
+
+
+def _shape(name: str, expression: Expression, shapes: dict[str, Shape]) -> Shape:
+    if isinstance(expression, CheckCast):
+        return _shape(name, expression.value, shapes)
+    if isinstance(expression, Use):
+        return _operand_shape(name, expression.operand, shapes)
+    assert isinstance(expression, Call)
+    builtin = BUILTINS.get(expression.function.name)
+    if builtin is None:
+        return Shape("?", Dynamic(name))
+    return _by_rule(builtin.shape, name, expression.arguments, shapes)
+
+
+def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, Shape]) -> Shape:
+    dynamic = Dynamic(name)
+    if rule == "table":
+        return Shape("table", Symbol(name))
+    if rule == "scalar":
+        return Shape("vector", Constant(1))
+    if rule == "none":
+        return Shape("list", dynamic)
+    if rule in ("first", "unary"):
+        return _operand_shape(name, arguments[0], shapes)
+    if rule == "second":
+        return _operand_shape(name, arguments[1], shapes)
+    if rule == "column":
+        table = _operand_shape(name, arguments[0], shapes)
+        return Shape("vector", table.size if isinstance(table.size, Symbol) else dynamic)
+    if rule in ("binary", "ternary"):
+        return Shape("vector", _element_wise(name, arguments, shapes))
+    if rule == "compress":
+        mask, size = arguments[0], operand_size(arguments[1], shapes)
+        if isinstance(mask, Name) and size is not None and size == operand_size(mask, shapes):
+            return Shape("vector", Compressed(size, mask.name))
+        return Shape("vector", dynamic)
+    if rule == "group":
+        return Shape("dict", dynamic)
+    return Shape("?", dynamic)
+
+
+def _element_wise(name: str, arguments: list[Operand], shapes: dict[str, Shape]) -> Size:
+    """Table 4.4: scalars are spread, equal sizes are kept, everything else is only known at run time."""
+    found: Size = Constant(1)
+    for argument in arguments:
+        size = operand_size(argument, shapes)
+        if size is None:
+            return Dynamic(name)
+        if size == found or (isinstance(size, Constant) and size.count == 1):
+            continue
+        if not (isinstance(found, Constant) and found.count == 1):
+            return Dynamic(name)
+        found = size
+    return found
+
+
+def _operand_shape(name: str, operand: Operand, shapes: dict[str, Shape]) -> Shape:
+    if isinstance(operand, Literal):
+        return Shape("vector", Constant(len(operand.values)))
+    if isinstance(operand, Name) and operand.name in shapes:
+        return shapes[operand.name]
+    return Shape("?", Dynamic(name))
+
+
+def is_straight(body: list[Statement]) -> bool:
+    """Whether the body is assignments and then one return."""
+    from drawloom.horse.ir import Return
+
+    return bool(body) and isinstance(body[-1], Return) and all(isinstance(s, Assign) for s in body[:-1])

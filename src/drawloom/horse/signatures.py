@@ -1,0 +1,409 @@
+"""The result types of builtin calls from their argument types: one rule per name in the builtin table.
+
+Decimal rules are DuckDB's, checked against it in the tests: a sum or difference has the larger scale and one digit
+more than both need; a product adds scales and digits, but stays within 18 digits when both sides do (and overflow
+is then an error); quotients are f64; sums have 38 digits, averages are f64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.horse.ir import FunctionRef, Literal, Operand
+from drawloom.horse.types import (
+    BOOL,
+    DATE,
+    F32,
+    F64,
+    I32,
+    I64,
+    I128,
+    MAX_DIGITS,
+    MAX_DIGITS_64,
+    STR,
+    SYM,
+    TABLE,
+    WILDCARD,
+    DecimalType,
+    DictType,
+    ListType,
+    Type,
+    VectorType,
+    integer_digits,
+)
+
+
+class SignatureError(Exception):
+    """A call that no rule allows; ``expected`` says what the builtin takes."""
+
+    def __init__(self, message: str, expected: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+
+
+Rule = Callable[[str, list[Operand], list[Type]], Type]
+
+
+def result_type(signature: str, name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    """The type of ``@name(arguments)``; ``types`` has one entry per argument (WILDCARD for a function).
+
+    Raises SignatureError. A wildcard among the types gives a wildcard where the result depends on it.
+    """
+    return RULES[signature](name, arguments, types)
+
+
+def plus_type(left: VectorType, right: VectorType) -> VectorType:
+    """The type of a sum or difference of two numbers, or of dates and days."""
+    if left.is_float or right.is_float:
+        return float_type(left, right)
+    if not isinstance(left, DecimalType) and not isinstance(right, DecimalType):
+        return left if left.bits >= right.bits else right
+    a, b = as_decimal(left), as_decimal(right)
+    scale = max(a.scale, b.scale)
+    whole = max(a.precision - a.scale, b.precision - b.scale)
+    return DecimalType(min(max(scale + whole, a.precision, b.precision) + 1, MAX_DIGITS), scale)
+
+
+def product_type(left: VectorType, right: VectorType) -> VectorType:
+    """The type of a product. Raises SignatureError when the scales add up to more than 38."""
+    if left.is_float or right.is_float:
+        return float_type(left, right)
+    if not isinstance(left, DecimalType) and not isinstance(right, DecimalType):
+        return left if left.bits >= right.bits else right
+    a, b = as_decimal(left), as_decimal(right)
+    digits = a.precision + b.precision
+    scale = a.scale + b.scale
+    if scale > MAX_DIGITS:
+        raise SignatureError(f"the product needs scale {scale}", f"scales that add up to at most {MAX_DIGITS}")
+    if digits > MAX_DIGITS_64 and max(a.precision, b.precision) <= MAX_DIGITS_64 and scale < MAX_DIGITS_64:
+        digits = MAX_DIGITS_64
+    return DecimalType(min(digits, MAX_DIGITS), scale)
+
+
+def as_decimal(type: VectorType) -> DecimalType:
+    """A decimal type, or the one an integer type counts as beside a decimal."""
+    return type if isinstance(type, DecimalType) else DecimalType(integer_digits(type), 0)
+
+
+def float_type(left: VectorType, right: VectorType) -> VectorType:
+    """f32 only where neither side is f64; an exact number becomes the other side's float."""
+    return F64 if F64 in (left, right) or not (left.is_float or right.is_float) else F32
+
+
+def _refuse(name: str, types: list[Type], expected: str) -> SignatureError:
+    given = ", ".join([str(t) for t in types])
+    return SignatureError(f"@{name} does not take ({given})", expected)
+
+
+def _arity(name: str, types: list[Type], count: int) -> None:
+    if len(types) != count:
+        word = "argument" if count == 1 else "arguments"
+        raise SignatureError(f"@{name} takes {count} {word}, not {len(types)}", f"{count} {word}")
+
+
+def _vectors(name: str, types: list[Type], expected: str) -> list[VectorType]:
+    out: list[VectorType] = []
+    for type in types:
+        if not isinstance(type, VectorType):
+            raise _refuse(name, types, expected)
+        out.append(type)
+    return out
+
+
+def _numbers(name: str, types: list[Type], count: int) -> list[VectorType] | None:
+    """The types, which must be numeric; None when one is not known yet."""
+    _arity(name, types, count)
+    if WILDCARD in types:
+        return None
+    vectors = _vectors(name, types, "numbers")
+    if not all(v.is_numeric for v in vectors):
+        raise _refuse(name, types, "numbers")
+    return vectors
+
+
+def _load_table(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if types[0] != SYM:
+        raise _refuse(name, types, "the table's name as a sym")
+    return TABLE
+
+
+def _column(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types != [TABLE, SYM]:
+        raise _refuse(name, types, "a table and a column's name as a sym")
+    return WILDCARD
+
+
+def _column_valid(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _column(name, arguments, types)
+    return BOOL
+
+
+def _table(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[0] != SYM or not (isinstance(types[1], ListType) or types[1] == WILDCARD):
+        raise _refuse(name, types, "the column names as sym and a list of columns")
+    return TABLE
+
+
+def _list(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    if types and all(t == types[0] for t in types):
+        return ListType(types[0])
+    return ListType(WILDCARD)
+
+
+def _with_null(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[1] not in (BOOL, WILDCARD):
+        raise _refuse(name, types, "a vector and a bool")
+    return types[0]
+
+
+def _compare(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if WILDCARD in types:
+        return BOOL
+    left, right = _vectors(name, types, "two vectors")
+    numeric = left.is_numeric and right.is_numeric
+    text = left.kind == "text" and right.kind == "text"
+    if not numeric and not text and left != right:
+        raise _refuse(name, types, "two numbers, two texts, or two of one type")
+    return BOOL
+
+
+def _logic(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1 if name == "not" else 2)
+    if any(t not in (BOOL, WILDCARD) for t in types):
+        raise _refuse(name, types, "bool")
+    return BOOL
+
+
+def _plus(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if DATE in types:
+        if name == "minus" and types == [DATE, DATE]:
+            return I64
+        other = types[1] if types[0] == DATE else types[0]
+        if (isinstance(other, VectorType) and other.is_integer) and (name == "plus" or types[0] == DATE):
+            return DATE
+        raise _refuse(name, types, "two numbers, a date and a number of days, or two dates to subtract")
+    vectors = _numbers(name, types, 2)
+    return WILDCARD if vectors is None else plus_type(vectors[0], vectors[1])
+
+
+def _mul(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    vectors = _numbers(name, types, 2)
+    return WILDCARD if vectors is None else product_type(vectors[0], vectors[1])
+
+
+def _div(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    vectors = _numbers(name, types, 2)
+    return WILDCARD if vectors is None else float_type(vectors[0], vectors[1])
+
+
+def _mod(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    vectors = _numbers(name, types, 2)
+    if vectors is None:
+        return WILDCARD
+    if not (vectors[0].is_integer and vectors[1].is_integer):
+        raise _refuse(name, types, "two integers")
+    return plus_type(vectors[0], vectors[1])
+
+
+def _same(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _numbers(name, types, 1)
+    return types[0]
+
+
+def _convert(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    target = arguments[1]
+    if not isinstance(target, Literal) or types[1] != SYM or len(target.values) != 1:
+        raise _refuse(name, types, "a number and the name of a numeric type as a sym literal")
+    made = named_type(str(target.values[0]))
+    if made is None or not made.is_numeric:
+        raise SignatureError(f"@{name} makes no '{target.values[0]}'", "the name of a numeric type")
+    _numbers(name, [types[0] if types[0] != BOOL else I32], 1)
+    return made
+
+
+def named_type(text: str) -> VectorType | None:
+    """The vector type that ``text`` names, such as ``f64`` or ``decimal<15,2>``; None when it names none."""
+    from drawloom.horse.types import NAMED
+
+    found = NAMED.get(text)
+    if isinstance(found, VectorType):
+        return found
+    if text.startswith("decimal<") and text.endswith(">"):
+        parts = text[8:-1].split(",")
+        if len(parts) == 2 and parts[0].isdigit() and parts[1].isdigit():
+            precision, scale = int(parts[0]), int(parts[1])
+            if 1 <= precision <= MAX_DIGITS and scale <= precision:
+                return DecimalType(precision, scale)
+    return None
+
+
+def _if_else(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 3)
+    if types[0] not in (BOOL, WILDCARD):
+        raise _refuse(name, types, "a bool and two values of one type")
+    if WILDCARD in types[1:]:
+        return WILDCARD
+    if types[1] != types[2]:
+        raise _refuse(name, types, "a bool and two values of one type")
+    return types[1]
+
+
+def _date_part(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if types[0] not in (DATE, WILDCARD):
+        raise _refuse(name, types, "a date")
+    return I64
+
+
+def _like(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[0] not in (STR, SYM, WILDCARD) or types[1] != STR:
+        raise _refuse(name, types, "a text and a pattern")
+    return BOOL
+
+
+def _member(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    """``@member(x, values)``: which entries of ``x`` are among ``values``."""
+    return _compare(name, arguments, types)
+
+
+def _sum(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    if len(types) == 1 and types[0] == BOOL:
+        return I128
+    vectors = _numbers(name, types, 1)
+    if vectors is None:
+        return WILDCARD
+    type = vectors[0]
+    if isinstance(type, DecimalType):
+        return DecimalType(MAX_DIGITS, type.scale)
+    return F64 if type.is_float else I128
+
+
+def _avg(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _numbers(name, types, 1)
+    return F64
+
+
+def _extreme(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if not isinstance(types[0], VectorType) and types[0] != WILDCARD:
+        raise _refuse(name, types, "a vector")
+    return types[0]
+
+
+def _len(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    return I64
+
+
+def _compress(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[0] not in (BOOL, WILDCARD) or not (isinstance(types[1], VectorType) or types[1] == WILDCARD):
+        raise _refuse(name, types, "a bool and a vector")
+    return types[1]
+
+
+def _index(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[1] not in (I64, WILDCARD):
+        raise _refuse(name, types, "a vector and i64 positions")
+    return types[0]
+
+
+def _order(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 3)
+    if not isinstance(types[0], ListType) or types[1] != BOOL or types[2] != BOOL:
+        raise _refuse(name, types, "a list of columns, for each whether it ascends, and whether NULLs come first")
+    return I64
+
+
+def _top(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 3)
+    if types[1:] != [I64, I64]:
+        raise _refuse(name, types, "a vector, how many entries to skip, and how many to keep (-1 for all)")
+    return types[0]
+
+
+def _group(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if not isinstance(types[0], ListType):
+        raise _refuse(name, types, "a list of columns")
+    return DictType(I64, ListType(I64))
+
+
+def _keys(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if not isinstance(types[0], DictType):
+        raise _refuse(name, types, "a dictionary")
+    return types[0].key
+
+
+def _values(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if not isinstance(types[0], DictType):
+        raise _refuse(name, types, "a dictionary")
+    return types[0].value
+
+
+def _inner(name: str, operand: Operand, arguments: list[Operand], types: list[Type]) -> Type:
+    """The type of the function handed to ``@each``, applied to one cell."""
+    from drawloom.horse.builtins import BUILTINS
+
+    if not isinstance(operand, FunctionRef) or operand.name not in BUILTINS:
+        raise SignatureError(f"@{name} takes a builtin function first", "a builtin such as @sum")
+    return result_type(BUILTINS[operand.name].signature, operand.name, arguments, types)
+
+
+def _each(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if not isinstance(types[1], ListType):
+        raise _refuse(name, types, "a function and a list")
+    return ListType(_inner(name, arguments[0], arguments[1:], [types[1].element]))
+
+
+def _each_right(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 3)
+    if not isinstance(types[2], ListType):
+        raise _refuse(name, types, "a function, a vector and a list")
+    return ListType(_inner(name, arguments[0], arguments[1:], [types[1], types[2].element]))
+
+
+def _each_item(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 3)
+    if not isinstance(types[1], ListType) or not isinstance(types[2], ListType):
+        raise _refuse(name, types, "a function and two lists")
+    return ListType(_inner(name, arguments[0], arguments[1:], [types[1].element, types[2].element]))
+
+
+def _fill(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if not all(isinstance(t, VectorType) or t == WILDCARD for t in types):
+        raise _refuse(name, types, "one value, and a vector of the length to make")
+    return types[0]
+
+
+def _raze(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if not isinstance(types[0], ListType):
+        raise _refuse(name, types, "a list")
+    return types[0].element
+
+
+RULES: Final[dict[str, Rule]] = {
+    "load_table": _load_table, "column": _column, "column_valid": _column_valid, "table": _table, "list": _list,
+    "with_null": _with_null, "compare": _compare, "logic": _logic, "plus": _plus, "mul": _mul, "div": _div,
+    "mod": _mod,
+    "same": _same, "convert": _convert, "if_else": _if_else, "date_part": _date_part, "like": _like,
+    "member": _member, "sum": _sum, "avg": _avg, "extreme": _extreme, "len": _len, "compress": _compress,
+    "index": _index, "order": _order, "top": _top, "group": _group, "keys": _keys, "values": _values,
+    "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item, "fill": _fill,
+}  # fmt: skip

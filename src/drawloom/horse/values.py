@@ -1,0 +1,258 @@
+"""What HorseIR variables hold at run time: vectors, lists, dictionaries and tables, over NumPy arrays.
+
+Exact types are integers (decimals unscaled, dates in days); text is codes into a sorted dictionary, so that the
+order of codes is the order of the strings' UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from drawloom.errors import DataError
+from drawloom.horse.types import (
+    BOOL,
+    DATE,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    I128,
+    MONTH,
+    TIME,
+    DecimalType,
+    VectorType,
+)
+
+Array = npt.NDArray[Any]
+
+INT64_MIN: Final = -(1 << 63)
+INT64_MAX: Final = (1 << 63) - 1
+
+
+class Value:
+    """Anything a HorseIR variable can hold."""
+
+
+class Vector(Value):
+    """``data`` is a one-dimensional array of integers of any width (Python integers, dtype object, where
+    64 bits may not do), booleans, or floats of the type's width.
+
+    Text has codes in ``data`` and ``dictionary``, sorted and without repeats. ``valid`` is None, or a boolean
+    array that is False where the entry is NULL; only ``@with_null`` makes it, and only results carry it.
+    ``padded`` is the stored column that ``data`` is the front of, None for everything computed.
+    """
+
+    def __init__(
+        self,
+        type: VectorType,
+        data: Array,
+        dictionary: list[str] | None = None,
+        valid: Array | None = None,
+        padded: Array | None = None,
+    ) -> None:
+        self.type = type
+        self.data = data
+        self.dictionary = dictionary
+        self.valid = valid
+        self.padded = padded
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def take(self, index: Array) -> Vector:
+        valid = None if self.valid is None else self.valid[index]
+        return Vector(self.type, self.data[index], self.dictionary, valid)
+
+
+class ListValue(Value):
+    """Cells of any kind, such as the columns of a table."""
+
+    def __init__(self, cells: list[Value]) -> None:
+        self.cells = cells
+
+
+class Ragged(Value):
+    """A list of vectors of one type, kept as one vector: cell ``i`` is ``flat[offsets[i]:offsets[i + 1]]``."""
+
+    def __init__(self, flat: Vector, offsets: Array) -> None:
+        self.flat = flat
+        self.offsets = offsets
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+    def cells(self) -> list[Vector]:
+        whole = np.arange(len(self.flat))
+        return [self.flat.take(whole[a:b]) for a, b in zip(self.offsets[:-1], self.offsets[1:])]
+
+
+class Dictionary(Value):
+    """What ``@group`` makes: for each group its first row, and all of its rows."""
+
+    def __init__(self, keys: Vector, values: Ragged) -> None:
+        self.keys = keys
+        self.values = values
+
+
+class Column:
+    """One stored column: the vector, the bounds of its values, and where it is NULL.
+
+    ``vector.data`` is in the narrowest integer type that holds ``low..high`` and is the front of ``padded``,
+    whose length is a multiple of ``PAD`` rows, so that a kernel may read a whole tile. ``low`` and ``high`` are
+    0 for floats. ``valid`` is None where nothing is NULL, else it is the front of ``padded_valid``.
+    """
+
+    def __init__(self, vector: Vector, padded: Array, low: int, high: int, padded_valid: Array | None) -> None:
+        self.vector = vector
+        self.padded = padded
+        self.low = low
+        self.high = high
+        self.padded_valid = padded_valid
+        vector.padded = padded
+
+    @property
+    def valid(self) -> Array | None:
+        return None if self.padded_valid is None else self.padded_valid[: len(self.vector)]
+
+
+class Source:
+    """A table that a program can load: its name, rows and columns. The store implements it."""
+
+    name: str
+    rows: int
+
+    def column_names(self) -> list[str]:
+        raise NotImplementedError
+
+    def column_type(self, name: str) -> VectorType:
+        """Raises DataError for a column that is not there."""
+        raise NotImplementedError
+
+    def column(self, name: str) -> Column:
+        """Raises DataError for a column that is not there or cannot be read."""
+        raise NotImplementedError
+
+
+class TableValue(Value):
+    """A result: names and columns of one length. Or a stored table, in ``source``."""
+
+    def __init__(self, names: list[str], columns: list[Vector], source: Source | None = None) -> None:
+        self.names = names
+        self.columns = columns
+        self.source = source
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table with the types that DuckDB gives: i128 is decimal128(38, 0)."""
+        arrays = [vector_to_arrow(c) for c in self.columns]
+        return pa.Table.from_arrays(arrays, schema=pa.schema(
+            [pa.field(n, a.type) for n, a in zip(self.names, arrays)]
+        ))  # fmt: skip
+
+
+#: Rows that columns are padded to a multiple of: no block of threads is larger.
+PAD: Final = 1024
+
+_ARROW: Final[dict[str, Any]] = {
+    "bool": pa.bool_(), "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
+    "i128": pa.decimal128(38, 0), "f32": pa.float32(), "f64": pa.float64(), "str": pa.string(),
+    "sym": pa.string(), "date": pa.date32(), "month": pa.int32(), "time": pa.time32("ms"), "char": pa.uint8(),
+}  # fmt: skip
+
+_DTYPES: Final[dict[str, Any]] = {
+    BOOL.text: np.bool_, I8.text: np.int8, I16.text: np.int16, I32.text: np.int32, I64.text: np.int64,
+    F32.text: np.float32, F64.text: np.float64, DATE.text: np.int32, MONTH.text: np.int32, TIME.text: np.int32,
+}  # fmt: skip
+
+
+def arrow_type(type: VectorType) -> pa.DataType:
+    """The Arrow type that a result column of ``type`` has."""
+    if isinstance(type, DecimalType):
+        return pa.decimal128(type.precision, type.scale)
+    return _ARROW[type.text]
+
+
+def vector_to_arrow(vector: Vector) -> pa.Array:
+    """One column as Arrow, NULL where ``valid`` says so."""
+    type = vector.type
+    mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
+    if type.kind == "text":
+        codes = pa.array(vector.data.astype(np.int32), mask=mask)
+        words = pa.array(vector.dictionary or [], pa.string())
+        return pa.DictionaryArray.from_arrays(codes, words).cast(pa.string())
+    if isinstance(type, DecimalType) or type == I128:
+        return _decimals_to_arrow(vector, arrow_type(type), mask)
+    data = vector.data.astype(_DTYPES.get(type.text, np.uint8))
+    return pa.array(data, mask=mask).cast(arrow_type(type))
+
+
+def _decimals_to_arrow(vector: Vector, type: pa.DataType, mask: Array | None) -> pa.Array:
+    count = len(vector)
+    words = np.empty((count, 2), dtype=np.int64)
+    if vector.data.dtype == object:
+        for i, value in enumerate(vector.data.tolist()):
+            low = value & ((1 << 64) - 1)
+            words[i, 0] = low - (1 << 64) if low > INT64_MAX else low
+            words[i, 1] = value >> 64
+    else:
+        words[:, 0] = vector.data
+        words[:, 1] = words[:, 0] >> 63
+    valid = None if mask is None else pa.array(~mask).buffers()[1]
+    return pa.Array.from_buffers(type, count, [valid, pa.py_buffer(words.tobytes())])
+
+
+def integers(vector: Vector) -> Array:
+    """The values as int64, or as Python integers (dtype object) where they are held so."""
+    return vector.data if vector.data.dtype == object else vector.data.astype(np.int64)
+
+
+def bounds(data: Array) -> tuple[int, int]:
+    """The least and greatest of an integer array; (0, 0) when it is empty."""
+    if len(data) == 0:
+        return (0, 0)
+    return (int(data.min()), int(data.max()))
+
+
+def narrow(data: Array, low: int, high: int) -> Array:
+    """``data`` as int64 where that holds ``low..high``, else as Python integers."""
+    if low >= INT64_MIN and high <= INT64_MAX:
+        return data.astype(np.int64)
+    return data.astype(object)
+
+
+def from_values(values: list[Any], type: VectorType) -> Vector:
+    """A vector of Python values: integers (unscaled), floats or strings. Used for literals."""
+    if type.kind == "text":
+        words = sorted(set(values), key=lambda w: w.encode())
+        place = {w: i for i, w in enumerate(words)}
+        return Vector(type, np.array([place[v] for v in values], dtype=np.int32), words)
+    if type.is_float:
+        return Vector(type, np.array(values, dtype=_DTYPES[type.text]))
+    if type == BOOL:
+        return Vector(type, np.array(values, dtype=bool))
+    return Vector(type, narrow(np.array(values, dtype=object), min(values, default=0), max(values, default=0)))
+
+
+def strings(vector: Vector) -> list[str]:
+    """The strings of a text vector."""
+    words = vector.dictionary or []
+    return [words[c] for c in vector.data.tolist()]
+
+
+def as_vector(value: Value) -> Vector:
+    """The value, which must be a vector. Raises DataError."""
+    if not isinstance(value, Vector):
+        raise DataError(f"a {type_name(value)} stands where a vector is expected")
+    return value
+
+
+def type_name(value: Value) -> str:
+    return {"ListValue": "list", "Ragged": "list", "Dictionary": "dict", "TableValue": "table"}.get(
+        type(value).__name__, type(value).__name__.lower()
+    )

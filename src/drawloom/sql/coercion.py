@@ -1,0 +1,82 @@
+"""Tells DataFusion's implicit casts from real ones, so that types follow DuckDB's rules.
+
+DataFusion writes the 1 of ``1 - l_discount`` as decimal(20,0), compares after casting both sides to a common type, and
+averages integers as doubles; DuckDB counts that 1 as an INTEGER, and the rest is exact without the cast.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.horse.types import BOOL, F64, I32, I64, MAX_DIGITS, DecimalType, VectorType, exact_bounds, integer_digits
+from drawloom.sql.plan import Constant
+
+#: The digits of the decimals that DataFusion turns integers of 8, 16, 32 and 64 bits into beside a decimal.
+_INTEGER_DIGITS: Final = frozenset([3, 5, 10, 20])
+#: What it turns f64 and f32 into beside a decimal.
+_FLOAT_DECIMALS: Final = (DecimalType(30, 15), DecimalType(14, 7))
+
+
+def natural(constant: Constant) -> Constant:
+    """The constant in the type that DuckDB gives its digits: 1 is i32, 0.05 is decimal<3,2>."""
+    type, value = constant.type, constant.value
+    if not isinstance(type, DecimalType) or not isinstance(value, int):
+        return constant
+    if type.scale == 0 and type.precision in _INTEGER_DIGITS and _holds(I64, value):
+        return Constant(value, I32 if _holds(I32, value) else I64)
+    return Constant(value, DecimalType(min(max(len(str(abs(value))), type.scale + 1), MAX_DIGITS), type.scale))
+
+
+def _holds(type: VectorType, value: int) -> bool:
+    low, high = exact_bounds(type)
+    return low <= value <= high
+
+
+def drop_in_comparison(given: VectorType, cast: VectorType) -> bool:
+    """Whether a side of a comparison, or a branch of a CASE, means the same without its cast."""
+    if isinstance(cast, DecimalType):
+        if given.is_float:
+            return cast in _FLOAT_DECIMALS
+        if given.is_integer:
+            return cast.precision - cast.scale >= min(integer_digits(given), 19)
+        if isinstance(given, DecimalType):
+            return given.scale <= cast.scale and given.precision - given.scale <= cast.precision - cast.scale
+        return False
+    return cast.is_integer and given.is_integer and given.bits <= cast.bits
+
+
+def drop_in_arithmetic(given: VectorType, cast: VectorType) -> bool:
+    """Whether the cast only made an integer (or a quotient that DataFusion takes for one) a decimal."""
+    is_integer_decimal = isinstance(cast, DecimalType) and cast.scale == 0 and cast.precision in _INTEGER_DIGITS
+    return is_integer_decimal and (given.is_integer or given.is_float)
+
+
+def drop_in_sum(given: VectorType, cast: VectorType) -> bool:
+    """Whether sum and avg, which are exact for integers, mean the same without the cast."""
+    return given.is_integer and cast in (I64, F64)
+
+
+def unified(types: list[VectorType]) -> VectorType:
+    """The type that all branches of a CASE are brought to; bool where all are NULL."""
+    if not types:
+        return BOOL
+    made = types[0]
+    for type in types[1:]:
+        made = _unified_pair(made, type)
+    return made
+
+
+def _unified_pair(left: VectorType, right: VectorType) -> VectorType:
+    if left == right or not (left.is_numeric and right.is_numeric):
+        return left
+    if left.is_float or right.is_float:
+        return F64 if F64 in (left, right) or left.kind != right.kind else left
+    if left.is_integer and right.is_integer:
+        return left if left.bits >= right.bits else right
+    a, b = _as_decimal(left), _as_decimal(right)
+    scale = max(a.scale, b.scale)
+    return DecimalType(min(max(a.precision - a.scale, b.precision - b.scale) + scale, MAX_DIGITS), scale)
+
+
+def _as_decimal(type: VectorType) -> DecimalType:
+    return type if isinstance(type, DecimalType) else DecimalType(integer_digits(type), 0)

@@ -1,0 +1,151 @@
+"""Tables by name on one device, and queries over them.
+
+con = drawloom.connect(device="cpu")
+con.register("lineitem", "lineitem.parquet")
+con.sql("select sum(l_quantity) from lineitem").arrow()
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Final
+
+import pyarrow as pa
+
+from drawloom.errors import DataError
+from drawloom.horse.launch import Resident
+from drawloom.horse.store import ArrowSource, from_arrow, horse_type, open_parquet
+from drawloom.horse.types import VectorType
+from drawloom.horse.values import Source
+from drawloom.runtime.machine import Device
+from drawloom.runtime.machine import device as find_device
+from drawloom.sql.planner import Planner
+from drawloom.sql.query import Query
+from drawloom.sql.relation import Relation
+from drawloom.sql.translate import Schema
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+#: Prepared queries that a connection keeps, the least recently used going first.
+_MAX_PREPARED: Final = 128
+
+
+def connect(device: str | Device | None = None) -> Connection:
+    """A connection whose queries run on ``device`` ("cpu", "cuda:N"; None takes DRAWLOOM_DEVICE, else "cpu").
+
+    Raises DeviceError for a device that is not there.
+    """
+    return Connection(find_device(device or os.environ.get("DRAWLOOM_DEVICE") or "cpu"))
+
+
+class Connection:
+    """Registered tables and the device that queries run on. Columns are read when a query first needs them,
+    converted once and kept; a table that is registered again replaces the old one."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.planner = Planner()
+        self.sources: dict[str, Source] = {}
+        self.resident = Resident(device)
+        self.prepared: dict[str, Query] = {}
+
+    def register(self, name: str, table: object) -> Connection:
+        """Makes a table known as ``name``: the path of a Parquet file, or a table (Arrow, pandas, Polars, or
+        anything with ``__arrow_c_stream__``).
+
+        ``name`` is an identifier; SQL folds unquoted names to lower case, so use lower case. Raises DataError for a
+        file that is missing, damaged or no Parquet file, and for what is no table.
+        """
+        if not _NAME.match(str(name)):
+            raise DataError(f"'{name}' is no table name: letters, digits and underscores were expected")
+        source = _source(name, table)
+        self.planner.register(name, source.schema)
+        self.sources[name] = source
+        self.resident = Resident(self.device)
+        self.prepared.clear()
+        return self
+
+    def tables(self) -> list[str]:
+        """The names of the registered tables, sorted."""
+        return sorted(self.sources)
+
+    def sql(self, text: str) -> Relation:
+        """The query as a lazy relation: nothing runs before its result is asked for."""
+        return Relation(self, text)
+
+    def query(self, text: str) -> Query:
+        """The prepared query for a text, made now or kept from before. Raises what planning and compiling raise."""
+        found = self.prepared.pop(text, None)
+        if found is None:
+            found = Query(text, self.planner, self.sources, StoredSchema(self.sources), self.device)
+            while len(self.prepared) >= _MAX_PREPARED:
+                del self.prepared[next(iter(self.prepared))]
+        self.prepared[text] = found
+        return found
+
+    def close(self) -> None:
+        """Forgets tables, prepared queries and the columns kept for them."""
+        self.sources.clear()
+        self.prepared.clear()
+        self.resident = Resident(self.device)
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Connection on {self.device.name}: {', '.join(self.tables()) or 'no tables'}>"
+
+
+class StoredSchema(Schema):
+    """What the translation asks, answered by the registered tables."""
+
+    def __init__(self, sources: dict[str, Source]) -> None:
+        self.sources = sources
+
+    def source(self, table: str) -> Source:
+        found = self.sources.get(table)
+        if found is None:
+            raise DataError(f"there is no table '{table}'")
+        return found
+
+    def column_type(self, table: str, column: str) -> VectorType:
+        return self.source(table).column_type(column)
+
+    def has_nulls(self, table: str, column: str) -> bool:
+        return self.source(table).column(column).padded_valid is not None
+
+    def any_column(self, table: str) -> str:
+        source = self.source(table)
+        assert isinstance(source, ArrowSource)
+        widths = {f.name: _width(f.type) for f in source.schema if horse_type(f.type) is not None}
+        if not widths:
+            raise DataError(f"table '{table}' has no column of a supported type")
+        cheapest: str = min(widths, key=lambda name: (widths[name], name))
+        return cheapest
+
+
+def _width(type: pa.DataType) -> int:
+    """What reading a column costs, roughly: its bits, text last."""
+    try:
+        return int(type.bit_width)
+    except ValueError:
+        return 1 << 16
+
+
+def _source(name: str, table: Any) -> ArrowSource:
+    if isinstance(table, str | os.PathLike):
+        path: str = os.fsdecode(table)
+        return open_parquet(name, path)
+    if isinstance(table, pa.Table):
+        return from_arrow(name, table)
+    if isinstance(table, pa.RecordBatch):
+        return from_arrow(name, pa.Table.from_batches([table]))
+    if hasattr(table, "__arrow_c_stream__"):
+        return from_arrow(name, pa.table(table))
+    if type(table).__module__.partition(".")[0] == "pandas":
+        return from_arrow(name, pa.Table.from_pandas(table, preserve_index=False))
+    kind = type(table).__name__
+    raise DataError(f"table '{name}' is a {kind}: a path or an Arrow, pandas or Polars table was expected")

@@ -1,0 +1,87 @@
+"""SQL text to a serialised Substrait plan, through DataFusion's parser, binder and optimiser.
+
+DataFusion sees only empty tables with the right schemas: it plans and never runs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import datafusion
+import pyarrow as pa
+from datafusion import substrait
+
+from drawloom.errors import DataError, Error
+from drawloom.horse.store import horse_type
+from drawloom.horse.types import MAX_DIGITS
+
+#: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
+_OPTIONS: Final[dict[str, str]] = {"parse_float_as_decimal": "true", "default_null_ordering": "nulls_last"}
+_PREFIX: Final = re.compile(r"^(?:DataFusion error: |Error during planning: |SQL error: |Schema error: )+")
+
+_PARSER_ERROR: Final = re.compile(r'(?:Parser|Tokenizer)Error\("(.*)"\)', re.DOTALL)
+_NO_TABLE: Final = re.compile(r"table 'datafusion\.public\.([^']*)' not found")
+
+
+class SqlError(Error):
+    """SQL that DataFusion cannot parse or bind; the message is DataFusion's."""
+
+
+class Planner:
+    """A DataFusion session that knows the registered tables by schema only."""
+
+    def __init__(self) -> None:
+        config = datafusion.SessionConfig()
+        for option, value in _OPTIONS.items():
+            config = config.set("datafusion.sql_parser." + option, value)
+        self.context = datafusion.SessionContext(config)
+        refuse_all_but_queries = datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False)
+        self.options = refuse_all_but_queries.with_allow_statements(False)
+
+    def register(self, name: str, schema: pa.Schema) -> None:
+        """Makes ``name`` known, in place of an earlier table of that name."""
+        schema = pa.schema([f.with_type(_planned(f.type)) for f in schema])
+        try:
+            empty = pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
+            self.context.deregister_table(name)
+            self.context.register_record_batches(name, [[empty]])
+        except Exception as problem:
+            raise DataError(f"table '{name}' cannot be registered: {problem}") from None
+
+    def plan(self, sql: str, optimised: bool = True) -> Any:
+        """The logical plan of one query, optimised or as it was bound. Raises SqlError."""
+        try:
+            frame = self.context.sql_with_options(sql, self.options)
+            return frame.optimized_logical_plan() if optimised else frame.logical_plan()
+        except Exception as problem:
+            raise SqlError(_message(problem)) from None
+
+    def serialise(self, plan: Any) -> bytes:
+        """The plan as Substrait. Raises SqlError for what Substrait cannot say."""
+        try:
+            data: bytes = substrait.Producer.to_substrait_plan(plan, self.context).encode()
+        except Exception as problem:
+            raise SqlError(f"the plan has no Substrait form: {_message(problem)}") from None
+        return data
+
+
+def _message(problem: Exception) -> str:
+    """DataFusion's message without its nested prefixes and backtrace."""
+    text = str(problem).split("\n\nbacktrace:")[0].strip()
+    if text.startswith("DataFusion error: "):
+        text = text.removeprefix("DataFusion error: ")
+    text = _PREFIX.sub("", text)
+    parser = _PARSER_ERROR.fullmatch(text)
+    if parser is not None:
+        text = parser.group(1).replace('\\"', '"').replace("\\'", "'")
+    return _NO_TABLE.sub(r"there is no table '\1'", text)
+
+
+def _planned(type: pa.DataType) -> pa.DataType:
+    """The type that plans see: dictionaries of strings are strings, all decimals are decimal128."""
+    if pa.types.is_dictionary(type) and horse_type(type) is not None:
+        return pa.string()
+    if pa.types.is_decimal(type) and type.precision <= MAX_DIGITS:
+        return pa.decimal128(type.precision, type.scale)
+    return type

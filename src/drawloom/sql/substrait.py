@@ -1,0 +1,362 @@
+"""A Substrait plan, as DataFusion serialises it, to the relational tree of ``plan.py``.
+
+Everything that the tree has no word for is collected, so that a query is refused once with the whole list.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from substrait.proto import Plan as SubstraitPlan
+
+from drawloom.horse.types import (
+    BOOL,
+    DATE,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    MAX_DIGITS,
+    STR,
+    DecimalType,
+    VectorType,
+)
+from drawloom.sql.plan import (
+    Aggregate,
+    Apply,
+    Case,
+    Cast,
+    Constant,
+    Empty,
+    Expression,
+    Field,
+    Filter,
+    InList,
+    Limit,
+    Measure,
+    Plan,
+    Project,
+    Read,
+    Relation,
+    Sort,
+    SortKey,
+)
+
+#: Substrait scalar functions that the translation knows, with their numbers of arguments.
+SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
+    "equal": (2,), "not_equal": (2,), "lt": (2,), "lte": (2,), "gt": (2,), "gte": (2,),
+    "and": (2,), "or": (2,), "not": (1,), "is_null": (1,), "is_not_null": (1,),
+    "add": (2,), "subtract": (2,), "multiply": (2,), "divide": (2,), "modulus": (2,), "negate": (1,), "abs": (1,),
+    "like": (2, 3), "date_part": (2,), "between": (3,),
+}  # fmt: skip
+AGGREGATE_FUNCTIONS: Final = frozenset(["sum", "avg", "count", "min", "max"])
+#: Relations by their Substrait field, as SQL names them.
+_RELATION_NAMES: Final[dict[str, str]] = {
+    "join": "JOIN", "cross": "CROSS JOIN", "hash_join": "JOIN", "set": "UNION, INTERSECT or EXCEPT",
+    "window": "window functions", "extension_leaf": "an extension", "extension_single": "an extension",
+}  # fmt: skip
+_SORT: Final[dict[int, tuple[bool, bool]]] = {1: (True, True), 2: (True, False), 3: (False, True), 4: (False, False)}
+_PLAIN_TYPES: Final[dict[str, VectorType]] = {
+    "bool": BOOL, "i8": I8, "i16": I16, "i32": I32, "i64": I64, "fp32": F32, "fp64": F64, "date": DATE,
+    "string": STR, "varchar": STR, "fixed_char": STR,
+}  # fmt: skip
+_DATE_PARTS: Final = frozenset(["year", "month", "day"])
+_ANYTHING: Final = Constant(None, BOOL)  # stands for what was refused
+_DISTINCT: Final = 2  # AGGREGATION_INVOCATION_DISTINCT
+
+
+def decode(data: bytes, unsupported: list[str]) -> Plan:
+    """The tree for a serialised plan. What has no place in the tree is named in ``unsupported``, each once;
+    the plan is only whole while that stays empty."""
+    return _Decoder(SubstraitPlan.FromString(data), unsupported).plan()
+
+
+class _Decoder:
+    def __init__(self, message: Any, unsupported: list[str]) -> None:
+        self.message = message
+        self.unsupported = unsupported
+        self.functions: dict[int, str] = {}
+        for extension in message.extensions:
+            function = extension.extension_function
+            self.functions[function.function_anchor] = function.name.partition(":")[0]
+
+    def refuse(self, what: str) -> None:
+        if what not in self.unsupported:
+            self.unsupported.append(what)
+
+    def plan(self) -> Plan:
+        (relation,) = self.message.relations
+        return Plan(self.relation(relation.root.input), list(relation.root.names))
+
+    # Relations
+
+    def relation(self, rel: Any) -> Relation:
+        kind = rel.WhichOneof("rel_type")
+        body = getattr(rel, kind)
+        if kind == "read":
+            return self.read(body)
+        if kind == "filter":
+            made: Relation = Filter(self.relation(body.input), self.expression(body.condition))
+            return _emitted(made, body)
+        if kind == "project":
+            return self.project(body)
+        if kind == "aggregate":
+            return self.aggregate(body)
+        if kind == "sort":
+            return _emitted(Sort(self.relation(body.input), [self.sort_key(s) for s in body.sorts]), body)
+        if kind == "fetch":
+            return _emitted(self.fetch(body), body)
+        self.refuse(f"relation: {_RELATION_NAMES.get(kind, kind)}")
+        for part in ("input", "left", "right"):
+            if body.DESCRIPTOR.fields_by_name.get(part) is not None and part != "inputs":
+                self.relation(getattr(body, part))
+        if kind == "join":
+            self.expression(body.expression)
+        if kind == "set":
+            for part in body.inputs:
+                self.relation(part)
+        return Empty(0, [])
+
+    def read(self, read: Any) -> Relation:
+        kind = read.WhichOneof("read_type")
+        if kind == "virtual_table":
+            return self.virtual_table(read)
+        if kind != "named_table":
+            self.refuse(f"relation: reading {kind}")
+            return Empty(0, [])
+        names = _column_names(read.base_schema)
+        if read.HasField("projection"):
+            items = [item.field for item in read.projection.select.struct_items]
+        else:
+            items = list(range(len(names)))
+        for i in items:
+            self.type(read.base_schema.struct.types[i], f" (column '{names[i]}')")
+        made: Relation = Read(".".join(read.named_table.names), [names[i] for i in items])
+        if read.HasField("filter"):
+            # The filter speaks about the whole table, before the projection.
+            whole = Read(".".join(read.named_table.names), names)
+            made = Project(Filter(whole, self.expression(read.filter)), [Field(i) for i in items])
+        return made
+
+    def virtual_table(self, read: Any) -> Relation:
+        rows = len(read.virtual_table.expressions)
+        types = [self.type(t) or BOOL for t in read.base_schema.struct.types]
+        if rows == 0 or not types:
+            return Empty(rows, types)
+        self.refuse("relation: VALUES")
+        return Empty(0, types)
+
+    def project(self, body: Any) -> Relation:
+        below = self.relation(body.input)
+        everything: list[Expression] = [Field(i) for i in range(below.width)]
+        everything.extend([self.expression(e) for e in body.expressions])
+        kept = body.common.emit.output_mapping if body.common.HasField("emit") else range(len(everything))
+        return Project(below, [everything[i] if i < len(everything) else _ANYTHING for i in kept])
+
+    def aggregate(self, body: Any) -> Relation:
+        below = self.relation(body.input)
+        if len(body.groupings) > 1:
+            self.refuse("GROUPING SETS")
+        keys: list[Expression] = []
+        for grouping in body.groupings:
+            for reference in grouping.expression_references:
+                keys.append(self.expression(body.grouping_expressions[reference]))
+        return _emitted(Aggregate(below, keys, [self.measure(m) for m in body.measures]), body)
+
+    def measure(self, body: Any) -> Measure:
+        function = self.functions.get(body.measure.function_reference, "?")
+        arguments = [self.expression(a.value) for a in body.measure.arguments]
+        condition = self.expression(body.filter) if body.HasField("filter") else None
+        if function not in AGGREGATE_FUNCTIONS or len(arguments) != 1:
+            self.refuse(f"aggregate function: {function}")
+            return Measure("count", None, None)
+        argument = arguments[0]
+        if body.measure.invocation == _DISTINCT and function not in ("min", "max"):
+            if function != "count" or condition is not None:
+                self.refuse(f"aggregate function: {function}(DISTINCT ...){' FILTER' if condition else ''}")
+            return Measure("count_distinct", argument, None)
+        if function == "count" and isinstance(argument, Constant) and argument.value is not None:
+            return Measure(function, None, condition)
+        return Measure(function, argument, condition)
+
+    def sort_key(self, sort: Any) -> SortKey:
+        ascending, nulls_first = _SORT.get(sort.direction, (True, False))
+        if sort.direction not in _SORT:
+            self.refuse("ORDER BY with clustered order")
+        return SortKey(self.expression(sort.expr), ascending, nulls_first)
+
+    def fetch(self, body: Any) -> Relation:
+        skip = self.constant_count(body, "offset", 0)
+        return Limit(self.relation(body.input), skip, self.constant_count(body, "count", -1))
+
+    def constant_count(self, body: Any, what: str, default: int) -> int:
+        if body.HasField(what + "_expr"):
+            value = self.expression(getattr(body, what + "_expr"))
+            if isinstance(value, Constant) and (isinstance(value.value, int) or value.value is None):
+                return default if value.value is None else value.value
+            self.refuse(f"LIMIT whose {what} is no constant")
+        return default
+
+    # Expressions
+
+    def expression(self, body: Any) -> Expression:
+        kind = body.WhichOneof("rex_type")
+        if kind is None:
+            return Constant(None, BOOL)  # DataFusion's NULL without a type
+        if kind == "selection":
+            return self.selection(body.selection)
+        if kind == "literal":
+            return self.literal(body.literal)
+        if kind == "scalar_function":
+            return self.function(body.scalar_function)
+        if kind == "cast":
+            inner = self.expression(body.cast.input)
+            type = self.type(body.cast.type)
+            return _ANYTHING if type is None else Cast(inner, type)
+        if kind == "if_then":
+            return self.case(body.if_then)
+        if kind == "singular_or_list":
+            options = [self.expression(o) for o in body.singular_or_list.options]
+            return InList(self.expression(body.singular_or_list.value), options)
+        self.refuse(f"expression: {kind}")
+        if kind == "subquery":
+            inner_kind = body.subquery.WhichOneof("subquery_type")
+            inner_body = getattr(body.subquery, inner_kind)
+            for part in ("input", "tuples", "haystack"):
+                if part in inner_body.DESCRIPTOR.fields_by_name and inner_body.HasField(part):
+                    self.relation(getattr(inner_body, part))
+        return _ANYTHING
+
+    def case(self, body: Any) -> Expression:
+        """CASE. DataFusion writes ``CASE x WHEN y THEN z`` with x as a first branch that has no result."""
+        branches = list(body.ifs)
+        base: Expression | None = None
+        if branches and not branches[0].HasField("then"):
+            base = self.expression(getattr(branches.pop(0), "if"))
+        made: list[tuple[Expression, Expression]] = []
+        for branch in branches:
+            condition = self.expression(getattr(branch, "if"))
+            if base is not None:
+                condition = Apply("equal", [base, condition])
+            made.append((condition, self.expression(branch.then)))
+        return Case(made, self.expression(getattr(body, "else")) if body.HasField("else") else None)
+
+    def selection(self, body: Any) -> Expression:
+        reference = body.direct_reference
+        if reference.WhichOneof("reference_type") != "struct_field" or reference.struct_field.HasField("child"):
+            self.refuse("expression: a field inside a column")
+            return _ANYTHING
+        if body.WhichOneof("root_type") == "outer_reference":
+            self.refuse("expression: a correlated subquery")
+            return _ANYTHING
+        return Field(reference.struct_field.field)
+
+    def function(self, body: Any) -> Expression:
+        name = self.functions.get(body.function_reference, "?")
+        arguments = [self.expression(a.value) for a in body.arguments]
+        if name not in SCALAR_FUNCTIONS:
+            self.refuse(f"function: {name}")
+            return _ANYTHING
+        counts = SCALAR_FUNCTIONS[name]
+        if name in ("and", "or") and len(arguments) > 2:
+            made = arguments[0]
+            for argument in arguments[1:]:
+                made = Apply(name, [made, argument])
+            return made
+        if len(arguments) not in counts:
+            self.refuse(f"function: {name} with {len(arguments)} arguments")
+            return _ANYTHING
+        if name == "date_part":
+            part = arguments[0]
+            word = str(part.value).lower() if isinstance(part, Constant) else "?"
+            if word not in _DATE_PARTS:
+                self.refuse(f"function: date_part('{word}', ...)")
+                return _ANYTHING
+            return Apply("date_" + word, arguments[1:])
+        if name == "like":
+            return self.like(arguments)
+        if name == "modulus" and not (isinstance(arguments[1], Constant) and arguments[1].value not in (0, None)):
+            self.refuse("function: modulus by something that is no constant other than 0")
+        return Apply(name, arguments)
+
+    def like(self, arguments: list[Expression]) -> Expression:
+        pattern = arguments[1]
+        escape = arguments[2].value if len(arguments) == 3 and isinstance(arguments[2], Constant) else None
+        if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+            self.refuse("function: like with a pattern that is no constant")
+        elif escape not in (None, "", "\\"):
+            self.refuse(f"function: like with escape character {escape!r}")
+        return Apply("like", arguments[:2])
+
+    # Types and literals
+
+    def type(self, body: Any, where: str = "") -> VectorType | None:
+        kind = body.WhichOneof("kind")
+        if kind == "decimal":
+            precision, scale = body.decimal.precision, body.decimal.scale
+            if 1 <= precision <= MAX_DIGITS and 0 <= scale <= precision:
+                return DecimalType(precision, scale)
+            self.refuse(f"type: decimal({precision},{scale}){where}")
+            return None
+        variation = getattr(body, kind).type_variation_reference if kind in _PLAIN_TYPES else 0
+        if kind not in _PLAIN_TYPES or (variation and kind in ("i8", "i16", "i32", "i64")):
+            unsigned = "unsigned " if kind in _PLAIN_TYPES else ""
+            self.refuse(f"type: {unsigned}{kind}{where}")
+            return None
+        return _PLAIN_TYPES[kind]
+
+    def literal(self, body: Any) -> Expression:
+        kind = body.WhichOneof("literal_type")
+        if kind == "null":
+            null_type = self.type(body.null)
+            return _ANYTHING if null_type is None else Constant(None, null_type)
+        if kind == "decimal":
+            value = int.from_bytes(body.decimal.value, "little", signed=True)
+            return Constant(value, DecimalType(max(body.decimal.precision, 1), body.decimal.scale))
+        if kind in ("i8", "i16", "i32", "i64") and body.type_variation_reference:
+            self.refuse(f"type: unsigned {kind}")
+            return _ANYTHING
+        if kind == "boolean":
+            return Constant(int(body.boolean), BOOL)
+        if kind == "fp32":
+            return Constant(struct.unpack("f", struct.pack("f", body.fp32))[0], F32)
+        if kind == "var_char":
+            return Constant(body.var_char.value, STR)
+        if kind == "fixed_char":
+            return Constant(body.fixed_char, STR)
+        if kind not in _PLAIN_TYPES:
+            self.refuse(f"literal: {kind}")
+            return _ANYTHING
+        return Constant(getattr(body, kind), _PLAIN_TYPES[kind])
+
+
+def _emitted(relation: Relation, body: Any) -> Relation:
+    """``relation`` with the columns that its ``emit`` keeps."""
+    if not body.common.HasField("emit"):
+        return relation
+    return Project(relation, [Field(i) for i in body.common.emit.output_mapping])
+
+
+def _column_names(schema: Any) -> list[str]:
+    """The names of the columns themselves; the schema lists those of nested fields in between."""
+    names: list[str] = []
+    at = 0
+    for type in schema.struct.types:
+        names.append(schema.names[at])
+        at += _names_inside(type)
+    return names
+
+
+def _names_inside(type: Any) -> int:
+    kind = type.WhichOneof("kind")
+    inner = getattr(type, kind)
+    if kind == "struct":
+        return 1 + sum([_names_inside(t) for t in inner.types])
+    if kind == "list":
+        return _names_inside(inner.type)
+    if kind == "map":
+        return _names_inside(inner.key) + _names_inside(inner.value) - 1
+    return 1

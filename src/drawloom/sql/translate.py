@@ -1,0 +1,541 @@
+"""The relational tree to a HorseIR program: rows become masks and indexes, NULLs become validity vectors.
+
+Types are derived anew from the columns up, by DuckDB's rules (``horse/signatures.py``): the casts that DataFusion
+puts in only to bring two sides together are dropped where the value does not change. An expression becomes the pair
+(values, validity); a condition becomes the pair (is true, is false), from which SQL's third value follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.horse.builtins import BUILTIN_MODULE, BUILTINS
+from drawloom.horse.infer import infer
+from drawloom.horse.ir import (
+    Assign,
+    Call,
+    CheckCast,
+    Function,
+    FunctionRef,
+    Import,
+    Literal,
+    Module,
+    Name,
+    Operand,
+    Return,
+    Statement,
+    Target,
+    Value,
+)
+from drawloom.horse.printer import print_operand
+from drawloom.horse.signatures import result_type
+from drawloom.horse.types import (
+    BOOL,
+    I64,
+    SYM,
+    TABLE,
+    WILDCARD,
+    Type,
+    VectorType,
+)
+from drawloom.sql import plan
+from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_in_sum, natural, unified
+
+_COMPARE: Final[dict[str, str]] = {
+    "equal": "eq", "not_equal": "neq", "lt": "lt", "lte": "leq", "gt": "gt", "gte": "geq",
+}  # fmt: skip
+_ARITHMETIC: Final[dict[str, str]] = {
+    "add": "plus", "subtract": "minus", "multiply": "mul", "divide": "div", "modulus": "mod", "negate": "neg",
+    "abs": "abs",
+}  # fmt: skip
+_FALSE: Final = Literal([0], BOOL)
+_TRUE: Final = Literal([1], BOOL)
+
+
+class Result:
+    """An expression's values, and where they are not NULL (None: everywhere).
+
+    ``canonical`` tells that all NULLs have one and the same value, as in stored columns.
+    """
+
+    def __init__(self, value: Operand, type: VectorType, valid: Operand | None = None, canonical: bool = False) -> None:
+        self.value = value
+        self.type = type
+        self.valid = valid
+        self.canonical = canonical
+
+
+class Truth:
+    """Where a condition is true and where it is false; ``false`` is None where it is just not ``true``."""
+
+    def __init__(self, true: Operand, false: Operand | None = None) -> None:
+        self.true = true
+        self.false = false
+
+
+Column = Callable[[], Result]
+Drops = Callable[[VectorType, VectorType], bool]
+
+
+class Frame:
+    """The columns of a relation, made when first asked for, and a vector as long as the relation."""
+
+    def __init__(self, columns: list[Column], anchor: Callable[[], Operand]) -> None:
+        self.columns = columns
+        self.anchor = anchor
+
+
+class Schema:
+    """What the translation asks about stored columns."""
+
+    def column_type(self, table: str, column: str) -> VectorType:
+        """Raises DataError for a column that is not there or has no HorseIR type."""
+        raise NotImplementedError
+
+    def has_nulls(self, table: str, column: str) -> bool:
+        raise NotImplementedError
+
+    def any_column(self, table: str) -> str:
+        """A column to count rows by, the cheapest."""
+        raise NotImplementedError
+
+
+def translate(query: plan.Plan, schema: Schema) -> Module:
+    """The checked HorseIR module for a plan whose relations and functions are all supported.
+
+    ``main`` takes nothing and returns the result's table. Raises DataError for a column without a type.
+    """
+    return infer(_Translator(schema).module(query))
+
+
+class _Translator:
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.body: list[Statement] = []
+        self.known: dict[str, Name] = {}
+        self.types: dict[str, Type] = {}
+        #: Variables computed from constants alone: one value, whatever the length of the relation.
+        self.constants: set[str] = set()
+        self.count = 0
+
+    def module(self, query: plan.Plan) -> Module:
+        frame = self.relation(query.root)
+        outputs: list[Operand] = []
+        for column in frame.columns:
+            outputs.append(self.output(column(), frame))
+        names: list[Value] = list(query.names)
+        columns = self.emit("list", outputs)
+        table = self.emit("table", [Literal(names, SYM), columns])
+        self.body.append(Return([table]))
+        main = Function("main", [], [TABLE], self.body)
+        return Module("default", [Import(BUILTIN_MODULE, None)], [main])
+
+    def output(self, result: Result, frame: Frame) -> Operand:
+        """The column as the result shows it: as long as the relation, NULL where it is not valid."""
+        value = result.value
+        if self.is_constant(value):
+            value = self.emit("fill", [value, frame.anchor()])
+        return value if result.valid is None else self.emit("with_null", [value, result.valid])
+
+    # Statements
+
+    def emit(self, name: str, arguments: list[Operand]) -> Name:
+        """The variable that holds ``@name(arguments)``; the same call twice is one statement."""
+        key = f"@{name}({', '.join([print_operand(a) for a in arguments])})"
+        found = self.known.get(key)
+        if found is not None:
+            return found
+        types = [self.type_of(a) for a in arguments]
+        type = result_type(BUILTINS[name].signature, name, arguments, types)
+        made = self.assign(Call(FunctionRef(name), arguments), type)
+        if BUILTINS[name].shape in ("unary", "binary", "ternary") or name == "convert":
+            if all(self.is_constant(a) for a in arguments):
+                self.constants.add(made.name)
+        self.known[key] = made
+        return made
+
+    def is_constant(self, operand: Operand) -> bool:
+        return isinstance(operand, Literal) or (isinstance(operand, Name) and operand.name in self.constants)
+
+    def assign(self, value: Call | CheckCast, type: Type) -> Name:
+        name = f"t{self.count}"
+        self.count += 1
+        self.types[name] = type
+        self.body.append(Assign([Target(name, type)], value))
+        return Name(name)
+
+    def type_of(self, operand: Operand) -> Type:
+        if isinstance(operand, Literal):
+            return operand.type
+        return self.types[operand.name] if isinstance(operand, Name) else WILDCARD
+
+    def result(self, name: str, arguments: list[Operand], valid: Operand | None = None) -> Result:
+        made = self.emit(name, arguments)
+        type = self.types[made.name]
+        assert isinstance(type, VectorType)
+        return Result(made, type, valid)
+
+    # Relations
+
+    def relation(self, relation: plan.Relation) -> Frame:
+        if isinstance(relation, plan.Read):
+            return self.read(relation)
+        if isinstance(relation, plan.Empty):
+            return self.empty(relation)
+        if isinstance(relation, plan.Filter):
+            return self.filter(relation)
+        if isinstance(relation, plan.Project):
+            below = self.relation(relation.input)
+            return Frame([self.lazy(e, below) for e in relation.expressions], below.anchor)
+        if isinstance(relation, plan.Aggregate):
+            return self.aggregate(relation)
+        if isinstance(relation, plan.Sort):
+            return self.sort(relation)
+        assert isinstance(relation, plan.Limit)
+        below = self.relation(relation.input)
+        bounds: list[Operand] = [Literal([relation.skip], I64), Literal([relation.keep], I64)]
+        return self.mapped(below, lambda value: self.emit("top", [value, *bounds]))
+
+    def lazy(self, expression: plan.Expression, below: Frame) -> Column:
+        return lambda: self.expression(expression, below)
+
+    def mapped(self, below: Frame, change: Callable[[Operand], Operand]) -> Frame:
+        """``below`` with ``change`` applied to every column and its validity; constants stay."""
+
+        def column(index: int) -> Column:
+            def make() -> Result:
+                result = below.columns[index]()
+                value = result.value if self.is_constant(result.value) else change(result.value)
+                valid = result.valid
+                if valid is not None and not self.is_constant(valid):
+                    valid = change(valid)
+                return Result(value, result.type, valid, result.canonical)
+
+            return make
+
+        return Frame([column(i) for i in range(len(below.columns))], lambda: change(below.anchor()))
+
+    def read(self, relation: plan.Read) -> Frame:
+        table = self.emit("load_table", [Literal([relation.table], SYM)])
+
+        def column(name: str) -> Column:
+            return lambda: self.stored(table, relation.table, name)
+
+        def anchor() -> Operand:
+            names = relation.columns or [self.schema.any_column(relation.table)]
+            return self.stored(table, relation.table, names[0]).value
+
+        return Frame([column(n) for n in relation.columns], anchor)
+
+    def stored(self, table: Operand, table_name: str, column: str) -> Result:
+        type = self.schema.column_type(table_name, column)
+        name: Operand = Literal([column], SYM)
+        key = f"{print_operand(table)}.{print_operand(name)}"
+        found = self.known.get(key)
+        if found is None:
+            found = self.assign(CheckCast(Call(FunctionRef("column_value"), [table, name]), type), type)
+            self.known[key] = found
+        if not self.schema.has_nulls(table_name, column):
+            return Result(found, type)
+        return Result(found, type, self.emit("column_valid", [table, name]), canonical=True)
+
+    def empty(self, relation: plan.Empty) -> Frame:
+        def column(type: VectorType) -> Column:
+            return lambda: Result(self.emit("fill", [_zero(type), anchor()]), type)
+
+        def anchor() -> Operand:
+            return Literal([0] * relation.rows, BOOL)
+
+        return Frame([column(t) for t in relation.types], anchor)
+
+    def filter(self, relation: plan.Filter) -> Frame:
+        below = self.relation(relation.input)
+        mask = self.truth(relation.condition, below).true
+        if self.is_constant(mask):
+            mask = self.emit("fill", [mask, below.anchor()])
+        return self.mapped(below, lambda value: self.emit("compress", [mask, value]))
+
+    def sort(self, relation: plan.Sort) -> Frame:
+        below = self.relation(relation.input)
+        keys = [self.output(self.expression(k.expression, below), below) for k in relation.keys]
+        ascending: list[Value] = [int(k.ascending) for k in relation.keys]
+        nulls_first: list[Value] = [int(k.nulls_first) for k in relation.keys]
+        order = self.emit("order", [self.emit("list", keys), Literal(ascending, BOOL), Literal(nulls_first, BOOL)])
+        return self.mapped(below, lambda value: self.emit("index", [value, order]))
+
+    # Aggregates
+
+    def aggregate(self, relation: plan.Aggregate) -> Frame:
+        below = self.relation(relation.input)
+        if not relation.keys:
+            made = [
+                self.distinct(m, below, []) if m.function == "count_distinct" else self.measure(m, below, None)
+                for m in relation.measures
+            ]
+            return Frame(made, lambda: _TRUE)
+        keys = [self.key(self.expression(k, below)) for k in relation.keys]
+        groups = self.emit("group", [self.emit("list", self.grouped_by(keys, below))])
+        firsts = self.emit("keys", [groups])
+
+        def key(result: Result) -> Column:
+            def make() -> Result:
+                if self.is_constant(result.value):
+                    return result
+                valid = result.valid
+                if valid is not None and not self.is_constant(valid):
+                    valid = self.emit("index", [valid, firsts])
+                return Result(self.emit("index", [result.value, firsts]), result.type, valid, canonical=True)
+
+            return make
+
+        columns = [key(k) for k in keys]
+        for measure in relation.measures:
+            if measure.function == "count_distinct":
+                columns.append(self.distinct(measure, below, keys))
+            else:
+                columns.append(self.measure(measure, below, groups))
+
+        def anchor() -> Operand:
+            values = [c().value for c in columns[: len(keys)]]
+            return next((v for v in values if not self.is_constant(v)), firsts)
+
+        return Frame(columns, anchor)
+
+    def key(self, result: Result) -> Result:
+        """The result with one value for all NULLs, so that value and validity together are what groups tell apart."""
+        if result.valid is None or result.canonical:
+            return result
+        value = self.emit("if_else", [result.valid, result.value, _zero(result.type)])
+        return Result(value, result.type, result.valid, canonical=True)
+
+    def grouped_by(self, keys: list[Result], below: Frame) -> list[Operand]:
+        """The vectors to group by: of each key the values, and the validity where there are NULLs."""
+        made: list[Operand] = []
+        for key in keys:
+            made.append(self.spread(key.value, below))
+            if key.valid is not None:
+                made.append(self.spread(key.valid, below))
+        return made
+
+    def measure(self, measure: plan.Measure, below: Frame, groups: Operand | None) -> Column:
+        return lambda: self.reduced(measure, below, groups)
+
+    def reduced(self, measure: plan.Measure, below: Frame, groups: Operand | None) -> Result:
+        mask: Operand | None = None
+        if measure.condition is not None:
+            mask = self.truth(measure.condition, below).true
+        result = Result(below.anchor(), BOOL)
+        if measure.argument is not None:
+            is_sum = measure.function in ("sum", "avg")
+            result = self.uncast(measure.argument, below, drop_in_sum if is_sum else _never)
+        if result.valid is not None:
+            mask = result.valid if mask is None else self.emit("and", [mask, result.valid])
+        value = self.spread(result.value, below)
+        cells = self.cells(value, mask, below, groups)
+        if measure.function == "count":
+            return self.reduce("len", cells, groups)
+        made = self.reduce(measure.function, cells, groups)
+        if groups is None or mask is not None:
+            some = self.reduce("len", cells, groups)
+            made.valid = self.emit("gt", [some.value, Literal([0], I64)])
+        return made
+
+    def distinct(self, measure: plan.Measure, below: Frame, keys: list[Result]) -> Column:
+        """count(DISTINCT x): groups by the keys and x, then counts those groups whose x is not NULL by the keys.
+
+        Both groupings come in the order of the keys, so the counts line up with the other measures.
+        """
+
+        def make() -> Result:
+            assert measure.argument is not None
+            result = self.key(self.expression(measure.argument, below))
+            shown = self.grouped_by(keys, below)
+            pairs = self.emit("group", [self.emit("list", [*shown, *self.grouped_by([result], below)])])
+            firsts = self.emit("keys", [pairs])
+            valid = self.spread(result.valid or _TRUE, below)
+            counted: Operand = self.emit("index", [valid, firsts])
+            if keys:
+                outer = [self.emit("index", [k, firsts]) for k in shown]
+                rows = self.emit("values", [self.emit("group", [self.emit("list", list(outer))])])
+                cells = self.emit("each_right", [FunctionRef("index"), counted, rows])
+                counts = self.reduce("sum", cells, rows)
+            else:
+                counts = self.result("sum", [counted])
+            return self.result("convert", [counts.value, Literal([I64.text], SYM)])
+
+        return make
+
+    def spread(self, value: Operand, below: Frame) -> Operand:
+        return self.emit("fill", [value, below.anchor()]) if self.is_constant(value) else value
+
+    def cells(self, value: Operand, mask: Operand | None, below: Frame, groups: Operand | None) -> Operand:
+        """What a reduction runs over: the rows of ``value`` in ``mask``, cut into groups where there are some."""
+        if groups is None:
+            return value if mask is None else self.emit("compress", [self.spread(mask, below), value])
+        rows = self.emit("values", [groups])
+        cells = self.emit("each_right", [FunctionRef("index"), value, rows])
+        if mask is None:
+            return cells
+        masks = self.emit("each_right", [FunctionRef("index"), self.spread(mask, below), rows])
+        return self.emit("each_item", [FunctionRef("compress"), masks, cells])
+
+    def reduce(self, name: str, cells: Operand, groups: Operand | None) -> Result:
+        if groups is None:
+            return self.result(name, [cells])
+        return self.result("raze", [self.emit("each", [FunctionRef(name), cells])])
+
+    # Expressions
+
+    def expression(self, expression: plan.Expression, frame: Frame) -> Result:
+        if isinstance(expression, plan.Field):
+            return frame.columns[expression.index]()
+        if isinstance(expression, plan.Constant):
+            return _constant(expression)
+        if isinstance(expression, plan.Cast):
+            return self.cast(self.expression(expression.input, frame), expression.type)
+        if isinstance(expression, plan.Case):
+            return self.case(expression, frame)
+        if isinstance(expression, plan.Apply) and expression.function in _ARITHMETIC:
+            return self.arithmetic(expression, frame)
+        if isinstance(expression, plan.Apply) and expression.function.startswith("date_"):
+            below = self.expression(expression.arguments[0], frame)
+            return self.result(expression.function, [below.value], below.valid)
+        truth = self.truth(expression, frame)
+        if truth.false is None:
+            return Result(truth.true, BOOL)
+        return Result(truth.true, BOOL, self.either(truth.true, truth.false))
+
+    def uncast(self, expression: plan.Expression, frame: Frame, drops: Drops) -> Result:
+        """The expression without the casts at its top that mean nothing there."""
+        if not isinstance(expression, plan.Cast):
+            return self.expression(expression, frame)
+        below = self.uncast(expression.input, frame, drops)
+        return below if drops(below.type, expression.type) else self.cast(below, expression.type)
+
+    def arithmetic(self, expression: plan.Apply, frame: Frame) -> Result:
+        sides = [self.uncast(a, frame, drop_in_arithmetic) for a in expression.arguments]
+        name = _ARITHMETIC[expression.function]
+        return self.result(name, [s.value for s in sides], self.both([s.valid for s in sides]))
+
+    def cast(self, below: Result, type: VectorType) -> Result:
+        if below.type == type or (below.type.kind == "text" and type.kind == "text"):
+            return below
+        return self.result("convert", [below.value, Literal([type.text], SYM)], below.valid)
+
+    def case(self, expression: plan.Case, frame: Frame) -> Result:
+        values = [self.uncast(v, frame, drop_in_comparison) for _, v in expression.branches]
+        last = None
+        if expression.otherwise is not None:
+            last = self.uncast(expression.otherwise, frame, drop_in_comparison)
+        type = unified([v.type for v in (values if last is None else [*values, last]) if not _is_null(v)])
+        made = Result(_zero(type), type, _FALSE) if last is None or _is_null(last) else self.cast(last, type)
+        for (condition, _), value in zip(reversed(expression.branches), reversed(values)):
+            chosen = self.truth(condition, frame).true
+            arm = Result(_zero(type), type, _FALSE) if _is_null(value) else self.cast(value, type)
+            valid: Operand | None = None
+            if arm.valid is not None or made.valid is not None:
+                valid = self.emit("if_else", [chosen, arm.valid or _TRUE, made.valid or _TRUE])
+            made = self.result("if_else", [chosen, arm.value, made.value], valid)
+        return made
+
+    # Conditions
+
+    def truth(self, expression: plan.Expression, frame: Frame) -> Truth:
+        if isinstance(expression, plan.Apply):
+            name = expression.function
+            if name in ("and", "or"):
+                left, right = [self.truth(a, frame) for a in expression.arguments]
+                return self.joined(name, left, right)
+            if name == "not":
+                inner = self.truth(expression.arguments[0], frame)
+                return Truth(self.false(inner), None if inner.false is None else inner.true)
+            if name in ("is_null", "is_not_null"):
+                return self.null_test(name, self.expression(expression.arguments[0], frame))
+            if name in _COMPARE or name == "like":
+                return self.compared(expression, frame)
+            if name == "between":
+                value, low, high = expression.arguments
+                parts = [plan.Apply("gte", [value, low]), plan.Apply("lte", [value, high])]
+                return self.truth(plan.Apply("and", list(parts)), frame)
+        if isinstance(expression, plan.InList):
+            return self.in_list(expression, frame)
+        result = self.expression(expression, frame)
+        return self.valid_truth(result.value, result.valid)
+
+    def valid_truth(self, value: Operand, valid: Operand | None) -> Truth:
+        """The truth of a boolean vector that says nothing where it is not valid."""
+        if valid is None:
+            return Truth(value)
+        return Truth(self.emit("and", [value, valid]), self.emit("and", [self.negated(value), valid]))
+
+    def joined(self, name: str, left: Truth, right: Truth) -> Truth:
+        true = self.emit(name, [left.true, right.true])
+        if left.false is None and right.false is None:
+            return Truth(true)
+        other = "or" if name == "and" else "and"
+        return Truth(true, self.emit(other, [self.false(left), self.false(right)]))
+
+    def null_test(self, name: str, result: Result) -> Truth:
+        if result.valid is None:
+            return Truth(_FALSE if name == "is_null" else _TRUE)
+        return Truth(self.negated(result.valid) if name == "is_null" else result.valid)
+
+    def compared(self, expression: plan.Apply, frame: Frame) -> Truth:
+        left, right = [self.uncast(a, frame, drop_in_comparison) for a in expression.arguments]
+        name = _COMPARE.get(expression.function, "like")
+        return self.valid_truth(self.emit(name, [left.value, right.value]), self.both([left.valid, right.valid]))
+
+    def in_list(self, expression: plan.InList, frame: Frame) -> Truth:
+        options = expression.options
+        constants = [o for o in options if isinstance(o, plan.Constant) and o.value is not None]
+        types = {o.type.text for o in constants}
+        if len(constants) == len(options) and len(types) == 1 and len(options) > 1:
+            below = self.expression(expression.input, frame)
+            values: list[Value] = [o.value for o in constants if o.value is not None]
+            choice = Literal(values, constants[0].type)
+            return self.valid_truth(self.emit("member", [below.value, choice]), below.valid)
+        made: plan.Expression = plan.Apply("equal", [expression.input, options[0]])
+        for option in options[1:]:
+            made = plan.Apply("or", [made, plan.Apply("equal", [expression.input, option])])
+        return self.truth(made, frame)
+
+    def false(self, truth: Truth) -> Operand:
+        return self.negated(truth.true) if truth.false is None else truth.false
+
+    def negated(self, operand: Operand) -> Operand:
+        if isinstance(operand, Literal):
+            return _FALSE if operand.values[0] else _TRUE
+        return self.emit("not", [operand])
+
+    def either(self, left: Operand, right: Operand) -> Operand:
+        return self.emit("or", [left, right])
+
+    def both(self, valids: list[Operand | None]) -> Operand | None:
+        """Where all are valid; None for everywhere."""
+        made: Operand | None = None
+        for valid in valids:
+            if valid is not None:
+                made = valid if made is None else self.emit("and", [made, valid])
+        return made
+
+
+def _never(given: VectorType, cast: VectorType) -> bool:
+    return False
+
+
+def _constant(constant: plan.Constant) -> Result:
+    made = natural(constant)
+    if made.value is None:
+        return Result(_zero(made.type), made.type, _FALSE)
+    return Result(Literal([made.value], made.type), made.type)
+
+
+def _zero(type: VectorType) -> Literal:
+    if type.kind == "text":
+        return Literal([""], type)
+    return Literal([0.0 if type.is_float else 0], type)
+
+
+def _is_null(result: Result) -> bool:
+    return isinstance(result.value, Literal) and result.valid is _FALSE

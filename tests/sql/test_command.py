@@ -1,0 +1,89 @@
+"""`drawloom sql`: formats, stages, errors and exit codes."""
+
+import datetime
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from drawloom.cli.sql import command
+from drawloom.errors import UnsupportedError
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "t.parquet"
+    rows = {
+        "k": ["a", "b", None],
+        "d": pa.array([Decimal("1.50"), Decimal("-20.25"), Decimal("0.00")], pa.decimal128(15, 2)),
+        "dt": pa.array([datetime.date(1994, 1, 31)] * 3),
+        "f": pa.array([0.5, 1.0, 2.0]),
+        "q": [True, False, True],
+    }
+    pq.write_table(pa.table(rows), path)
+    return f"--table=t={path}"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(command, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_table(table: str) -> None:
+    assert run("select k, d, q from t order by d", table) == (
+        "k          d  q\n----  ------  -----\nb     -20.25  false\nNULL    0.00  true\na       1.50  true\n(3 rows)\n"
+    )
+
+
+def test_csv(table: str) -> None:
+    assert run("select k, d, dt, f from t order by d", table, "--format=csv") == (
+        "k,d,dt,f\nb,-20.25,1994-01-31,1.0\n,0.00,1994-01-31,2.0\na,1.50,1994-01-31,0.5\n"
+    )
+
+
+def test_json_lines(table: str) -> None:
+    lines = run("select k, d, dt, f, q from t order by d", table, "--format=json").splitlines()
+    assert json.loads(lines[0]) == {"k": "b", "d": "-20.25", "dt": "1994-01-31", "f": 1.0, "q": False}
+    assert json.loads(lines[1])["k"] is None
+
+
+@pytest.mark.parametrize(
+    ("stage", "part"),
+    [("plan", "TableScan: t"), ("relation", "Read t: d"), ("horse", "@sum("), ("outline", "kernel main_0("),
+     ("ptx", ".visible .entry main_0(")],
+)  # fmt: skip
+def test_emit(stage: str, part: str, table: str) -> None:
+    assert part in run("select sum(d) from t where f < 2.0", table, f"--emit={stage}")
+
+
+def test_profile_goes_to_stderr(table: str) -> None:
+    result = CliRunner().invoke(command, ["select sum(d) as s from t", table, "--profile"], catch_exceptions=False)
+    assert result.stdout == "     s\n------\n-18.75\n(1 row)\n"
+    assert "kernels" in result.stderr and "main_0: 3 rows" in result.stderr
+
+
+def test_the_query_from_standard_input(table: str) -> None:
+    result = CliRunner().invoke(command, ["-", table], input="select count(*) as n from t", catch_exceptions=False)
+    assert result.stdout == "n\n-\n3\n(1 row)\n"
+
+
+def test_on_the_reference_device(table: str) -> None:
+    assert run("select sum(d) as s from t", table, "--device=reference").splitlines()[2] == "-18.75"
+
+
+def test_refusals_are_our_errors(table: str) -> None:
+    with pytest.raises(UnsupportedError, match="function: upper"):
+        run("select upper(k) from t", table)
+    assert CliRunner().invoke(command, ["select 1", "--format=xml"]).exit_code == 2
+
+
+def test_a_wrong_table_option_is_a_wrong_command_line(table: str) -> None:
+    nothing = CliRunner().invoke(command, ["select 1", "--table=nothing"])
+    assert nothing.exit_code == 2 and "NAME=PATH was expected" in nothing.stderr
+    twice = CliRunner().invoke(command, ["select 1", table, table])
+    assert twice.exit_code == 2 and "--table t is given twice" in twice.stderr

@@ -1,0 +1,143 @@
+"""Connections, relations and what they show."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import drawloom
+from drawloom.horse.infer import infer
+from drawloom.horse.parser import parse
+from drawloom.sql import connect
+
+TABLE = pa.table({"a": pa.array([3, 1, 2], pa.int32()), "s": ["x", "y", "x"]})
+
+
+def test_the_package_face_is_here() -> None:
+    con = drawloom.connect()
+    con.register("t", TABLE)
+    assert con.sql("select sum(a) from t").fetchall() == [(Decimal(6),)]
+    assert con.tables() == ["t"]
+
+
+@pytest.mark.parametrize("kind", ["path", "text", "table", "batch", "reader", "dictionary", "chunks"])
+def test_tables_of_every_kind(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(TABLE, path)
+    dictionary = TABLE.set_column(1, "s", TABLE.column("s").dictionary_encode())
+    given = {
+        "path": path,
+        "text": str(path),
+        "table": TABLE,
+        "batch": TABLE.to_batches()[0],
+        "reader": pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches()),
+        "dictionary": dictionary,
+        "chunks": pa.concat_tables([TABLE.slice(0, 1), TABLE.slice(1, 0), TABLE.slice(1, 2)]),
+    }[kind]
+    con = connect("cpu").register("t", given)
+    rows = con.sql("select s, sum(a) as x from t where s < 'z' group by s order by s").arrow().to_pylist()
+    assert rows == [{"s": "x", "x": Decimal(5)}, {"s": "y", "x": Decimal(1)}]
+
+
+def test_repeated_words_in_a_given_dictionary_are_one() -> None:
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None], pa.int32()), pa.array(["a", "b", "a"]))
+    con = connect("cpu").register("t", pa.table({"s": twice}))
+    assert con.sql("select s, count(*) from t group by s order by s").fetchall() == [("a", 2), ("b", 1), (None, 1)]
+
+
+def test_registering_again_replaces() -> None:
+    con = connect("cpu").register("t", TABLE)
+    query = "select count(*) as n from t"
+    assert con.sql(query).fetchall() == [(3,)]
+    con.register("t", TABLE.slice(0, 1))
+    assert con.sql(query).fetchall() == [(1,)]
+    con.register("t", pa.table({"z": [1.5]}))
+    with pytest.raises(drawloom.Error, match="No field named a"):
+        con.sql("select a from t").arrow()
+
+
+def test_a_relation_is_lazy() -> None:
+    con = connect("cpu")
+    relation = con.sql("select a from t")
+    con.register("t", TABLE)
+    assert relation.fetchall() == [(3,), (1,), (2,)]
+
+
+def test_a_query_is_prepared_once() -> None:
+    con = connect("cpu").register("t", TABLE)
+    assert con.sql("select a from t").query is con.sql("select a from t").query
+
+
+def test_prepared_queries_are_limited() -> None:
+    con = connect("cpu").register("t", TABLE)
+    for number in range(140):
+        con.query(f"select {number} as x from t")
+    assert len(con.prepared) == 128
+    assert "select 139 as x from t" in con.prepared
+
+
+def test_several_tables_at_once() -> None:
+    con = connect("cpu").register("t", TABLE).register("v", TABLE.slice(0, 2))
+    assert con.sql("select sum(a) from v").fetchall() == [(Decimal(4),)]
+    assert con.sql("select sum(a) from t").fetchall() == [(Decimal(6),)]
+
+
+def test_explain_shows_every_stage() -> None:
+    relation = connect("cpu").register("t", TABLE).sql("select sum(a) from t where s = 'x'")
+    assert "TableScan: t" in relation.explain("plan")
+    assert "Read t" in relation.explain("relation")
+    horse, outlined, text = relation.explain("horse"), relation.explain("outline"), relation.explain("ptx")
+    assert str(infer(parse(horse))) == horse
+    assert "kernel main_0(" not in horse
+    assert str(infer(parse(outlined))) == outlined
+    assert "kernel main_0(" in outlined
+    assert ".visible .entry main_0(" in text
+    everything = relation.explain()
+    assert all(part in everything for part in (horse, outlined, text))
+    with pytest.raises(drawloom.DataError, match="expected one of plan, relation, horse, outline, ptx"):
+        relation.explain("sass")
+
+
+def test_profile_has_every_stage_and_kernel() -> None:
+    relation = connect("cpu").register("t", TABLE).sql("select sum(a) from t where s = 'x'")
+    profile = relation.profile()
+    assert list(profile.seconds) == [
+        "plan", "substrait", "decode", "load", "horse", "outline", "ptx", "prepare", "compile", "kernels", "control",
+    ]  # fmt: skip
+    assert [k["kernel"] for k in profile.kernels] == ["main_0"]
+    assert profile.kernels[0]["rows"] == 3
+    assert profile.rows == 1
+    assert profile.seconds["compile"] > 0
+    assert relation.profile().seconds["compile"] == profile.seconds["compile"]
+    assert "main_0: 3 rows" in str(profile)
+
+
+def test_the_same_query_gives_the_same_text_in_every_process() -> None:
+    first, second = [connect("cpu").register("t", TABLE).sql("select s, avg(a) from t group by s") for _ in range(2)]
+    assert first.explain() == second.explain()
+
+
+def test_a_table_name_is_text() -> None:
+    with pytest.raises(drawloom.DataError, match="'3' is no table name"):
+        connect("cpu").register(3, TABLE)  # type: ignore[arg-type]
+
+
+def test_a_closed_connection_knows_no_tables() -> None:
+    with connect("cpu").register("t", TABLE) as con:
+        pass
+    assert con.tables() == []
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_other_libraries(library: str) -> None:
+    relation = connect("cpu").register("t", TABLE).sql("select sum(a) as x from t")
+    try:
+        __import__(library)
+    except ImportError:
+        with pytest.raises(drawloom.UnsupportedError, match=f"pip install {library}"):
+            relation.df() if library == "pandas" else relation.pl()
+        return
+    frame = relation.df() if library == "pandas" else relation.pl()
+    assert [int(v) for v in frame["x"]] == [6]

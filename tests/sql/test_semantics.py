@@ -1,0 +1,163 @@
+"""Values and types of single features, against DuckDB; the types of the results are DuckDB's too."""
+
+import datetime
+import math
+from decimal import Decimal
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import drawloom
+from drawloom.sql import connect
+from tests.sql.compare import differences
+
+TABLE = pa.table(
+    {
+        "i": pa.array([1, 2, 3, -4, 5], pa.int32()),
+        "h": pa.array([1, 2, 3, 4, 100], pa.int16()),
+        "y": pa.array([1, 2, 3, 4, 100], pa.int8()),
+        "b": pa.array([10**12, -5, 7, 0, 1], pa.int64()),
+        "d": pa.array([Decimal(v) for v in ("1.50", "-2.25", "0.00", "99.99", "3.10")], pa.decimal128(15, 2)),
+        "e": pa.array([Decimal(v) for v in ("1.5", "2.5", "0.5", "9.9", "3.1")], pa.decimal128(4, 1)),
+        "w": pa.array([Decimal(v) for v in ("1.50", "-2.25", "0.00", "99.99", "3.10")], pa.decimal128(20, 2)),
+        "big": pa.array([Decimal(v) for v in (10**18 - 1, 5, 1 - 10**18, 1, 2)], pa.decimal128(18, 0)),
+        "f": pa.array([1.5, -0.0, 0.0, math.nan, math.inf]),
+        "g": pa.array([1.5, 2.5, -1.0, math.nan, 0.1], pa.float32()),
+        "s": ["x", "y", "x", None, ""],
+        "dt": pa.array([datetime.date(1994, 1, 1), datetime.date(1995, 2, 28), datetime.date(1969, 12, 31), None,
+                        datetime.date(2000, 2, 29)]),
+        "q": pa.array([True, False, None, True, False]),
+    }
+)  # fmt: skip
+
+QUERIES = [
+    "select sum(i), sum(h), sum(y), sum(b), sum(d), sum(f), sum(g) from t",
+    "select avg(i), avg(h), avg(b), avg(d), avg(e), avg(f), avg(w) from t",
+    "select min(i), max(h), min(y), max(b), min(d), max(e), min(s), max(s), min(dt), max(dt), min(q), max(q) from t",
+    "select min(f), max(f), min(g), max(g) from t",
+    "select count(*), count(s), count(dt), count(q) from t",
+    "select d + e, d - e, d * e, e * e, d / e, -d, abs(d) from t",
+    "select d + 1, 1 - d, d * 2, d * i, d + i, d * h, d + b, w + 1, w * d from t",
+    "select i + b, i - h, f + 1, f * d, g * 2, g + f, f - i from t",
+    "select i / 2, d / 2, f / 2, b / 3, i / h from t",
+    "select w, sum(w) from t group by w",
+    "select sum(big), avg(big), min(big), max(big) from t",
+    "select case when i > 2 then d else 0 end, case when i > 2 then s end from t",
+    "select coalesce(s, 'none') from t",
+    "select count(*) from t where f = 'nan'::double",
+    "select f, count(*) from t group by f",
+    "select distinct s from t",
+    "select count(distinct s), count(distinct i) from t",
+    "select s, count(distinct i), sum(d), count(distinct q) from t group by s",
+    "select sum(d), avg(d), min(d), max(s), count(d), count(*) from t where false",
+    "select sum(d), avg(d), min(d), max(s), count(d), count(*) from t where i > 100",
+    "select s, sum(d) from t where i > 100 group by s",
+    "select extract(year from dt), extract(month from dt), extract(day from dt), count(*) from t group by 1, 2, 3",
+    "select cast(d as integer) as a, cast(i as double) as b, cast(f as float) as c from t where f < 10",
+    "select cast(d as decimal(10,1)) as a, cast(i as decimal(10,2)) as b, cast(e as decimal(15,2)) as c from t",
+    "select dt - date '1994-01-01' from t",
+    "select * from t where s in ('x', null)",
+    "select * from t where s not in ('x', 'y')",
+    "select i from t where not (d > 1 and s = 'x')",
+    "select i from t where (s = 'x') is null",
+    "select i from t where dt > '1994-01-01'",
+    "select sum(d) / count(*), sum(d) / sum(i), avg(d) * 2, sum(d) * 0.5, -sum(d), sum(i * b) from t",
+    "select h, sum(d) as x from t group by h having sum(d) > 1",
+    "select sum(case when s = 'x' then d else 0 end) / sum(d) from t",
+    "select q, count(*) from t group by q",
+    "select d from t where d = 1.5 or d > 99.9899",
+    "select i from t where i > 1.5 and b < 0.5",
+    "select i from t where f > 1",
+    "select i from t where g > 0.1",
+    "select count(*) from t where s like '%x%' or s is null",
+    "select 100.00 * sum(case when s like 'x%' then d * (1 - e) else 0 end) / sum(d * (1 - e)) as promo from t",
+    "select max(d) - min(d), max(i) + min(h) from t",
+    "select sum(d) filter (where i > 1), count(*) filter (where s = 'x') from t",
+    "select sum(x), count(*) from (select s, sum(d) as x from t group by s) u where x > 0",
+]
+ORDERED = [
+    "select s, count(*) from t group by s order by s nulls first",
+    "select s, count(*) from t group by s order by s desc",
+    "select s, i from t order by s nulls last, i desc",
+    "select i from t order by d desc limit 2 offset 1",
+    "select f, i from t order by f desc, i",
+    "select q, sum(d) as x from t group by q order by x, q limit 2",
+    "select i from t order by i limit 0",
+]
+
+
+@pytest.fixture(scope="module")
+def connections() -> tuple[drawloom.Connection, duckdb.DuckDBPyConnection]:
+    ours, theirs = connect("cpu"), duckdb.connect()
+    ours.register("t", TABLE)
+    theirs.register("t", TABLE)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("query", [*QUERIES, *ORDERED])
+def test_values_and_types_are_duckdbs(
+    query: str, connections: tuple[drawloom.Connection, duckdb.DuckDBPyConnection]
+) -> None:
+    ours, theirs = connections
+    result, wanted = ours.sql(query).arrow(), theirs.sql(query).to_arrow_table()
+    assert result.schema.types == wanted.schema.types
+    if query in ORDERED:
+        assert repr(result.to_pylist()).replace("-0.0", "0.0") == repr(
+            [dict(zip(result.column_names, row.values())) for row in wanted.to_pylist()]
+        ).replace("-0.0", "0.0")
+    else:
+        assert differences(result, wanted) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select sum(big * 2) from t", "overflow: a result of @mul does not fit decimal<18,0>"),
+        ("select b * b from t", "overflow: a result of @mul does not fit i64"),
+        ("select cast(sum(b) as integer) from t", "overflow in @convert: 1000000000003 does not fit i32"),
+    ],
+)
+def test_what_overflows_in_duckdb_overflows_here(
+    query: str, message: str, connections: tuple[drawloom.Connection, duckdb.DuckDBPyConnection]
+) -> None:
+    ours, theirs = connections
+    with pytest.raises(duckdb.Error):
+        theirs.sql(query).fetchall()
+    with pytest.raises(drawloom.DataError, match=message):
+        ours.sql(query).arrow()
+
+
+def test_decimal_types_follow_duckdb() -> None:
+    """The rules for + - * over pairs of decimal types, checked one by one."""
+    from drawloom.horse.signatures import plus_type, product_type
+    from drawloom.horse.types import DecimalType
+
+    theirs = duckdb.connect()
+    sides = [(4, 1), (9, 2), (15, 2), (16, 2), (18, 2), (18, 4), (18, 17), (19, 0), (20, 3), (37, 2), (38, 4)]
+    for a, b in [(a, b) for a in sides for b in sides]:
+        for sign, rule in (("+", plus_type), ("-", plus_type), ("*", product_type)):
+            query = f"select typeof(1::decimal({a[0]},{a[1]}) {sign} 1::decimal({b[0]},{b[1]}))"
+            row = theirs.execute(query).fetchone()
+            assert row is not None
+            assert str(rule(DecimalType(*a), DecimalType(*b))).replace("<", "(").replace(">", ")").upper() == row[0], (
+                query
+            )
+
+
+@pytest.mark.parametrize("condition", ["s like '%'", "not s like '%'", "1 < 2", "i is null", "1 > 2 or i is not null"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select count(*), sum(i), max(i) filter (where {}) from v where {}",
+        "select s, count(*), sum(i) filter (where {}) from v where {} group by s",
+        "select case when {} then i else 0 end, s from v where {}",
+    ],
+)
+def test_conditions_that_are_constant_for_columns_without_nulls(query: str, condition: str) -> None:
+    table = pa.table({"i": pa.array([1, 2, 3], pa.int32()), "s": ["x", "y", "x"]})
+    theirs = duckdb.connect()
+    theirs.register("v", table)
+    text = query.format(condition, condition)
+    result = connect("cpu").register("v", table).sql(text).arrow()
+    assert differences(result, theirs.sql(text).to_arrow_table()) == []
