@@ -1,0 +1,1 @@
+"""The `drawloom` command: one file per subcommand, each exposing a click command named `command`."""

@@ -1,0 +1,87 @@
+"""From the words of a command line to the file of the subcommand they name.
+
+A subcommand is the file `cli/<name>.py` with a click command called `command`; it is imported only when it
+is asked for, so that `drawloom --version` and a refused command line cost no more than starting Python.
+"""
+
+import errno
+import os
+import sys
+from importlib import import_module
+from typing import Final
+
+import click
+
+from drawloom.build_info import VERSION, build_kind
+from drawloom.errors import Error
+
+# In the order of `drawloom --help`; the line is shown there, so that help imports no subcommand.
+SUBCOMMANDS: Final[dict[str, str]] = {
+    "run": "Run a kernel of a PTX file on a device.",
+    "sql": "Run a SQL query over Parquet files on a device.",
+    "devices": "List the devices of this machine.",
+    "cache": "Show or clear the cache of compiled kernels.",
+}
+
+EXIT_REFUSED: Final = 1
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
+OUTPUT_ERRORS: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are files of this folder."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        folder = os.path.dirname(__file__)
+        return [name for name in SUBCOMMANDS if os.path.isfile(os.path.join(folder, name + ".py"))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = import_module("drawloom.cli." + cmd_name).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, SUBCOMMANDS[name]) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, message=f"drawloom {VERSION} ({build_kind()})")
+def cli() -> None:
+    """Drawloom runs data-parallel programs, from SQL down to PTX, on a GPU or on this machine's CPU."""
+
+
+def main() -> None:
+    """The console script. Exits 0, 1 for a refusal, 2 for a wrong command line, 130 when interrupted."""
+    try:
+        status = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as refusal:
+        refusal.show()
+        sys.exit(refusal.exit_code)
+    except Error as refusal:
+        print(f"error: {refusal}", file=sys.stderr)
+        sys.exit(EXIT_REFUSED)
+    except (KeyboardInterrupt, click.Abort):
+        print("interrupted", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader went away, as `| head` does. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_REFUSED)
+    except OSError as failure:
+        # Results that standard output does not take, as on a full disk; files have errors of their own.
+        if failure.errno not in OUTPUT_ERRORS:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"error: cannot write the output: {failure.strerror}", file=sys.stderr)
+        sys.exit(EXIT_REFUSED)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

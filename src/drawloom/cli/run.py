@@ -1,0 +1,223 @@
+"""`drawloom run`: one kernel of a PTX file, arguments from the command line, results to files or the terminal."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from drawloom.cli.run_arguments import Given, Save
+    from drawloom.runtime import Kernel, Launch, Module
+
+EXAMPLES = """
+\b
+Arguments, in the order of the kernel's parameters or by their names:
+  --arg out:f32[1000000]          an array of zeros
+  --arg out:f32[512,512]=1.5      an array filled with a number
+  --arg x:u32[4096]=arange        0, 1, 2, ...
+  --arg x:f32[4096]=random(7)     random numbers, from seed 7
+  --arg in=data.npy               the array in a NumPy file
+  --arg in=data.raw:f32           the numbers in a raw file
+  --arg n=1000000                 a scalar of the parameter's type
+  --arg a:f32=2.0                 a scalar of the type given
+
+\b
+Examples:
+  drawloom run saxpy.ptx --kernel saxpy --grid 3907 --block 256 \\
+      --arg y:f32[1000000]=1 --arg x=x.npy --arg a=2.0 --arg n=1000000 --save y=y.npy
+  drawloom run reduce.ptx --grid 1 --block 32 --arg out:f32[1] --arg in:f32[32]=arange --print out
+  drawloom run kernel.ptx --block 128 --emit llvm
+"""
+
+
+def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """`64`, `64,2` or `64x2x1` as one to three integers."""
+    if isinstance(text, tuple):
+        return text
+    try:
+        found = tuple(int(word) for word in text.replace("x", ",").split(","))
+    except ValueError:
+        found = ()
+    if not 1 <= len(found) <= 3:
+        raise click.BadParameter(f"'{text}': expected one to three integers, such as 64 or 64,2")
+    return found
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("file", type=click.Path(path_type=str))
+@click.option("--kernel", "-k", help="Which kernel; may be left out when the file has one.")
+@click.option("--grid", "-g", type=extents, default="1", metavar="X[,Y[,Z]]", show_default=True, help="Blocks.")
+@click.option(
+    "--block", "-b", type=extents, default="32", metavar="X[,Y[,Z]]", show_default=True, help="Threads of a block."
+)
+@click.option("--arg", "-a", "arguments", multiple=True, metavar="ARG", help="One argument; see below.")
+@click.option("--save", "-s", "saves", multiple=True, metavar="NAME=FILE", help="Save an array (.npy, .raw).")
+@click.option("--print", "-p", "prints", multiple=True, metavar="NAME", help="Print an array.")
+@click.option("--device", "-d", metavar="NAME", help="cpu (the default), reference or cuda:N.")
+@click.option("--check", type=click.Choice(["memory", "off"]), help="memory: bounds-check every access.")
+@click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Run N times.")
+@click.option("--emit", type=click.Choice(["ptx", "llvm"]), help="Print this stage's result; run nothing.")
+def command(
+    file: str,
+    kernel: str | None,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    arguments: tuple[str, ...],
+    saves: tuple[str, ...],
+    prints: tuple[str, ...],
+    device: str | None,
+    check: str | None,
+    shared: int,
+    repeat: int,
+    emit: str | None,
+) -> None:
+    """Run a kernel of a PTX FILE and say how long compiling and running took.
+
+    Arrays that are named by --save or --print may also be module-level variables of the file.
+    """
+    from drawloom.cli.run_arguments import Malformed
+
+    try:
+        if emit is not None:
+            emit_stage(file, kernel, block, emit)
+            return
+        run_kernel(file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat)
+    except Malformed as refusal:
+        raise click.UsageError(str(refusal)) from refusal
+
+
+def emit_stage(file: str, kernel: str | None, block: tuple[int, ...], stage: str) -> None:
+    from drawloom.runtime.geometry import dimensions
+    from drawloom.runtime.module import read_module
+
+    module = read_path(file, read_module)
+    if stage == "ptx":
+        click.echo(str(module), nl=False)
+        return
+    from drawloom.cpu import Program
+
+    name = kernel if kernel is not None else only_kernel([entry.name for entry in module.kernels], file)
+    click.echo(Program(module).llvm(name, dimensions(block, "block", name)), nl=False)
+
+
+def read_path(file: str, read: Any) -> Any:
+    """`file` is always a path here, whatever it looks like."""
+    from pathlib import Path
+
+    return read(Path(file))
+
+
+def only_kernel(names: list[str], file: str) -> str:
+    if len(names) != 1:
+        raise click.UsageError(f"{file} has {len(names)} kernels; name one with --kernel: {', '.join(names)}")
+    return names[0]
+
+
+def run_kernel(
+    file: str,
+    kernel_name: str | None,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    arguments: tuple[str, ...],
+    saves: tuple[str, ...],
+    prints: tuple[str, ...],
+    device: str | None,
+    check: str | None,
+    shared: int,
+    repeat: int,
+) -> None:
+    from drawloom.cli.run_arguments import check_writable, in_order, parse_argument, parse_save, save_array
+    from drawloom.runtime import load
+
+    wanted = [parse_save(text) for text in saves]
+    for save in wanted:
+        check_writable(save.path)
+    module: Module = read_path(file, lambda path: load(path, device, check))
+    name = kernel_name if kernel_name is not None else only_kernel([k.name for k in module], file)
+    kernel = module[name]
+    given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())
+    check_names(module, given, wanted, prints)
+    launches = launch_repeatedly(kernel, grid, block, shared, given, repeat)
+    report(kernel, grid, block, given, launches)
+    for save in wanted:
+        save_array(named_array(module, given, save.name), save.path)
+        click.echo(f"saved {save.name} to {save.path}")
+    for shown in prints:
+        click.echo(f"{shown} = {named_array(module, given, shown)}")
+
+
+def check_names(module: "Module", given: list["Given"], saves: list["Save"], prints: tuple[str, ...]) -> None:
+    """Before the run: whatever is to be saved or printed is an array that is there."""
+    import numpy as np
+
+    arrays = [argument.name for argument in given if isinstance(argument.value, np.ndarray)]
+    there = [*arrays, *module.globals.keys()]
+    for name in [*[save.name for save in saves], *prints]:
+        if name not in there:
+            raise click.UsageError(f"no array or variable '{name}'; there are: {', '.join(there) or 'none'}")
+
+
+def named_array(module: "Module", given: list["Given"], name: str) -> Any:
+    for argument in given:
+        if argument.name == name:
+            return argument.value
+    return module.globals[name]
+
+
+def launch_repeatedly(
+    kernel: "Kernel",
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    shared: int,
+    given: list["Given"],
+    repeat: int,
+) -> list["Launch"]:
+    """Every run starts from the same arrays; what is left in them is the last run's."""
+    import numpy as np
+
+    arrays = [argument.value for argument in given if isinstance(argument.value, np.ndarray)]
+    originals = [array.copy() for array in arrays] if repeat > 1 else []
+    configured = kernel[grid, block, shared]
+    launches: list[Launch] = []
+    for _ in range(repeat):
+        for array, original in zip(arrays, originals):
+            array[...] = original
+        launches.append(configured(*[argument.value for argument in given]))
+    return launches
+
+
+def report(
+    kernel: "Kernel",
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    given: list["Given"],
+    launches: list["Launch"],
+) -> None:
+    import math
+    import statistics
+
+    import numpy as np
+
+    seconds = [launch.run_seconds for launch in launches]
+    moved = sum(argument.value.nbytes for argument in given if isinstance(argument.value, np.ndarray))
+    threads = math.prod(grid) * math.prod(block)
+    click.echo(
+        f"{kernel.name} on {kernel.module.device.name}: grid {times(grid)}, block {times(block)}, {threads:,} threads"
+    )
+    first = launches[0]
+    source = " (from the cache)" if first.cached else ""
+    click.echo(f"compile {milliseconds(sum(x.compile_seconds for x in launches))}{source}")
+    runs = f"run {milliseconds(min(seconds))}"
+    if len(seconds) > 1:
+        runs += f" (best of {len(seconds)}; median {milliseconds(statistics.median(seconds))})"
+    if moved and min(seconds) > 0:
+        runs += f", {moved / min(seconds) / 1e9:.3g} GB/s over {moved / 1e6:,.6g} MB of arrays"
+    click.echo(runs)
+
+
+def times(counts: tuple[int, ...]) -> str:
+    return " x ".join(str(extent) for extent in counts)
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f} ms"
