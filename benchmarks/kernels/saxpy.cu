@@ -1,0 +1,5 @@
+// y = a x + y, one element per thread.   nvcc -ptx -O3 -arch=sm_80 saxpy.cu
+extern "C" __global__ void saxpy(float a, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}

@@ -1,0 +1,5 @@
+// c = a + b, one element per thread.   nvcc -ptx -O3 -arch=sm_80 vecadd.cu
+extern "C" __global__ void vecadd(const float *a, const float *b, float *c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
