@@ -121,7 +121,8 @@ class KernelFault(LaunchError):
 
 
 class MemoryAccessError(KernelFault):
-    """An access outside every buffer, or not aligned to its size. `address` and `size` are in bytes."""
+    """An access outside every buffer, or not aligned to its size. `address` and `size` are in bytes; `size` is 0
+    where the device cannot say."""
 
     def __init__(
         self,
@@ -140,7 +141,8 @@ class MemoryAccessError(KernelFault):
         self.size = size
 
     def __str__(self) -> str:
-        return super().__str__() + f"\n  address 0x{self.address:x}, {self.size} bytes"
+        where = f"\n  address 0x{self.address:x}, {self.size} bytes" if self.size else ""
+        return super().__str__() + where
 
 
 class DeadlockError(KernelFault):

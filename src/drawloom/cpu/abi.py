@@ -115,6 +115,8 @@ ERROR_SPIN: Final = 8
 ERROR_BARRIER_ID: Final = 9
 ERROR_DIVERGED: Final = 10  # a warp operation whose members wait elsewhere
 ERROR_STACK: Final = 11  # device functions call each other too deeply
+ERROR_SIGNAL: Final = 12  # the processor refused: an unmapped address and the like
+ERROR_BRKPT: Final = 13
 
 #: Bytes of native stack that a kernel's functions may use; workers have some more.
 STACK_LIMIT: Final = 48 << 20

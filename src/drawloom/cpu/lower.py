@@ -311,7 +311,7 @@ class FunctionLowering:
     def side_effect(self, instruction: Instruction) -> None:
         name = instruction.opcode.name
         if name in ("trap", "brkpt"):  # there is no debugger to break into
-            self.f.fail(abi.ERROR_TRAP, instruction.pos, self.f.mask)
+            self.f.fail(abi.ERROR_BRKPT if name == "brkpt" else abi.ERROR_TRAP, instruction.pos, self.f.mask)
             self.f.place(self.f.label("unreachable"))
         elif name in ("alloca", "stacksave", "stackrestore"):
             raise UnsupportedError(f"'{name}' is not supported by the cpu device")

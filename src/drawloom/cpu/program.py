@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from drawloom.build_info import VERSION
-from drawloom.cpu import abi
+from drawloom.cpu import abi, faults
 from drawloom.cpu.compile import KernelCode, compile_kernel, layout_of
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
 from drawloom.cpu.scheduler import support
@@ -37,9 +37,10 @@ _WATCH_SECONDS: Final = 0.05
 #: A launch in which every worker only spins, and no warp gets on for this long, is taken for a deadlock.
 SPIN_LIMIT_SECONDS: Final = 10.0
 
+_STACK_OVERFLOW: Final = f"stack overflow: device functions used over {abi.STACK_LIMIT >> 20} MiB of stack"
+
 Memory = np.ndarray[Any, np.dtype[np.uint8]]
 
-_Worker = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _Callback = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
 )
@@ -69,7 +70,7 @@ class _Ready:
         self.loaded = loaded
         self.kernel = loaded.addresses.get("kernel", 0)
         self.resolve = loaded.addresses.get("dl_resolve", 0)
-        self.worker = _Worker(scheduler if self.kernel else loaded.addresses["dl_worker"])
+        self.worker = faults.guarded(scheduler if self.kernel else loaded.addresses["dl_worker"])
         self.frame_bytes = int(meta["frame_bytes"])
         self.local_bytes = int(meta["local_bytes"])
         self.shared_bytes = int(meta["shared_bytes"])
@@ -94,16 +95,21 @@ def _shared_functions(store: KernelStore | None) -> dict[str, int]:
     global _support
     with _support_lock:
         if _support is None:
-            machine = host()
-            text = support(machine.is_x86)
-            key = hashlib.sha256(f"support\0{VERSION}\0{machine.key}\0{text}".encode()).hexdigest()
-            code = None if store is None else store.get(key)
-            if code is None:
-                code = object_code(text)
-                if store is not None:
-                    store.put(key, code)
-            _support = Loaded(code, ["dl_fail", "dl_check", "dl_run"])
+            if faults.available():
+                faults.begin(_linked(faults.native(), faults.SYMBOLS, store))
+            _support = _linked(support(host().is_x86), ["dl_fail", "dl_check", "dl_run"], store)
         return _support.addresses
+
+
+def _linked(text: str, symbols: list[str], store: KernelStore | None) -> Loaded:
+    """LLVM IR that no kernel changes, compiled or taken from the store."""
+    key = hashlib.sha256(f"support\0{VERSION}\0{host().key}\0{text}".encode()).hexdigest()
+    code = None if store is None else store.get(key)
+    if code is None:
+        code = object_code(text)
+        if store is not None:
+            store.put(key, code)
+    return Loaded(code, symbols)
 
 
 class Program:
@@ -275,6 +281,7 @@ class _Run:
         self.stdout = stdout
         self.printed = threading.Lock()
         self.failed_message = ""
+        self.fault: faults.Fault | None = None
         self.params = np.frombuffer(params or b"\0", dtype=np.uint8).copy()
         self.ranges = np.array(sorted(buffers) or [(0, 0)], dtype=np.uint64).reshape(-1)
         threads = block[0] * block[1] * block[2]
@@ -313,7 +320,8 @@ class _Run:
         record[abi.LAUNCH_KERNEL] = _signed(ready.kernel)
         record[abi.LAUNCH_RESOLVE] = _signed(ready.resolve)
         self.record = record
-        self.callbacks = [_Callback(f) for f in (self.on_printf, self.on_assert, self.on_malloc, self.on_free)]
+        called = (self.on_printf, self.on_assert, self.on_malloc, self.on_free)
+        self.callbacks = [_Callback(faults.outside(f)) for f in called]
         for word, callback in zip(range(abi.LAUNCH_PRINTF, abi.LAUNCH_FREE + 1), self.callbacks, strict=True):
             record[word] = _signed(ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
@@ -339,8 +347,13 @@ class _Run:
         stops = self.ready.kernel != 0
 
         def body(index: int) -> None:
-            worker(address, counts + 8 * _WORDS_APART * index if stops else base + index * self.slot_bytes)
+            spot = counts + 8 * _WORDS_APART * index if stops else base + index * self.slot_bytes
+            fault = worker(address, spot)
+            if fault is not None:
+                slot = ctypes.c_int64.from_address(spot + 8).value if stops else spot
+                self.on_fault(fault, ctypes.c_int64.from_address(slot + 8 * abi.SLOT_BLOCK).value, -1)
 
+        faults.arm()
         job = pool().start(body, workers)
         try:
             self.wait(job, workers)
@@ -385,17 +398,20 @@ class _Run:
 
     # -- what the kernel calls ---------------------------------------------------------------------------
 
-    def on_printf(self, format: int, arguments: int, _2: int, _3: int, _block: int, _thread: int) -> int:
+    def on_printf(self, format: int, arguments: int, _2: int, _3: int, block: int, thread: int) -> int:
         try:
-            pattern = ctypes.string_at(format)
+            pattern = faults.read_string(format)
             size = argument_bytes(pattern)
-            text = format_vprintf(pattern, ctypes.string_at(arguments, size) if size else b"", ctypes.string_at)
+            text = format_vprintf(pattern, faults.read(arguments, size) if size else b"", faults.read_string)
             with self.printed:
                 if self.stdout is not None:
                     self.stdout(text)
                 else:
                     sys.stdout.write(text)
             return len(text)
+        except faults.UnreadableError as unreadable:
+            self.on_fault(unreadable.fault, block, thread)
+            return -1
         except Exception as error:
             self.failed_message = f"printf failed: {error}"
             return -1
@@ -406,6 +422,15 @@ class _Run:
                 where = f"{_c_string(file)}:{line & 0xFFFFFFFF}: {_c_string(function)}"
                 self.failed_message = f"{where}: assertion '{_c_string(message)}' failed"
         return 0
+
+    def on_fault(self, fault: faults.Fault, block: int, thread: int) -> None:
+        """Note a signal that the kernel raised, unless another error came first; ``thread`` is -1 if unknown."""
+        word = self.record.ctypes.data
+        with self.printed:
+            if faults.claim(word + 8 * abi.LAUNCH_ERROR, abi.ERROR_SIGNAL, word + 8 * abi.LAUNCH_CANCEL):
+                self.fault = fault
+                self.record[abi.LAUNCH_ERROR_BLOCK] = block
+                self.record[abi.LAUNCH_ERROR_THREAD] = thread
 
     def on_malloc(self, size: int, *_rest: int) -> int:
         memory = np.zeros(max(size, 1) + 16, dtype=np.uint8)
@@ -429,7 +454,8 @@ class _Run:
         line = module.position(int(self.record[abi.LAUNCH_ERROR_POS]))[0]
         text = module.source_line(line)
         number = int(self.record[abi.LAUNCH_ERROR_BLOCK])
-        thread = _split(int(self.record[abi.LAUNCH_ERROR_THREAD]), self.block)
+        index = int(self.record[abi.LAUNCH_ERROR_THREAD])
+        thread = _split(index, self.block) if index >= 0 else None
         block = _split(number, self.grid)
         name = self.kernel
         if code in (abi.ERROR_BOUNDS, abi.ERROR_ALIGNMENT):
@@ -449,11 +475,16 @@ class _Run:
                 "set DRAWLOOM_LANES=1 to run the kernel lane by lane"
             )
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
+        if self.fault is not None and self.fault.in_memory and not self.fault.overflow:
+            address = self.fault.address or 0
+            raise MemoryAccessError(str(self.fault), name, module.filename, 0, "", block, thread, address)
         message = {
+            abi.ERROR_SIGNAL: _STACK_OVERFLOW if self.fault is None or self.fault.overflow else str(self.fault),
+            abi.ERROR_BRKPT: "the kernel stopped at brkpt: there is no debugger",
             abi.ERROR_TRAP: "the kernel executed trap",
             abi.ERROR_ASSERT: self.failed_message or "assertion failed",
             abi.ERROR_CALL: "indirect call to an address that is no function",
-            abi.ERROR_STACK: f"stack overflow: device functions used over {abi.STACK_LIMIT >> 20} MiB of stack",
+            abi.ERROR_STACK: _STACK_OVERFLOW,
             abi.ERROR_BARRIER_ID: "barrier number is over 15",
         }.get(code, f"error {code}")
         raise KernelFault(message, name, module.filename, line, text, block, thread)
@@ -469,7 +500,10 @@ def _signed(address: int) -> int:
 
 
 def _c_string(address: int) -> str:
-    return ctypes.string_at(address).decode("utf-8", "replace") if address else ""
+    try:
+        return faults.read_string(address).decode("utf-8", "replace") if address else ""
+    except faults.UnreadableError:
+        return "?"
 
 
 __all__ = ["KernelStore", "LaunchError", "LaunchStats", "Program", "available_cores", "layout_of"]

@@ -244,8 +244,11 @@ done:
 
 _RESUMABLE: Final = """
 ; Runs the block of %slot until it is done (0), only spins (2) or failed (3).
-define internal i64 @dl_block(ptr %launch, ptr %slot) {
+; The word after %counts tells which slot it is.
+define internal i64 @dl_block(ptr %launch, ptr %slot, ptr %counts) {
 entry:
+  %p.current = getelementptr i8, ptr %counts, i64 8
+  store volatile ptr %slot, ptr %p.current
   %p.units = getelementptr i8, ptr %launch, i64 @LAUNCH_UNITS@
   %units = load i64, ptr %p.units
   %p.stride = getelementptr i8, ptr %launch, i64 @LAUNCH_STATE_STRIDE@
@@ -603,7 +606,7 @@ none:
 }
 
 ; Runs every parked block once; 0: one of them finished, 2: they only spin (or there are none), 3: one failed.
-define internal i64 @dl_parked(ptr %launch, i64 %top) {
+define internal i64 @dl_parked(ptr %launch, i64 %top, ptr %spins) {
 entry:
   %p.used = getelementptr i8, ptr %launch, i64 @LAUNCH_USED@
   %used = load atomic i64, ptr %p.used seq_cst, align 8
@@ -624,7 +627,7 @@ try:
 run:
   %p.stack = getelementptr i8, ptr %slot, i64 @SLOT_STACK@
   store i64 %top, ptr %p.stack
-  %r = call i64 @dl_block(ptr %launch, ptr %slot)
+  %r = call i64 @dl_block(ptr %launch, ptr %slot, ptr %spins)
   switch i64 %r, label %failed [ i64 0, label %finished  i64 2, label %park ]
 finished:
   %fewer = atomicrmw sub ptr %p.parked, i64 1 seq_cst
@@ -667,7 +670,7 @@ parked:
   %some = icmp ne i64 %waiting, 0
   br i1 %some, label %retry, label %open
 retry:
-  %tried = call i64 @dl_parked(ptr %launch, i64 %top)
+  %tried = call i64 @dl_parked(ptr %launch, i64 %top, ptr %spins)
   switch i64 %tried, label %done [ i64 0, label %went  i64 2, label %may.open ]
 went:
   store i64 0, ptr %idle
@@ -693,7 +696,7 @@ take:
   %got = call i1 @dl_take(ptr %launch, ptr %slot, i64 %top)
   br i1 %got, label %run, label %out
 run:
-  %r = call i64 @dl_block(ptr %launch, ptr %slot)
+  %r = call i64 @dl_block(ptr %launch, ptr %slot, ptr %spins)
   switch i64 %r, label %done [ i64 0, label %went  i64 2, label %park ]
 park:
   store ptr null, ptr %mine
