@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import drawloom
-from drawloom.cpu.compile import LINEAR, SEGMENTS, KernelCode, compile_kernel, layout_of
+from drawloom.cpu.compile import KernelCode, compile_kernel
+from drawloom.cpu.layouts import LINEAR, SEGMENTS, layout_of
 from drawloom.cpu.engine import host
 from drawloom.errors import KernelFault, UnsupportedError
 from drawloom.ptx import parse

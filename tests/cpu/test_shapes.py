@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drawloom
-from drawloom.cpu.compile import SEGMENTS, layout_of
+from drawloom.cpu.layouts import SEGMENTS, layout_of
 from drawloom.cpu.shapes import AFFINE, UNIFORM, UNIFORM_SHAPE, VARYING, VARYING_SHAPE, WIDENED, Rules, Shape
 from drawloom.cpu.shapes import join as joined
 from drawloom.cpu.structure import Structure

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.cpu.abi import WARP
 from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
-from drawloom.cpu.shapes import UNIFORM, Rules, Shape
+from drawloom.cpu.layouts import Layout
+from drawloom.cpu.shapes import UNIFORM, VARYING, Rules, Shape
 from drawloom.cpu.structure import Structure
 from drawloom.ptx.cfg import build_cfg
-from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.ir import Address, Function, Instruction, Module, Operand, Register
+from drawloom.ptx.isa import LOAD, STORE
 from drawloom.ptx.layout import GlobalsLayout, align_up, local_layout, param_layout
+from drawloom.ptx.liveness import members
 
 #: What a device function returns when the launch has failed; the lanes that left the kernel are below.
 _FUNCTION_FAULT: Final = 1 << 32
@@ -24,20 +28,24 @@ class NeedsLanes(Exception):
     """A kernel cannot run as vectors of lanes; its reason is the message. It runs lane by lane instead."""
 
 
+class NeedsWarps(Exception):
+    """The threads of a block cannot run as one vector; its reason is the message. They run warp by warp instead."""
+
+
 class Body:
     """What is known of the function, and the stack slots of its masks.
 
-    ``lanes`` is 32, or 0 for lane by lane. ``block`` and ``index`` are the place that is being lowered,
+    ``lanes`` is as in ``Layout``. ``block`` and ``index`` are the place that is being lowered,
     ``live_after`` the registers live behind every instruction of the block.
     """
 
     def __init__(
-        self, module: Module, function: Function, emitter: Emitter, lanes: int, linear: bool, segment: int,
-        layout: GlobalsLayout,
-    ) -> None:  # fmt: skip
+        self, module: Module, function: Function, emitter: Emitter, layout: Layout, image: GlobalsLayout
+    ) -> None:
         self.module = module
         self.function = function
         self.e = emitter
+        lanes = layout.lanes
         self.lanes = lanes
         self.is_kernel = function.is_entry
         self.cfg = build_cfg(function, module)
@@ -47,14 +55,16 @@ class Body:
         others = [v.name for v in function.variables if v.space == "param"]
         if not self.is_kernel:
             others += [v.name for v in function.params + function.returns]
-        rules = Rules(segment, params, frozenset(local_offsets), self.local_stride, frozenset(others))
+        rules = Rules(
+            layout.segment, params, frozenset(local_offsets), self.local_stride, frozenset(others), lanes or WARP
+        )
         self.plan = Structure(self.cfg, rules, self.is_kernel)
         if lanes and not self.plan.loops.is_reducible and self.plan.divergent:
             raise NeedsLanes("control flow is irreducible")
         shapes = [s if s is not None and lanes else Shape(UNIFORM) for s in self.plan.shapes]
         if not lanes:
             self.forget_divergence()
-        self.f = Frame(module, function, emitter, lanes, shapes, layout, linear, segment)
+        self.f = Frame(module, function, emitter, layout, shapes, image)
         self.f.local_offsets = local_offsets
         self.f.local_stride = self.local_stride
         if self.is_kernel:
@@ -139,6 +149,31 @@ class Body:
     def result_used(self, instruction: Instruction) -> bool:
         live = self.live_after[self.index]
         return any(live >> r.id & 1 for r in instruction.destinations())
+
+    def live_bytes(self) -> int:
+        """The most bytes that varying registers, apart from predicates, take at any point of the function."""
+        registers = self.function.registers
+        bits = [r.type.bits if self.f.shape(r).kind == VARYING and r.type.bits > 1 else 0 for r in registers]
+        most = 0
+        for b in self.plan.order:
+            for live in self.plan.live.live_after(b):
+                most = max(most, sum([bits[id] for id in members(live)]))
+        return most * self.lanes // 8
+
+    def scatters_in_loops(self) -> bool:
+        """Whether some lanes of a loop's round go to memory that is not side by side, while the others wait."""
+        for b in self.plan.order:
+            if self.plan.region_of[b] >= 0 and self.plan.loops.loop_of[b] >= 0:
+                for instruction in self.cfg.blocks[b].instructions:
+                    if instruction.opcode.effect in (LOAD, STORE) and any(map(self.is_varying, instruction.operands)):
+                        return True
+        return False
+
+    def is_varying(self, operand: Operand) -> bool:
+        """Whether an operand is an address that is of no regular shape over the lanes."""
+        if not isinstance(operand, Address) or not isinstance(operand.base, Register):
+            return False
+        return self.f.shape(operand.base).kind == VARYING
 
     def live_across(self, instruction: Instruction) -> int:
         """The registers whose values are needed after ``instruction``, apart from what it writes itself."""

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from drawloom.cpu import abi
-from drawloom.cpu.body import NeedsLanes
+from drawloom.cpu.body import NeedsLanes, NeedsWarps
 from drawloom.cpu.calls import symbol_of
 from drawloom.cpu.emitter import Emitter
 from drawloom.cpu.inline import inline_stopping
 from drawloom.cpu.lane_operations import LaneOperations
+from drawloom.cpu.layouts import Layout, at_once, block_of, layout_of, warps
 from drawloom.cpu.lower import FunctionLowering, Lowered
 from drawloom.cpu.scheduler import straight
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.layout import GlobalsLayout, reachable_functions, shared_layout
 
-#: How a block's threads lie over the lanes of its warps, and how many lanes then have consecutive %tid.x:
-#: one row; rows of whole warps; rows of 16 or 8 threads; anything.
-SEGMENTS: Final[dict[str, int]] = {"linear": 32, "rows32": 32, "rows16": 16, "rows8": 8, "general": 0}
-LINEAR: Final = "linear"
-
-
-def layout_of(block: tuple[int, int, int]) -> str:
-    """The layout, a key of ``SEGMENTS``, for blocks of this shape."""
-    x, y, z = block
-    if y == 1 and z == 1:
-        return LINEAR
-    if x % abi.WARP == 0:
-        return "rows32"
-    return f"rows{x}" if x in (8, 16) else "general"
-
 
 class KernelCode:
     """LLVM IR of a kernel and what a launch must provide.
 
     ``frame_bytes``: kept per warp between barriers; ``local_bytes``: ``.local`` memory per thread;
-    ``shared_bytes``: static shared memory; ``lanes``: 32, or 1 when the kernel runs lane by lane;
+    ``shared_bytes``: static shared memory; ``lanes``: of a unit that runs at once, 32 where it is a warp, 1 when the
+    kernel runs lane by lane;
     ``symbols``: what the object code defines: ``dl_worker``, or ``kernel`` (and ``dl_resolve``) for one that stops.
     """
 
@@ -62,29 +47,36 @@ def compile_kernel(
     features: frozenset[str],
     x86: bool = True,
     by_lane: bool = False,
+    always_at_once: bool = False,
 ) -> KernelCode:
-    """The LLVM IR of ``kernel`` for blocks of the given ``layout``.
+    """The LLVM IR of ``kernel`` for blocks of the given ``layout`` (see ``layouts``).
 
-    Raises ``UnsupportedError`` for what the cpu device lacks. A kernel whose lanes cannot run in lock step is
-    compiled lane by lane.
+    Raises ``UnsupportedError`` for what the cpu device lacks. A kernel whose blocks cannot run at once is compiled
+    warp by warp, one whose warps cannot run in lock step lane by lane.
     """
     function = module.functions.get(kernel)
     if function is None or not function.has_body:
         raise UnsupportedError(f"kernel '{kernel}' is not defined in this module")
+    block = block_of(layout)
+    if block is not None:
+        try:
+            return _compile(module, function, at_once(block, always_at_once), check, features, x86)
+        except (NeedsWarps, NeedsLanes):
+            layout = layout_of(block)
     if not by_lane:
         try:
-            return _compile(module, function, layout, check, features, x86, abi.WARP)
+            return _compile(module, function, warps(layout, abi.WARP), check, features, x86)
         except NeedsLanes:
             pass
-    return _compile(module, function, layout, check, features, x86, 0)
+    return _compile(module, function, warps(layout, 0), check, features, x86)
 
 
 def _compile(
-    module: Module, function: Function, layout: str, check: bool, features: frozenset[str], x86: bool, lanes: int
+    module: Module, function: Function, layout: Layout, check: bool, features: frozenset[str], x86: bool
 ) -> KernelCode:
+    lanes = layout.lanes
     emitter = Emitter(features)
     image = GlobalsLayout(module)
-    linear = layout == LINEAR
     lowered: Lowered | None = None
     operations = LaneOperations()
     kernel = inline_stopping(module, function, lanes)
@@ -92,7 +84,7 @@ def _compile(
         if not called.has_body:
             continue
         name = "kernel" if called is kernel else symbol_of(called.name)
-        lowering = FunctionLowering(module, called, emitter, lanes, linear, SEGMENTS[layout], check, image, operations)
+        lowering = FunctionLowering(module, called, emitter, layout, check, image, operations)
         lowering.f.shared_offsets = shared_layout(module, called if called is not kernel else function)[0]
         part = lowering.lower(name)
         if called is kernel:

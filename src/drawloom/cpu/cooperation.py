@@ -7,9 +7,11 @@ A warp does its operations at once on the vector; lane by lane a thread stops at
 from __future__ import annotations
 
 from drawloom.cpu import abi
-from drawloom.cpu.body import Body, NeedsLanes
+from drawloom.cpu.body import Body, NeedsLanes, NeedsWarps
 from drawloom.cpu.emitter import INT_ELEM, Value, int_const
 from drawloom.cpu.lane_operations import LEGACY, MEMBERS, VALUE, LaneOperations
+from drawloom.cpu.layouts import passes_at_once
+from drawloom.cpu.ops.rounding import concatenate, piece
 from drawloom.cpu.ops.warp import emit_activemask, emit_elect, emit_match, emit_redux, emit_shfl, emit_vote
 from drawloom.cpu.shapes import VARYING
 from drawloom.cpu.suspension import Suspension
@@ -48,36 +50,67 @@ class Cooperation:
             self.require_members(operands[-1], instruction)
         target = operands[0]
         targets = [target.first, target.second] if isinstance(target, Pair) else [target]
-        if name == "shfl":
-            b = f.operand(operands[2], "i32", f.lanes_of(operands[2]))
-            c = f.operand(operands[3], "i32", f.lanes_of(operands[3]))
-            value, predicate = emit_shfl(e, opcode, f.operand(operands[1], "i32", self.lanes), b, c, f.mask)
-            results = [value, predicate]
-        elif name == "vote":
-            source = f.operand(operands[1], "i1", self.lanes)
-            members_mask = self.members(operands, 2)
-            results = [emit_vote(e, opcode, source, members_mask, f.mask)]
-        elif name == "match":
-            elem = INT_ELEM[opcode.types[0].bits]
-            results = emit_match(e, opcode, f.operand(operands[1], elem, self.lanes), self.members(operands, 2), f.mask)
-        elif name == "redux":
-            elem = "float" if opcode.types[0].is_float else "i32"
-            source = f.operand(operands[1], elem, self.lanes)
-            results = [emit_redux(e, opcode, source, self.members(operands, 2), f.mask)]
-        elif name == "elect":
-            results = emit_elect(e, self.members(operands, 1), f.mask)
+        sources = self.sources(instruction)
+        if f.at_once:
+            warps = [self.of_warp(opcode, sources, first) for first in range(0, self.lanes, abi.WARP)]
+            results = [self.block_of([w[i] for w in warps]) for i in range(len(targets))]
         else:
-            results = [emit_activemask(e, f.mask)]
+            results = self.warp_results(opcode, sources, f.mask)
         for register, result in zip(targets, results, strict=False):
             if isinstance(register, Register):
                 if result.lanes and f.shape(register).kind != VARYING:
-                    result = e.extract(result, self.first_lane())
+                    result = e.extract(result, f.first_lane(f.mask))
                 f.write_as(register, result)
+
+    def sources(self, instruction: Instruction) -> list[Value]:
+        """The values that a warp operation reads: what it works on in every lane, the others as they are; last the
+        member mask, except of ``shfl``, whose result does not depend on it."""
+        f = self.f
+        opcode = instruction.opcode
+        operands = instruction.operands
+        name = opcode.name
+        if name == "shfl":
+            value = f.operand(operands[1], "i32", self.lanes)
+            return [value, *[f.operand(o, "i32", f.lanes_of(o)) for o in operands[2:4]]]
+        if name == "activemask":
+            return []
+        if name == "elect":
+            return [self.members(operands, 1)]
+        elem = "i1" if name == "vote" else "float" if opcode.types[0].is_float else INT_ELEM[opcode.types[0].bits]
+        return [f.operand(operands[1], elem, self.lanes), self.members(operands, 2)]
+
+    def warp_results(self, opcode: Opcode, sources: list[Value], active: Value) -> list[Value]:
+        """What a warp operation gives the lanes of one warp: vectors, or scalars that are the same for all."""
+        e = self.e
+        name = opcode.name
+        if name == "shfl":
+            return list(emit_shfl(e, opcode, sources[0], sources[1], sources[2], active))
+        if name == "vote":
+            return [emit_vote(e, opcode, sources[0], sources[1], active)]
+        if name == "match":
+            return emit_match(e, opcode, sources[0], sources[1], active)
+        if name == "redux":
+            return [emit_redux(e, opcode, sources[0], sources[1], active)]
+        if name == "elect":
+            return emit_elect(e, sources[0], active)
+        return [emit_activemask(e, active)]
+
+    def of_warp(self, opcode: Opcode, sources: list[Value], first: int) -> list[Value]:
+        """The results of the warp whose first lane has this number, in every lane, where the block runs at once."""
+        parts = [piece(self.e, s, first, abi.WARP) if s.lanes else s for s in sources]
+        results = self.warp_results(opcode, parts, piece(self.e, self.f.mask, first, abi.WARP))
+        return [self.e.splat(r, abi.WARP) for r in results]
+
+    def block_of(self, warps: list[Value]) -> Value:
+        """The values of all warps of the block, one behind the other."""
+        return concatenate(self.e, warps)
 
     def require_members(self, operand: Operand, instruction: Instruction) -> None:
         """Fail if a live lane that the member mask names waits elsewhere: lock step would get it wrong."""
         f = self.f
         e = self.e
+        if f.at_once:
+            raise NeedsWarps("a warp operation may have to wait for lanes that are elsewhere")
         lanes = f.lanes_of(operand)
         members_mask = f.operand(operand, "i32", lanes)
         live = f.mask_bits(f.load(self.body.live, "i1", self.lanes))
@@ -99,10 +132,6 @@ class Cooperation:
             return int_const("i32", -1)
         operand = operands[at]
         return self.f.operand(operand, "i32", self.f.lanes_of(operand))
-
-    def first_lane(self) -> Value:
-        f = self.f
-        return f.e.call("llvm.cttz.i32", "i32", 0, [f.mask_bits(f.mask), int_const("i1", 1)])
 
     def lane_warp_operation(self, instruction: Instruction) -> None:
         """One thread stops here; when all members of its warp have come, its results are in its state."""
@@ -151,7 +180,12 @@ class Cooperation:
         if not self.body.is_kernel:
             raise UnsupportedError("a barrier in a device function that is not inlined")
         if self.lanes and self.plan.waiting_blocks(self.body.block):
+            if f.at_once:
+                raise NeedsWarps("a barrier is reached by some threads while others wait elsewhere")
             raise NeedsLanes("a barrier is reached by some lanes of a warp while others wait elsewhere")
+        if f.at_once:
+            self.barrier_at_once(instruction)
+            return
         operands = instruction.operands[1:] if opcode.has_destination else instruction.operands
         f.set_word("%state", abi.STATE_BARRIER, self.wide(operands[0]))
         predicate: Operand | None = None
@@ -183,6 +217,13 @@ class Cooperation:
             if isinstance(target, Register):
                 value = e.cast("trunc", result, "i1" if target.type.kind == "p" else "i32")
                 f.write_as(target, value)
+
+    def barrier_at_once(self, instruction: Instruction) -> None:
+        """All threads of the block are here anyway."""
+        if not passes_at_once(instruction):
+            raise NeedsWarps("a barrier counts threads, only arrives, or reduces")
+        if instruction.guard is not None and self.f.lanes_of(instruction.guard):
+            raise NeedsWarps("a barrier is for some threads only")
 
     def wide(self, operand: Operand) -> Value:
         """A uniform 32-bit operand as a word of the state."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from drawloom.cpu import abi
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Emitter, Value, float_const, int_const, type_of
+from drawloom.cpu.layouts import Layout
 from drawloom.cpu.shapes import UNIFORM, VARYING, WIDENED, Shape
 from drawloom.errors import SourceError, UnsupportedError, VerifyError
 from drawloom.ptx.ir import (
@@ -37,20 +38,23 @@ class Frame:
     """Registers, masks and operand values of one function while it is being lowered."""
 
     def __init__(
-        self, module: Module, function: Function, emitter: Emitter, lanes: int, shapes: list[Shape],
-        layout: GlobalsLayout, linear: bool, segment: int,
+        self, module: Module, function: Function, emitter: Emitter, layout: Layout, shapes: list[Shape],
+        image: GlobalsLayout,
     ) -> None:  # fmt: skip
         self.module = module
         self.function = function
         self.e = emitter
+        lanes = layout.lanes
+        segment = layout.segment
         self.lanes = lanes
         self.shapes = shapes
-        self.layout = layout
-        #: The block is one row: %tid.x counts the threads and y, z are 0.
-        self.linear = linear
-        #: So many lanes have consecutive %tid.x, the next ones the next %tid.y; 0: no such order.
+        self.layout = image
+        self.linear = layout.linear
         self.segment = segment
-        #: Rows of a warp where it has several, and affine registers one scalar per row; else 0.
+        #: The extents of the block, where all of it runs at once.
+        self.block = layout.block
+        self.at_once = layout.block is not None
+        #: Rows of lanes where there are several, and affine registers one scalar per row; else 0.
         self.rows = lanes // segment if 0 < segment < lanes else 0
         self.function_ids = function_ids(module)
         self.allocas: list[str] = []
@@ -157,18 +161,32 @@ class Frame:
         return self.e.extract(value, int_const("i64", row)) if value.lanes else value
 
     def mask_bits(self, mask: Value) -> Value:
-        """The mask as an i32, lane 0 in bit 0."""
+        """The mask as an integer of as many bits as there are lanes (one thread: an i32), lane 0 in bit 0."""
         if not mask.lanes:
             return self.e.cast("zext", mask, "i32")
-        return self.e.value("i32", 0, f"bitcast {mask.typed} to i{mask.lanes}")
+        return self.e.value(f"i{mask.lanes}", 0, f"bitcast {mask.typed} to i{mask.lanes}")
 
     def any_lane(self, mask: Value) -> Value:
         if not mask.lanes:
             return mask
-        return self.e.icmp("ne", self.mask_bits(mask), int_const("i32", 0))
+        return self.e.icmp("ne", self.mask_bits(mask), int_const(f"i{mask.lanes}", 0))
 
     def bits_mask(self, bits: Value) -> Value:
         return self.e.value("i1", WARP, f"bitcast i32 {bits.text} to <{WARP} x i1>")
+
+    def first_lane(self, mask: Value) -> Value:
+        """The number of the lowest set lane as an i32; ``mask`` is not empty."""
+        return self.first_bit(self.mask_bits(mask))
+
+    def first_bit(self, bits: Value) -> Value:
+        """The number of the lowest set bit as an i32; there is one."""
+        count = self.e.call(f"llvm.cttz.{bits.elem}", bits.elem, 0, [bits, int_const("i1", 1)])
+        return self.int32(count)
+
+    def int32(self, value: Value) -> Value:
+        """A small number as an i32."""
+        bits = ELEM_BITS[value.elem]
+        return value if bits == 32 else self.e.cast("trunc" if bits > 32 else "zext", value, "i32")
 
     def leave_with_fault(self) -> None:
         """Return at once: the launch record says what happened."""
@@ -177,8 +195,8 @@ class Frame:
     def fail(self, code: int, pos: int, mask: Value) -> None:
         """Record an error of the first lane of ``mask`` and return."""
         self.e.declare("dl_fail", "void", ["ptr", "ptr", "i64", "i64", "i64", "i32"])
-        bits = self.mask_bits(mask)
-        self.e.line(f"  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 {code}, i64 {pos}, {bits.typed})")
+        lane = self.first_lane(mask)
+        self.e.line(f"  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 {code}, i64 {pos}, {lane.typed})")
         self.leave_with_fault()
 
     def error(self, pos: int, message: str, expected: str = "") -> SourceError:
@@ -298,10 +316,10 @@ class Frame:
         return 0
 
     def special_lanes(self, name: str) -> int:
-        if name.startswith(("%laneid", "%lanemask")):
+        if name.startswith(("%laneid", "%lanemask")) or (self.at_once and name == "%warpid"):
             return self.lanes
         if name.startswith("%tid"):
-            return 0 if self.segment == WARP and name != "%tid.x" else self.lanes
+            return 0 if self.segment == self.lanes and name != "%tid.x" else self.lanes
         return 0
 
     def operand(self, operand: Operand, elem: str, lanes: int) -> Value:
@@ -370,6 +388,8 @@ class Frame:
             return int_const("i32", 0, lanes)
         if base == "%tid":
             return self.thread_id(axis, lanes)
+        if base == "%ntid" and self.block is not None:
+            return int_const("i32", self.block[axis], lanes)
         if base == "%ntid":
             return self.e.splat(self.narrow(self.word("%launch", abi.LAUNCH_BLOCK + axis)), lanes)
         if base == "%ctaid":
@@ -387,6 +407,8 @@ class Frame:
         return self.e.cast("trunc", value, "i32")
 
     def lane_id(self, lanes: int) -> Value:
+        if self.at_once:
+            return self.e.vector_const("i32", [lane % WARP for lane in range(self.lanes)])
         if self.lanes:
             return self.lane_ids() if lanes == self.lanes else self.row_steps("i32", 1)
         return self.e.binary("and", self.narrow(Value("%index", "i64", 0)), int_const("i32", WARP - 1))
@@ -410,6 +432,8 @@ class Frame:
     def thread_id(self, axis: int, lanes: int) -> Value:
         """``%tid``: linear thread number = warp * 32 + lane, split over the block's extents."""
         e = self.e
+        if self.block is not None:
+            return self.known_thread_id(self.block, axis, lanes)
         index = self.narrow(Value("%index", "i64", 0))
         first = e.binary("mul", index, int_const("i32", WARP)) if self.lanes else index
         if self.linear:
@@ -427,6 +451,13 @@ class Frame:
             return self.split_thread(first, axis)
         return self.split_thread(e.binary("add", e.splat(first, self.lanes), self.lane_ids()), axis)
 
+    def known_thread_id(self, block: tuple[int, int, int], axis: int, lanes: int) -> Value:
+        """``%tid`` of every lane, of every row's first lane or of the first of all, where the block runs at once."""
+        x, y, _ = block
+        threads = range(self.lanes) if lanes == self.lanes else [row * self.segment for row in range(lanes)] or [0]
+        values = [(t % x, t // x % y, t // (x * y))[axis] for t in threads]
+        return self.e.vector_const("i32", values) if lanes else int_const("i32", values[0])
+
     def split_thread(self, linear: Value, axis: int) -> Value:
         e = self.e
         nx = e.splat(self.narrow(self.word("%launch", abi.LAUNCH_BLOCK)), linear.lanes)
@@ -438,6 +469,8 @@ class Frame:
 
     def scalar_special(self, base: str, name: str) -> Value:
         e = self.e
+        if base == "%warpid" and self.at_once:
+            return self.e.vector_const("i32", [lane // WARP for lane in range(self.lanes)])
         if base == "%warpid":
             index = self.narrow(Value("%index", "i64", 0))
             return index if self.lanes else e.binary("lshr", index, int_const("i32", 5))

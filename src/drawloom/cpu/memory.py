@@ -60,6 +60,7 @@ class Memory:
         self.check = check
         #: The innermost open loop over lanes: its slot for the lanes that are left, its labels.
         self.left = ""
+        self.left_elem = "i32"
         self.head = ""
         self.tail = ""
 
@@ -467,8 +468,8 @@ class Memory:
         """The highest active lane, which wins when several lanes store to one address."""
         f = self.f
         bits = f.mask_bits(mask)
-        zeros = f.e.call("llvm.ctlz.i32", "i32", 0, [bits, int_const("i1", 0)])
-        return f.e.binary("sub", int_const("i32", abi.WARP - 1), zeros)
+        zeros = f.e.call(f"llvm.ctlz.{bits.elem}", bits.elem, 0, [bits, int_const("i1", 0)])
+        return f.e.binary("sub", int_const("i32", mask.lanes - 1), f.int32(zeros))
 
     def store_scalars(self, address: Value, values: list[Value], elem: str, strong: bool) -> None:
         f = self.f
@@ -570,21 +571,23 @@ class Memory:
         """Open a loop over the set lanes, lowest first; returns the lane's number as an i32."""
         f = self.f
         e = f.e
-        self.left = f.alloca("left", "i32")
+        bits = f.mask_bits(mask)
+        self.left_elem = bits.elem
+        self.left = f.alloca("left", bits.elem)
         self.head, self.tail = f.label("lane"), f.label("lanes")
-        f.store(f.mask_bits(mask), self.left)
-        start = f.load(self.left, "i32", 0)
-        f.branch(e.icmp("ne", start, int_const("i32", 0)), self.head, self.tail)
+        f.store(bits, self.left)
+        start = f.load(self.left, bits.elem, 0)
+        f.branch(e.icmp("ne", start, int_const(bits.elem, 0)), self.head, self.tail)
         f.place(self.head)
-        left = f.load(self.left, "i32", 0)
-        rest = e.binary("and", left, e.binary("sub", left, int_const("i32", 1)))
+        left = f.load(self.left, bits.elem, 0)
+        rest = e.binary("and", left, e.binary("sub", left, int_const(bits.elem, 1)))
         f.store(rest, self.left)
-        return e.call("llvm.cttz.i32", "i32", 0, [left, int_const("i1", 1)])
+        return f.first_bit(left)
 
     def lane_loop_end(self) -> None:
         f = self.f
-        left = f.load(self.left, "i32", 0)
-        f.branch(f.e.icmp("ne", left, int_const("i32", 0)), self.head, self.tail)
+        left = f.load(self.left, self.left_elem, 0)
+        f.branch(f.e.icmp("ne", left, int_const(self.left_elem, 0)), self.head, self.tail)
         f.place(self.tail)
 
     # -- memory order ------------------------------------------------------------------------------------
@@ -706,7 +709,7 @@ class Memory:
         value = self.stored_as(source, type, elem, f.lanes_of(source))
         values = self.spill(value) if value.lanes else ""
         every, some, done = f.label("every"), f.label("some"), f.label("updated")
-        f.branch_expected(e.icmp("eq", f.mask_bits(f.mask), int_const("i32", -1)), every, some)
+        f.branch_expected(e.icmp("eq", f.mask_bits(f.mask), int_const(f"i{f.lanes}", -1)), every, some)
         f.place(every)
         for number in range(f.lanes):
             self.shared_update(shared, offsets, values, value, int_const("i32", number), opcode)

@@ -17,8 +17,9 @@ import numpy as np
 
 from drawloom.build_info import VERSION
 from drawloom.cpu import abi, faults
-from drawloom.cpu.compile import KernelCode, compile_kernel, layout_of
+from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
+from drawloom.cpu.layouts import gains_at_once, layout_of, whole
 from drawloom.cpu.scheduler import support
 from drawloom.cpu.workers import pool
 from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError
@@ -121,6 +122,7 @@ class Program:
         self.check = check
         self._text_hash = hashlib.sha256(str(module).encode()).hexdigest()
         self._ready: dict[tuple[str, str], _Ready] = {}
+        self._layouts: dict[tuple[str, tuple[int, int, int]], str] = {}
         self._lock = threading.Lock()
         self._memory: list[Memory] = []
         #: What kernels took with malloc and did not free, by address; shared by the launches of this program.
@@ -130,13 +132,29 @@ class Program:
 
     def llvm(self, kernel: str, block: tuple[int, int, int] = (32, 1, 1), optimised: bool = False) -> str:
         """The LLVM IR of a kernel for blocks of this shape, as lowered or after the optimiser."""
-        text = self._lower(kernel, layout_of(block)).text
+        text = self._lower(kernel, self._layout(kernel, block)).text
         return str(optimise(text)) if optimised else text
+
+    def _layout(self, kernel: str, block: tuple[int, int, int]) -> str:
+        """The layout for blocks of this shape: at once where that gains something, else warp by warp."""
+        lanes = os.environ.get("DRAWLOOM_LANES", "")
+        if self.check or lanes in ("1", "32"):
+            return layout_of(block)
+        if lanes == "block":
+            return whole(block) or layout_of(block)
+        known = self._layouts.get((kernel, block))
+        if known is None:
+            function = self.module.functions.get(kernel)
+            gains = function is not None and gains_at_once(function)
+            known = self._layouts[kernel, block] = (whole(block) if gains else "") or layout_of(block)
+        return known
 
     def _lower(self, kernel: str, layout: str) -> KernelCode:
         machine = host()
-        by_lane = os.environ.get("DRAWLOOM_LANES", "") == "1"
-        return compile_kernel(self.module, kernel, layout, self.check, machine.features, machine.is_x86, by_lane)
+        lanes = os.environ.get("DRAWLOOM_LANES", "")
+        return compile_kernel(
+            self.module, kernel, layout, self.check, machine.features, machine.is_x86, lanes == "1", lanes == "block"
+        )
 
     def _prepare(self, kernel: str, layout: str) -> tuple[_Ready, bool]:
         """The callable kernel, and whether it was compiled before."""
@@ -224,7 +242,7 @@ class Program:
         Raises ``KernelFault`` and its kin, with the PTX line; ``KeyboardInterrupt`` stops the kernel.
         """
         begin = time.perf_counter()
-        ready, cached = self._prepare(kernel, layout_of(block))
+        ready, cached = self._prepare(kernel, self._layout(kernel, block))
         compiled = time.perf_counter()
         run = _Run(self, kernel, ready, grid, block, shared_bytes, params, image_base, buffers, stdout)
         run.start(threads or available_cores())
@@ -506,4 +524,4 @@ def _c_string(address: int) -> str:
         return "?"
 
 
-__all__ = ["KernelStore", "LaunchError", "LaunchStats", "Program", "available_cores", "layout_of"]
+__all__ = ["KernelStore", "LaunchError", "LaunchStats", "Program", "available_cores"]

@@ -14,7 +14,7 @@ from typing import Final
 from drawloom.cpu import abi
 
 _REPORTS: Final = """
-define void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 %code, i64 %pos, i32 %lanes) {
+define void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 %code, i64 %pos, i32 %lane) {
   %error = getelementptr i8, ptr %launch, i64 @LAUNCH_ERROR@
   %claim = cmpxchg ptr %error, i64 0, i64 %code seq_cst seq_cst
   %won = extractvalue { i64, i1 } %claim, 1
@@ -26,14 +26,11 @@ record:
   %block = load i64, ptr %p.block
   %p.eblock = getelementptr i8, ptr %launch, i64 @LAUNCH_ERROR_BLOCK@
   store i64 %block, ptr %p.eblock
-  %first = call i32 @llvm.cttz.i32(i32 %lanes, i1 false)
   %p.lanes = getelementptr i8, ptr %launch, i64 @LAUNCH_LANES@
   %width = load i64, ptr %p.lanes
-  %last = sub i64 %width, 1
-  %first64 = zext i32 %first to i64
-  %wide = and i64 %first64, %last
+  %lane64 = zext i32 %lane to i64
   %base = mul i64 %index, %width
-  %thread = add i64 %base, %wide
+  %thread = add i64 %base, %lane64
   %p.thread = getelementptr i8, ptr %launch, i64 @LAUNCH_ERROR_THREAD@
   store i64 %thread, ptr %p.thread
   br label %done
@@ -132,8 +129,7 @@ record:
   store i64 %size, ptr %p.size
   br label %stop
 stop:
-  %bit = shl i32 1, %number
-  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 %code, i64 %pos, i32 %bit)
+  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 %code, i64 %pos, i32 %number)
   ret i32 1
 fine:
   ret i32 0
@@ -300,7 +296,7 @@ barrier:
 wrong:
   %p.wpos = getelementptr i8, ptr %state, i64 @STATE_POS@
   %wpos = load i64, ptr %p.wpos
-  call void @dl_fail(ptr %launch, ptr %slot, i64 %u, i64 @ERROR_BARRIER_ID_CODE@, i64 %wpos, i32 1)
+  call void @dl_fail(ptr %launch, ptr %slot, i64 %u, i64 @ERROR_BARRIER_ID_CODE@, i64 %wpos, i32 0)
   br label %failed
 known:
   %p.kind = getelementptr i8, ptr %state, i64 @STATE_KIND@
@@ -522,7 +518,7 @@ on:
 found:
   %p.pos = getelementptr i8, ptr %state, i64 @STATE_POS@
   %pos = load i64, ptr %p.pos
-  call void @dl_fail(ptr %launch, ptr %slot, i64 %u, i64 @ERROR_BARRIER_CODE@, i64 %pos, i32 1)
+  call void @dl_fail(ptr %launch, ptr %slot, i64 %u, i64 @ERROR_BARRIER_CODE@, i64 %pos, i32 0)
   br label %out
 out:
   ret void

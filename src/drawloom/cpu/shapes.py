@@ -65,7 +65,6 @@ class Shape:
 
 UNIFORM_SHAPE: Final = Shape(UNIFORM)
 VARYING_SHAPE: Final = Shape(VARYING)
-_LANE_BITS: Final = 5
 
 
 def affine(stride: int, even: bool, bits: int) -> Shape:
@@ -108,9 +107,9 @@ _WARP_UNIFORM: Final = frozenset(
 class Rules:
     """The transfer function.
 
-    ``segment`` lanes of a warp have consecutive ``%tid.x``, the next ones the next ``%tid.y`` (0: no such order);
-    ``kernel_params`` are the names of a
-    kernel's parameters (other ``.param`` variables differ per lane); ``locals`` the names of ``.local`` variables,
+    Of ``lanes`` lanes (a warp, or a block that runs at once) ``segment`` have consecutive ``%tid.x``, the next ones
+    the next ``%tid.y`` (0: no such order); ``kernel_params`` are the names of a kernel's parameters (other ``.param``
+    variables differ per lane); ``locals`` the names of ``.local`` variables,
     which stand ``stride`` bytes apart from lane to lane; ``blocks`` those of the other ``.param`` variables.
     """
 
@@ -121,8 +120,10 @@ class Rules:
         locals: frozenset[str],
         stride: int,
         blocks: frozenset[str] = frozenset(),
+        lanes: int = WARP_SIZE,
     ) -> None:
         self.segment = segment
+        self.lanes = lanes
         self.kernel_params = kernel_params
         self.locals = locals
         self.local_stride = stride
@@ -134,8 +135,10 @@ class Rules:
             if not self.segment:
                 return VARYING_SHAPE
             if component == "x":
-                return Shape(AFFINE, 1, aligned=self.segment == WARP_SIZE)
-            return affine(0, self.segment == WARP_SIZE, 32)
+                return Shape(AFFINE, 1, aligned=self.segment == self.lanes)
+            return affine(0, self.segment == self.lanes, 32)
+        if base in ("%laneid", "%warpid") and self.lanes > WARP_SIZE:
+            return VARYING_SHAPE
         if base == "%laneid":
             return self.by_lane(1, 32)
         if base.startswith("%lanemask"):
@@ -146,7 +149,7 @@ class Rules:
 
     def by_lane(self, stride: int, bits: int) -> Shape:
         """``stride`` times the lane's number."""
-        return affine(stride, not 0 < self.segment < WARP_SIZE, bits)
+        return affine(stride, not 0 < self.segment < self.lanes, bits)
 
     def of_operand(self, operand: Operand, shapes: list[Shape | None]) -> Shape | None:
         if isinstance(operand, Register):
@@ -192,7 +195,7 @@ class Rules:
         if effect == BARRIER:
             return UNIFORM_SHAPE
         if effect == WARP:
-            if opcode.name in ("vote", "redux", "activemask", "elect"):
+            if self.lanes == WARP_SIZE and opcode.name in ("vote", "redux", "activemask", "elect"):
                 return self.warp_result(instruction, shapes)
             return VARYING_SHAPE
         if effect != PURE:
@@ -265,16 +268,16 @@ class Rules:
             return None
         value = literal.value
         if opcode.name == "shr":
-            return UNIFORM_SHAPE if value >= _LANE_BITS else None
+            return UNIFORM_SHAPE if 1 << value >= self.lanes else None
         if opcode.name == "and":
-            low = value & (WARP_SIZE - 1)
+            low = value & (self.lanes - 1)
             if low == 0:
                 return UNIFORM_SHAPE
-            return affine(1, True, 32) if low == WARP_SIZE - 1 and opcode.types[0].bits == WARP_SIZE else None
+            return affine(1, True, 32) if low == self.lanes - 1 and opcode.types[0].bits == 32 else None
         # In a warp the values are 32 k to 32 k + 31, so only a bound between two warps is the same for all.
         edge = value + 1 if opcode.compare in ("le", "gt", "ls", "hi") else value
         ordered = opcode.compare in ("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs")
-        return UNIFORM_SHAPE if ordered and edge % WARP_SIZE == 0 else None
+        return UNIFORM_SHAPE if ordered and edge % self.lanes == 0 else None
 
     def product(self, instruction: Instruction, a: Shape, b: Shape, shapes: list[Shape | None]) -> Shape | None:
         opcode = instruction.opcode

@@ -1,0 +1,107 @@
+"""How the threads of a block lie over the lanes of a vector: warp by warp, the whole block at once, or one by one.
+
+    linear, rows32, rows16, rows8, general     a warp at a time; blocks of any size with such rows
+    16x16x1                                    the whole block at once: one vector for all threads of just this shape
+
+A block whose warps only meet at barriers that all of them reach needs no stops when it runs at once: the warps go
+in step, what they share is in registers, and loads of all warps are under way together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu import abi
+from drawloom.ptx.ir import Function, Immediate, Instruction
+from drawloom.ptx.isa import ATOMIC, BARRIER, CALL
+
+#: How many lanes have consecutive %tid.x where a warp runs at a time: one row; rows of whole warps; rows of 16 or 8
+#: threads; no such order.
+SEGMENTS: Final[dict[str, int]] = {"linear": 32, "rows32": 32, "rows16": 16, "rows8": 8, "general": 0}
+LINEAR: Final = "linear"
+#: Sizes of blocks that may run at once. More threads than these would fill the vector registers with one value.
+_WHOLE: Final = frozenset({64, 128, 256})
+#: Instructions of a kernel beyond which it is not run at once, for the code grows with the lanes.
+_LONGEST: Final = 1000
+
+
+class Layout:
+    """The lanes of one function while it is lowered.
+
+    ``lanes``: those of a vector, 0 lane by lane. ``segment`` of them have consecutive ``%tid.x``, the next ones the
+    next ``%tid.y`` (0: no such order); ``linear``: the block is one row, y and z are 0. ``block`` is the shape of
+    the blocks where it is known; ``always``: run them at once even if that gains nothing.
+    """
+
+    def __init__(
+        self, lanes: int, segment: int, linear: bool, block: tuple[int, int, int] | None = None, always: bool = False
+    ) -> None:
+        self.lanes = lanes
+        self.segment = segment
+        self.linear = linear
+        self.block = block
+        self.always = always
+
+
+def layout_of(block: tuple[int, int, int]) -> str:
+    """The name of the layout, a key of ``SEGMENTS``, that runs blocks of this shape warp by warp."""
+    x, y, z = block
+    if y == 1 and z == 1:
+        return LINEAR
+    if x % abi.WARP == 0:
+        return "rows32"
+    return f"rows{x}" if x in (8, 16) else "general"
+
+
+def whole(block: tuple[int, int, int]) -> str:
+    """The name of the layout that runs blocks of this shape at once; empty if they are of no such size."""
+    x, y, z = block
+    return f"{x}x{y}x{z}" if x * y * z in _WHOLE else ""
+
+
+def warps(name: str, lanes: int) -> Layout:
+    """The layout of that name with ``lanes`` 32, or 0 lane by lane."""
+    return Layout(lanes, SEGMENTS[name], name == LINEAR)
+
+
+def block_of(name: str) -> tuple[int, int, int] | None:
+    """The shape of the blocks that a layout runs at once; None for those that go warp by warp."""
+    if name in SEGMENTS:
+        return None
+    x, y, z = [int(part) for part in name.split("x")]
+    return x, y, z
+
+
+def at_once(block: tuple[int, int, int], always: bool) -> Layout:
+    """The layout that runs blocks of this shape at once."""
+    x, y, z = block
+    return Layout(x * y * z, x if x >= 8 else 0, y == 1 and z == 1, block, always)
+
+
+def gains_at_once(function: Function) -> bool:
+    """Whether a kernel has barriers, and nothing that takes its lanes one by one anyway."""
+    barriers = False
+    count = 0
+    for statement in function.body:
+        if not isinstance(statement, Instruction):
+            continue
+        count += 1
+        effect = statement.opcode.effect
+        if effect in (ATOMIC, CALL):
+            return False
+        barriers = barriers or effect == BARRIER
+    return barriers and count <= _LONGEST
+
+
+def register_bytes(features: frozenset[str]) -> int:
+    """The bytes of all vector registers of a CPU with these features (LLVM's names)."""
+    return 32 * 64 if "avx512f" in features else 16 * 32 if "avx" in features else 16 * 16
+
+
+def passes_at_once(instruction: Instruction) -> bool:
+    """Whether a barrier waits for all threads of the block and computes nothing: with one vector nobody waits."""
+    opcode = instruction.opcode
+    number = instruction.operands[0]
+    if opcode.action != "sync" or len(instruction.operands) > 1:
+        return False
+    return isinstance(number, Immediate) and 0 <= number.value < 16
