@@ -46,6 +46,12 @@ def floats(f: Format, seed: int) -> np.ndarray:
     return np.concatenate([patterns(f, seed), extra])
 
 
+def ends(type_name: str) -> tuple[int, int]:
+    """The patterns of the smallest and the largest number of an integer type."""
+    bits = TYPES[type_name].bits
+    return (1 << bits - 1, (1 << bits - 1) - 1) if type_name[0] == "s" else (0, (1 << bits) - 1)
+
+
 @pytest.mark.parametrize(("target", "lanes"), CASES)
 def test_integer_to_integer(target: str, lanes: int) -> None:
     for source in INTEGERS:
@@ -56,6 +62,8 @@ def test_integer_to_integer(target: str, lanes: int) -> None:
             low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if t[0] == "s" else (0, (1 << bits) - 1)
             for x, y in zip(a, out, strict=True):
                 assert int(y) == number(int(x), source) & (1 << bits) - 1, (t, source, hex(int(x)))
+            if all(low <= number(end, source) <= high for end in ends(source)):
+                continue  # nothing to cut off: there is no such instruction
             out = run(f"cvt.sat.{t}.{source}", target, lanes, a)
             for x, y in zip(a, out, strict=True):
                 want = max(low, min(high, number(int(x), source))) & (1 << bits) - 1
@@ -70,6 +78,8 @@ def test_float_to_integer(source: str, target: str, lanes: int) -> None:
     for mode, integral in INTEGRAL.items():
         for t in INTEGERS:
             bits = TYPES[t].bits
+            if source == "bf16" and bits == 8:
+                continue  # bf16 converts to and from integers of 16 bits and more
             low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if t[0] == "s" else (0, (1 << bits) - 1)
             for ftz in ("", ".ftz") if source == "f32" else ("",):
                 out = run(f"cvt.{mode}{ftz}.{t}.{source}", target, lanes, a)
@@ -90,6 +100,8 @@ def test_float_to_integer(source: str, target: str, lanes: int) -> None:
 def test_integer_to_float(t: str, target: str, lanes: int) -> None:
     f = FORMATS[t]
     for source in INTEGERS:
+        if t == "bf16" and TYPES[source].bits == 8:
+            continue
         a = integers(TYPES[source].bits, 3)
         for mode in ("rn", "rz", "rm", "rp"):
             for sat in ("", ".sat") if t != "bf16" and mode == "rp" else ("",):
@@ -127,7 +139,7 @@ def test_float_to_smaller_float(target: str, lanes: int) -> None:
         a = a & np.uint64((1 << g.bits) - 1)
         for mode in ("rn", "rz", "rm", "rp"):
             for ftz in ("", ".ftz") if "f32" in (t, source) and t != "bf16" else ("",):
-                for sat in ("", ".sat") if (t, source) != ("bf16", "f32") and mode == "rz" else ("",):
+                for sat in ("", ".sat") if "bf16" not in (t, source) and mode == "rz" else ("",):
                     text = f"cvt.{mode}{ftz}{sat}.{t}.{source}"
                     out = run(text, target, lanes, a)
                     for x, y in zip(a, out, strict=True):
@@ -144,7 +156,7 @@ def test_float_to_wider_or_same_float(target: str, lanes: int) -> None:
         f, g = FORMATS[t], FORMATS[source]
         a = patterns(g, 6)
         for ftz in ("", ".ftz") if "f32" in (t, source) else ("",):
-            for sat in ("", ".sat"):
+            for sat in ("", ".sat") if source != "bf16" else ("",):
                 out = run(f"cvt{ftz}{sat}.{t}.{source}", target, lanes, a)
                 for x, y in zip(a, out, strict=True):
                     want = converted(g, f, int(x), "rn", bool(ftz))

@@ -51,10 +51,18 @@ def test_refusals_name_what_is_wrong() -> None:
         decode("ad.u32")
     with pytest.raises(OpcodeError, match=r"'\.foo' is no modifier of 'add'"):
         decode("add.foo.u32")
-    with pytest.raises(OpcodeError, match="no form of 'add' is spelled"):
+    with pytest.raises(OpcodeError, match=r"'\.sat' does not go with the rest of 'add\.sat\.u32'"):
         decode("add.sat.u32")
+    with pytest.raises(OpcodeError, match=r"no form of 'add' is spelled 'add\.u32\.u32'"):
+        decode("add.u32.u32")
     with pytest.raises(OpcodeError, match="compares"):
         decode("setp.lt.b32")
+    for text in ("cvt.sat.u64.u32", "cvt.rn.sat.bf16.f64", "cvt.sat.f32.bf16", "cvt.rni.sat.s32.bf16"):
+        with pytest.raises(OpcodeError, match=r"'\.sat' does not go with the rest of"):
+            decode(text)
+    for text in ("cvt.ftz.f16.f16", "cvt.rzi.ftz.s32.f16"):
+        with pytest.raises(OpcodeError, match=r"'\.ftz' does not go with the rest of"):
+            decode(text)
     for name, topic in NOT_COVERED.items():
         with pytest.raises(OpcodeError, match=f"{topic} are not covered"):
             decode(f"{name}.sync")

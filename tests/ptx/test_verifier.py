@@ -91,6 +91,8 @@ BODIES = [
     ("t: .branchtargets a, b; brx.idx %r1, t; a:", "label 'b' is undefined", "a label"),
     ("ld.shared.v4.u64 {%rd1, %rd1, %rd1, %rd1}, [%rd1];", "operand 1 of 'ld.shared.v4.u64'", "a vector of 4"),
     ("ld.global.v4.u64 {%rd1, %rd1, %rd1, %rd1}, [%rd1];", "'ld.global.v4.u64' needs PTX 8.8", "'.version 8.8'"),
+    ("cvt.rn.bf16.s32 %r1, %r2;", "operand 1 of 'cvt.rn.bf16.s32' is a .b32 register", "a .b16 register"),
+    ("ld.u32 %r1, [c];", "operand 2 of 'ld.u32' is an address in a .const variable", "an address"),
     ("setp.lt.u32 %r1, %r1, %r2;", "operand 1 of 'setp.lt.u32' is a .b32 register", "a .pred register"),
 ]
 
@@ -98,7 +100,7 @@ BODIES = [
 @pytest.mark.parametrize(("body", "message", "expected"), BODIES)
 def test_errors_in_a_body_name_place_and_remedy(body: str, message: str, expected: str) -> None:
     text = (
-        f"{HEADER}.global .b32 g;\n"
+        f"{HEADER}.global .b32 g; .const .b32 c;\n"
         ".func (.reg .b32 r) give (.reg .b32 a) { mov.u32 r, a; ret; }\n"
         ".entry k (.param .u32 p)\n{\n.reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p<4>;\n"
         f"  {body}\nret;\n}}\n"

@@ -409,8 +409,11 @@ _ROUND: dict[str, Callable[[Fraction], int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])
-@pytest.mark.parametrize("to", _INTEGERS)
+#: bf16 converts to and from integers of 16 bits and more.
+_WITH_INTEGERS = [(i, f) for i in _INTEGERS for f in ("f16", "bf16", "f32", "f64") if f != "bf16" or "8" not in i]
+
+
+@pytest.mark.parametrize(("to", "source"), _WITH_INTEGERS)
 def test_float_to_integer(to: str, source: str) -> None:
     f, bits, signed = FORMAT[source], int(to[1:]), to[0] == "s"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
@@ -426,8 +429,7 @@ def test_float_to_integer(to: str, source: str) -> None:
             assert ours(p) == expected & (1 << bits) - 1, (mode, hex(p))
 
 
-@pytest.mark.parametrize("to", ["f16", "bf16", "f32", "f64"])
-@pytest.mark.parametrize("source", _INTEGERS)
+@pytest.mark.parametrize(("source", "to"), _WITH_INTEGERS)
 def test_integer_to_float(to: str, source: str) -> None:
     f, bits, signed = FORMAT[to], int(source[1:]), source[0] == "s"
     edges = [0, 1, (1 << bits) - 1, 1 << bits - 1, (1 << bits - 1) - 1, (1 << bits) - 129 & (1 << bits) - 1]

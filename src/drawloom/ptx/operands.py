@@ -32,7 +32,9 @@ _IMMEDIATES: Final = ("#i", "#s", "#d")
 _BARRIERS: Final = 16
 _VECTOR_BITS: Final = 128
 WARP_SIZE: Final = 32
-_GENERIC_SPACES: Final = frozenset("global const shared local ?".split())
+_GENERIC_SPACES: Final = frozenset("global shared local ?".split())
+#: Words of 32-bit integers that are no number of the instruction's own type: no f16x2 register stands for them.
+_STRICTLY_INTEGER: Final = frozenset("c b acc u32".split())
 _MOV_SPACES: Final = frozenset("global const shared local param.entry param.in param.out param func entry ?".split())
 
 
@@ -257,7 +259,7 @@ def fits(word: str, sig: str, opcode: Opcode, address_size: int) -> bool:
         return opcode.has("L2::cache_hint") and sig in ("b64", "u64", "s64", "#i")
     if stem == "r":
         return sig in TYPES and _register_fits(TYPES[sig], opcode.types[0], False)
-    if stem == "c" and sig == "f16x2":
+    if sig == "f16x2" and stem.rstrip("_") in _STRICTLY_INTEGER:
         return False
     wider = stem.endswith(">")
     type = word_type(stem, opcode)

@@ -102,9 +102,9 @@ def _float_to_float(op: Opcode, to: Format, source: Format) -> Semantics:
     shift = 13 if to is TF32 else 0
     to_integral = _TO_INTEGER.get(op.rounding, "")
     mode = op.rounding or RN
-    # `.ftz` is about single precision; half to half keeps its own width.
-    flush_input = op.ftz and (source is F32 or to is not F32)
-    flush_result = op.ftz and (to is F32 or source is not F32)
+    # `.ftz` is about single precision.
+    flush_input = op.ftz and source is F32
+    flush_result = op.ftz and to is F32
 
     def compute(a: int) -> int:
         if flush_input:

@@ -18,6 +18,8 @@ from drawloom.ptx.types import S32, Type
 _TO_INTEGRAL: Final[dict[str, str]] = {
     "rni": "llvm.roundeven", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil",
 }  # fmt: skip
+_F16_ONE: Final = 0x3C00
+_F16_INFINITY: Final = 0x7C00
 _PACKED: Final = frozenset("f16x2 bf16x2 tf32 e4m3x2 e5m2x2".split())
 
 
@@ -132,7 +134,7 @@ def _from_integer(e: Emitter, op: Opcode, target: Type, source: Type, a: Value) 
         pattern = narrow(e, e.cast(name, a, "double"), target.name, op.rounding)
     else:
         pattern = narrow(e, _odd_double(e, a, source.is_signed), target.name, op.rounding)
-    return _saturate_half(e, pattern, target) if op.sat else pattern
+    return _saturate_half(e, pattern) if op.sat else pattern
 
 
 def _odd_double(e: Emitter, a: Value, signed: bool) -> Value:
@@ -169,7 +171,7 @@ def _to_half(e: Emitter, op: Opcode, target: Type, source: Type, a: Value, value
     pattern = a if same else narrow(e, value, target.name, mode)
     if op.relu:
         pattern = e.intrinsic("llvm.smax", [pattern, const(pattern, 0)])
-    return _saturate_half(e, pattern, target) if op.sat else pattern
+    return _saturate_half(e, pattern) if op.sat else pattern
 
 
 #: The largest finite numbers of the 16-bit formats.
@@ -182,11 +184,11 @@ def clamp_finite(e: Emitter, value: Value, largest: float) -> Value:
     return e.select(e.fcmp("olt", below, fconst(value, -largest)), fconst(value, -largest), below)
 
 
-def _saturate_half(e: Emitter, pattern: Value, target: Type) -> Value:
-    """``.sat`` of a 16-bit pattern: as signed integers, patterns order like the numbers from 0 up."""
-    one, infinity = (0x3C00, 0x7C00) if target.name == "f16" else (0x3F80, 0x7F80)
-    clamped = e.intrinsic("llvm.smin", [e.intrinsic("llvm.smax", [pattern, const(pattern, 0)]), const(pattern, one)])
-    return e.select(e.icmp("sgt", pattern, const(pattern, infinity)), const(pattern, 0), clamped)
+def _saturate_half(e: Emitter, pattern: Value) -> Value:
+    """``.sat`` of an f16: as signed integers, patterns order like the numbers from 0 up."""
+    low = e.intrinsic("llvm.smax", [pattern, const(pattern, 0)])
+    clamped = e.intrinsic("llvm.smin", [low, const(pattern, _F16_ONE)])
+    return e.select(e.icmp("sgt", pattern, const(pattern, _F16_INFINITY)), const(pattern, 0), clamped)
 
 
 def _as_number(e: Emitter, op: Opcode, source: Type, a: Value) -> Value:
