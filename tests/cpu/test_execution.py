@@ -54,11 +54,11 @@ def agrees(text: str, threads: int = 64, blocks: int = 1, shared: int = 0, words
     return got
 
 
-@pytest.fixture(params=["warps", "lanes"])
+@pytest.fixture(params=["default", "warps", "lanes", "block"])
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways in which the cpu device runs a kernel."""
-    if request.param == "lanes":
-        monkeypatch.setenv("DRAWLOOM_LANES", "1")
+    """All ways in which the cpu device runs a kernel."""
+    lanes = {"default": "", "warps": "32", "lanes": "1", "block": "block"}
+    monkeypatch.setenv("DRAWLOOM_LANES", lanes[request.param])
     return str(request.param)
 
 

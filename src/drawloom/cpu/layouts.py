@@ -9,9 +9,11 @@ in step, what they share is in registers, and loads of all warps are under way t
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from drawloom.cpu import abi
+from drawloom.errors import LaunchError
 from drawloom.ptx.ir import Function, Immediate, Instruction
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL
 
@@ -41,6 +43,14 @@ class Layout:
         self.linear = linear
         self.block = block
         self.always = always
+
+
+def lanes_wanted() -> str:
+    """DRAWLOOM_LANES: empty, ``1`` (lane by lane), ``32`` (warp by warp) or ``block`` (blocks at once if possible)."""
+    wanted = os.environ.get("DRAWLOOM_LANES", "")
+    if wanted not in ("", "1", "32", "block"):
+        raise LaunchError(f"DRAWLOOM_LANES is '{wanted}'; it takes 1, 32 or block")
+    return wanted
 
 
 def layout_of(block: tuple[int, int, int]) -> str:

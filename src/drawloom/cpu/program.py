@@ -19,7 +19,7 @@ from drawloom.build_info import VERSION
 from drawloom.cpu import abi, faults
 from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
-from drawloom.cpu.layouts import gains_at_once, layout_of, whole
+from drawloom.cpu.layouts import gains_at_once, lanes_wanted, layout_of, whole
 from drawloom.cpu.scheduler import support
 from drawloom.cpu.workers import pool
 from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError
@@ -137,7 +137,7 @@ class Program:
 
     def _layout(self, kernel: str, block: tuple[int, int, int]) -> str:
         """The layout for blocks of this shape: at once where that gains something, else warp by warp."""
-        lanes = os.environ.get("DRAWLOOM_LANES", "")
+        lanes = lanes_wanted()
         if self.check or lanes in ("1", "32"):
             return layout_of(block)
         if lanes == "block":
@@ -151,7 +151,7 @@ class Program:
 
     def _lower(self, kernel: str, layout: str) -> KernelCode:
         machine = host()
-        lanes = os.environ.get("DRAWLOOM_LANES", "")
+        lanes = lanes_wanted()
         return compile_kernel(
             self.module, kernel, layout, self.check, machine.features, machine.is_x86, lanes == "1", lanes == "block"
         )
@@ -165,7 +165,7 @@ class Program:
             known = self._ready.get((kernel, layout))
             if known is not None:
                 return known, True
-            by_lane = os.environ.get("DRAWLOOM_LANES", "")
+            by_lane = lanes_wanted()
             parts = [
                 VERSION, fingerprint(), host().key, str(level()), self._text_hash, kernel, layout, str(self.check),
                 by_lane,
