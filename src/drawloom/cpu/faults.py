@@ -23,12 +23,13 @@ from drawloom.cpu.workers import STACK_BYTES
 _SIGNAL_STACK: Final = 128 << 10
 
 SIGNALS: Final = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+_SIGSEGV: Final = int(signal.SIGSEGV)
 SYMBOLS: Final = ["dl_guard", "dl_record", "dl_armed", "dl_arm", "dl_claim", "dl_span"]
 
 #: What the text below names. RECORD_*: byte offsets in ours, one per thread. FRAME_*: in ours, one per call of
 #: ``dl_guard``, on the stack; the first five words are LLVM's. INFO_*, UC_*, SA_*: in siginfo_t, ucontext_t (with its
 #: gregs) and struct sigaction of x86-64 Linux, alike in glibc and musl.
-_NUMBERS: Final[dict[str, object]] = {
+_NUMBERS: Final[dict[str, int]] = {
     "RECORD_STACK": 8, "RECORD_FRAME": 16, "RECORD_SIGNAL": 24, "RECORD_CODE": 32,
     "RECORD_ADDRESS": 40, "RECORD_TRAP": 48, "RECORD_ERROR": 56, "RECORD_DEPTH": 64,
     "FRAME_LABEL": 8, "FRAME_STACK": 16, "FRAME_OUTER": 40, "FRAME_MXCSR": 48,
@@ -39,8 +40,6 @@ _NUMBERS: Final[dict[str, object]] = {
     "FLAGS_KEPT": ~0x40400,  # without the direction and the alignment-check flag
     "MAP_FLAGS": 0x4022,  # MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     "SIGNAL_STACK": _SIGNAL_STACK,
-    "SIGNAL_COUNT": len(SIGNALS),
-    "SIGNALS": ", ".join(f"i32 {int(s)}" for s in SIGNALS),
 }  # fmt: skip
 
 _NATIVE: Final = """
@@ -48,12 +47,12 @@ _NATIVE: Final = """
 ; What was installed before the first launch, and what others installed since (all 0: nothing), by signal number.
 @dl.first = internal global [12 x [@SA_BYTES@ x i8]] zeroinitializer, align 8
 @dl.later = internal global [12 x [@SA_BYTES@ x i8]] zeroinitializer, align 8
-@dl.signals = internal constant [@SIGNAL_COUNT@ x i32] [@SIGNALS@]
-; Where the signal came from that was last given to a later handler and may come back from it.
+; What was last given to a later handler and may come back from it: where a fault was, whether it may raise it again.
 @dl.given = internal global i64 0
+@dl.echo = internal global i64 0
 
 ; Calls %function(%a, %b). 0: it returned; 1: it raised a signal, which %record describes.
-define i64 @dl_guard(ptr %record, ptr %function, ptr %a, ptr %b) noinline "frame-pointer"="all" {
+define i32 @dl_guard(ptr %record, ptr %function, ptr %a, ptr %b) noinline "frame-pointer"="all" {
 entry:
   %frame = alloca [8 x i64], align 16
   %kept = alloca ptr
@@ -76,7 +75,7 @@ run:
   store volatile ptr %frame, ptr %p.frame
   call void %function(ptr %a, ptr %b)
   store volatile ptr %outer, ptr %p.frame
-  ret i64 0
+  ret i32 0
 landed:
   %mine = load volatile ptr, ptr %kept
   %q.frame = getelementptr i8, ptr %mine, i64 @RECORD_FRAME@
@@ -86,7 +85,7 @@ landed:
   %q.outer = getelementptr i8, ptr %this, i64 @FRAME_OUTER@
   %before = load volatile ptr, ptr %q.outer
   store volatile ptr %before, ptr %q.frame
-  ret i64 1
+  ret i32 1
 }
 
 ; Gives this thread an alternate stack, and a record above it; null when there is no memory. Both are for good.
@@ -200,6 +199,7 @@ foreign:
 define internal void @dl_forward(i32 %signal, i32 %code, ptr %info, ptr %context) noinline {
 entry:
   %standard = alloca [@SA_BYTES@ x i8], align 8
+  %waiting = alloca [16 x i64]
   %number = zext i32 %signal to i64
   %o = mul i64 %number, @SA_BYTES@
   %later = getelementptr i8, ptr @dl.later, i64 %o
@@ -213,18 +213,26 @@ entry:
 ask:
   %given = load volatile i64, ptr @dl.given
   %same = icmp eq i64 %given, %rip
-  %any = icmp ne i64 %given, 0
-  %echo = and i1 %raised, %any
-  %returned = or i1 %same, %echo
-  br i1 %returned, label %below, label %give
+  %may.echo = load volatile i64, ptr @dl.echo
+  %echoes = icmp ne i64 %may.echo, 0
+  %comes.back = select i1 %raised, i1 %echoes, i1 %same
+  br i1 %comes.back, label %below, label %give
 give:
   store volatile i64 %rip, ptr @dl.given
+  store volatile i64 1, ptr @dl.echo
   call void %above(i32 %signal, ptr %info, ptr %context)
   %rip.after = load i64, ptr %p.rip
-  %moved = icmp ne i64 %rip.after, %rip
-  br i1 %moved, label %forget, label %out
-forget:
-  store volatile i64 0, ptr @dl.given
+  %stayed = icmp eq i64 %rip.after, %rip
+  %faulted = xor i1 %raised, true
+  %may.return = and i1 %stayed, %faulted
+  %kept = select i1 %may.return, i64 %rip, i64 0
+  store volatile i64 %kept, ptr @dl.given
+  %listed = call i32 @sigpending(ptr %waiting)
+  %set.word = load i64, ptr %waiting
+  %place = sub i64 %number, 1
+  %shifted = lshr i64 %set.word, %place
+  %pending = and i64 %shifted, 1
+  store volatile i64 %pending, ptr @dl.echo
   br label %out
 below:
   %handler = load ptr, ptr %first
@@ -246,28 +254,12 @@ out:
   ret void
 }
 
-define internal i1 @dl_ours(i32 %signal) noinline {
+; Whether the handler of %signal is ours.
+define i32 @dl_armed(i32 %signal) {
   %now = alloca [@SA_BYTES@ x i8], align 8
   %asked = call i32 @sigaction(i32 %signal, ptr null, ptr %now)
   %handler = load ptr, ptr %now
   %ours = icmp eq ptr %handler, @dl_on_signal
-  ret i1 %ours
-}
-
-; Whether the handlers of all our signals are ours.
-define i32 @dl_armed() {
-entry:
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %next ]
-  %p = getelementptr i32, ptr @dl.signals, i64 %i
-  %signal = load i32, ptr %p
-  %ours = call i1 @dl_ours(i32 %signal)
-  %i.next = add i64 %i, 1
-  %more = icmp ult i64 %i.next, @SIGNAL_COUNT@
-  %on = and i1 %ours, %more
-  br i1 %on, label %next, label %done
-done:
   %result = zext i1 %ours to i32
   ret i32 %result
 }
@@ -297,6 +289,7 @@ below:
   br label %install
 above:
   store volatile i64 0, ptr @dl.given
+  store volatile i64 0, ptr @dl.echo
   br label %install
 install:
   %place = phi ptr [ %first, %below ], [ %later, %above ]
@@ -353,6 +346,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @sigaction(i32, ptr, ptr)
 declare i32 @sigaltstack(ptr, ptr)
+declare i32 @sigpending(ptr)
 declare i32 @raise(i32)
 declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
 """
@@ -368,12 +362,11 @@ _PAGE_FAULT: Final = 14  # the processor's trap numbers
 _WRITES: Final = 2  # bits of a page fault's error code
 _FETCHES: Final = 16
 _NO_RIGHT: Final = 2  # SEGV_ACCERR
-_HINT: Final = 'check="memory" or DRAWLOOM_CHECK=memory finds the PTX line'
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-_Guard = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_Guard = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _Record = ctypes.CFUNCTYPE(ctypes.c_int64)
-_Armed = ctypes.CFUNCTYPE(ctypes.c_int32)
+_Armed = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
 _Arm = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
 _Claim = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -403,11 +396,11 @@ class Fault:
         if not self.in_memory:
             return "an arithmetic exception" if self.signal == signal.SIGFPE else "an illegal instruction"
         if self.address is None:
-            return f"access to an address that is misaligned or none that memory can have; {_HINT}"
+            return "access to an address that is misaligned, or that no memory can have"
         what = "jump to" if self.fetches else "write to" if self.writes else "read from"
         memory = "unmapped" if self.code != _NO_RIGHT else "read-only" if self.writes else "inaccessible"
         where = "an address that its file has no data for" if self.signal == signal.SIGBUS else f"{memory} memory"
-        return f"{what} {where} at 0x{self.address:x}; {_HINT}"
+        return f"{what} {where} at 0x{self.address:x}"
 
 
 class UnreadableError(Exception):
@@ -457,10 +450,11 @@ def begin(loaded: Loaded) -> None:
 
 
 def arm() -> None:
-    """Make the signals' handlers ours; called for each launch, as others may have installed theirs since."""
+    """Make the signals' handlers ours; called for each launch, as others may have installed theirs since. That of
+    SIGSEGV stands for all: it is the one that everybody wants."""
     global _again
     natives = _natives
-    if natives is None or natives.armed():
+    if natives is None or natives.armed(_SIGSEGV):
         return
     with _lock:
         for number in SIGNALS:

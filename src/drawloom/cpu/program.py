@@ -38,6 +38,7 @@ _WATCH_SECONDS: Final = 0.05
 #: A launch in which every worker only spins, and no warp gets on for this long, is taken for a deadlock.
 SPIN_LIMIT_SECONDS: Final = 10.0
 
+_HOW_TO_FIND: Final = '; check="memory" or DRAWLOOM_CHECK=memory finds the PTX line'
 _STACK_OVERFLOW: Final = f"stack overflow: device functions used over {abi.STACK_LIMIT >> 20} MiB of stack"
 
 Memory = np.ndarray[Any, np.dtype[np.uint8]]
@@ -469,7 +470,7 @@ class _Run:
         if code == 0:
             return
         module = self.program.module
-        line = module.position(int(self.record[abi.LAUNCH_ERROR_POS]))[0]
+        line = 0 if self.fault is not None else module.position(int(self.record[abi.LAUNCH_ERROR_POS]))[0]
         text = module.source_line(line)
         number = int(self.record[abi.LAUNCH_ERROR_BLOCK])
         index = int(self.record[abi.LAUNCH_ERROR_THREAD])
@@ -494,8 +495,8 @@ class _Run:
             )
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
         if self.fault is not None and self.fault.in_memory and not self.fault.overflow:
-            address = self.fault.address or 0
-            raise MemoryAccessError(str(self.fault), name, module.filename, 0, "", block, thread, address)
+            message = str(self.fault) + ("" if self.program.check else _HOW_TO_FIND)
+            raise MemoryAccessError(message, name, module.filename, 0, "", block, thread, self.fault.address or 0)
         message = {
             abi.ERROR_SIGNAL: _STACK_OVERFLOW if self.fault is None or self.fault.overflow else str(self.fault),
             abi.ERROR_BRKPT: "the kernel stopped at brkpt: there is no debugger",
