@@ -150,8 +150,8 @@ def test_atomics_of_all_warps() -> None:
         (
             "a producer and a consumer",
             "setp.lt.u32 %p1, %r0, 32; @%p1 bra FIRST; bar.sync 1, 64; ld.shared.u32 %r12, [words];"
-            "st.global.u32 [%rd1], %r12; ret; FIRST: mov.u32 %r12, 9; setp.eq.u32 %p2, %r0, 0; @%p2 st.shared.u32 [words], %r12;"
-            "bar.arrive 1, 64;"
+            "st.global.u32 [%rd1], %r12; ret; FIRST: mov.u32 %r12, 9; setp.eq.u32 %p2, %r0, 0;"
+            "@%p2 st.shared.u32 [words], %r12; bar.arrive 1, 64;"
             "st.global.u32 [%rd1], %r12; ret;",
         ),
         (

@@ -10,8 +10,8 @@ import pytest
 
 import drawloom
 from drawloom.cpu.compile import KernelCode, compile_kernel
-from drawloom.cpu.layouts import LINEAR, SEGMENTS, layout_of
 from drawloom.cpu.engine import host
+from drawloom.cpu.layouts import LINEAR, SEGMENTS, layout_of
 from drawloom.errors import KernelFault, UnsupportedError
 from drawloom.ptx import parse
 from drawloom.ptx.ir import Module
