@@ -75,6 +75,31 @@ def test_refusals_name_what_is_wrong() -> None:
             decode(text)
 
 
+def test_selectors_belong_to_the_opcode() -> None:
+    opcode = decode("vadd.s32.u32.s32.sat(.h0,.b1,,)")
+    assert (opcode.text, opcode.selectors) == ("vadd.s32.u32.s32.sat", (".h0", ".b1", "", ""))
+    assert decode("vset4.u32.s32.lt.add").compare == "lt"
+    assert decode("vset4.u32.s32.lt.add").operation == "add"
+    for text, message in [
+        ("add.u32(.b0,,)", "'add' takes no selectors"),
+        ("vadd.u32.u32.u32(.b0,,)", "'vadd' merges into nothing"),
+        ("vadd.u32.u32.u32.min(.b0,,,)", "'vadd' both merges and has a second operation"),
+        ("vadd.u32.u32.u32(,.h10,)", "operand 2 of 'vadd' is written 'r.h10'"),
+        ("vadd.u32.u32.u32(,-,)", "operand 2 of 'vadd' is written '-r'"),
+        ("vmad.u32.u32.u32(.b0,,,)", "operand 1 of 'vmad' is written 'r.b0'"),
+        ("vmad.u32.u32.u32.po(,-,,)", "'vmad.po' with a negated operand"),
+        ("vmad.u32.u32.u32(,-.b0,,-)", "'vmad' with both product and addend negated"),
+        ("vadd4.u32.u32.u32(.b01,,,)", "operand 1 of 'vadd4' is written 'r.b01'"),
+        ("vadd4.u32.u32.u32(.b,,,)", "operand 1 of 'vadd4' is written 'r.b'"),
+        ("vadd2.u32.u32.u32(,,.h43,)", "operand 3 of 'vadd2' is written 'r.h43'"),
+        ("vadd2.u32.u32.u32(,,,.h32)", "operand 4 of 'vadd2' is written 'r.h32'"),
+    ]:
+        with pytest.raises(OpcodeError) as caught:
+            decode(text)
+        assert caught.value.message == message
+        assert caught.value.expected
+
+
 def test_opcodes_are_shared_by_spelling() -> None:
     assert decode("add.u32") is decode("add.u32")
     fence = decode("membar.gl")

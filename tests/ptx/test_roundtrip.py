@@ -57,3 +57,20 @@ def test_the_assembler_takes_what_is_printed(path: Path, tmp_path: Path) -> None
         pytest.skip(f"this ptxas refuses the original: {report.strip()[:200]}")
     code, report = assemble(str(parse(original, path.name)))
     assert code == 0, report
+
+
+def test_selectors_and_signs_of_video_operands_survive() -> None:
+    lines = [
+        "vadd.s32.u32.s32.sat %r0, %r1.b0, %r2.h0;", "vabsdiff.s32.s32.s32 %r0.h1, %r1, %r2.b2, 7;",
+        "vmad.s32.u32.u32.shr15 %r0, -%r1.h0, %r2, %r3;", "vmad.s32.s32.u32 %r0, %r1, -5, -%r3;",
+        "vset4.u32.s32.lt.add %r0.b310, %r1.b7654, %r2.b3210, %r3;",
+    ]  # fmt: skip
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k ()\n{\n.reg .b32 %r<4>;\n"
+    spaced = [line.replace("-%r1.h0", "- %r1 .h0").replace("%r2.h0", " %r2.h0 ") for line in lines]
+    module = parse(head + "\n".join(spaced) + "\nret;\n}\n")
+    verify(module)
+    assert [line.strip() for line in str(module).splitlines() if line.startswith("    v")] == lines
+    assert parse(str(module)) == module
+    first = module.functions["k"].instructions()[0]
+    assert first.sources() == module.functions["k"].registers[1:3]
+    assert parse(str(module).replace("%r1.b0", "%r1.b1")) != module

@@ -93,6 +93,8 @@ BODIES = [
     ("ld.global.v4.u64 {%rd1, %rd1, %rd1, %rd1}, [%rd1];", "'ld.global.v4.u64' needs PTX 8.8", "'.version 8.8'"),
     ("cvt.rn.bf16.s32 %r1, %r2;", "operand 1 of 'cvt.rn.bf16.s32' is a .b32 register", "a .b16 register"),
     ("ld.u32 %r1, [c];", "operand 2 of 'ld.u32' is an address in a .const variable", "an address"),
+    ("vadd4.u32.u32.u32 %r1.b3, %r2.b3210, 7, %r2;", "operand 3 of 'vadd4.u32.u32.u32' is an integer", "a .b32"),
+    ("vadd.u32.u32.u32 %rd1.b3, %r2, 7, %r2;", "operand 1 of 'vadd.u32.u32.u32' is a .b64 register", "a .b32"),
     ("setp.lt.u32 %r1, %r1, %r2;", "operand 1 of 'setp.lt.u32' is a .b32 register", "a .pred register"),
 ]
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.isa import FORMS, Form
+from drawloom.ptx.isa_selectors import FIELDS, selected
 from drawloom.ptx.types import TYPES
 from tools.programs.program import DECLARED, EDGES, FLOAT_CLASSES, INTEGER_CLASSES
 from tools.programs.writer import Writer
 
 OPERATIONS: Final = (
     "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext bmsk dp4a dp2a "
-    "testp copysign fma rcp sqrt set setp selp slct and or xor not cnot lop3 shf shl shr prmt cvt cvt.pack mov"
+    "testp copysign fma rcp sqrt set setp selp slct and or xor not cnot lop3 shf shl shr prmt cvt cvt.pack mov "
+    "video video"
 ).split()
+VIDEO: Final = sorted(FIELDS)
 #: What has no exact result, or one that the manual leaves open.
 EXCLUDED_MODIFIERS: Final = frozenset(("approx", "full", "oob", "cc"))
 
@@ -31,20 +34,6 @@ def _orders(type: str, modifiers: list[str]) -> bool:
     return all(m in ordered for m in compares)
 
 
-def _converts(name: str, types: list[str], modifiers: list[str]) -> bool:
-    """Whether the driver's assembler takes these modifiers of a ``cvt`` (9.7.9.21 restricts them by type)."""
-    if name != "cvt":
-        return True
-    if "ftz" in modifiers and "f32" not in types:
-        return False
-    if "bf16" in types and ("sat" in modifiers or not {"u8", "s8"}.isdisjoint(types)):
-        return False
-    if "sat" in modifiers and is_plain_integer(types[0]) and is_plain_integer(types[1]):
-        (to, bits), (source, width) = [(t[0], int(t[1:])) for t in types]
-        return bits < width or (bits == width and to != source) or (to == "u" and source == "s")
-    return True
-
-
 def is_plain_integer(type: str) -> bool:
     return type[0] in "usb" and type[1:].isdigit()
 
@@ -55,6 +44,8 @@ class Operations(Writer):
     def _operation(self, guarded: bool) -> None:
         for _ in range(60):
             name = self.random.choice(OPERATIONS)
+            if name == "video":
+                name = self.random.choice(VIDEO)
             form = self.random.choice(FORMS[name])
             text = self._instantiate(form)
             if text is not None:
@@ -76,7 +67,7 @@ class Operations(Writer):
         for alternatives, optional in zip(form.slots, form.optional, strict=True):
             if not optional or pick.random() < 0.4:
                 modifiers.append(pick.choice(alternatives))
-        if not EXCLUDED_MODIFIERS.isdisjoint(modifiers) or not _converts(form.name, types, modifiers):
+        if not EXCLUDED_MODIFIERS.isdisjoint(modifiers):
             return None
         if form.name in ("set", "setp") and not _orders(types[-1], modifiers):
             return None
@@ -101,9 +92,32 @@ class Operations(Writer):
             before.append(f"and.b{width} {divisor}, {value}, {positive};")
             before.append(f"or.b{width} {divisor}, {divisor}, 1;")
             operands[2] = divisor
+        if form.name in FIELDS:
+            operands = self._selected(form.name, modifiers, operands)
         if form.name == "copysign" or "xorsign" in modifiers:
             self._canonical_signs(types[0], operands, before)
         return before, f"{text} {', '.join(operands)};"
+
+    def _selected(self, name: str, modifiers: list[str], operands: list[str]) -> list[str]:
+        """Selectors and signs on some of the registers among the operands of a video instruction."""
+        pick, fields = self.random, FIELDS[name]
+        letter = "h" if fields == 2 else "b" if fields == 4 else pick.choice("bh")
+        selectors = [""] * len(operands)
+        merges = name != "vmad" and len(operands) == 4 and (fields > 1 or {"add", "min", "max"}.isdisjoint(modifiers))
+        for position in range(0 if merges else 1, 3):
+            if not operands[position].startswith("%") or pick.random() < 0.4:
+                continue
+            if fields == 1:
+                digits = pick.choice("0123" if letter == "b" else "01")
+            elif position:
+                digits = "".join(pick.choices("01234567"[: 2 * fields], k=fields))
+            else:
+                digits = "".join([d for d in "3210"[-fields:] if pick.random() < 0.6]) or "0"
+            selectors[position] = f".{letter}{digits}"
+        if name == "vmad" and "po" not in modifiers and pick.random() < 0.5:
+            position = pick.choice([k for k in (1, 2, 3) if operands[k].startswith("%")])
+            selectors[position] = "-" + selectors[position]
+        return [selected(operand, selector) for operand, selector in zip(operands, selectors, strict=True)]
 
     def _canonical_signs(self, type: str, operands: list[str], before: list[str]) -> None:
         """The sign of a NaN is not to be seen: sources whose sign matters become canonical first."""
@@ -139,11 +153,12 @@ class Operations(Writer):
             return str(pick.randrange(32))
         wider = word.endswith(">")
         word = word.rstrip(">")
+        may_be_immediate = may_be_immediate and word != "r"
         type = self._word_type(word, types)
         if type is None:
             return None
         cls = self._class_of(type)
-        if wider and type[0] in "us" and "bf16" not in types and pick.random() < 0.3:
+        if wider and type[0] in "us" and pick.random() < 0.3:
             cls = pick.choice([c for c in ("s", "r", "l") if TYPES[DECLARED[c]].bits >= TYPES[type].bits])
         if type == "tf32" or (name == "cvt" and word == "b32" and "tf32" in types):
             return None
@@ -165,7 +180,7 @@ class Operations(Writer):
         return f"{'_' if '_' in word and pick.random() < 0.2 else first}|{predicates[1]}"
 
     def _word_type(self, word: str, types: list[str]) -> str | None:
-        if word == "t":
+        if word in ("t", "r"):
             return types[0]
         if word == "t1":
             return types[1]

@@ -22,6 +22,7 @@ from typing import Final
 
 from drawloom.errors import SourceError
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.isa_selectors import selected
 from drawloom.ptx.types import Type
 
 Key = tuple[object, ...]
@@ -301,7 +302,7 @@ class Instruction(Statement):
 
     def key(self) -> Key:
         guard = None if self.guard is None else (self.guard.id, self.guard_negated)
-        return ("insn", self.opcode.text, guard, *[o.key() for o in self.operands])
+        return ("insn", self.opcode.spelling, guard, *[o.key() for o in self.operands])
 
     def destinations(self) -> list[Register]:
         """The registers that this instruction writes, in operand order."""
@@ -331,7 +332,13 @@ class Instruction(Statement):
 
     def __repr__(self) -> str:
         guard = "" if self.guard is None else f"@{'!' if self.guard_negated else ''}{self.guard.name} "
-        return f"{guard}{self.opcode.text} " + ", ".join([repr(o) for o in self.operands])
+        return f"{guard}{self.opcode.text} " + ", ".join(self.operand_texts())
+
+    def operand_texts(self) -> list[str]:
+        """The operands as PTX writes them."""
+        texts = [repr(o) for o in self.operands]
+        selectors = self.opcode.selectors
+        return [selected(t, s) for t, s in zip(texts, selectors, strict=False)] if selectors else texts
 
 
 def _collect_written(operand: Operand, out: list[Register]) -> None:

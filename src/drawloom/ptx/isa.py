@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.ptx.isa_selectors import FIELDS, wrong_selectors
 from drawloom.ptx.isa_table import CLASSES, NOT_COVERED, NOT_COVERED_MODIFIERS, TABLE
 from drawloom.ptx.types import TYPES, Type
 
@@ -51,6 +52,7 @@ _DOTTED: Final = frozenset({"bar.warp", "brx.idx", "cvt.pack", "createpolicy.fra
 _BOUNDED: Final = frozenset("bar barrier bfe bfi pmevent setmaxnreg discard applypriority".split())
 
 _ROUNDINGS: Final = frozenset("rn rz rm rp rni rzi rmi rpi rna".split())
+_COMPARING: Final = frozenset("set setp vset vset2 vset4".split())
 _COMPARES: Final = frozenset("eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan".split())
 _SPACES: Final[dict[str, str]] = {
     "const": "const", "global": "global", "local": "local", "shared": "shared", "shared::cta": "shared",
@@ -72,6 +74,7 @@ _OPERATIONS: Final[dict[str, frozenset[str]]] = {
     "set": frozenset("and or xor".split()),
     "setp": frozenset("and or xor".split()),
     "lop3": frozenset("and or xor".split()),
+    **dict.fromkeys(FIELDS, frozenset("add min max".split())),
 }
 _ACTIONS: Final = frozenset("sync arrive red".split())
 
@@ -131,15 +134,22 @@ class Verdict:
 class Opcode:
     """A decoded opcode with its modifiers; there is one object per spelling, shared by all instructions.
 
-    ``forms`` are the table's rows that the spelling matches (several where the operands decide). Fields that do
-    not apply are empty: ``space`` is ``""`` for generic addressing, ``order`` is ``""`` where none is written,
+    ``forms`` are the table's rows that the spelling matches (several where the operands decide). ``text`` is the
+    opcode as PTX writes it; ``spelling``, which ``decode`` takes, has the selectors of video operands behind it (see
+    ``drawloom.ptx.isa_selectors``), and ``selectors`` lists them by operand, empty where there are none. Fields that
+    do not apply are empty: ``space`` is ``""`` for generic addressing, ``order`` is ``""`` where none is written,
     ``operation`` is what ``atom``, ``red``, ``redux``, ``bar.red``, ``vote``, ``match``, ``shfl``, ``testp``,
-    ``prmt`` do and how ``set``/``setp``/``lop3`` combine; ``action`` is ``sync``, ``arrive`` or ``red`` of a
-    barrier; ``half`` is ``lo``, ``hi`` or ``wide``; ``vector`` is 1, 2, 4 or 8.
+    ``prmt`` do, how ``set``/``setp``/``lop3`` combine, and what video instructions do second; ``action`` is ``sync``,
+    ``arrive`` or ``red`` of a barrier; ``half`` is ``lo``, ``hi`` or ``wide``; ``vector`` is 1, 2, 4 or 8.
     """
 
-    def __init__(self, text: str, name: str, modifiers: list[str], types: list[Type], forms: list[Form]) -> None:
+    def __init__(
+        self, text: str, name: str, modifiers: list[str], types: list[Type], forms: list[Form],
+        selectors: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         self.text = text
+        self.spelling = f"{text}({','.join(selectors)})" if selectors else text
+        self.selectors = selectors
         self.name = name
         self.modifiers = modifiers
         self.types = types
@@ -172,7 +182,7 @@ class Opcode:
                 self.space = _SPACES[modifier]
             elif modifier in ("lo", "hi", "wide") and name not in ("set", "setp"):
                 self.half = modifier
-            elif modifier in _COMPARES and name in ("set", "setp"):
+            elif modifier in _COMPARES and name in _COMPARING:
                 self.compare = modifier
             elif modifier in _SCOPES and name not in ("bar", "barrier", "membar"):
                 self.scope = modifier
@@ -203,7 +213,7 @@ class Opcode:
         return modifier in self.modifiers
 
     def __repr__(self) -> str:
-        return self.text
+        return self.spelling
 
 
 class OpcodeError(Exception):
@@ -253,16 +263,27 @@ _cache: dict[str, Opcode] = {}
 
 
 def decode(text: str) -> Opcode:
-    """The ``Opcode`` that ``text`` (such as ``"ld.global.nc.v4.f32"``) spells.
+    """The ``Opcode`` that ``text`` (such as ``"ld.global.nc.v4.f32"``, ``"vadd.s32.s32.s32(,.h0,.b1)"``) spells.
 
     Raises ``OpcodeError`` when the name is unknown, or no form of it takes these modifiers and types.
     """
     known = _cache.get(text)
     if known is not None:
         return known
-    opcode = _decode(text)
+    opcode = _decode_selected(text) if text[-1:] == ")" else _decode(text)
     _cache[text] = opcode
     return opcode
+
+
+def _decode_selected(text: str) -> Opcode:
+    """A video opcode with the selectors of its operands behind it, in parentheses."""
+    mnemonic, _, inside = text[:-1].partition("(")
+    base = decode(mnemonic)
+    selectors = inside.split(",")
+    wrong = wrong_selectors(base.name, base.modifiers, selectors)
+    if wrong is not None:
+        raise OpcodeError(wrong[0], wrong[1])
+    return Opcode(base.text, base.name, base.modifiers, base.types, base.forms, tuple(selectors))
 
 
 def _decode(text: str) -> Opcode:

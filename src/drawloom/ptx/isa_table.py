@@ -384,6 +384,51 @@ redux | sync and/or/xor | b32             | =u32 u32 u32   | 7.0 80
 redux | sync min/max abs? NaN? | f32      | =t t u32       | 8.6 100a
 elect | sync            |                 | =u32_&p u32    | 8.0 90
 
+# Video (9.7.18): selectors such as %r1.b0 stand in the opcode (see ``drawloom.ptx.isa_selectors``)
+vadd  | sat? | $int32 $int32 $int32 | =t t t | 2.0 20
+vadd  | sat? add/min/max? | $int32 $int32 $int32 | =t t t t | 2.0 20
+vsub  | sat? | $int32 $int32 $int32 | =t t t | 2.0 20
+vsub  | sat? add/min/max? | $int32 $int32 $int32 | =t t t t | 2.0 20
+vabsdiff | sat? | $int32 $int32 $int32 | =t t t | 2.0 20
+vabsdiff | sat? add/min/max? | $int32 $int32 $int32 | =t t t t | 2.0 20
+vmin  | sat? | $int32 $int32 $int32 | =t t t | 2.0 20
+vmin  | sat? add/min/max? | $int32 $int32 $int32 | =t t t t | 2.0 20
+vmax  | sat? | $int32 $int32 $int32 | =t t t | 2.0 20
+vmax  | sat? add/min/max? | $int32 $int32 $int32 | =t t t t | 2.0 20
+vshl  | sat? clamp/wrap | $int32 $int32 u32 | =t t t | 2.0 20
+vshl  | sat? clamp/wrap add/min/max? | $int32 $int32 u32 | =t t t t | 2.0 20
+vshr  | sat? clamp/wrap | $int32 $int32 u32 | =t t t | 2.0 20
+vshr  | sat? clamp/wrap add/min/max? | $int32 $int32 u32 | =t t t t | 2.0 20
+vset  | eq/ne/lt/le/gt/ge | $int32 $int32 | =t t t | 2.0 20
+vset  | eq/ne/lt/le/gt/ge add/min/max? | $int32 $int32 | =t t t t | 2.0 20
+vmad  | po? sat? shr7/shr15? | $int32 $int32 $int32 | =t t t t | 2.0 20
+vadd2 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vadd2 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vsub2 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vsub2 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vavrg2 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vavrg2 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vabsdiff2 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vabsdiff2 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmin2 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmin2 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmax2 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmax2 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vset2 | eq/ne/lt/le/gt/ge add? | $int32 $int32 | =t r r r | 3.0 30
+vadd4 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vadd4 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vsub4 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vsub4 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vavrg4 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vavrg4 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vabsdiff4 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vabsdiff4 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmin4 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmin4 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmax4 | sat? | $int32 $int32 $int32 | =t r r r | 3.0 30
+vmax4 | add | $int32 $int32 $int32 | =t r r r | 3.0 30
+vset4 | eq/ne/lt/le/gt/ge add? | $int32 $int32 | =t r r r | 3.0 30
+
 # Control flow (9.7.12), miscellaneous (9.7.19)
 bra   | uni?            |                 | l              | 1.0 10
 brx.idx | uni?          |                 | u32 l          | 6.0 30
@@ -410,11 +455,6 @@ stackrestore |          | u32/u64         | r              | 7.3 52
 NOT_COVERED: Final[dict[str, str]] = {
     **dict.fromkeys("wmma mma ldmatrix stmatrix movmatrix wgmma tcgen05".split(), "tensor cores"),
     **dict.fromkeys("tex tld4 txq suld sust sured suq istypep".split(), "textures and surfaces"),
-    **dict.fromkeys("vadd vsub vabsdiff vmin vmax vshl vshr vmad vset".split(), "video instructions"),
-    **dict.fromkeys(
-        "vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4".split(),
-        "video instructions",
-    ),
     **dict.fromkeys("mapa getctarank clusterlaunchcontrol multimem tensormap".split(), "clusters"),
     **dict.fromkeys("cp mbarrier".split(), "asynchronous copies"),
 }

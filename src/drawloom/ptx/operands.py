@@ -435,7 +435,7 @@ def describe_word(word: str, opcode: Opcode, address_size: int) -> str:
         return f"a vector of {opcode.vector}: each {kinds}"
     if destination:
         return kinds
-    literal = "" if type is PRED else _literal_words(type)
+    literal = "" if type is PRED or stem == "r" else _literal_words(type)
     return kinds + (f" or {literal}" if literal else "")
 
 

@@ -30,6 +30,7 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import Opcode, OpcodeError, decode
+from drawloom.ptx.isa_selectors import FIELDS, split_selectors
 from drawloom.ptx.operand_parser import LABEL, LABEL_OPCODES, Scope
 from drawloom.ptx.types import DECLARABLE, PRED, TYPES, Type
 
@@ -37,7 +38,8 @@ _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTAL
 _REGISTERS: Final = re.compile(r"\.reg\s+\.(\w+)\s+([a-zA-Z][\w$]*|[_$%][\w$]+)(?:<([1-9]\d{0,5})>)?\s*;", re.ASCII)
 _PLAIN_VARIABLE: Final = re.compile(
     r"\s*\.(param|shared|local)\s+(?:\.align\s+(1|2|4|8|16)\s+)?\.([a-z]\w*)\s+([a-zA-Z][\w$]*|[_$%][\w$]+)"
-    r"(?:\[([1-9]\d{0,8})\])?\s*([;,)])", re.ASCII
+    r"(?:\[([1-9]\d{0,8})\])?\s*([;,)])",
+    re.ASCII,
 )
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
 _INSTRUCTION: Final = re.compile(
@@ -441,11 +443,15 @@ class _Parser(DeclarationParser):
         at = match.start(3)
         try:
             opcode = decode(opcode_text)
+            if opcode.name in FIELDS:
+                selectors, operand_text = split_selectors(operand_text)
+                if any(selectors):
+                    opcode = decode(f"{opcode.text}({','.join(selectors)})")
         except OpcodeError as error:
             raise self.module.error(ParseError, at, error.message, error.expected) from None
         if opcode.name in LABEL_OPCODES:
             _branch_opcodes[opcode_text] = opcode
-        elif opcode.name != "call":
+        elif opcode.name != "call" and opcode.name not in FIELDS:
             if len(_plain_opcodes) > _MAX_OPCODES:
                 _plain_opcodes.clear()
             _plain_opcodes[opcode_text] = opcode

@@ -59,7 +59,7 @@ def print_instruction(instruction: Instruction) -> str:
         return f"{guard}{instruction.opcode.text} {', '.join(parts)};"
     if not operands:
         return f"{guard}{instruction.opcode.text};"
-    return f"{guard}{instruction.opcode.text} {', '.join([repr(o) for o in operands])};"
+    return f"{guard}{instruction.opcode.text} {', '.join(instruction.operand_texts())};"
 
 
 def declaration(variable: Variable) -> str:

@@ -16,6 +16,7 @@ from drawloom.reference.integers import INTEGER_OPERATIONS, carry_operation
 from drawloom.reference.loads_stores import MEMORY_BUILDERS
 from drawloom.reference.selection import BOOLEAN, SELECTION_OPERATIONS, setp
 from drawloom.reference.threads import Handler, Registers, Thread
+from drawloom.reference.video import VIDEO_OPERATIONS
 from drawloom.reference.warp_operations import WARP_BUILDERS
 
 # Arithmetic on None raises TypeError, which the machine reports as a read of an uninitialised register; mypy is told
@@ -27,6 +28,8 @@ def semantics(op: Opcode) -> Semantics:
     name = op.name
     if name in CONVERSION_OPERATIONS:
         return CONVERSION_OPERATIONS[name](op)
+    if name in VIDEO_OPERATIONS:
+        return VIDEO_OPERATIONS[name](op)
     if name in SELECTION_OPERATIONS:
         return SELECTION_OPERATIONS[name](op)
     if name in ("sin", "cos", "lg2", "ex2", "tanh"):
@@ -206,6 +209,7 @@ _HINTS: Final = "prefetch prefetchu pmevent griddepcontrol setmaxnreg discard ap
 #: What decodes each opcode.
 BUILDERS: Final[dict[str, Builder]] = {
     **dict.fromkeys(_PURE, _pure),
+    **dict.fromkeys(VIDEO_OPERATIONS, _pure),
     **dict.fromkeys(_HINTS, _nothing),
     "setp": _setp,
     "lop3": _lop3,
@@ -217,4 +221,3 @@ BUILDERS: Final[dict[str, Builder]] = {
     **CONTROL_BUILDERS,
     **WARP_BUILDERS,
 }
-

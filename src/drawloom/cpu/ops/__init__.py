@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu.emitter import Emitter, Value, int_const
-from drawloom.cpu.ops import approx, bits, compare, convert, division, floating, half, integer
+from drawloom.cpu.ops import approx, bits, compare, convert, division, floating, half, integer, video
 from drawloom.cpu.ops.common import Emit
 from drawloom.cpu.ops.signatures import elem_of, operand_elems
 from drawloom.ptx.isa import Opcode
@@ -63,6 +63,7 @@ PURE: Final[dict[str, Emit]] = {
     "createpolicy.fractional": _create_policy,
     **integer.EMIT_INTEGER,
     **bits.EMIT_BITS,
+    **video.EMIT_VIDEO,
     **compare.EMIT_COMPARE,
     **convert.EMIT_CONVERT,
     **approx.EMIT_APPROX,

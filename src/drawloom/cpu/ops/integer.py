@@ -88,7 +88,7 @@ def emit_sad(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
 
 def emit_abs(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
     """``abs`` of a signed integer; the smallest one is its own absolute value."""
-    return [_abs(e, args[0])]
+    return [absolute(e, args[0])]
 
 
 def emit_neg(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
@@ -110,8 +110,8 @@ def emit_dp4a(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
     a, b, c = args
     total = c
     for byte in range(4):
-        x = _lane(e, a, 8, byte, op.types[0].is_signed)
-        y = _lane(e, b, 8, byte, op.types[1].is_signed)
+        x = lane(e, a, 8, byte, op.types[0].is_signed)
+        y = lane(e, b, 8, byte, op.types[1].is_signed)
         total = e.binary("add", total, e.binary("mul", x, y))
     return [total]
 
@@ -122,8 +122,8 @@ def emit_dp2a(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
     first = 2 if op.half == "hi" else 0
     total = c
     for i in range(2):
-        x = _lane(e, a, 16, i, op.types[0].is_signed)
-        y = _lane(e, b, 8, first + i, op.types[1].is_signed)
+        x = lane(e, a, 16, i, op.types[0].is_signed)
+        y = lane(e, b, 8, first + i, op.types[1].is_signed)
         total = e.binary("add", total, e.binary("mul", x, y))
     return [total]
 
@@ -164,7 +164,8 @@ def _product24(e: Emitter, op: Opcode, a: Value, b: Value) -> Value:
     return e.cast("trunc", e.binary("lshr", full, const(full, 16)), "i32")
 
 
-def _abs(e: Emitter, a: Value) -> Value:
+def absolute(e: Emitter, a: Value) -> Value:
+    """|a|; the smallest number stays as it is."""
     return e.call(f"llvm.abs.{_suffix(a)}", a.elem, a.lanes, [a, int_const("i1", 0)])
 
 
@@ -193,7 +194,7 @@ def _extremum_of(e: Emitter, op: Opcode, args: list[Value], which: str) -> Value
     return smax(e, result, const(result, 0)) if op.relu else result
 
 
-def _lane(e: Emitter, a: Value, bits: int, index: int, signed: bool) -> Value:
+def lane(e: Emitter, a: Value, bits: int, index: int, signed: bool) -> Value:
     """Field ``index`` of ``bits`` bits of an i32, extended to i32."""
     top = ELEM_BITS[a.elem] - bits
     left = e.binary("shl", a, const(a, top - bits * index)) if top != bits * index else a

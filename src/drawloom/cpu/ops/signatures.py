@@ -44,7 +44,7 @@ def operand_elems(opcode: Opcode, form: Form) -> tuple[list[str], list[str]]:
 
 
 def _elem(word: str, opcode: Opcode) -> str:
-    if word == "t":
+    if word in ("t", "r"):
         return elem_of(opcode.types[0])
     if word == "t1":
         return elem_of(opcode.types[1])
