@@ -1,0 +1,96 @@
+"""A function between selection and encoding: blocks of machine instructions on virtual registers.
+
+    Function  ::= Block+                       -- block 0 is the entry; falls through in the order of the list
+    Block     ::= Machine* -> successors       -- at most the last instructions branch
+    Machine   ::= an Instruction (opcode, values, guard, control) and the PTX position it came from
+
+Until registers are assigned, the value of a register slot (`R`, `UR`, `P`, `UP`, `B`) is either a fixed register's
+number (below 256) or `VIRTUAL + 4 * id + part`: `part` counts 32-bit words of a virtual register that is wider than
+one. A virtual guard is `VIRTUAL + 4 * id`, plus 1 where it is negated. Until blocks are placed, the value of a label
+slot is a block's id.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.sass.control import DEFAULT_CONTROL
+from drawloom.sass.form import Opcode
+from drawloom.sass.instruction import NO_GUARD, Instruction
+
+#: Values of register slots from here on are virtual.
+VIRTUAL: Final = 1024
+
+#: Register files.
+GENERAL: Final = 0
+PREDICATE: Final = 1
+UNIFORM: Final = 2
+UNIFORM_PREDICATE: Final = 3
+BARRIER: Final = 4
+#: The file of each kind of register slot.
+FILES: Final[dict[str, int]] = {"R": GENERAL, "P": PREDICATE, "UR": UNIFORM, "UP": UNIFORM_PREDICATE, "B": BARRIER}
+#: The register of each file that reads as zero or true.
+NEUTRAL: Final = (255, 7, 63, 7, -1)
+
+RZ: Final = 255
+PT: Final = 7
+URZ: Final = 63
+#: The ABI's stack pointer.
+STACK_POINTER: Final = 1
+
+
+class Machine(Instruction):
+    """An instruction with `pos`, the position of the PTX instruction that it belongs to (-1: of none). Of a call,
+    `clobbers` is the set of general registers that it may change, as bits, and `arguments` those that it reads."""
+
+    def __init__(
+        self, opcode: Opcode, values: list[int], guard: int = NO_GUARD, control: int = DEFAULT_CONTROL, pos: int = -1
+    ) -> None:
+        super().__init__(opcode, values, guard, control)
+        self.pos = pos
+        self.clobbers = 0
+        self.arguments = 0
+
+
+class MachineBlock:
+    """`successors` are block ids: first where control falls through or goes always, then branch targets."""
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+        self.instructions: list[Machine] = []
+        self.successors: list[int] = []
+
+
+class MachineFunction:
+    """One function of the program.
+
+    `files[v]` and `widths[v]` (1, 2, 3 or 4 words of 32 bits) describe virtual register v; a register of 2 words
+    begins at an even number, one of 3 or 4 at a multiple of 4. `frame` is the bytes of local memory under the stack
+    pointer (`.local` variables first, then spilled registers).
+    """
+
+    def __init__(self, name: str, target: int, is_entry: bool) -> None:
+        self.name = name
+        self.target = target
+        self.is_entry = is_entry
+        self.blocks: list[MachineBlock] = []
+        self.files: list[int] = []
+        self.widths: list[int] = []
+        self.frame = 0
+
+    def block(self) -> MachineBlock:
+        """A new block at the end."""
+        block = MachineBlock(len(self.blocks))
+        self.blocks.append(block)
+        return block
+
+    def register(self, file: int, width: int = 1) -> int:
+        """A new virtual register, as the value of its first word."""
+        self.files.append(file)
+        self.widths.append(width)
+        return VIRTUAL + 4 * (len(self.files) - 1)
+
+
+def virtual_id(value: int) -> int:
+    """The number of the virtual register that a slot's value names a word of."""
+    return (value - VIRTUAL) >> 2
