@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from drawloom.ptx.isa import Opcode, decode
+from drawloom.reference.instructions import semantics
 from tests.cpu import exact
 from tests.cpu.exact import BF16, F16, F32, F64, FORMATS, Format, patterns
 from tests.cpu.jit import CASES, compiled, supported
@@ -92,6 +94,30 @@ def test_single_and_double(mode: str, target: str, lanes: int) -> None:
         check(f"add.{mode}{s}.f32x2", target, lanes, F32, lambda a, b: exact.fma(F32, a, F32.one, b, mode), 2)
         check(f"mul.{mode}{s}.f32x2", target, lanes, F32, lambda a, b: exact.mul(F32, a, b, mode), 2)
         check(f"fma.{mode}{s}.f32x2", target, lanes, F32, lambda a, b, c: exact.fma(F32, a, b, c, mode), 3)
+
+
+@pytest.mark.parametrize(("target", "lanes"), CASES)
+@pytest.mark.parametrize("mode", MODES)
+def test_mixed_precision_rounds_once(mode: str, target: str, lanes: int) -> None:
+    """On the reference too: narrow sources are exact in single precision."""
+    wide = patterns(F32, 31)
+    for f in (F16, BF16):
+        narrow = [patterns(f, 32), patterns(f, 33)]
+        for name, sat in itertools.product(("add", "sub", "fma"), ("", ".sat")):
+            text = f"{name}.{mode}{sat}.f32.{f.name}"
+            inputs = [*narrow[: 2 if name == "fma" else 1], wide]
+            reference = semantics(decode(text))
+            (results,) = run(text, target, lanes, inputs)
+            for row in range(COUNT):
+                args = [int(a[row]) for a in inputs]
+                widened = [F32.encode(f.decode(a)) for a in args[:-1]]
+                want = None
+                if None not in widened:
+                    a, b = widened if name == "fma" else [widened[0], F32.one]
+                    want = exact.fma(F32, a, b, args[-1] ^ (F32.sign if name == "sub" else 0), mode)
+                want = saturate(F32, want) if sat else want
+                assert agree(F32, int(results[row]), want), (text, [hex(a) for a in args], hex(int(results[row])), want)
+                assert agree(F32, reference(*args), want), (text, [hex(a) for a in args])
 
 
 @pytest.mark.parametrize(("target", "lanes"), CASES)

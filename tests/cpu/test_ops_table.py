@@ -14,7 +14,7 @@ from drawloom.ptx.isa import FORMS, Form, OpcodeError, decode
 from tests.cpu.jit import features_of, load, looped, store
 
 #: Pure opcodes that need to know where memory lies; they are lowered with the memory instructions.
-ELSEWHERE = {"mov", "cvta", "isspacep"}
+ELSEWHERE = {"mov", "cvta", "isspacep", "createpolicy.range"}
 
 
 def spellings(form: Form) -> Iterator[str]:

@@ -41,6 +41,10 @@ class Pure:
             return
         f = self.f
         target = instruction.operands[0]
+        if name == "createpolicy.range":  # an opaque cache hint; nothing here reads it
+            assert isinstance(target, Register)
+            f.write_as(target, int_const("i64", 0, 0))
+            return
         if isinstance(target, Register) and f.shape(target).kind == WIDENED:
             self.widened(instruction, target)
             return

@@ -46,10 +46,14 @@ _LEADING: Final[dict[str, frozenset[str]]] = {
 _FLAGS: Final = frozenset("NaN approx cc relu sat shiftamt sync".split())
 
 #: Base names that themselves contain a dot.
-_DOTTED: Final = frozenset({"bar.warp", "brx.idx", "cvt.pack", "createpolicy.fractional"})
+_DOTTED: Final = frozenset(
+    {"bar.warp", "brx.idx", "cvt.pack", "createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"}
+)
 
 #: Opcodes that take only some integer literals: barrier numbers, event numbers, block sizes.
-_BOUNDED: Final = frozenset("bar barrier bfe bfi pmevent setmaxnreg discard applypriority".split())
+_BOUNDED: Final = frozenset(
+    "bar barrier bfe bfi pmevent setmaxnreg discard applypriority createpolicy.fractional createpolicy.range".split()
+)
 
 _ROUNDINGS: Final = frozenset("rn rz rm rp rni rzi rmi rpi rna".split())
 _COMPARING: Final = frozenset("set setp vset vset2 vset4".split())
@@ -306,6 +310,10 @@ def _decode(text: str) -> Opcode:
     forms = [f for f in FORMS[name] if _matches(f, modifiers, types)]
     if forms and not _is_compared(name, modifiers, types):
         raise OpcodeError(f"'{text}' compares .{types[-1]} values by order", _COMPARISONS)
+    if name.startswith("createpolicy"):
+        priorities = [m for m in modifiers if m.startswith("L2::")]
+        if len(priorities) == 2 and priorities[1] not in CLASSES["secondary"].split("/"):
+            raise OpcodeError(f"'.{priorities[1]}' is no secondary priority", f"one of {CLASSES['secondary']}")
     leading = _LEADING.get(name)
     if forms and leading is not None:
         for word in rest[1:]:

@@ -78,8 +78,9 @@ def wrong_selectors(name: str, modifiers: list[str], selectors: list[str]) -> tu
 
 
 def _wrong_signs(modifiers: list[str], signs: list[bool]) -> tuple[str, str] | None:
-    if "po" in modifiers and any(signs):
+    product, addend = len(signs) > 2 and signs[1] != signs[2], len(signs) > 3 and signs[3]
+    if "po" in modifiers and (product or addend):
         return "'vmad.po' with a negated operand", "no minus, or no '.po'"
-    if len(signs) == 4 and signs[1] != signs[2] and signs[3]:
+    if product and addend:
         return "'vmad' with both product and addend negated", "a minus before one of the factors or before the addend"
     return None

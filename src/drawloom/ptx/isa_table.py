@@ -38,6 +38,8 @@ CLASSES: Final[dict[str, str]] = {
     "atomspace": "global/shared/shared::cta/shared::cluster",
     "l1": "L1::evict_normal/L1::evict_unchanged/L1::evict_first/L1::evict_last/L1::no_allocate",
     "l2": "L2::evict_normal/L2::evict_first/L2::evict_last",
+    "primary": "L2::evict_last/L2::evict_normal/L2::evict_first/L2::evict_unchanged",
+    "secondary": "L2::evict_first/L2::evict_unchanged",
     "l2size": "L2::64B/L2::128B/L2::256B",
     "vec": "v2/v4/v8",
     "mem": "b8/b16/b32/b64/b128/u8/u16/u32/u64/s8/s16/s32/s64/f32/f64",
@@ -170,6 +172,11 @@ ex2   | approx ftz      | bf16/bf16x2     | =t t           | 7.8 90
 tanh  | approx          | f32             | =t t           | 7.0 75
 tanh  | approx          | f16/f16x2       | =t t           | 7.0 75
 tanh  | approx          | bf16/bf16x2     | =t t           | 7.8 90
+
+# Mixed precision (9.7.5): the narrow sources are widened first
+add   | $rnd? sat?      | f32 f16/bf16    | =t t1 t        | 8.6 100
+sub   | $rnd? sat?      | f32 f16/bf16    | =t t1 t        | 8.6 100
+fma   | $rnd sat?       | f32 f16/bf16    | =t t1 t1 t     | 8.6 100
 
 # Comparison and selection (9.7.6, 9.7.7)
 set   | $icmp           | u32/s32/f32 $bits/$int       | =t t1 t1    | 1.0 10
@@ -444,7 +451,9 @@ griddepcontrol | launch_dependents/wait | |                | 7.8 90
 setmaxnreg | inc/dec sync aligned | u32   | i              | 8.0 90a
 discard | global? L2    |                 | m i            | 7.4 80
 applypriority | global? L2::evict_normal | | m i            | 7.4 80
-createpolicy.fractional | L2::evict_last/L2::evict_normal/L2::evict_first/L2::evict_unchanged | b64 | =t f32? | 7.4 80
+createpolicy.fractional | $primary $secondary?   | b64 | =t f32?    | 7.4 80
+createpolicy.range | global? $primary $secondary? | b64 | =t m u32 u32 | 7.4 80
+createpolicy.cvt | L2   | b64             | =t t           | 7.4 80
 alloca |                | u32/u64         | =t t i?        | 7.3 52
 stacksave |             | u32/u64         | =t             | 7.3 52
 stackrestore |          | u32/u64         | r              | 7.3 52
@@ -462,4 +471,8 @@ NOT_COVERED: Final[dict[str, str]] = {
 # The same for modifiers of opcodes that have other forms.
 NOT_COVERED_MODIFIERS: Final[dict[str, str]] = {
     "cluster": "clusters", "async": "asynchronous copies", "mbarrier_init": "asynchronous copies",
+    "bulk": "bulk copies and stores", "tensormap::generic": "tensor maps",
+    **dict.fromkeys("e2m1x2 e2m3x2 e3m2x2 ue8m0x2 s2f6x2".split(), "floats of four and six bits and scale factors"),
+    **dict.fromkeys("e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 rs".split(), "stochastically rounded conversions"),
+    **dict.fromkeys("u8x4 s8x4".split(), "packed bytes"),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.ir import (
+    FLOAT32,
     Address,
     Arguments,
     Immediate,
@@ -372,6 +373,8 @@ def wrong_value(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
     literal = operands[last]
     if not isinstance(literal, Immediate):
         return None
+    if name.startswith("createpolicy"):
+        return _wrong_policy(opcode, operands, literal)
     if name == "pmevent":
         good = 0 <= literal.value < (1 << 16 if opcode.has("mask") else 16)
         expected = "a 16-bit mask of events" if opcode.has("mask") else "an event from 0 to 15"
@@ -382,6 +385,20 @@ def wrong_value(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
         good = literal.value == 128
         expected = "128"
     return None if good else Verdict([], last, f"'{opcode.text}' is given {literal.value}", expected)
+
+
+def _wrong_policy(opcode: Opcode, operands: list[Operand], literal: Immediate) -> Verdict | None:
+    """A fraction is above 0 and at most 1; the primary range is no larger than the whole (section 9.7.9)."""
+    last = len(operands) - 1
+    if opcode.name == "createpolicy.fractional":
+        one = 0x3F800000 if literal.kind == FLOAT32 else 0x3FF0000000000000  # positive floats order as their patterns
+        if 0 < literal.value <= one:
+            return None
+        return Verdict([], last, f"'{opcode.text}' is given the fraction {literal!r}", "above 0.0, at most 1.0")
+    primary = operands[last - 1]
+    if not isinstance(primary, Immediate) or primary.value <= literal.value:
+        return None
+    return Verdict([], last - 1, f"'{opcode.text}' is given {primary!r} bytes of {literal!r}", "at most all bytes")
 
 
 def _wrong_field(opcode: Opcode, operands: list[Operand]) -> Verdict | None:

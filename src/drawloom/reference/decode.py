@@ -391,5 +391,3 @@ def _operand_type(op: Opcode, word: str) -> Type:
         return B32
     fixed = _FIXED.get(word)
     return fixed if fixed is not None else TYPES.get(word, B32)
-
-

@@ -222,6 +222,8 @@ def _arithmetic(op: Opcode) -> Semantics:
     f = format_of(op.type)
     mode = op.rounding or RN
     compute: Semantics
+    if len(op.types) == 2:
+        return _mixed(op, f, format_of(op.types[1]), mode)
     if op.name in ("fma", "mad"):
         compute = lambda a, b, c: fma(f, a, b, c, mode)  # noqa: E731
         return per_lane(op.type, finish(op, f, compute, 3))
@@ -230,6 +232,24 @@ def _arithmetic(op: Opcode) -> Semantics:
         return finish(op, f, lambda a: unary(f, a, mode), 1)
     binary = {"add": add, "sub": sub, "mul": mul, "div": div}[op.name]
     return per_lane(op.type, finish(op, f, lambda a, b: binary(f, a, b, mode), 2))
+
+
+def _mixed(op: Opcode, f: Format, narrow: Format, mode: str) -> Semantics:
+    """Mixed precision (9.7.5): all sources but the last are of a narrower format, every number of which ``f`` has."""
+
+    def widen(a: int) -> int:
+        if narrow.is_nan(a):
+            return f.nan
+        if not narrow.is_finite(a):
+            return (f.sign_bit if a & narrow.sign_bit else 0) | f.infinity
+        return f.round(*narrow.unpack(a), mode)
+
+    compute: Semantics
+    if op.name == "fma":
+        compute = lambda a, b, c: fma(f, widen(a), widen(b), c, mode)  # noqa: E731
+        return finish(op, f, compute, 3)
+    binary = {"add": add, "sub": sub}[op.name]
+    return finish(op, f, lambda a, b: binary(f, widen(a), b, mode), 2)
 
 
 def _sign_change(op: Opcode) -> Semantics:

@@ -216,7 +216,7 @@ BUILDERS: Final[dict[str, Builder]] = {
     "cvt": _cvt,
     "cvt.pack": _cvt,
     "mov": _mov,
-    "createpolicy.fractional": _createpolicy,
+    **dict.fromkeys(("createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"), _createpolicy),
     **MEMORY_BUILDERS,
     **CONTROL_BUILDERS,
     **WARP_BUILDERS,

@@ -244,8 +244,6 @@ class Machine:
         raise self._fault(DeadlockError, message, first, 0, first.waits_at)
 
 
-
-
 def _undefined(instruction: Instruction, registers: list[int | None]) -> str:
     """The name of a source register that was never written; "" when all were. What an instruction only copies
     (the value of ``shfl``, those of ``selp``) is named last."""

@@ -61,6 +61,7 @@ PURE: Final[dict[str, Emit]] = {
     "rcp": _exact_or_approximate(floating.emit_float, approx.emit_rcp),
     "sqrt": _exact_or_approximate(floating.emit_float, approx.emit_sqrt),
     "createpolicy.fractional": _create_policy,
+    "createpolicy.cvt": _create_policy,
     **integer.EMIT_INTEGER,
     **bits.EMIT_BITS,
     **video.EMIT_VIDEO,

@@ -6,6 +6,7 @@ from typing import Final
 
 from drawloom.cpu.emitter import Emitter, Value
 from drawloom.cpu.ops.common import bitcast, fconst, join, split
+from drawloom.cpu.ops.halves import widen
 from drawloom.cpu.ops.rounding import arithmetic, flush, saturate
 from drawloom.ptx.isa import Opcode
 
@@ -22,6 +23,9 @@ def emit_float(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
         low = _rounded(e, op, [bitcast(e, h[0], "float") for h in halves])
         high = _rounded(e, op, [bitcast(e, h[1], "float") for h in halves])
         return [join(e, bitcast(e, low, "i32"), bitcast(e, high, "i32"), "i64")]
+    if len(op.types) == 2:  # mixed precision: all sources but the last are narrower
+        narrow = op.types[1].name
+        return [_rounded(e, op, [*[widen(e, a, narrow) for a in args[:-1]], args[-1]])]
     return [_rounded(e, op, args)]
 
 
