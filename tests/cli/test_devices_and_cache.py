@@ -30,6 +30,8 @@ def test_the_table_of_devices(drawloom: Command) -> None:
 def test_devices_as_json(drawloom: Command) -> None:
     listing = json.loads(drawloom("devices", "--json").stdout)
     assert listing["devices"][0] == machine.device("cpu").as_dict()
+    assert listing["devices"][-1] == machine.device("reference").as_dict()
+    assert [each["name"] for each in listing["devices"]] == [*[d.name for d in machine.devices()], "reference"]
     assert listing["no_gpu_because"] == probe().reason
 
 

@@ -12,20 +12,19 @@ def command(as_json: bool) -> None:
     a slow interpreter that checks every access.
     """
     from drawloom.runtime.driver import probe
-    from drawloom.runtime.machine import Device, devices
+    from drawloom.runtime.machine import device, devices
 
-    found = devices()
+    found = [*devices(), device("reference")]
     if as_json:
         import json
 
-        listing = {"devices": [device.as_dict() for device in found], "no_gpu_because": probe().reason}
+        listing = {"devices": [each.as_dict() for each in found], "no_gpu_because": probe().reason}
         click.echo(json.dumps(listing, indent=2))
         return
     rows = [["name", "device", "cores", "memory", "details"]]
-    for device in found:
-        rows.append([device.name, device.description, str(device.cores), size_text(device.memory), details(device)])
-    reference = Device("reference", "reference", "interpreter, checks every access", 1, 0)
-    rows.append([reference.name, reference.description, "1", "", ""])
+    for each in found:
+        memory = size_text(each.memory) if each.memory else ""
+        rows.append([each.name, each.description, str(each.cores), memory, details(each)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
@@ -39,6 +38,8 @@ def details(device: object) -> str:
     assert isinstance(device, Device)
     if device.kind == "cuda":
         return f"compute {device.compute[0]}.{device.compute[1]}"
+    if device.kind == "reference":
+        return ""
     return f"{device.vector_bits}-bit vectors: {' '.join(device.features)}"
 
 
