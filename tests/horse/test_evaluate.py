@@ -52,8 +52,14 @@ def test_sums_of_64_bits_are_exact(values: list[int]) -> None:
 
 
 @given(st.integers(-(10**37), 10**37), st.integers(1, 10**7), st.integers(0, 9))
-def test_averages_are_the_rounded_sum_divided(total: int, count: int, scale: int) -> None:
-    assert average(total, count, scale) == float(Fraction(total, 10**scale)) / count
+def test_averages_are_the_quotient_rounded_once(total: int, count: int, scale: int) -> None:
+    assert average(total, count, scale) == float(Fraction(total, count * 10**scale))
+
+
+@given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1), st.integers(0, 18))
+def test_decimals_become_floats_rounded_once(values: list[int], scale: int) -> None:
+    made = call("convert", [vec(values, DecimalType(18, scale)), vec(["f64"], SYM)])
+    assert plain(made) == [float(Fraction(v, 10**scale)) for v in values]
 
 
 def test_integers_overflow_where_their_type_does() -> None:

@@ -17,17 +17,28 @@ def generator() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
-def lineitem(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
-    """The path of TPC-H's lineitem at scale 0.01: 60,175 rows."""
+def generated(tmp_path_factory: pytest.TempPathFactory, worker_id: str, scale: str) -> str:
+    """The path of TPC-H's lineitem at ``scale``, made by the first worker that needs it."""
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
-    path = shared / "tpch" / "lineitem.parquet"
-    with open(shared / "tpch.lock", "w") as lock:
+    path = shared / f"tpch-{scale}" / "lineitem.parquet"
+    with open(shared / f"tpch-{scale}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            made = shared / "tpch.partial"
-            arguments = ["parquet", "-s", "0.01", "--tables=lineitem", f"--output-dir={made}"]
+            made = shared / f"tpch-{scale}.partial"
+            arguments = ["parquet", "-s", scale, "--tables=lineitem", f"--output-dir={made}"]
             subprocess.run([generator(), *arguments], check=True, capture_output=True)
             made.rename(path.parent)
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def lineitem(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
+    """The path of TPC-H's lineitem at scale 0.01: 60,175 rows."""
+    return generated(tmp_path_factory, worker_id, "0.01")
+
+
+@pytest.fixture(scope="session")
+def lineitem_of_scale_1(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
+    """The path of TPC-H's lineitem at scale 1: 6,001,215 rows, 232 MB."""
+    return generated(tmp_path_factory, worker_id, "1")

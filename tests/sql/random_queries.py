@@ -1,27 +1,36 @@
 """Random tables and random queries of the supported family, for comparison with DuckDB.
 
-Everything follows from the seed. Decimals stay small enough that no expression overflows 18 digits.
+Everything follows from the seed. Sums of floats are over multiples of 1/64 that a double adds without rounding, so that
+they do not depend on the order; every other value is determined by SQL, and what overflows here overflows there.
 """
 
 from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import random
 from typing import Any
 
 import pyarrow as pa
 
 WORDS = ["AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK", "", "a%b", "Zoë", "zz"]
-NUMBERS = ["i", "b", "k", "d", "e", "f", "n"]
-EXACT = ["i", "b", "k", "d", "e", "n"]
+INTEGERS = ["i", "b", "k", "n", "y"]
+DECIMALS = ["d", "e", "w", "d2"]
+EXACT = [*INTEGERS, *DECIMALS]
+FLOATS = ["f", "f2", "g"]
+KEYS = ["s", "k", "q", "s2", "n", "extract(year from dt)", "i", "dt", "q2", "f2", "g", "e", "k % 3", "k > 0", "y"]
+SHOWN = ["i", "b", "d", "e", "f", "n", "s", "s2", "dt", "q", "q2", "k", "w", "y", "g", "d2", "dt2"]
 
 
 def random_table(rng: random.Random, rows: int) -> pa.Table:
-    """Columns of every supported type; ``n``, ``s2``, ``dt2``, ``g2`` and ``f2`` have NULLs."""
+    """Columns of every supported type; those whose names end in 2, and ``n``, have NULLs; ``f2`` has NaN and infinities
+    in some tables; in few tables a column is NULL throughout."""
+    nulls = rng.choice([0.0, 0.2, 0.2, 0.2, 1.0])
+    specials = rng.choice([[], [], [0.0, -0.0], [math.nan, math.inf, -math.inf, -0.0]])
 
     def some_null(value: Any) -> Any:
-        return None if rng.random() < 0.2 else value
+        return None if rng.random() < nulls else value
 
     def money(limit: int, scale: int) -> decimal.Decimal:
         return decimal.Decimal(rng.randint(-limit, limit)).scaleb(-scale)
@@ -29,8 +38,11 @@ def random_table(rng: random.Random, rows: int) -> pa.Table:
     def day() -> datetime.date:
         return datetime.date(1992, 1, 1) + datetime.timedelta(days=rng.randint(0, 2500))
 
-    def float64() -> float:
-        return rng.choice([0.0, -0.0, 1.5, -2.25, rng.uniform(-1e3, 1e3), float(rng.randint(-9, 9))])
+    def dyadic() -> float:
+        return rng.choice([0.0, 1.5, -2.25, rng.randint(-4000, 4000) / 8, float(rng.randint(-9, 9))])
+
+    def special() -> float:
+        return rng.choice(specials) if specials and rng.random() < 0.1 else dyadic()
 
     words = rng.sample(WORDS, rng.randint(1, len(WORDS)))
     low = rng.randint(-5, 5)
@@ -40,19 +52,33 @@ def random_table(rng: random.Random, rows: int) -> pa.Table:
             "i": pa.array([rng.randint(-100, 100) for _ in each], pa.int32()),
             "b": pa.array([rng.randint(-(10**12), 10**12) for _ in each], pa.int64()),
             "k": pa.array([rng.randint(low, low + 6) for _ in each], pa.int16()),
+            "y": pa.array([rng.randint(-9, 9) for _ in each], pa.int8()),
             "d": pa.array([money(10**7, 2) for _ in each], pa.decimal128(15, 2)),
             "e": pa.array([money(10**4, 3) for _ in each], pa.decimal128(9, 3)),
-            "f": pa.array([float64() for _ in each], pa.float64()),
+            "w": pa.array([money(10**17, 4) for _ in each], pa.decimal128(22, 4)),
+            "f": pa.array([dyadic() for _ in each], pa.float64()),
+            "g": pa.array([dyadic() for _ in each], pa.float32()),
             "n": pa.array([some_null(rng.randint(-20, 20)) for _ in each], pa.int32()),
+            "d2": pa.array([some_null(money(10**6, 2)) for _ in each], pa.decimal128(12, 2)),
             "s": pa.array([rng.choice(words) for _ in each], pa.string()),
             "s2": pa.array([some_null(rng.choice(words)) for _ in each], pa.string()),
             "dt": pa.array([day() for _ in each], pa.date32()),
             "dt2": pa.array([some_null(day()) for _ in each], pa.date32()),
-            "g": pa.array([rng.random() < 0.5 for _ in each], pa.bool_()),
-            "g2": pa.array([some_null(rng.random() < 0.5) for _ in each], pa.bool_()),
-            "f2": pa.array([some_null(float64()) for _ in each], pa.float64()),
+            "q": pa.array([rng.random() < 0.5 for _ in each], pa.bool_()),
+            "q2": pa.array([some_null(rng.random() < 0.5) for _ in each], pa.bool_()),
+            "f2": pa.array([some_null(special()) for _ in each], pa.float64()),
         }
     )
+
+
+class RandomQuery:
+    """``text`` is ours. ``oracle`` asks DuckDB for the same, but for the sum and the count of an exact average.
+    ``ordered`` tells that the order of the rows is determined."""
+
+    def __init__(self, text: str, oracle: str, ordered: bool = False) -> None:
+        self.text = text
+        self.oracle = oracle
+        self.ordered = ordered
 
 
 class Queries:
@@ -61,68 +87,139 @@ class Queries:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
 
-    def query(self) -> str:
+    def query(self) -> RandomQuery:
         kind = self.rng.random()
         if kind < 0.45:
             return self.grouped()
-        return self.scalar() if kind < 0.85 else self.rows()
+        return self.scalar() if kind < 0.75 else self.rows()
 
-    def scalar(self) -> str:
-        measures = ", ".join([f"{self.measure()} as m{i}" for i in range(self.rng.randint(1, 5))])
-        return f"select {measures} from t{self.where()}"
+    def scalar(self) -> RandomQuery:
+        pairs = self.measures(5)
+        where = self.where()
+        ours, theirs = [", ".join([f"{p[side]} as m{i}" for i, p in enumerate(pairs)]) for side in (0, 1)]
+        return RandomQuery(f"select {ours} from t{where}", f"select {theirs} from t{where}")
 
-    def grouped(self) -> str:
-        keys = self.rng.sample(
-            ["s", "k", "g", "s2", "n", "extract(year from dt)", "i", "dt", "g2"], self.rng.randint(1, 2)
-        )
+    def grouped(self) -> RandomQuery:
+        rng = self.rng
+        keys = rng.sample(KEYS, rng.randint(1, 3))
         shown = ", ".join([f"{key} as k{i}" for i, key in enumerate(keys)])
-        measures = ", ".join([f"{self.measure()} as m{i}" for i in range(self.rng.randint(1, 4))])
-        having = f" having count(*) > {self.rng.randint(0, 3)}" if self.rng.random() < 0.2 else ""
-        return f"select {shown}, {measures} from t{self.where()} group by {', '.join(keys)}{having}"
+        if rng.random() < 0.1:
+            text = f"select distinct {shown} from t{self.where()}"
+            return RandomQuery(text, text)
+        pairs = self.measures(4)
+        tail = f" from t{self.where()} group by {', '.join(keys)}"
+        if rng.random() < 0.2:
+            tail += f" having count(*) > {rng.randint(0, 3)}"
+        ours, theirs = [", ".join([f"{p[side]} as m{i}" for i, p in enumerate(pairs)]) for side in (0, 1)]
+        return RandomQuery(f"select {shown}, {ours}{tail}", f"select {shown}, {theirs}{tail}")
 
-    def rows(self) -> str:
-        columns = self.rng.sample(["i", "b", "d", "e", "f", "n", "s", "s2", "dt", "g", "g2", "k"], 3)
-        return f"select {', '.join(columns)}, {self.number(1)} as x from t{self.where()}"
+    def rows(self) -> RandomQuery:
+        rng = self.rng
+        columns = rng.sample(SHOWN, 3)
+        text = f"select {', '.join(columns)}, {self.number(2)} as x from t{self.where()}"
+        ordered = rng.random() < 0.3
+        if ordered:
+            exact = rng.sample([c for c in SHOWN if c not in FLOATS], 4)
+            keys = [f"{c} {rng.choice(['asc', 'desc'])} {rng.choice(['', 'nulls first', 'nulls last'])}" for c in exact]
+            text = f"select {', '.join(exact)} from t{self.where()} order by {', '.join(keys)}"
+            text += rng.choice(["", " limit 5", " limit 7 offset 2", " limit 0", " offset 3"])
+        return RandomQuery(text, text, ordered)
 
     def where(self) -> str:
         return f" where {self.condition(2)}" if self.rng.random() < 0.8 else ""
 
-    def measure(self) -> str:
+    def measures(self, most: int) -> list[tuple[str, str]]:
+        return [self.measure() for _ in range(self.rng.randint(1, most))]
+
+    def measure(self) -> tuple[str, str]:
+        """An aggregate, and what DuckDB is asked in its place."""
         rng = self.rng
-        function = rng.choice(["sum", "avg", "min", "max", "count", "count(*)"])
+        function = rng.choice(["sum", "avg", "avg", "min", "max", "count", "count(*)", "distinct"])
         if function == "count(*)":
-            return function
-        if function in ("min", "max") and rng.random() < 0.3:
-            argument = rng.choice(["s", "dt", "s2", "dt2", "k"])
-        elif function == "count":
-            argument = rng.choice(["n", "s2", "i", "dt2"])
+            return function, function
+        if function == "distinct":
+            counted = f"count(distinct {rng.choice(['s', 's2', 'k', 'n', 'dt', 'q2', 'f2', 'e'])})"
+            return counted, counted
+        tail = f" filter (where {self.condition(1)})" if rng.random() < 0.1 else ""
+        if function == "count":
+            made = f"count({rng.choice(['n', 's2', 'i', 'dt2', 'q2', 'f2', self.number(1)])}){tail}"
+            return made, made
+        if function in ("min", "max"):
+            argument = rng.choice(["s", "dt", "s2", "dt2", "k", "q", "q2", self.number(2), self.number(2)])
+        elif rng.random() < 0.3:
+            argument = self.dyadic(2)
         else:
-            argument = self.number(2) if function in ("sum", "avg") else self.number(1)
-        made = f"{function}({argument})"
-        if rng.random() < 0.1:
-            made += f" filter (where {self.condition(1)})"
-        return made
+            argument = self.exact(2)
+            if function == "avg":
+                return f"avg({argument}){tail}", f"{{'sum': sum({argument}){tail}, 'count': count({argument}){tail}}}"
+        made = f"{function}({argument}){tail}"
+        return made, made
+
+    # Numbers
 
     def number(self, depth: int) -> str:
+        """Any number: of one row, every value is determined."""
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.5:
+            return self.exact(depth)
+        if kind < 0.7:
+            return self.dyadic(depth)
+        if kind < 0.8:
+            return f"({rng.choice(['d', 'e', 'b', 'd2'])} / {rng.choice(['3', '7', '0.3', 'k', 'i', 'f'])})"
+        if kind < 0.9:
+            return f"({self.dyadic(1)} {rng.choice('+-*')} {rng.choice(['d', 'e', '0.1', '1e-3', 'd2', 'w'])})"
+        return f"cast({rng.choice(['d', 'e', 'i', 'b', 'n', 'w', 'k'])} as {rng.choice(['double', 'float'])})"
+
+    def dyadic(self, depth: int) -> str:
+        """A float that is a multiple of 1/64, small enough to be summed without rounding."""
+        rng = self.rng
+        if depth == 0 or rng.random() < 0.4:
+            return rng.choice(FLOATS)
+        kind = rng.random()
+        if kind < 0.4:
+            return f"({self.dyadic(depth - 1)} {rng.choice('+-')} {rng.choice(['1', '0.25', 'k', 'i', 'n', 'f'])})"
+        if kind < 0.6:
+            return f"({rng.choice(FLOATS)} * {rng.choice(['2', '0.5', 'k', '-4', '1e1'])})"
+        if kind < 0.7:
+            return f"({rng.choice(['i', 'k', 'n', 'y'])} / {rng.choice(['2', '4', '8'])})"
+        if kind < 0.85:
+            return (
+                f"(case when {self.condition(1)} then {rng.choice(FLOATS)} else {rng.choice(['0', 'k', 'null'])} end)"
+            )
+        return f"{rng.choice(['abs', '-', 'cast'])}({rng.choice(FLOATS)})".replace("cast(", "(0.5 + ")
+
+    def exact(self, depth: int) -> str:
+        """An integer or a decimal."""
         rng = self.rng
         if depth == 0 or rng.random() < 0.3:
-            return rng.choice([*NUMBERS, "f2"])
+            return rng.choice(EXACT)
         kind = rng.random()
         if kind < 0.25:
-            return (
-                f"({rng.choice(['d', 'e', 'n', 'k'])} * {rng.choice(['2', '0.5', '1.25', 'k', '(1 - e)', '(1 + d)'])})"
-            )
+            factor = rng.choice(["2", "0.5", "1.25", "k", "(1 - e)", "(1 + d)", "y"])
+            return f"({rng.choice(['d', 'e', 'n', 'k', 'd2', 'i'])} * {factor})"
         if kind < 0.5:
-            return f"({self.number(depth - 1)} {rng.choice('+-')} {rng.choice(['1', '0.25', 'k', 'e', 'i'])})"
-        if kind < 0.6:
+            return f"({self.exact(depth - 1)} {rng.choice('+-')} {rng.choice(['1', '0.25', 'k', 'e', 'i', 'd2'])})"
+        if kind < 0.57:
             return f"(-{rng.choice(EXACT)})"
-        if kind < 0.7:
+        if kind < 0.64:
             return f"abs({rng.choice(EXACT)})"
-        if kind < 0.8:
-            return f"(case when {self.condition(1)} then {rng.choice(['d', 'e'])} else 0 end)"
-        if kind < 0.9:
-            return rng.choice(["extract(year from dt)", "extract(month from dt)", "extract(day from dt2)"])
-        return f"({rng.choice(['d', 'e'])} / {rng.choice(['2', '4', '8'])})"
+        if kind < 0.76:
+            other = rng.choice(["0", "n", "e", "null", "1.5"])
+            return f"(case when {self.condition(1)} then {rng.choice(['d', 'e', 'k', 'd2'])} else {other} end)"
+        if kind < 0.82:
+            return f"coalesce({rng.choice(['n', 'd2'])}, {rng.choice(['0', 'k', 'e'])})"
+        if kind < 0.88:
+            return f"({rng.choice(['i', 'b', 'k', 'n'])} % {rng.choice(['3', '7', '-4', '100'])})"
+        if kind < 0.94:
+            return rng.choice(["extract(year from dt)", "extract(month from dt)", "extract(day from dt2)",
+                               "(dt - date '1994-05-06')", "(dt2 - dt)"])  # fmt: skip
+        type = rng.choice(["bigint", "decimal(18,3)", "decimal(20,1)", "integer"])
+        return f"cast({rng.choice(['d', 'e', 'i', 'n', 'k', 'd2', 'f', 'q2'])} as {type})".replace(
+            "(q2 as decimal", "(n as decimal"
+        )
+
+    # Conditions
 
     def condition(self, depth: int) -> str:
         rng = self.rng
@@ -136,26 +233,36 @@ class Queries:
     def atom(self) -> str:
         rng = self.rng
         sign = rng.choice(["=", "<>", "<", "<=", ">", ">="])
-        kind = rng.randrange(10)
+        kind = rng.randrange(13)
         if kind == 0:
-            return f"d {sign} {rng.randint(-(10**5), 10**5)}.{rng.randint(0, 99):02d}"
+            return f"{rng.choice(['d', 'w', 'd2'])} {sign} {rng.randint(-(10**5), 10**5)}.{rng.randint(0, 99):02d}"
         if kind == 1:
-            return f"{rng.choice(['i', 'k', 'n'])} {sign} {rng.randint(-50, 50)}"
+            return f"{rng.choice(['i', 'k', 'n', 'y'])} {sign} {rng.randint(-50, 50)}"
         if kind == 2:
             return f"{rng.choice(['s', 's2'])} {sign} '{rng.choice(WORDS)}'"
         if kind == 3:
             day = f"{rng.randint(1992, 1998)}-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}"
             return f"{rng.choice(['dt', 'dt2'])} {sign} date '{day}'"
         if kind == 4:
-            return f"f {sign} {rng.choice(['0.0', '1.5', '-2.25', '100.0'])}"
+            return f"{rng.choice(FLOATS)} {sign} {rng.choice(['0.0', '1.5', '-2.25', '100', '1e2', 'k', 'e', '0.1'])}"
         if kind == 5:
-            return f"{rng.choice(['s', 's2'])} in ({', '.join([repr(w) for w in rng.sample(WORDS[:7], 3)])})"
+            words = ", ".join([repr(w) for w in rng.sample(WORDS[:7], 3)])
+            return f"{rng.choice(['s', 's2'])} {rng.choice(['', 'not '])}in ({words})"
         if kind == 6:
             return f"{rng.choice(['s', 's2'])} like '{rng.choice(['%AI%', 'R%', '_AIL', '%', 'Z%', ''])}'"
         if kind == 7:
-            return f"{rng.choice(['n', 's2', 'dt2', 'g2'])} is {rng.choice(['', 'not '])}null"
+            return f"{rng.choice(['n', 's2', 'dt2', 'q2', 'f2', 'd2'])} is {rng.choice(['', 'not '])}null"
         if kind == 8:
-            return rng.choice(["g", "g2", "not g", "not g2"])
+            return rng.choice(["q", "q2", "not q", "not q2", "q = q2", "q2 is null or q"])
+        if kind == 9:
+            return rng.choice(["f in (0.0, 1.5, 3)", "f2 in (1.5, -2.25)", "i in (1, 2, 3, 5, 8, 13)", "k in (1)",
+                               "n in (1, null)", "e in (0.5, 1, 2.25)", "d2 in (1.5, 0)", "dt in (date '1994-01-01')",
+                               "g in (0.5, 1.5)", "n not in (3, 4, 5)"])  # fmt: skip
+        if kind == 10:
+            return f"{self.exact(1)} {sign} {self.exact(1)}"
+        if kind == 11:
+            return f"{self.number(1)} {sign} {self.number(1)}"
         return rng.choice(
-            ["d < e", "k = n", "d between -1000 and 5000.5", "i in (1, 2, 3, 5, 8, 13)", "e > 0.0005 * k"]
-        )
+            ["d < e", "k = n", "d between -1000 and 5000.5", "e > 0.0005 * k", "dt > dt2", "s = s2", "s < s2",
+             "n between k and 7", "f2 = f2", "f2 <> f2", "f > f2", "f2 between -1 and 1.5"]
+        )  # fmt: skip

@@ -61,6 +61,16 @@ def test_emit(stage: str, part: str, table: str) -> None:
     assert part in run("select sum(d) from t where f < 2.0", table, f"--emit={stage}")
 
 
+def test_explain_as_rows(table: str) -> None:
+    lines = run("explain select sum(d) from t", table).splitlines()
+    assert lines[0].split() == ["stage", "line"] and lines[2].startswith("plan ")
+    assert any(line.startswith("ptx ") and ".visible .entry main_0(" in line for line in lines)
+
+
+def test_dates_beyond_pythons(table: str) -> None:
+    assert run("select date '9999-12-31' + 1 as x from t", table).splitlines()[2] == "10000-01-01"
+
+
 def test_profile_goes_to_stderr(table: str) -> None:
     result = CliRunner().invoke(command, ["select sum(d) as s from t", table, "--profile"], catch_exceptions=False)
     assert result.stdout == "     s\n------\n-18.75\n(1 row)\n"

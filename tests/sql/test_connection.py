@@ -1,5 +1,6 @@
 """Connections, relations and what they show."""
 
+import datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -117,6 +118,42 @@ def test_profile_has_every_stage_and_kernel() -> None:
 def test_the_same_query_gives_the_same_text_in_every_process() -> None:
     first, second = [connect("cpu").register("t", TABLE).sql("select s, avg(a) from t group by s") for _ in range(2)]
     assert first.explain() == second.explain()
+
+
+@pytest.mark.parametrize("name", ["T", "select", "Lineitem"])
+def test_the_case_of_a_table_name_does_not_matter(name: str) -> None:
+    con = connect("cpu").register(name.lower(), TABLE.slice(0, 1)).register(name, TABLE)
+    assert con.tables() == [name.lower()]
+    for spelling in {f'"{name}"', f'"{name.lower()}"'}:
+        assert con.sql(f"select count(*) from {spelling}").fetchall() == [(3,)]
+
+
+def test_explain_in_sql_shows_what_explain_does() -> None:
+    con = connect("cpu").register("t", TABLE)
+    relation = con.sql("-- what happens?\nExplain select sum(a) from t where s = 'x'")
+    lines = relation.fetchall()
+    shown = con.sql("select sum(a) from t where s = 'x'")
+    assert list(dict(lines)) == ["plan", "relation", "horse", "outline", "ptx"]
+    for stage in dict(lines):
+        assert [line for s, line in lines if s == stage] == shown.explain(stage).splitlines()
+    assert relation.explain("relation") == shown.explain("relation")
+
+
+def test_explain_analyze_runs_the_query() -> None:
+    lines = connect("cpu").register("t", TABLE).sql("explain analyze select sum(a) from t").fetchall()
+    assert any(stage == "profile" and "main_0: 3 rows" in line for stage, line in lines)
+
+
+def test_explain_keeps_the_place_of_an_error() -> None:
+    with pytest.raises(drawloom.Error, match="Line: 2, Column: 19"):
+        connect("cpu").register("t", TABLE).sql("explain\nselect a from t t t").arrow()
+
+
+def test_dates_beyond_pythons_are_text() -> None:
+    days = pa.array([0, 2932897, -719163, None], pa.int32()).cast(pa.date32())
+    con = connect("cpu").register("t", pa.table({"x": days}))
+    rows = [r[0] for r in con.sql("select x from t").fetchall()]
+    assert rows == [datetime.date(1970, 1, 1), "10000-01-01", "0001-12-31 (BC)", None]
 
 
 def test_a_table_name_is_text() -> None:

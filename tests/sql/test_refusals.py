@@ -1,5 +1,7 @@
 """What cannot run is refused with an error that names it: all of it, once."""
 
+import random
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -39,6 +41,53 @@ def test_everything_unsupported_is_listed_once() -> None:
         "type: precision_timestamp (column 'ts')",
     ]
     assert all(item in str(refusal.value) for item in refusal.value.items)
+
+
+def refused(query: str, con: drawloom.Connection | None = None) -> list[str]:
+    with pytest.raises(drawloom.UnsupportedError) as refusal:
+        (con or connection()).sql(query).arrow()
+    assert all(item in str(refusal.value) for item in refusal.value.items)
+    return list(refusal.value.items)
+
+
+@pytest.mark.parametrize(
+    ("query", "items"),
+    [
+        ("select median(a) over () from t", ["window functions: OVER (...)", "aggregate function: median"]),
+        (
+            "select rank() over (partition by upper(s) order by sqrt(a)) from t",
+            ["window functions: OVER (...)", "window function: rank", "function: upper", "function: sqrt"],
+        ),
+        ("select unnest(l), upper(s) from t where sqrt(a) > 1",
+         ["relation: UNNEST", "type: list (column 'l')", "function: sqrt", "function: upper"]),
+        ("select s similar to upper(s), median(a) from t group by 1",
+         ["expression: SIMILAR TO", "function: upper", "aggregate function: median"]),
+        ("select upper(s) from t where a = ?", ["expression: a parameter", "function: upper"]),
+        ("with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select sqrt(n) from r",
+         ["relation: WITH RECURSIVE", "function: sqrt"]),
+        ("select cast(s as integer), a::varchar, upper(s) from t",
+         ["function: upper", "cast: text to integer", "cast: integer to text"]),
+        ("select a from t where s > 1", ["cast: text to integer"]),
+        ("select a * 1.5 % 2, cast(a as boolean) from t", ["function: modulus of decimal", "cast: integer to bool"]),
+        ("describe t", ["relation: DESCRIBE"]),
+        ("explain verbose select upper(s) from t", ["EXPLAIN VERBOSE", "function: upper"]),
+        ("select upper(s) from t tablesample (10)", ["TABLESAMPLE", "function: upper"]),
+        ("select * from generate_series(1, 3)", ["table function: generate_series"]),
+        ("from t", ["a query without columns: FROM without SELECT"]),
+        ("select 9223372036854775807 + a, 9223372036854775807 + 1 from t",
+         ["integer constants whose result needs more than 64 bits"]),
+        ("select 10000000000000000000000000000000000000000", ["an integer of more than 38 digits"]),
+    ],
+)  # fmt: skip
+def test_the_whole_list_where_something_hides_the_rest(query: str, items: list[str]) -> None:
+    assert sorted(refused(query)) == sorted(items)
+
+
+def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
+    odd = pa.table({"n": pa.nulls(3), "h": pa.array([1, 2, 3], pa.float16()), "a": pa.array([1, 2, 3], pa.int32())})
+    con = connect("cpu").register("t", odd)
+    assert con.sql("select sum(a), count(n), min(n) from t").fetchall() == [(Decimal(6), 0, None)]
+    assert refused("select h from t", con) == ["type: binary (column 'h')"]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +140,26 @@ def test_a_refused_query_leaves_the_connection_usable() -> None:
     assert con.sql("select sum(a) as x from t").arrow().to_pylist() == [{"x": Decimal(6)}]
 
 
+def test_a_panic_in_the_planner_is_an_error() -> None:
+    con = connection()
+
+    class Panic(BaseException):
+        pass
+
+    class Context:
+        def sql_with_options(self, *arguments: object) -> None:
+            raise Panic("attempt to divide by zero")
+
+    con.planner.context = Context()  # type: ignore[assignment]
+    with pytest.raises(SqlError, match="cannot plan this query: attempt to divide by zero"):
+        con.sql("select 1").arrow()
+
+
+def test_text_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(SqlError, match="not UTF-8"):
+        connection().sql("select '\udcff'").arrow()
+
+
 # Files
 
 
@@ -135,6 +204,54 @@ def test_values_that_do_not_fit_are_named() -> None:
     con = connect("cpu").register("t", wide)
     with pytest.raises(drawloom.DataError, match="column 'w' of table 't' has a value of more than 18 digits"):
         con.sql("select sum(w) from t").arrow()
+
+
+def test_text_columns_that_are_damaged_are_named(tmp_path: Path) -> None:
+    offsets, letters = pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"a\xff\xfe")
+    con = connect("cpu").register("t", pa.table({"s": pa.StringArray.from_buffers(2, offsets, letters)}))
+    with pytest.raises(drawloom.DataError, match="column 's' of table 't' has text that is not UTF-8"):
+        con.sql("select s from t").arrow()
+    outside = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int32()), pa.array(["a"]), safe=False)
+    con.register("t", pa.table({"s": outside}))
+    with pytest.raises(drawloom.DataError, match="column 's' of table 't' is damaged"):
+        con.sql("select min(s) from t").arrow()
+
+
+def test_any_damage_to_a_file_gives_an_error_or_an_answer(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(TABLE.select(["a", "s"]), path)
+    whole, rng = path.read_bytes(), random.Random(7)
+    for _ in range(100):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        path.write_bytes(data[: rng.choice([len(data), rng.randrange(len(data))])])
+        try:
+            connect("cpu").register("t", path).sql("select sum(a), count(*), min(s) from t").arrow()
+        except drawloom.Error as refusal:
+            assert isinstance(refusal, drawloom.DataError | SqlError | drawloom.UnsupportedError)
+
+
+def test_infinite_dates_are_named() -> None:
+    dates = pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32())
+    with pytest.raises(drawloom.DataError, match="column 'x' of table 't' has an infinite date"):
+        connect("cpu").register("t", pa.table({"x": dates})).sql("select max(x) from t").arrow()
+
+
+def test_columns_of_one_name_are_refused_when_registered() -> None:
+    with pytest.raises(drawloom.DataError, match="table 't' has more than one column 'a'"):
+        connect("cpu").register("t", pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
+
+
+def test_tables_that_cannot_be_read_are_named() -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield TABLE.to_batches()[0]
+        raise RuntimeError("the source is gone")
+
+    with pytest.raises(drawloom.DataError, match=r"table 't' cannot be read: .*the source is gone"):
+        connect("cpu").register("t", pa.RecordBatchReader.from_batches(TABLE.schema, batches()))
+    with pytest.raises(drawloom.DataError, match="table 't' cannot be read"):
+        connect("cpu").register("t", pa.chunked_array([[1, 2]]))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "1a", 'x"; drop'])

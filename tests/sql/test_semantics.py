@@ -22,6 +22,8 @@ TABLE = pa.table(
         "e": pa.array([Decimal(v) for v in ("1.5", "2.5", "0.5", "9.9", "3.1")], pa.decimal128(4, 1)),
         "w": pa.array([Decimal(v) for v in ("1.50", "-2.25", "0.00", "99.99", "3.10")], pa.decimal128(20, 2)),
         "big": pa.array([Decimal(v) for v in (10**18 - 1, 5, 1 - 10**18, 1, 2)], pa.decimal128(18, 0)),
+        "h2": pa.array([Decimal(v) for v in ("12345678901234.5678", "-98765432109876.5432", "0.0001", "1.1",
+                                             "99999999999999.9999")], pa.decimal128(18, 4)),
         "f": pa.array([1.5, -0.0, 0.0, math.nan, math.inf]),
         "g": pa.array([1.5, 2.5, -1.0, math.nan, 0.1], pa.float32()),
         "s": ["x", "y", "x", None, ""],
@@ -74,6 +76,14 @@ QUERIES = [
     "select 100.00 * sum(case when s like 'x%' then d * (1 - e) else 0 end) / sum(d * (1 - e)) as promo from t",
     "select max(d) - min(d), max(i) + min(h) from t",
     "select sum(d) filter (where i > 1), count(*) filter (where s = 'x') from t",
+    "select 1e0 / 3 as x, 1e2 as y, 1.5e-3 as z, .5e1 as v, 0.0000000000000000000000000000000000000001 as u",
+    "select d * 1e0, i * 1e1, 1e10 * i, i + 1e-2 from t",
+    "select f in (0.0, 1.5), g in (1.5, 0.1), d in (1.5, 99.99), i in (1, 2.0) from t",
+    "select count(*) from t where f between 0 and 1.5",
+    "select count(*) from t where f + i <= w",
+    "select cast(big as double), big / 3.0 from t",
+    "select cast(h2 as double) as a, h2 / 7 as b, h2 + f as c, h2 < f, cast(h2 as float) from t",
+    "select sum(1), sum(1.5), avg(2), count(1), count(null) from t",
     "select sum(x), count(*) from (select s, sum(d) as x from t group by s) u where x > 0",
 ]
 ORDERED = [
@@ -115,6 +125,8 @@ def test_values_and_types_are_duckdbs(
     [
         ("select sum(big * 2) from t", "overflow: a result of @mul does not fit decimal<18,0>"),
         ("select b * b from t", "overflow: a result of @mul does not fit i64"),
+        ("select cast(f * 1e300 as float) from t where i = 1", "overflow: a result of @convert does not fit f32"),
+        ("select cast(sum(i) * 1e300 as float) from t", r"overflow in @convert: 7e\+300 does not fit f32"),
         ("select cast(sum(b) as integer) from t", "overflow in @convert: 1000000000003 does not fit i32"),
     ],
 )

@@ -60,6 +60,8 @@ def render(table: pa.Table, style: str) -> str:
 
 
 def as_text(table: pa.Table) -> str:
+    from drawloom.sql.relation import rows_of
+
     rows = [[shown(v) for v in row] for row in rows_of(table)]
     widths = [max([len(n), *[len(r[i]) for r in rows]]) for i, n in enumerate(table.column_names)]
     right = [is_number(f.type) for f in table.schema]
@@ -76,6 +78,8 @@ def as_csv(table: pa.Table) -> str:
     import csv
     import io
 
+    from drawloom.sql.relation import rows_of
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.column_names)
@@ -87,12 +91,10 @@ def as_json(table: pa.Table) -> str:
     """Numbers that JSON readers would round (decimals) and dates are strings."""
     import json
 
+    from drawloom.sql.relation import rows_of
+
     lines = [json.dumps(dict(zip(table.column_names, map(plain, row)))) for row in rows_of(table)]
     return "".join([line + "\n" for line in lines])
-
-
-def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*[c.to_pylist() for c in table.columns])) if table.num_columns else []
 
 
 def is_number(type: Any) -> bool:

@@ -6,6 +6,7 @@ prove the result, the template checks it and reports an overflow of selected row
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -248,7 +249,10 @@ class Templates:
 
     def convert(self, type: VectorType, held: Held) -> Held:
         if type.is_float:
-            return Held(type.text, type, self.in_float(held, type.text))
+            value = self.in_float(held, type.text)
+            if type.text == "f32" and held.kind == "f64":
+                self.check_finite(held, value, type)
+            return Held(type.text, type, value)
         digits = scale_of(type) - scale_of(held.type)
         if digits >= 0:
             made = self.rescaled(held, digits)
@@ -256,6 +260,15 @@ class Templates:
             kind = made.kind if made.kind != "pred" else "s32"
             return self.within(Held(kind, type, register, made.low, made.high, held.masks), type, "convert", held.masks)
         return self.round_off(type, held, 10**-digits)
+
+    def check_finite(self, held: Held, made: Register, type: VectorType) -> None:
+        """Fails where a finite f64 became an infinite f32."""
+        emitter = self.emitter
+        size = emitter.made(F32, "abs.f32", [made])
+        is_infinite = emitter.made(PRED, "setp.eq.f32", [size, float32(math.inf)])
+        source = emitter.made(F64, "abs.f64", [self.in_register(held, "f64")])
+        was_finite = emitter.made(PRED, "setp.lt.f64", [source, float64(math.inf)])
+        self.fail(emitter.both(is_infinite, was_finite), "convert", type, held.masks)
 
     def round_off(self, type: VectorType, held: Held, divisor: int) -> Held:
         """Division by a power of ten, halves away from zero."""

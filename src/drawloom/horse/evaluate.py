@@ -44,6 +44,10 @@ from drawloom.horse.values import (
     strings,
 )
 
+#: Integers up to here, and powers of ten up to this exponent, are doubles exactly, so that their quotient rounds once.
+MAX_EXACT: Final = 1 << 53
+EXACT_POWERS: Final = 22
+
 
 class FunctionValue(Value):
     """A builtin handed to ``@each``."""
@@ -105,12 +109,15 @@ def mul_exact(a: Array, b: Array) -> Array:
 
 
 def floats(vector: Vector) -> Array:
-    """The values as float64: decimals are their integer, converted once, divided by the power of ten."""
+    """The values as float64, each rounded once."""
     type = vector.type
     if type.is_float:
         return vector.data.astype(np.float64)
-    data = integers(vector).astype(np.float64)
-    return data / float(10**type.scale) if isinstance(type, DecimalType) and type.scale else data
+    data, scale = integers(vector), scale_of(type)
+    low, high = bounds(data)
+    if scale == 0 or (low >= -MAX_EXACT and high <= MAX_EXACT and scale <= EXACT_POWERS):
+        return data.astype(np.float64) / float(10**scale)
+    return np.array([v / 10**scale for v in data.tolist()], dtype=np.float64)
 
 
 def _as_float(type: VectorType, data: Array) -> Vector:
@@ -249,13 +256,23 @@ def _convert(name: str, arguments: list[Value]) -> Value:
     type = named_type(strings(as_vector(arguments[1]))[0])
     assert type is not None
     if type.is_float:
-        return _as_float(type, floats(vector))
+        return _converted_float(type, floats(vector), name)
     if vector.type.is_float:
         return exact(type, _round_floats(vector, scale_of(type), type), name)
     shift = scale_of(type) - scale_of(vector.type)
     if shift >= 0:
         return exact(type, _times(integers(vector), 10**shift), name)
     return exact(type, divide_rounding(integers(vector), 10**-shift), name)
+
+
+def _converted_float(type: VectorType, data: Array, name: str) -> Vector:
+    """The values as ``type``; a finite one that is none there is an overflow, as in DuckDB."""
+    with np.errstate(over="ignore"):
+        made = _as_float(type, data)
+    lost = np.isinf(made.data) & np.isfinite(data)
+    if lost.any():
+        raise DataError(f"overflow in @{name}: {data[lost.argmax()]} does not fit {type}")
+    return made
 
 
 def divide_rounding(data: Array, divisor: int) -> Array:
@@ -415,11 +432,11 @@ def _average_cells(flat: Vector, offsets: Array, counts: Array) -> Vector:
 
 
 def average(total: int, count: int, scale: int) -> float:
-    """The average that DuckDB gives for an exact ``total`` of ``count`` values with ``scale``; NaN for none.
+    """The average of ``count`` values with ``scale`` and an exact ``total``: the quotient, rounded once; NaN for none.
 
-    The sum becomes a double, correctly rounded, and that is divided by the count.
+    (Python divides integers with one correct rounding.)
     """
-    return math.nan if count == 0 else total / 10**scale / count
+    return math.nan if count == 0 else total / (count * 10**scale)
 
 
 # Rows

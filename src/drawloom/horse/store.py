@@ -21,12 +21,14 @@ from drawloom.horse.values import PAD, Array, Column, Source, Vector
 
 _TYPES: Final[dict[Any, VectorType]] = {
     pa.bool_(): BOOL, pa.int8(): I8, pa.int16(): I16, pa.int32(): I32, pa.int64(): I64,
-    pa.float32(): F32, pa.float64(): F64, pa.date32(): DATE,
+    pa.float32(): F32, pa.float64(): F64, pa.date32(): DATE, pa.date64(): DATE, pa.null(): I32,
     pa.string(): STR, pa.large_string(): STR, pa.string_view(): STR,
 }  # fmt: skip
 _FIXED: Final[dict[str, Any]] = {"bool": np.dtype(bool), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 #: Rows that are read from a file at a time: enough to be fast, little beside the column that they become.
 _BATCH_ROWS: Final = 1 << 18
+#: The days, in either direction, that DuckDB takes for infinity.
+_INFINITE_DATE: Final = (1 << 31) - 1
 _WIDTHS: Final[tuple[Any, ...]] = (np.int8, np.int16, np.int32, np.int64)
 
 
@@ -118,7 +120,7 @@ def first_line(problem: Exception) -> str:
 def convert(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
     """One column as kernels read it; ``what`` names it in errors. Raises DataError."""
     if type.kind == "text":
-        return _convert_text(chunks, type)
+        return _convert_text(chunks, type, what)
     parts: list[Array] = []
     valids: list[Array | None] = []
     low, high = 0, 0
@@ -131,6 +133,8 @@ def convert(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
             data = np.where(valid, data, data.dtype.type(0))
         if type.is_exact and type != BOOL:
             least, most = int(data.min()), int(data.max())
+            if type == DATE and (least <= -_INFINITE_DATE or most >= _INFINITE_DATE):
+                raise DataError(f"{what} has an infinite date: not supported")
             low, high = (min(low, least), max(high, most)) if parts else (least, most)
             data = data.astype(_narrowest(least, most))
         parts.append(data)
@@ -143,7 +147,7 @@ def convert(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
     return Column(Vector(type, padded[:rows]), padded, low, high, _padded_valid(parts, valids))
 
 
-def _convert_text(chunks: Iterable[pa.Array], type: VectorType) -> Column:
+def _convert_text(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
     """Codes into the sorted distinct strings; every piece is coded by first appearance until all strings are known.
 
     NULLs all get the code of the first string.
@@ -157,10 +161,15 @@ def _convert_text(chunks: Iterable[pa.Array], type: VectorType) -> Column:
         encoded = chunk if pa.types.is_dictionary(chunk.type) else _encoded(chunk)
         if encoded.dictionary.null_count:
             encoded = _encoded(chunk)
-        words = encoded.dictionary.to_pylist()
+        try:
+            words = encoded.dictionary.to_pylist()
+        except UnicodeDecodeError as problem:
+            raise DataError(f"{what} has text that is not UTF-8: {problem.reason}") from None
         valid = None if encoded.null_count == 0 else pc.is_valid(encoded).to_numpy(zero_copy_only=False)
         place = np.array([codes.setdefault(w, len(codes)) for w in words] or [0], dtype=np.int64)
         indices = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+        if len(words) and (int(indices.min()) < 0 or int(indices.max()) >= len(words)):
+            raise DataError(f"{what} is damaged: it points outside its dictionary")
         part = place.astype(_narrowest(0, len(codes)))[indices]
         parts.append(part if valid is None else np.where(valid, part, part.dtype.type(0)))
         valids.append(valid)
@@ -212,6 +221,8 @@ def _padded(parts: list[Array], dtype: np.dtype[Any]) -> Array:
 
 def _plain(chunk: pa.Array, type: VectorType) -> Array:
     if type == DATE:
+        chunk = chunk.cast(pa.date32(), safe=False).cast(pa.int32())
+    elif pa.types.is_null(chunk.type):
         chunk = chunk.cast(pa.int32())
     filled = pc.fill_null(chunk, False if type == BOOL else 0) if chunk.null_count else chunk
     data: Array = filled.to_numpy(zero_copy_only=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.horse.evaluate import EXACT_POWERS, MAX_EXACT
 from drawloom.horse.ir import Call, FunctionRef, Literal, Name, Operand
 from drawloom.horse.ranges import Range, Ranges
 from drawloom.horse.types import BOOL, DATE, DecimalType, Type, VectorType, exact_bounds
@@ -56,7 +57,7 @@ def has_template(call: Call, types: dict[str, Type], ranges: Ranges) -> bool:
     if name == "mod":
         return all(s.is_held for s in sides) and (sides[1].low > 0 or sides[1].high < 0)
     if name == "div":
-        return all(s.is_held for s in sides)
+        return all(s.has_float for s in sides)
     if name in ("neg", "abs"):
         return sides[0].type.is_float or fits((-sides[0].high, -sides[0].low), S64)
     if name == "if_else":
@@ -80,6 +81,9 @@ class _Side:
         self.low, self.high = range if range is not None else (0, 0)
         self.is_literal = is_literal
         self.is_held = type.is_float or (range is not None and fits(range, S64))
+        # Of larger decimals the template's conversion and division round twice.
+        is_exact = scale_of(type) == 0 or fits(range, (-MAX_EXACT, MAX_EXACT))
+        self.has_float = self.is_held and is_exact and scale_of(type) <= EXACT_POWERS
         self.is_column = type.kind == "text" and not is_literal and range is not None
 
 
@@ -101,7 +105,7 @@ def _compares(left: _Side, right: _Side) -> bool:
     if not (left.is_held and right.is_held):
         return False
     if left.type.is_float or right.type.is_float:
-        return True
+        return left.has_float and right.has_float
     scale = max(scale_of(left.type), scale_of(right.type))
     return all(fits(scaled((s.low, s.high), scale - scale_of(s.type)), S64) for s in (left, right))
 
@@ -113,7 +117,7 @@ def _calculates(name: str, sides: list[_Side]) -> bool:
         return False
     left, right = sides
     if left.type.is_float or right.type.is_float:
-        return True
+        return left.has_float and right.has_float
     if DATE in (left.type, right.type):
         return True
     type = product_type(left.type, right.type) if name == "mul" else plus_type(left.type, right.type)
@@ -139,7 +143,7 @@ def _converts(side: _Side, target: Operand) -> bool:
     if type is None or not side.is_held:
         return False
     if type.is_float or side.type.is_float:
-        return type.is_float
+        return type.is_float and side.has_float
     shift = scale_of(type) - scale_of(side.type)
     if shift >= 0:
         return fits(scaled((side.low, side.high), shift), S64)

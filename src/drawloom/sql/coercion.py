@@ -13,8 +13,8 @@ from drawloom.sql.plan import Constant
 
 #: The digits of the decimals that DataFusion turns integers of 8, 16, 32 and 64 bits into beside a decimal.
 _INTEGER_DIGITS: Final = frozenset([3, 5, 10, 20])
-#: What it turns f64 and f32 into beside a decimal.
-_FLOAT_DECIMALS: Final = (DecimalType(30, 15), DecimalType(14, 7))
+#: The least digits, before and behind the point, of the decimals that it turns f32 and f64 into beside a decimal.
+_FLOAT_DIGITS: Final[dict[int, int]] = {32: 7, 64: 15}
 
 
 def natural(constant: Constant) -> Constant:
@@ -36,7 +36,7 @@ def drop_in_comparison(given: VectorType, cast: VectorType) -> bool:
     """Whether a side of a comparison, or a branch of a CASE, means the same without its cast."""
     if isinstance(cast, DecimalType):
         if given.is_float:
-            return cast in _FLOAT_DECIMALS
+            return min(cast.scale, cast.precision - cast.scale) >= _FLOAT_DIGITS[given.bits]
         if given.is_integer:
             return cast.precision - cast.scale >= min(integer_digits(given), 19)
         if isinstance(given, DecimalType):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from typing import Any, Final
 
 import pyarrow as pa
 
 from drawloom.errors import DataError
 from drawloom.horse.launch import Resident
-from drawloom.horse.store import ArrowSource, from_arrow, horse_type, open_parquet
+from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type, open_parquet
 from drawloom.horse.types import VectorType
 from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
@@ -53,14 +54,17 @@ class Connection:
         """Makes a table known as ``name``: the path of a Parquet file, or a table (Arrow, pandas, Polars, or
         anything with ``__arrow_c_stream__``).
 
-        ``name`` is an identifier; SQL folds unquoted names to lower case, so use lower case. Raises DataError for a
-        file that is missing, damaged or no Parquet file, and for what is no table.
+        ``name`` is an identifier, whose case does not matter. Raises DataError for a file that is missing, damaged or
+        no Parquet file, for what is no table, and for two columns of one name.
         """
         if not _NAME.match(str(name)):
             raise DataError(f"'{name}' is no table name: letters, digits and underscores were expected")
         source = _source(name, table)
+        twice = [n for n, count in Counter(source.schema.names).items() if count > 1]
+        if twice:
+            raise DataError(f"table '{name}' has more than one column '{twice[0]}'")
         self.planner.register(name, source.schema)
-        self.sources[name] = source
+        self.sources[name.lower()] = source
         self.resident = Resident(self.device)
         self.prepared.clear()
         return self
@@ -139,13 +143,21 @@ def _source(name: str, table: Any) -> ArrowSource:
     if isinstance(table, str | os.PathLike):
         path: str = os.fsdecode(table)
         return open_parquet(name, path)
+    try:
+        made = _arrow_table(table)
+    except Exception as problem:  # of whatever library the table comes from
+        raise DataError(f"table '{name}' cannot be read: {first_line(problem)}") from None
+    if made is None:
+        kind = type(table).__name__
+        raise DataError(f"table '{name}' is a {kind}: a path or an Arrow, pandas or Polars table was expected")
+    return from_arrow(name, made)
+
+
+def _arrow_table(table: Any) -> pa.Table | None:
     if isinstance(table, pa.Table):
-        return from_arrow(name, table)
+        return table
     if isinstance(table, pa.RecordBatch):
-        return from_arrow(name, pa.Table.from_batches([table]))
-    if hasattr(table, "__arrow_c_stream__"):
-        return from_arrow(name, pa.table(table))
-    if type(table).__module__.partition(".")[0] == "pandas":
-        return from_arrow(name, pa.Table.from_pandas(table, preserve_index=False))
-    kind = type(table).__name__
-    raise DataError(f"table '{name}' is a {kind}: a path or an Arrow, pandas or Polars table was expected")
+        return pa.Table.from_batches([table])
+    if type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns"):
+        return pa.Table.from_pandas(table, preserve_index=False)
+    return pa.table(table) if hasattr(table, "__arrow_c_stream__") else None

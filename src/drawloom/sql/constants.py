@@ -1,11 +1,17 @@
-"""Finds what constant folding hides: a quotient of exact constants, which DataFusion truncates or rounds.
+"""Finds what constant folding hides: quotients of exact constants, and integer constants whose result wraps.
 
-DuckDB gives doubles (3/2 is 1.5), DataFusion folds integers to integers and decimals to decimals before a plan
-reaches us. The plan before optimisation still has the division, so that such a query is refused, not answered wrong.
+DuckDB gives doubles for quotients (3/2 is 1.5) and an error for an overflow; DataFusion folds integers to integers,
+modulo 2**64, before a plan reaches us. The plan before optimisation still has the operation, so that such a query is
+refused, not answered wrong.
 """
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from drawloom.horse.types import I64, exact_bounds
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
@@ -22,40 +28,65 @@ from drawloom.sql.plan import (
     Sort,
 )
 
+_QUOTIENT: Final = "a quotient of constants: write it as a double, such as 1e0 / 3"
+_OVERFLOW: Final = "integer constants whose result needs more than 64 bits"
+_EXACT: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+}  # fmt: skip
 
-def divides_constants(relation: Relation) -> bool:
-    """Whether an expression of the plan divides one exact constant by another."""
-    if isinstance(relation, Read | Empty):
-        return False
-    found: list[Expression] = []
+
+def hidden_by_folding(relation: Relation) -> list[str]:
+    """What the plan computes from constants that folding would answer wrong, each once."""
+    found: list[str] = []
+    while not isinstance(relation, Read | Empty):
+        for expression in _expressions(relation):
+            for part in _parts(expression):
+                what = _hidden(part)
+                if what and what not in found:
+                    found.append(what)
+        below = getattr(relation, "input", None)
+        assert isinstance(below, Relation)
+        relation = below
+    return found
+
+
+def _expressions(relation: Relation) -> list[Expression]:
     if isinstance(relation, Filter):
-        found.append(relation.condition)
-    elif isinstance(relation, Project):
-        found.extend(relation.expressions)
-    elif isinstance(relation, Aggregate):
-        found.extend(relation.keys)
-        found.extend([m.argument for m in relation.measures if m.argument is not None])
-        found.extend([m.condition for m in relation.measures if m.condition is not None])
-    elif isinstance(relation, Sort):
-        found.extend([k.expression for k in relation.keys])
-    below = getattr(relation, "input", None)
-    assert isinstance(below, Relation)
-    return any(_divides(e) for e in found) or divides_constants(below)
+        return [relation.condition]
+    if isinstance(relation, Project):
+        return relation.expressions
+    if isinstance(relation, Aggregate):
+        of_measures = [e for m in relation.measures for e in (m.argument, m.condition)]
+        return [*relation.keys, *[e for e in of_measures if e is not None]]
+    return [k.expression for k in relation.keys] if isinstance(relation, Sort) else []
 
 
-def _divides(expression: Expression) -> bool:
+def _parts(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything inside it."""
+    yield expression
+    inner: list[Expression] = []
     if isinstance(expression, Apply):
-        if expression.function == "divide" and all(_is_exact_constant(a) for a in expression.arguments):
-            return True
-        return any(_divides(a) for a in expression.arguments)
-    if isinstance(expression, Cast):
-        return _divides(expression.input)
-    if isinstance(expression, Case):
-        parts = [e for branch in expression.branches for e in branch]
+        inner = expression.arguments
+    elif isinstance(expression, Cast):
+        inner = [expression.input]
+    elif isinstance(expression, Case):
+        inner = [e for branch in expression.branches for e in branch]
         if expression.otherwise is not None:
-            parts.append(expression.otherwise)
-        return any(_divides(p) for p in parts)
-    return isinstance(expression, InList) and any(_divides(e) for e in [expression.input, *expression.options])
+            inner.append(expression.otherwise)
+    elif isinstance(expression, InList):
+        inner = [expression.input, *expression.options]
+    for part in inner:
+        yield from _parts(part)
+
+
+def _hidden(expression: Expression) -> str:
+    if not isinstance(expression, Apply):
+        return ""
+    if expression.function == "divide":
+        return _QUOTIENT if all(_is_exact_constant(a) for a in expression.arguments) else ""
+    value = _integer(expression)
+    low, high = exact_bounds(I64)
+    return "" if value is None or low <= value <= high else _OVERFLOW
 
 
 def _is_exact_constant(expression: Expression) -> bool:
@@ -66,3 +97,20 @@ def _is_exact_constant(expression: Expression) -> bool:
     if isinstance(expression, Apply):
         return all(_is_exact_constant(a) for a in expression.arguments)
     return False
+
+
+def _integer(expression: Expression) -> int | None:
+    """The exact value of integer constants that are added, subtracted, multiplied or negated."""
+    if isinstance(expression, Constant):
+        return expression.value if expression.type.is_integer and isinstance(expression.value, int) else None
+    if isinstance(expression, Cast):
+        return _integer(expression.input) if expression.type.is_integer else None
+    if not isinstance(expression, Apply):
+        return None
+    values = [_integer(a) for a in expression.arguments]
+    if expression.function == "negate" and values[0] is not None:
+        return -values[0]
+    known = [v for v in values if v is not None]
+    if expression.function not in _EXACT or len(known) != 2 or len(values) != 2:
+        return None
+    return _EXACT[expression.function](known[0], known[1])

@@ -23,6 +23,12 @@ _PREFIX: Final = re.compile(r"^(?:DataFusion error: |Error during planning: |SQL
 _PARSER_ERROR: Final = re.compile(r'(?:Parser|Tokenizer)Error\("(.*)"\)', re.DOTALL)
 _NO_TABLE: Final = re.compile(r"table 'datafusion\.public\.([^']*)' not found")
 
+#: Types that a table may have and Substrait has no word for.
+_OPAQUE: Final = frozenset([
+    pa.lib.Type_RUN_END_ENCODED, pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW, pa.lib.Type_HALF_FLOAT,
+    pa.lib.Type_SPARSE_UNION, pa.lib.Type_DENSE_UNION,
+])  # fmt: skip
+
 
 class SqlError(Error):
     """SQL that DataFusion cannot parse or bind; the message is DataFusion's."""
@@ -38,14 +44,19 @@ class Planner:
         self.context = datafusion.SessionContext(config)
         refuse_all_but_queries = datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False)
         self.options = refuse_all_but_queries.with_allow_statements(False)
+        self.spellings: dict[str, list[str]] = {}
 
     def register(self, name: str, schema: pa.Schema) -> None:
-        """Makes ``name`` known, in place of an earlier table of that name."""
+        """Makes ``name`` known, in place of an earlier table of that name in any case: as it is spelt, and as SQL
+        folds it where it is not quoted."""
         schema = pa.schema([f.with_type(_planned(f.type)) for f in schema])
         try:
             empty = pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
-            self.context.deregister_table(name)
-            self.context.register_record_batches(name, [[empty]])
+            for spelling in self.spellings.pop(name.lower(), []):
+                self.context.deregister_table(_quoted(spelling))
+            self.spellings[name.lower()] = sorted({name, name.lower()})
+            for spelling in self.spellings[name.lower()]:
+                self.context.register_record_batches(_quoted(spelling), [[empty]])
         except Exception as problem:
             raise DataError(f"table '{name}' cannot be registered: {problem}") from None
 
@@ -54,8 +65,14 @@ class Planner:
         try:
             frame = self.context.sql_with_options(sql, self.options)
             return frame.optimized_logical_plan() if optimised else frame.logical_plan()
+        except UnicodeEncodeError:
+            raise SqlError("the query has text that is not UTF-8") from None
         except Exception as problem:
             raise SqlError(_message(problem)) from None
+        except BaseException as problem:  # a panic in DataFusion is no Exception
+            if isinstance(problem, KeyboardInterrupt | SystemExit):
+                raise
+            raise SqlError(f"DataFusion cannot plan this query: {problem}") from None
 
     def serialise(self, plan: Any) -> bytes:
         """The plan as Substrait. Raises SqlError for what Substrait cannot say."""
@@ -64,6 +81,10 @@ class Planner:
         except Exception as problem:
             raise SqlError(f"the plan has no Substrait form: {_message(problem)}") from None
         return data
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _message(problem: Exception) -> str:
@@ -79,9 +100,16 @@ def _message(problem: Exception) -> str:
 
 
 def _planned(type: pa.DataType) -> pa.DataType:
-    """The type that plans see: dictionaries of strings are strings, all decimals are decimal128."""
+    """The type that plans see: dictionaries of strings are strings, all decimals are decimal128, a column without a
+    type is of integers, and what Substrait has no word for is opaque."""
     if pa.types.is_dictionary(type) and horse_type(type) is not None:
         return pa.string()
+    if pa.types.is_null(type):
+        return pa.int32()
+    if pa.types.is_date64(type):
+        return pa.date32()
+    if type.id in _OPAQUE or isinstance(type, pa.BaseExtensionType):
+        return pa.binary()
     if pa.types.is_decimal(type) and type.precision <= MAX_DIGITS:
         return pa.decimal128(type.precision, type.scale)
     return type

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
 from drawloom.horse.ir import Module
 from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
+from drawloom.horse.signatures import SignatureError
 from drawloom.horse.values import Source, TableValue
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
-from drawloom.sql.constants import divides_constants
+from drawloom.sql.constants import hidden_by_folding
+from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.planner import Planner, SqlError
+from drawloom.sql.sink import sink_casts
 from drawloom.sql.substrait import decode
+from drawloom.sql.text import read
 from drawloom.sql.translate import Schema, translate
+from drawloom.sql.unserialised import unsupported_parts
 
 T = TypeVar("T")
+_REFUSAL: Final = "this query needs what is not built yet:"
+#: Integer constants with fewer digits than this, all together, make nothing that 64 bits do not hold.
+_DIGITS_OF_64_BITS: Final = 19
 
 
 class Query:
@@ -30,7 +38,7 @@ class Query:
     def __init__(
         self, text: str, planner: Planner, sources: Mapping[str, Source], schema: Schema, device: Device
     ) -> None:
-        self.text = text
+        self.text = read(text)
         self.device = device
         self.planner = planner
         self.sources = sources
@@ -51,37 +59,48 @@ class Query:
     def logical(self) -> Any:
         """DataFusion's optimised logical plan. Raises SqlError."""
         if self._logical is None:
-            self._logical = self.timed("plan", lambda: self.planner.plan(self.text))
+            self._logical = self.timed("plan", lambda: self.planner.plan(self.text.sql))
         return self._logical
 
     def relation(self) -> plan.Plan:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""
         if self._relation is None:
             logical = self.logical()
-            data = self.timed("substrait", lambda: self.planner.serialise(logical))
-            unsupported: list[str] = []
+            unsupported = list(self.text.unsupported)
+            try:
+                data = self.timed("substrait", lambda: self.planner.serialise(logical))
+            except SqlError:
+                unsupported_parts(self.planner, logical, unsupported)
+                raise UnsupportedError(_REFUSAL, unsupported) from None
             made = self.timed("decode", lambda: decode(data, unsupported))
-            if "/" in self.text and self.divides_constants():
-                unsupported.append("a quotient of constants: write it as a double, such as 1e0 / 3")
+            unsupported.extend(unsupported_kinds(made.root, self.schema))
+            unsupported.extend(self.hidden_by_folding())
+            if not made.names:
+                unsupported.append("a query without columns: FROM without SELECT")
             if unsupported:
-                raise UnsupportedError("this query needs what is not built yet:", unsupported)
-            self._relation = made
+                raise UnsupportedError(_REFUSAL, unsupported)
+            self._relation = sink_casts(made)
         return self._relation
 
-    def divides_constants(self) -> bool:
-        """Whether the text divides exact constants, which the optimised plan does not show any more."""
+    def hidden_by_folding(self) -> list[str]:
+        """What the text computes from constants, which the optimised plan does not show any more."""
+        if "/" not in self.text.sql and self.text.digits < _DIGITS_OF_64_BITS:
+            return []
         try:
-            bound = self.planner.serialise(self.planner.plan(self.text, optimised=False))
+            bound = self.planner.serialise(self.planner.plan(self.text.sql, optimised=False))
         except SqlError:
-            return False  # a plan that Substrait cannot say before optimisation has more than expressions in it
-        return divides_constants(decode(bound, []).root)
+            return []  # a plan that Substrait cannot say before optimisation has more than expressions in it
+        return hidden_by_folding(decode(bound, []).root)
 
     def module(self) -> Module:
         """The HorseIR program. Raises DataError for columns that cannot be read."""
         if self._module is None:
             relation = self.relation()
             self.timed("load", lambda: self.load_columns(relation.root))
-            self._module = self.timed("horse", lambda: translate(relation, self.schema))
+            try:
+                self._module = self.timed("horse", lambda: translate(relation, self.schema))
+            except SignatureError as problem:
+                raise UnsupportedError(_REFUSAL, [problem.message]) from None
         return self._module
 
     def load_columns(self, relation: plan.Relation) -> None:

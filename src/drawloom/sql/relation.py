@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,8 +62,12 @@ class Relation:
         """The result as an Arrow table, with DuckDB's types: sums of decimals are decimal128(38, s), sums of integers
         decimal128(38, 0), averages float64.
 
-        Raises SqlError (the text), UnsupportedError (all that is missing), DataError (data, overflow).
+        EXPLAIN gives what ``explain`` shows as a column ``stage`` and a column ``line``; EXPLAIN ANALYZE runs the query
+        and adds the profile. Raises SqlError (the text), UnsupportedError (all that is missing), DataError (data,
+        overflow).
         """
+        if self.query.text.explain:
+            return self.explained()
         return self.query.run(self.connection.resident).to_arrow()
 
     def df(self) -> Any:
@@ -75,9 +80,9 @@ class Relation:
         return _need("polars").from_arrow(self.arrow())
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None."""
-        table = self.arrow()
-        return list(zip(*[column.to_pylist() for column in table.columns])) if table.num_columns else []
+        """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None. A date that Python's
+        ``date`` does not hold is text, such as "10000-01-01" or "0045-03-15 (BC)"."""
+        return rows_of(self.arrow())
 
     def explain(self, stage: str = "") -> str:
         """The query after a stage: "plan" (DataFusion), "relation", "horse", "outline" (HorseIR with kernels) or "ptx";
@@ -101,6 +106,14 @@ class Relation:
         if stage == "ptx":
             return query.program().ptx()
         raise DataError(f"explain('{stage}'): expected one of {', '.join(STAGES)}")
+
+    def explained(self) -> pa.Table:
+        """The answer to EXPLAIN: a row a line of every stage, and of the profile for EXPLAIN ANALYZE."""
+        shown = {stage: self.explain(stage) for stage in STAGES}
+        if self.query.text.explain == "analyze":
+            shown["profile"] = str(self.profile())
+        rows = [(stage, line) for stage, text in shown.items() for line in text.splitlines()]
+        return pa.table({"stage": [r[0] for r in rows], "line": [r[1] for r in rows]})
 
     def profile(self) -> Profile:
         """Runs the query and says what each stage took; stages that were done before show what they took then."""
@@ -128,6 +141,28 @@ class Relation:
 
     def __repr__(self) -> str:
         return f"<Relation {self.text!r} on {self.connection.device.name}>"
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    """The rows of a result as tuples of Python values; see ``Relation.fetchall``."""
+    return list(zip(*[_python_values(c) for c in table.columns])) if table.num_columns else []
+
+
+def _python_values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = [_date(text) for text in column.cast(pa.string()).to_pylist()]
+    return values
+
+
+def _date(text: str | None) -> datetime.date | str | None:
+    if text is None:
+        return None
+    year, month, day = text.rsplit("-", 2)
+    if int(year) < 1:
+        return f"{1 - int(year):04d}-{month}-{day} (BC)"
+    return datetime.date.fromisoformat(text) if int(year) <= datetime.MAXYEAR else text
 
 
 def _need(library: str) -> Any:

@@ -53,6 +53,11 @@ SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "like": (2, 3), "date_part": (2,), "between": (3,),
 }  # fmt: skip
 AGGREGATE_FUNCTIONS: Final = frozenset(["sum", "avg", "count", "min", "max"])
+#: What only OVER (...) gives a meaning to.
+WINDOW_FUNCTIONS: Final = frozenset([
+    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
+    "last_value", "nth_value",
+])  # fmt: skip
 #: Relations by their Substrait field, as SQL names them.
 _RELATION_NAMES: Final[dict[str, str]] = {
     "join": "JOIN", "cross": "CROSS JOIN", "hash_join": "JOIN", "set": "UNION, INTERSECT or EXCEPT",
@@ -79,9 +84,13 @@ class _Decoder:
         self.message = message
         self.unsupported = unsupported
         self.functions: dict[int, str] = {}
+        self.user_types: dict[int, str] = {}
         for extension in message.extensions:
-            function = extension.extension_function
-            self.functions[function.function_anchor] = function.name.partition(":")[0]
+            if extension.HasField("extension_function"):
+                function = extension.extension_function
+                self.functions[function.function_anchor] = function.name.partition(":")[0]
+            elif extension.HasField("extension_type"):
+                self.user_types[extension.extension_type.type_anchor] = extension.extension_type.name
 
     def refuse(self, what: str) -> None:
         if what not in self.unsupported:
@@ -134,10 +143,14 @@ class _Decoder:
             items = list(range(len(names)))
         for i in items:
             self.type(read.base_schema.struct.types[i], f" (column '{names[i]}')")
-        made: Relation = Read(".".join(read.named_table.names), [names[i] for i in items])
+        if read.named_table.names[-1].endswith("()"):
+            self.refuse(f"table function: {read.named_table.names[-1].removesuffix('()')}")
+            return Empty(0, [BOOL] * len(items))
+        table = ".".join(read.named_table.names).lower()  # every spelling of a name is one table
+        made: Relation = Read(table, [names[i] for i in items])
         if read.HasField("filter"):
             # The filter speaks about the whole table, before the projection.
-            whole = Read(".".join(read.named_table.names), names)
+            whole = Read(table, names)
             made = Project(Filter(whole, self.expression(read.filter)), [Field(i) for i in items])
         return made
 
@@ -221,6 +234,8 @@ class _Decoder:
         if kind == "singular_or_list":
             options = [self.expression(o) for o in body.singular_or_list.options]
             return InList(self.expression(body.singular_or_list.value), options)
+        if kind == "window_function":
+            return self.window(body.window_function)
         self.refuse(f"expression: {kind}")
         if kind == "subquery":
             inner_kind = body.subquery.WhichOneof("subquery_type")
@@ -228,6 +243,16 @@ class _Decoder:
             for part in ("input", "tuples", "haystack"):
                 if part in inner_body.DESCRIPTOR.fields_by_name and inner_body.HasField(part):
                     self.relation(getattr(inner_body, part))
+        return _ANYTHING
+
+    def window(self, body: Any) -> Expression:
+        """Refuses a window function, and whatever else is unsupported inside it."""
+        function = self.functions.get(body.function_reference, "?")
+        self.refuse("window functions: OVER (...)")
+        if function not in AGGREGATE_FUNCTIONS:
+            self.refuse(f"{'window' if function in WINDOW_FUNCTIONS else 'aggregate'} function: {function}")
+        for part in [*[a.value for a in body.arguments], *body.partitions, *[s.expr for s in body.sorts]]:
+            self.expression(part)
         return _ANYTHING
 
     def case(self, body: Any) -> Expression:
@@ -300,6 +325,12 @@ class _Decoder:
             if 1 <= precision <= MAX_DIGITS and 0 <= scale <= precision:
                 return DecimalType(precision, scale)
             self.refuse(f"type: decimal({precision},{scale}){where}")
+            return None
+        if kind == "user_defined":
+            name = self.user_types.get(body.user_defined.type_reference, kind)
+            if name == "null":
+                return I32  # as DuckDB types a bare NULL
+            self.refuse(f"type: {name}{where}")
             return None
         variation = getattr(body, kind).type_variation_reference if kind in _PLAIN_TYPES else 0
         if kind not in _PLAIN_TYPES or (variation and kind in ("i8", "i16", "i32", "i64")):

@@ -491,7 +491,7 @@ class _Translator:
         constants = [o for o in options if isinstance(o, plan.Constant) and o.value is not None]
         types = {o.type.text for o in constants}
         if len(constants) == len(options) and len(types) == 1 and len(options) > 1:
-            below = self.expression(expression.input, frame)
+            below = self.uncast(expression.input, frame, drop_in_comparison)
             values: list[Value] = [o.value for o in constants if o.value is not None]
             choice = Literal(values, constants[0].type)
             return self.valid_truth(self.emit("member", [below.value, choice]), below.valid)

@@ -1,0 +1,142 @@
+"""Finds what a relational tree asks of types that the translation has no rule for: casts to and from text and dates,
+remainders of what is no integer.
+
+A kind is a ``VectorType.kind``; None is one that is not known, because something below is unsupported already.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.errors import DataError
+from drawloom.sql.plan import (
+    Aggregate,
+    Apply,
+    Case,
+    Cast,
+    Constant,
+    Empty,
+    Expression,
+    Field,
+    Filter,
+    InList,
+    Limit,
+    Measure,
+    Project,
+    Read,
+    Relation,
+    Sort,
+)
+from drawloom.sql.translate import Schema
+
+Kinds = list[str | None]
+_NUMBERS: Final = ("int", "float", "decimal")
+_SAME_KIND: Final = frozenset(["add", "subtract", "multiply", "negate", "abs"])
+
+
+def unsupported_kinds(relation: Relation, schema: Schema) -> list[str]:
+    """What is unsupported for the types that it is applied to, each thing once, in the order of the plan."""
+    checker = _Checker(schema)
+    checker.relation(relation)
+    return checker.unsupported
+
+
+class _Checker:
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.unsupported: list[str] = []
+
+    def refuse(self, what: str) -> None:
+        if what not in self.unsupported:
+            self.unsupported.append(what)
+
+    def relation(self, relation: Relation) -> Kinds:
+        """The kinds of the relation's columns."""
+        if isinstance(relation, Read):
+            return [self.column(relation.table, c) for c in relation.columns]
+        if isinstance(relation, Empty):
+            return [t.kind for t in relation.types]
+        if isinstance(relation, Filter | Sort | Limit):
+            kinds = self.relation(relation.input)
+            if isinstance(relation, Filter):
+                self.expression(relation.condition, kinds)
+            elif isinstance(relation, Sort):
+                for key in relation.keys:
+                    self.expression(key.expression, kinds)
+            return kinds
+        if isinstance(relation, Project):
+            below = self.relation(relation.input)
+            return [self.expression(e, below) for e in relation.expressions]
+        assert isinstance(relation, Aggregate)
+        below = self.relation(relation.input)
+        keys = [self.expression(k, below) for k in relation.keys]
+        return [*keys, *[self.measure(m, below) for m in relation.measures]]
+
+    def column(self, table: str, name: str) -> str | None:
+        try:
+            return self.schema.column_type(table, name).kind
+        except DataError:
+            return None  # refused where the plan was decoded, or when the column is read
+
+    def measure(self, measure: Measure, below: Kinds) -> str | None:
+        if measure.condition is not None:
+            self.expression(measure.condition, below)
+        kind = None if measure.argument is None else self.expression(measure.argument, below)
+        if measure.function in ("min", "max"):
+            return kind
+        if measure.function == "sum":
+            return "decimal" if kind == "int" else kind
+        return "float" if measure.function == "avg" else "int"
+
+    def expression(self, expression: Expression, below: Kinds) -> str | None:
+        if isinstance(expression, Field):
+            return below[expression.index] if expression.index < len(below) else None
+        if isinstance(expression, Constant):
+            return expression.type.kind
+        if isinstance(expression, Cast):
+            return self.cast(expression, below)
+        if isinstance(expression, Case):
+            return self.case(expression, below)
+        if isinstance(expression, InList):
+            for part in [expression.input, *expression.options]:
+                self.expression(part, below)
+            return "bool"
+        assert isinstance(expression, Apply)
+        kinds = [self.expression(a, below) for a in expression.arguments]
+        function = expression.function
+        if function == "modulus":
+            wrong = next((k for k in kinds if k not in ("int", None)), None)
+            if wrong is not None:
+                self.refuse(f"function: modulus of {wrong}")
+            return "int"
+        if function == "divide":
+            return "float"
+        if function in _SAME_KIND:
+            return _joined(function, kinds)
+        return "int" if function.startswith("date_") else "bool"
+
+    def cast(self, cast: Cast, below: Kinds) -> str | None:
+        given, made = self.expression(cast.input, below), cast.type.kind
+        if given not in (None, made) and not (given in (*_NUMBERS, "bool") and made in _NUMBERS):
+            if not (isinstance(cast.input, Constant) and cast.input.value is None):
+                self.refuse(f"cast: {_NAMES.get(str(given), given)} to {_NAMES.get(made, made)}")
+        return made
+
+    def case(self, case: Case, below: Kinds) -> str | None:
+        values = [v for _, v in case.branches] + ([] if case.otherwise is None else [case.otherwise])
+        for condition, _ in case.branches:
+            self.expression(condition, below)
+        kinds = [self.expression(v, below) for v in values]
+        told = [k for k, v in zip(kinds, values) if not (isinstance(v, Constant) and v.value is None)]
+        return told[0] if told else None
+
+
+_NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "double"}
+
+
+def _joined(function: str, kinds: Kinds) -> str | None:
+    if None in kinds:
+        return None
+    if "time" in kinds:
+        return "int" if kinds == ["time", "time"] and function == "subtract" else "time"
+    return next((k for k in ("float", "decimal") if k in kinds), kinds[0])

@@ -1,0 +1,100 @@
+"""Moves casts out of projections to where their result is used, which is where their meaning is known.
+
+DataFusion computes a cast that two conditions share once, in a projection below them:
+
+    Filter $1 >= -1 and $1 <= 1.5            Filter cast($0) >= -1 and cast($0) <= 1.5
+      Project $0, cast($0 as decimal)   =>     Project $0, $0
+"""
+
+from __future__ import annotations
+
+from drawloom.horse.types import VectorType
+from drawloom.sql.plan import (
+    Aggregate,
+    Apply,
+    Case,
+    Cast,
+    Expression,
+    Field,
+    Filter,
+    InList,
+    Limit,
+    Measure,
+    Plan,
+    Project,
+    Relation,
+    Sort,
+    SortKey,
+)
+
+#: The types that a column is still to be cast to, in order.
+Pending = list[VectorType]
+
+
+def sink_casts(plan: Plan) -> Plan:
+    """The same plan with no cast at the top of a projection's expression, but for the result's."""
+    root, pending = _sunk(plan.root)
+    if any(pending):
+        root = Project(root, [_field(i, pending) for i in range(len(pending))])
+    return Plan(root, plan.names)
+
+
+def _sunk(relation: Relation) -> tuple[Relation, list[Pending]]:
+    if isinstance(relation, Filter):
+        below, pending = _sunk(relation.input)
+        return Filter(below, _used(relation.condition, pending)), pending
+    if isinstance(relation, Sort):
+        below, pending = _sunk(relation.input)
+        keys = [SortKey(_used(k.expression, pending), k.ascending, k.nulls_first) for k in relation.keys]
+        return Sort(below, keys), pending
+    if isinstance(relation, Limit):
+        below, pending = _sunk(relation.input)
+        return Limit(below, relation.skip, relation.keep), pending
+    if isinstance(relation, Project):
+        below, pending = _sunk(relation.input)
+        stripped = [_stripped(_used(e, pending)) for e in relation.expressions]
+        return Project(below, [e for e, _ in stripped]), [types for _, types in stripped]
+    if isinstance(relation, Aggregate):
+        below, pending = _sunk(relation.input)
+        made = Aggregate(
+            below, [_used(k, pending) for k in relation.keys], [_measure(m, pending) for m in relation.measures]
+        )
+        return made, [[] for _ in range(made.width)]
+    return relation, [[] for _ in range(relation.width)]
+
+
+def _measure(measure: Measure, pending: list[Pending]) -> Measure:
+    argument = None if measure.argument is None else _used(measure.argument, pending)
+    condition = None if measure.condition is None else _used(measure.condition, pending)
+    return Measure(measure.function, argument, condition)
+
+
+def _stripped(expression: Expression) -> tuple[Expression, Pending]:
+    types: Pending = []
+    while isinstance(expression, Cast):
+        types.insert(0, expression.type)
+        expression = expression.input
+    return expression, types
+
+
+def _field(index: int, pending: list[Pending]) -> Expression:
+    made: Expression = Field(index)
+    for type in pending[index]:
+        made = Cast(made, type)
+    return made
+
+
+def _used(expression: Expression, pending: list[Pending]) -> Expression:
+    """The expression over columns whose casts are ``pending``."""
+    if isinstance(expression, Field):
+        return _field(expression.index, pending)
+    if isinstance(expression, Cast):
+        return Cast(_used(expression.input, pending), expression.type)
+    if isinstance(expression, Apply):
+        return Apply(expression.function, [_used(a, pending) for a in expression.arguments])
+    if isinstance(expression, InList):
+        return InList(_used(expression.input, pending), [_used(o, pending) for o in expression.options])
+    if isinstance(expression, Case):
+        branches = [(_used(c, pending), _used(v, pending)) for c, v in expression.branches]
+        return Case(branches, None if expression.otherwise is None else _used(expression.otherwise, pending))
+    return expression

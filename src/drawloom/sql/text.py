@@ -1,0 +1,74 @@
+"""What SQL text says before it is planned: EXPLAIN, numbers that are doubles for DuckDB, words DataFusion passes over.
+
+DataFusion reads 0.1 as a decimal because we ask for it, and then 1e2 too; DuckDB reads a number with an exponent, or of
+more than 38 digits, as a double. Such a number becomes a cast of its text, which the planner folds to a double.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from drawloom.horse.types import MAX_DIGITS
+
+_EXPLAIN: Final = re.compile(
+    r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(?P<explain>explain\b)(?:\s+(?P<analyze>analyze)\b)?"
+    r"(?:\s+(?P<option>verbose|format\s+\w+)\b)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOKEN: Final = re.compile(
+    r"""--[^\n]* | /\*.*?\*/ | [eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | "(?:""|[^"])*" | `[^`]*`
+      | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ | (?P<word> [^\W\d]\w* )
+      | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? )""",
+    re.VERBOSE | re.DOTALL,
+)
+#: What DataFusion parses and then leaves out of the plan, although it changes the answer.
+_PASSED_OVER: Final[dict[str, str]] = {"tablesample": "TABLESAMPLE"}
+
+
+class SqlText:
+    """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
+    text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``unsupported`` names what a
+    plan would not show."""
+
+    def __init__(self, sql: str, explain: str, digits: int, unsupported: list[str]) -> None:
+        self.sql = sql
+        self.explain = explain
+        self.digits = digits
+        self.unsupported = unsupported
+
+
+def read(text: str) -> SqlText:
+    """The text taken apart."""
+    unsupported: list[str] = []
+    explain = ""
+    asked = _EXPLAIN.match(text)
+    if asked is not None:
+        explain = "analyze" if asked.group("analyze") else "explain"
+        if asked.group("option"):
+            unsupported.append(f"EXPLAIN {asked.group('option').upper()}")
+        start, end = asked.start("explain"), asked.end()
+        text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
+    made: list[str] = []
+    at = digits = 0
+    for token in _TOKEN.finditer(text):
+        word, number = (token.group("word") or "").lower(), token.group("number")
+        if word in _PASSED_OVER:
+            unsupported.append(_PASSED_OVER[word])
+        if number is None:
+            continue
+        digits += sum([c.isdigit() for c in number])
+        made.extend([text[at : token.start()], _number(number, unsupported)])
+        at = token.end()
+    made.append(text[at:])
+    return SqlText("".join(made), explain, digits, unsupported)
+
+
+def _number(number: str, unsupported: list[str]) -> str:
+    """``number`` as DataFusion has to see it for the type that DuckDB gives it."""
+    if "e" in number.lower() or ("." in number and len(number) - 1 > MAX_DIGITS):
+        return f"cast('{number}' as double)"
+    if "." not in number and len(number.lstrip("0")) > MAX_DIGITS:
+        unsupported.append(f"an integer of more than {MAX_DIGITS} digits")
+        return "0"
+    return number

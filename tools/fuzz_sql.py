@@ -1,0 +1,100 @@
+"""Random single-table queries on Drawloom and on DuckDB: finds those whose answers differ in any bit.
+
+    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu
+
+A query that DuckDB refuses for an overflow must be refused here too. The exit status is 1 when any query differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Final
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import duckdb
+
+import drawloom
+from tests.sql.compare import differences, duckdb_exact
+from tests.sql.random_queries import Queries, random_table
+
+ROWS: Final = (0, 1, 2, 31, 32, 33, 97, 1000)
+#: DataFusion's optimiser cannot plan max(k) beside max(cast(k as bigint)).
+_KNOWN_REFUSAL: Final = "Schema contains duplicate unqualified field name"
+#: Queries that share a table.
+_QUERIES: Final = 5
+
+
+def check(seed: int, device: str, queries: int = _QUERIES) -> list[str]:
+    """Runs ``queries`` queries over one table, all from ``seed``; a line for each that differs. ``device`` may also be
+    "interpreter"."""
+    rng = random.Random(seed)
+    table = random_table(rng, rng.choice(ROWS))
+    ours = drawloom.connect("cpu" if device == "interpreter" else device).register("t", table)
+    theirs = duckdb_exact()
+    theirs.register("t", table)
+    made = Queries(rng)
+    found: list[str] = []
+    for _ in range(queries):
+        query = made.query()
+        try:
+            wanted = theirs.sql(query.oracle).to_arrow_table()
+        except (duckdb.OutOfRangeException, duckdb.ConversionException) as problem:
+            wanted = str(problem)
+        try:
+            relation = ours.sql(query.text)
+            result = relation.query.program().interpret().to_arrow() if device == "interpreter" else relation.arrow()
+        except drawloom.DataError as problem:
+            if not isinstance(wanted, str):
+                found.append(f"seed {seed}: {query.text}\n  refused: {problem}")
+            continue
+        except Exception as problem:
+            if _KNOWN_REFUSAL in str(problem):
+                continue
+            found.append(f"seed {seed}: {query.text}\n  {type(problem).__name__}: {problem}")
+            continue
+        if isinstance(wanted, str):
+            found.append(f"seed {seed}: {query.text}\n  DuckDB refuses: {wanted.splitlines()[0]}")
+            continue
+        wrong = differences(result, wanted, query.ordered)
+        if wrong:
+            found.append(f"seed {seed}: {query.text}\n  {wrong[0]} ({len(wrong)} rows differ)")
+    return found
+
+
+def _check(work: tuple[int, str]) -> list[str]:
+    return check(*work)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=2000, help="queries to run")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed; a seed is a table and five queries")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--device", default="cpu", help="cpu, reference, cuda:0 or interpreter")
+    arguments = parser.parse_args()
+    os.environ.setdefault("DRAWLOOM_CACHE", "off")
+    tables = -(-arguments.count // _QUERIES)
+    work = [(seed, arguments.device) for seed in range(arguments.seed, arguments.seed + tables)]
+    failures = 0
+    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
+        for done, lines in enumerate(pool.imap(_check, work), 1):
+            failures += len(lines)
+            for line in lines:
+                print(line, flush=True)
+            if done % 50 == 0:
+                print(f"{done * _QUERIES} queries, {failures} differ", file=sys.stderr, flush=True)
+    print(
+        f"{tables * _QUERIES} queries from seed {arguments.seed} on {arguments.device}: {failures} differ from DuckDB"
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
