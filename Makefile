@@ -42,6 +42,7 @@ COUNT ?= 2000
 SEED ?= 1000000
 fuzz: .venv/.editable
 	$(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) -k fuzz $(PYTEST_ARGS)
 
 venv: .venv/.editable

@@ -166,7 +166,10 @@ class Queries:
         if kind < 0.7:
             return self.dyadic(depth)
         if kind < 0.8:
-            return f"({rng.choice(['d', 'e', 'b', 'd2'])} / {rng.choice(['3', '7', '0.3', 'k', 'i', 'f'])})"
+            quotient = (
+                f"({rng.choice(['d', 'e', 'b', 'd2', 'i', 'n'])} / {rng.choice(['3', '0.3', 'k', 'i', 'f', 'n'])})"
+            )
+            return quotient if rng.random() < 0.5 else f"({quotient} {rng.choice('+-*/')} {rng.choice(EXACT)})"
         if kind < 0.9:
             return f"({self.dyadic(1)} {rng.choice('+-*')} {rng.choice(['d', 'e', '0.1', '1e-3', 'd2', 'w'])})"
         return f"cast({rng.choice(['d', 'e', 'i', 'b', 'n', 'w', 'k'])} as {rng.choice(['double', 'float'])})"
@@ -182,7 +185,8 @@ class Queries:
         if kind < 0.6:
             return f"({rng.choice(FLOATS)} * {rng.choice(['2', '0.5', 'k', '-4', '1e1'])})"
         if kind < 0.7:
-            return f"({rng.choice(['i', 'k', 'n', 'y'])} / {rng.choice(['2', '4', '8'])})"
+            quotient = f"({rng.choice(['i', 'k', 'n', 'y', '(i + k)'])} / {rng.choice(['2', '4', '8'])})"
+            return quotient if rng.random() < 0.5 else f"({quotient} {rng.choice('+-')} {rng.choice(['k', 'n', '1'])})"
         if kind < 0.85:
             return (
                 f"(case when {self.condition(1)} then {rng.choice(FLOATS)} else {rng.choice(['0', 'k', 'null'])} end)"

@@ -83,6 +83,13 @@ QUERIES = [
     "select count(*) from t where f + i <= w",
     "select cast(big as double), big / 3.0 from t",
     "select cast(h2 as double) as a, h2 / 7 as b, h2 + f as c, h2 < f, cast(h2 as float) from t",
+    "select 3 / 2 as x, 1 / 0 as y, 7 / 2 * 2.0 as z, 0.06 / 2 as v, (1 + 1) / 2 as w",
+    "select (i / h) + b, (i / h) > b, sum(i / h), avg(i / h), (b / i) >= (h * 1.25), (i / h) * 2, i / h / y from t "
+    "group by i, h, y, b",
+    "select case when i > 1 then i / h else b end, case when i > 1 then i / h else d end, coalesce(i / h, b) from t",
+    "select x + b from (select i / h as x, b from t) u where x * 2 > 0.5",
+    "select /* a/b */ '/', i / h as \"/\" from t -- 1/2",
+    "select cast(g as double) / 3, cast(i / h as integer) from t",
     "select sum(1), sum(1.5), avg(2), count(1), count(null) from t",
     "select sum(x), count(*) from (select s, sum(d) as x from t group by s) u where x > 0",
 ]

@@ -1,8 +1,7 @@
-"""Finds what constant folding hides: quotients of exact constants, and integer constants whose result wraps.
+"""Finds what constant folding hides: integer constants whose result wraps.
 
-DuckDB gives doubles for quotients (3/2 is 1.5) and an error for an overflow; DataFusion folds integers to integers,
-modulo 2**64, before a plan reaches us. The plan before optimisation still has the operation, so that such a query is
-refused, not answered wrong.
+DuckDB gives an error for an overflow; DataFusion folds integers modulo 2**64 before a plan reaches us. The plan before
+optimisation still has the operation, so that such a query is refused, not answered wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from drawloom.sql.plan import (
     Sort,
 )
 
-_QUOTIENT: Final = "a quotient of constants: write it as a double, such as 1e0 / 3"
 _OVERFLOW: Final = "integer constants whose result needs more than 64 bits"
 _EXACT: Final[dict[str, Callable[[int, int], int]]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
@@ -82,21 +80,9 @@ def _parts(expression: Expression) -> Iterator[Expression]:
 def _hidden(expression: Expression) -> str:
     if not isinstance(expression, Apply):
         return ""
-    if expression.function == "divide":
-        return _QUOTIENT if all(_is_exact_constant(a) for a in expression.arguments) else ""
     value = _integer(expression)
     low, high = exact_bounds(I64)
     return "" if value is None or low <= value <= high else _OVERFLOW
-
-
-def _is_exact_constant(expression: Expression) -> bool:
-    if isinstance(expression, Constant):
-        return isinstance(expression.value, int)
-    if isinstance(expression, Cast):
-        return not expression.type.is_float and _is_exact_constant(expression.input)
-    if isinstance(expression, Apply):
-        return all(_is_exact_constant(a) for a in expression.arguments)
-    return False
 
 
 def _integer(expression: Expression) -> int | None:

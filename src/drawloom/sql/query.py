@@ -19,7 +19,7 @@ from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.sink import sink_casts
 from drawloom.sql.substrait import decode
-from drawloom.sql.text import read
+from drawloom.sql.text import read, shown_name
 from drawloom.sql.translate import Schema, translate
 from drawloom.sql.unserialised import unsupported_parts
 
@@ -79,12 +79,13 @@ class Query:
                 unsupported.append("a query without columns: FROM without SELECT")
             if unsupported:
                 raise UnsupportedError(_REFUSAL, unsupported)
+            made.names = [shown_name(n) for n in made.names]
             self._relation = sink_casts(made)
         return self._relation
 
     def hidden_by_folding(self) -> list[str]:
         """What the text computes from constants, which the optimised plan does not show any more."""
-        if "/" not in self.text.sql and self.text.digits < _DIGITS_OF_64_BITS:
+        if self.text.digits < _DIGITS_OF_64_BITS:
             return []
         try:
             bound = self.planner.serialise(self.planner.plan(self.text.sql, optimised=False))
@@ -98,7 +99,7 @@ class Query:
             relation = self.relation()
             self.timed("load", lambda: self.load_columns(relation.root))
             try:
-                self._module = self.timed("horse", lambda: translate(relation, self.schema))
+                self._module = self.timed("horse", lambda: translate(relation, self.schema, self.text.names_double))
             except SignatureError as problem:
                 raise UnsupportedError(_REFUSAL, [problem.message]) from None
         return self._module

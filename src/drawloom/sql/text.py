@@ -2,6 +2,10 @@
 
 DataFusion reads 0.1 as a decimal because we ask for it, and then 1e2 too; DuckDB reads a number with an exponent, or of
 more than 38 digits, as a double. Such a number becomes a cast of its text, which the planner folds to a double.
+
+DataFusion's quotient of integers is an integer, DuckDB's a double, and the difference would spread through every type
+around it. So ``a / b`` becomes ``a * 1 / b`` with 1 as a double: both operators bind alike and to the left, so that
+the 1 meets exactly the dividend, and the planner drops it again once it has made the dividend a double.
 """
 
 from __future__ import annotations
@@ -19,22 +23,25 @@ _EXPLAIN: Final = re.compile(
 _TOKEN: Final = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | [eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | "(?:""|[^"])*" | `[^`]*`
       | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ | (?P<word> [^\W\d]\w* )
-      | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? )""",
+      | (?P<divide> //? ) | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? )""",
     re.VERBOSE | re.DOTALL,
 )
+_DOUBLES: Final = frozenset(["double", "float8", "float64"])
+_ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
 _PASSED_OVER: Final[dict[str, str]] = {"tablesample": "TABLESAMPLE"}
 
 
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
-    text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``unsupported`` names what a
-    plan would not show."""
+    text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
+    has a word for the type double; ``unsupported`` names what a plan would not show."""
 
-    def __init__(self, sql: str, explain: str, digits: int, unsupported: list[str]) -> None:
+    def __init__(self, sql: str, explain: str, digits: int, names_double: bool, unsupported: list[str]) -> None:
         self.sql = sql
         self.explain = explain
         self.digits = digits
+        self.names_double = names_double
         self.unsupported = unsupported
 
 
@@ -51,17 +58,27 @@ def read(text: str) -> SqlText:
         text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
     made: list[str] = []
     at = digits = 0
+    names_double = False
     for token in _TOKEN.finditer(text):
         word, number = (token.group("word") or "").lower(), token.group("number")
+        names_double = names_double or word in _DOUBLES
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
+        if token.group("divide") == "/":
+            made.extend([text[at : token.start()], f"* {_ONE} /"])
+            at = token.end()
         if number is None:
             continue
         digits += sum([c.isdigit() for c in number])
         made.extend([text[at : token.start()], _number(number, unsupported)])
         at = token.end()
     made.append(text[at:])
-    return SqlText("".join(made), explain, digits, unsupported)
+    return SqlText("".join(made), explain, digits, names_double, unsupported)
+
+
+def shown_name(name: str) -> str:
+    """The name that DataFusion gives a column, as if it had seen the text as it was."""
+    return name.replace(' * Utf8("1") / ', " / ")
 
 
 def _number(number: str, unsupported: list[str]) -> str:
