@@ -1,0 +1,159 @@
+"""Cubins: the machine code of one or more kernels in the file that the driver loads.
+
+cubin = write_cubin(assembly)          # Assembly, see assembly.py -> Cubin
+cubin = read_cubin(data)               # bytes -> Cubin
+bytes(cubin), cubin.kernels["k"].registers, print(cubin.report())
+"""
+
+from __future__ import annotations
+
+from drawloom.sass.assembly import CONST, GLOBAL, AssembledFunction, Assembly, Parameter
+from drawloom.sass.cubin_layout import LAYOUTS, parameters_at
+from drawloom.sass.cubin_reader import read_assembly
+from drawloom.sass.cubin_writer import write_assembly
+
+
+class Kernel:
+    """One kernel of a cubin: its code and what it takes to run it. Sizes are in bytes."""
+
+    def __init__(self, assembly: Assembly, function: AssembledFunction) -> None:
+        self.assembly = assembly
+        self.function = function
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def code(self) -> bytes:
+        """The machine code, device functions and padding at its end included."""
+        return self.function.code
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers per thread, those that the architecture reserves included."""
+        return self.function.registers
+
+    @property
+    def barriers(self) -> int:
+        return self.function.barriers
+
+    @property
+    def stack(self) -> int:
+        """Stack per thread with all that the kernel calls, as far as that can be known."""
+        return max(self.function.stack_bytes, self.function.frame_bytes)
+
+    @property
+    def shared(self) -> int:
+        """Static shared memory, without what the architecture reserves."""
+        return self.function.shared_bytes
+
+    @property
+    def spill_stores(self) -> int | None:
+        """Bytes of registers written to the stack for want of registers; None in a cubin that was read."""
+        return self.function.spill_stores
+
+    @property
+    def spill_loads(self) -> int | None:
+        """Bytes of registers read back from the stack; None in a cubin that was read."""
+        return self.function.spill_loads
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return self.function.parameters
+
+    @property
+    def constant(self) -> dict[int, int]:
+        """Bytes of the constant banks that are the kernel's own: 0 holds the parameters, 2 literals and tables."""
+        size = self.function.parameter_bytes
+        banks = {0: parameters_at(self.assembly.target, size) + size} if self.assembly.target in LAYOUTS else {}
+        if self.function.constants:
+            banks[2] = len(self.function.constants)
+        return banks
+
+
+class Cubin:
+    """A cubin, as bytes and as what is in it."""
+
+    def __init__(self, data: bytes, assembly: Assembly) -> None:
+        self.data = data
+        self.assembly = assembly
+        self.kernels = {f.name: Kernel(assembly, f) for f in assembly.functions if f.is_entry}
+        self.functions = {f.name: f for f in assembly.functions}
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+    @property
+    def target(self) -> int:
+        """The architecture, 61 to 90."""
+        return self.assembly.target
+
+    def report(self) -> str:
+        """Registers, stack, spills, shared and constant bytes of every function, as `ptxas -v` prints them."""
+        lines = [f"ptxas info    : {_file_memory(self.assembly)}"]
+        for function in self.assembly.functions:
+            if function.is_entry:
+                lines.append(f"ptxas info    : Compiling entry function '{function.name}' for 'sm_{self.target}'")
+            lines += _stack_lines(function.name, function.frame_bytes, function.spill_stores, function.spill_loads)
+            if function.is_entry:
+                lines.append("ptxas info    : " + _resources(self.kernels[function.name]))
+            for part in function.parts:
+                lines += _stack_lines(part.name.split("$")[-1], part.frame_bytes, None, None)
+        return "\n".join(lines) + "\n"
+
+
+def write_cubin(assembly: Assembly) -> Cubin:
+    """Makes the file. Places the variables that have no place yet; changes nothing else of `assembly`.
+
+    Raises UnsupportedError for a target or layout that there is no cubin for, and Error for a relocation to a
+    symbol that is not defined, a variable larger than its place, or two symbols of one name.
+    """
+    return Cubin(write_assembly(assembly), assembly)
+
+
+def read_cubin(data: bytes) -> Cubin:
+    """Reads a cubin, ours or the vendor's. Raises ElfError, an Error, for anything that is not a whole one."""
+    return Cubin(data, read_assembly(data))
+
+
+def _file_memory(assembly: Assembly) -> str:
+    """The file's own memory: variables in global memory, and constant banks 3 and 4."""
+    ends = {GLOBAL: 0, CONST: 0}
+    sizes = {True: 0, False: 0}  # of global memory with and without initial values
+    for v in assembly.variables:
+        if v.space == GLOBAL and v.is_defined:
+            has_data = bool(v.data or v.relocations)
+            sizes[has_data] = max(sizes[has_data], v.offset + v.size)
+        elif v.space == CONST and v.is_defined:
+            ends[CONST] = max(ends[CONST], v.offset + v.size)
+    text = f"{sizes[True] + sizes[False]} bytes gmem"
+    if ends[CONST]:
+        text += f", {ends[CONST]} bytes cmem[3]"
+    if assembly.address_bytes and not _is_late(assembly):
+        text += f", {assembly.address_bytes} bytes cmem[4]"
+    return text
+
+
+def _stack_lines(name: str, frame: int, stores: int | None, loads: int | None) -> list[str]:
+    text = f"    {frame} bytes stack frame"
+    if stores is not None and loads is not None:
+        text += f", {stores} bytes spill stores, {loads} bytes spill loads"
+    return [f"ptxas info    : Function properties for {name}", text]
+
+
+def _resources(kernel: Kernel) -> str:
+    text = f"Used {kernel.registers} registers, used {kernel.barriers} barriers"
+    if kernel.function.stack_bytes:
+        text += f", {kernel.function.stack_bytes} bytes cumulative stack size"
+    if kernel.shared:
+        text += f", {kernel.shared} bytes smem"
+    if not _is_late(kernel.assembly):
+        text += "".join(f", {size} bytes cmem[{bank}]" for bank, size in kernel.constant.items())
+    return text
+
+
+def _is_late(assembly: Assembly) -> bool:
+    """From sm_90 on ptxas counts bank 3 only."""
+    layout = LAYOUTS.get(assembly.target)
+    return layout is not None and layout.is_late
