@@ -1,0 +1,138 @@
+"""The words that ptxas emits: for the PTX corpus, the benchmark kernels and single instructions of every form."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.isa import vendor
+from tools.legality import REGISTERS
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = "8.8"  # the newest that ptxas 12.9 takes
+LEVELS = ("3", "1", "0")
+PROBES_AT_ONCE = 150
+HEAD = f""".version {VERSION}
+.target sm_TARGET
+.address_size 64
+.global .align 16 .b8 garr[256];
+.const .align 16 .b8 carr[256];
+.shared .align 16 .b8 smem[256];
+.extern .shared .align 16 .b8 dynamic_smem[];
+.func (.reg .b32 result) callee_regs (.reg .b32 a, .reg .b64 b) {{ mov.b32 result, a; ret; }}
+.func callee_void () {{ ret; }}
+.func (.param .b32 result) callee_params (.param .b64 a) {{ st.param.b32 [result], 0; ret; }}
+"""
+ENTRY = """.visible .entry NAME (.param .u64 p0, .param .u32 p1, .param .align 16 .b8 p2[64])
+{
+REGISTERS PROBE
+ts: .branchtargets L0, L1;
+proto: .callprototype (.reg .b32 _) _ (.reg .b32 _, .reg .b64 _);
+L0:
+L1:
+ret;
+}
+"""
+
+
+def corpus_files() -> list[Path]:
+    """Our PTX corpus and the kernels of the benchmarks, sorted."""
+    corpus = sorted((ROOT / "tests" / "golden" / "corpus").rglob("*.ptx"))
+    return corpus + sorted((ROOT / "benchmarks" / "kernels").glob("*.ptx"))
+
+
+def retargeted(text: str, target: int) -> str:
+    """The PTX for another target, in the version that ptxas 12.9 takes."""
+    text = re.sub(r"^\.version.*", f".version {VERSION}", text, flags=re.M)
+
+    def line(found: re.Match[str]) -> str:
+        return f".target sm_{target}" + (", debug" if "debug" in found[0] else "")
+
+    return re.sub(r"^\.target[^\n]*", line, text, flags=re.M)
+
+
+def assemble(text: str, target: int, level: str) -> tuple[bytes, str]:
+    """(cubin, complaints) of one PTX text; the cubin is empty where ptxas refuses it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = os.path.join(folder, "a.ptx"), os.path.join(folder, "a.cubin")
+        Path(source).write_text(text)
+        command = [vendor.tool("ptxas"), f"-arch=sm_{target}", "-O" + level, source, "-o", out]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode or not os.path.exists(out):
+            return b"", done.stdout + done.stderr
+        return Path(out).read_bytes(), ""
+
+
+def text_sections(cubin: bytes) -> Iterator[bytes]:
+    """The contents of the `.text.*` sections of a cubin."""
+    (table,) = struct.unpack_from("<Q", cubin, 40)
+    count, names = struct.unpack_from("<HH", cubin, 60)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", cubin, table + 64 * i) for i in range(count)]
+    for header in headers:
+        start = headers[names][4] + header[0]
+        if cubin[start : start + 6] == b".text.":
+            yield cubin[header[4] : header[4] + header[5]]
+
+
+def words_of(cubin: bytes, target: int) -> Iterator[int]:
+    """Every instruction word of a cubin; on sm_61 without the control words."""
+    for section in text_sections(cubin):
+        if target >= 75:
+            for at in range(0, len(section) - 15, 16):
+                yield int.from_bytes(section[at : at + 16], "little")
+        else:
+            for at in range(0, len(section) - 7, 8):
+                if at % 32:
+                    yield int.from_bytes(section[at : at + 8], "little")
+
+
+def legal_probes() -> list[str]:
+    """The single PTX instructions that are known to be legal, from tests/golden/corpus/legality.txt."""
+    lines = (ROOT / "tests" / "golden" / "corpus" / "legality.txt").read_text().splitlines()
+    return [line.split("\t", 1)[1] for line in lines if line.startswith("ok\t")]
+
+
+def probe_cubin(probes: list[str], target: int) -> list[bytes]:
+    """The cubins of many probes, each an entry of its own, without those that this target refuses."""
+    head = HEAD.replace("TARGET", str(target))
+    size = ENTRY.replace("REGISTERS", REGISTERS).count("\n")
+    left = list(probes)
+    while left:
+        entries = [
+            ENTRY.replace("NAME", f"probe{i}").replace("REGISTERS", REGISTERS).replace("PROBE", probe)
+            for i, probe in enumerate(left)
+        ]
+        cubin, complaints = assemble(head + "".join(entries), target, "0")
+        if cubin:
+            return [cubin]
+        lines = {int(found) for found in re.findall(r"line (\d+); (?:error|fatal)", complaints)}
+        bad = {(line - head.count("\n") - 1) // size for line in lines if line > head.count("\n")}
+        if not bad & set(range(len(left))):
+            half = len(left) // 2
+            return probe_cubin(left[:half], target) + probe_cubin(left[half:], target) if half else []
+        left = [probe for i, probe in enumerate(left) if i not in bad]
+    return []
+
+
+def emitted_words(target: int, levels: tuple[str, ...] = LEVELS) -> Counter[int]:
+    """How often ptxas emits each word, control bits aside, over the corpus and the probes."""
+    counts: Counter[int] = Counter()
+    keep = (1 << 105) - 1 if target >= 75 else (1 << 64) - 1
+    texts = [retargeted(path.read_text(), target) for path in corpus_files()]
+    jobs = [(text, level) for text in texts for level in levels]
+    probes = legal_probes()
+    groups = [probes[i : i + PROBES_AT_ONCE] for i in range(0, len(probes), PROBES_AT_ONCE)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for cubin, _ in pool.map(lambda job: assemble(job[0], target, job[1]), jobs):
+            counts.update(word & keep for word in (words_of(cubin, target) if cubin else ()))
+        for cubins in pool.map(lambda group: probe_cubin(group, target), groups):
+            for cubin in cubins:
+                counts.update(word & keep for word in words_of(cubin, target))
+    return counts
