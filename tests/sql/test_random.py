@@ -5,7 +5,7 @@ import pytest
 from tools.fuzz_sql import check
 
 
-@pytest.mark.parametrize("seed", range(5000, 5060))
+@pytest.mark.parametrize("seed", range(5000, 5040))
 def test_the_interpreter_agrees_with_duckdb(seed: int) -> None:
     assert check(seed, "interpreter") == []
 
@@ -15,6 +15,6 @@ def test_the_reference_device_agrees_with_duckdb(seed: int) -> None:
     assert check(seed, "reference", 2) == []
 
 
-@pytest.mark.parametrize("seed", range(1000, 1025))
+@pytest.mark.parametrize("seed", range(1000, 1020))
 def test_the_cpu_agrees_with_duckdb(seed: int) -> None:
-    assert check(seed, "cpu", 4) == []
+    assert check(seed, "cpu", 2) == []
