@@ -4,8 +4,8 @@ The probes are generated over opcodes x modifiers x types, legal and illegal ali
 damages what turned out legal (operand counts, register classes, modifier order). The result,
 tests/golden/corpus/legality.txt, is what the verifier is measured against.
 
-    python tools/legality.py                      # regenerate the file (needs ptxas on PATH, five minutes)
-    python tools/legality.py --explain 'add.f32 %f0, %r1, 3;'
+    python -m tools.legality                      # regenerate the file (needs ptxas on PATH, five minutes)
+    python -m tools.legality --explain 'add.f32 %f0, %r1, 3;'
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ L1:
 ret;
 }
 """
-KEPT_PER_COMPLAINT = 10  # illegal probes kept for one opcode and one kind of complaint
+KEPT_PER_COMPLAINT = 25  # illegal probes kept for one opcode and one kind of complaint
 
 
 def judge_one(probe: str) -> str | None:
@@ -106,9 +106,7 @@ Each probe stands alone in the body of `probes` in this module, after the declar
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--explain", metavar="PROBE", help="print ptxas's complaint about one instruction")
     options = parser.parse_args()
     if shutil.which("ptxas") is None:

@@ -91,12 +91,10 @@ def float_arithmetic() -> Iterator[str]:
                 continue
             yield f"{opcode}{rounding}{suffix}.{type_} {regs(type_, sources + 1)};"
     divisions = (".approx", ".full", *ROUND, ".approx.rn", ".rna")
-    for rounding, suffix, type_ in product(divisions, ("", ".ftz", ".sat", ".ftz.sat"), [*FLOATS, "s32",
-        "u64"]):
+    for rounding, suffix, type_ in product(divisions, ("", ".ftz", ".sat", ".ftz.sat"), [*FLOATS, "s32", "u64"]):
         yield f"div{rounding}{suffix}.{type_} {regs(type_, 3)};"
     for opcode in ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"):
-        for rounding, suffix, type_ in product(("", ".approx", *ROUND), ("", ".ftz", ".sat"), [*FLOATS,
-            "u32"]):
+        for rounding, suffix, type_ in product(("", ".approx", *ROUND), ("", ".ftz", ".sat"), [*FLOATS, "u32"]):
             yield f"{opcode}{rounding}{suffix}.{type_} {regs(type_, 2)};"
     minimums = (
         "", ".ftz", ".NaN", ".ftz.NaN", ".xorsign.abs", ".NaN.xorsign.abs", ".ftz.NaN.xorsign.abs",
@@ -122,8 +120,9 @@ def comparison() -> Iterator[str]:
                                         "bf16", "f16x2", "bf16x2", "u64", "pred", "u16"), TYPES):  # fmt: skip
         if compare in ("eq", "lt") or type_ in ("f32", "u32", "f16", "f64", "bf16x2"):
             yield f"set.{compare}.{dest}.{type_} {reg(dest, 0)}, {regs(type_, 2, 1)};"
-    for boolean, ftz, type_ in product(("and", "or", "xor", "nand"), ("", ".ftz"), ("f32", "f16", "bf16",
-        "s32", "f64")):
+    for boolean, ftz, type_ in product(
+        ("and", "or", "xor", "nand"), ("", ".ftz"), ("f32", "f16", "bf16", "s32", "f64")
+    ):
         yield f"setp.lt.{boolean}{ftz}.{type_} %p0|%p1, {regs(type_, 2, 1)}, %p2;"
         yield f"setp.lt.{boolean}{ftz}.{type_} %p0, {regs(type_, 2, 1)}, !%p2;"
         yield f"set.lt.{boolean}{ftz}.u32.{type_} %r0, {regs(type_, 2, 1)}, !%p2;"
@@ -138,8 +137,7 @@ def comparison() -> Iterator[str]:
             yield f"slct.{type_}.{decider} {regs(type_, 3)}, {reg(decider, 3)};"
         yield f"slct.ftz.{type_}.f32 {regs(type_, 3)}, %f3;"
     yield from ("slct.ftz.u32.s32 %r0, %r1, %r2, %r3;", "setp.lt.f16x2 %p0|%p1, %r1, %r2;")
-    yield from ("setp.lt.f16x2 %p0, %r1, %r2;", "setp.lt.ftz.bf16x2 %p0|%p1, %r1, %r2;",
-        "setp.lt.s32 %r0, %r1, %r2;")
+    yield from ("setp.lt.f16x2 %p0, %r1, %r2;", "setp.lt.ftz.bf16x2 %p0|%p1, %r1, %r2;", "setp.lt.s32 %r0, %r1, %r2;")
     yield from ("setp.lt.s32 _|%p1, %r1, %r2;", "setp.lt.s32 %p0|_, %r1, %r2;", "setp.s32 %p0, %r1, %r2;")
 
 
@@ -153,8 +151,9 @@ def logic() -> Iterator[str]:
         yield f"{opcode}.{type_} {regs(type_, 2)}, 3;"
         yield f"{opcode}.{type_} {regs(type_, 2)}, {reg('b64', 2)};"
         yield f"{opcode}.{type_} {regs(type_, 2)}, %h2;"
-    for direction, mode, type_ in product(("", ".l", ".r"), ("", ".wrap", ".clamp"), ("b32", "u32", "s32",
-        "b64", "b16")):
+    for direction, mode, type_ in product(
+        ("", ".l", ".r"), ("", ".wrap", ".clamp"), ("b32", "u32", "s32", "b64", "b16")
+    ):
         yield f"shf{direction}{mode}.{type_} {regs(type_, 3)}, %r3;"
     for table in ("0", "0x96", "255", "256", "-1", "%r4", "0b1010"):
         yield f"lop3.b32 %r0, %r1, %r2, %r3, {table};"
@@ -166,8 +165,9 @@ def logic() -> Iterator[str]:
         yield f"lop3.{boolean}.b32 %r0|%p0, %r1, %r2, %r3, 0x96, !%p1;"
         yield f"lop3.{boolean}.b32 _|%p0, %r1, %r2, %r3, 0x96, %p1;"
         yield f"lop3.{boolean}.b32 %r0, %r1, %r2, %r3, 0x96, %p1;"
-    for mode, type_ in product(("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16", ".xyz"), ("b32", "u32",
-        "b64", "b16")):
+    for mode, type_ in product(
+        ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16", ".xyz"), ("b32", "u32", "b64", "b16")
+    ):
         yield f"prmt.{type_}{mode} {regs(type_, 3)}, %r3;"
         yield f"prmt{mode}.{type_} {regs(type_, 3)}, 0x3210;"
 
@@ -211,8 +211,19 @@ def moves() -> Iterator[str]:
         yield f"mov.{type_} {reg(type_, 0)}, {value};"
 
 
-SPACES = ("", ".global", ".shared", ".local", ".const", ".param", ".shared::cta", ".shared::cluster",
-    ".generic", ".param::entry", ".tex")
+SPACES = (
+    "",
+    ".global",
+    ".shared",
+    ".local",
+    ".const",
+    ".param",
+    ".shared::cta",
+    ".shared::cluster",
+    ".generic",
+    ".param::entry",
+    ".tex",
+)
 LOAD_CACHE = ("", ".ca", ".cg", ".cs", ".lu", ".cv", ".wb", ".volatile", ".relaxed.gpu", ".acquire.sys",
     ".weak", ".relaxed",
               ".acquire.cta", ".release.gpu", ".relaxed.cluster", ".mmio.relaxed.sys",
@@ -242,16 +253,14 @@ def memory() -> Iterator[str]:
         yield f"st.{type_} [%rd1], {reg(type_, 0)};"
         yield f"st.local.{type_} [lmem], {reg(type_, 0)};"
         for width in (2, 3, 4, 8):
-            names = "{" + ", ".join(reg(type_, k) for k in range(min(width,
-                4 if type_ == "b128" else 8))) + "}"
+            names = "{" + ", ".join(reg(type_, k) for k in range(min(width, 4 if type_ == "b128" else 8))) + "}"
             yield f"ld.global.v{width}.{type_} {names}, [%rd1];"
             yield f"st.shared.v{width}.{type_} [smem], {names};"
             if width == 2:
                 yield f"ldu.global.v2.{type_} {names}, [%rd1];"
                 yield f"ld.const.v2.{type_} {names}, [carr];"
                 yield f"ld.param.v2.{type_} {names}, [p2];"
-    for nc, cache in product((".nc",), ("", ".ca", ".cg", ".cs", ".cv", ".lu", ".L1::evict_last",
-        ".L1::no_allocate")):
+    for nc, cache in product((".nc",), ("", ".ca", ".cg", ".cs", ".cv", ".lu", ".L1::evict_last", ".L1::no_allocate")):
         yield f"ld.global{cache}{nc}.f32 %f0, [%rd1];"
         yield f"ld.global{nc}{cache}.f32 %f0, [%rd1];"
         yield f"ld{cache}.nc.f32 %f0, [%rd1];"
@@ -286,8 +295,17 @@ def memory() -> Iterator[str]:
         yield f"cvta{to}{space}.{type_} {regs(type_, 2)};"
         if space and not to:
             yield f"cvta{space}.{type_} {reg(type_, 0)}, {ADDRESS.get(space, 'garr')};"
-    for space in (".global", ".shared", ".local", ".const", ".param", "", ".shared::cta",
-        ".shared::cluster", ".param::entry"):
+    for space in (
+        ".global",
+        ".shared",
+        ".local",
+        ".const",
+        ".param",
+        "",
+        ".shared::cta",
+        ".shared::cluster",
+        ".param::entry",
+    ):
         for source in ("%rd1", "%r1", "%f1", "garr"):
             yield f"isspacep{space} %p0, {source};"
     for space, level in product(("", ".global", ".local", ".shared", ".const"), (".L1", ".L2", "", ".L3",
@@ -323,13 +341,15 @@ def conversion() -> Iterator[str]:
         target = "%h0" if dest[0] == "e" else reg(dest, 0)
         yield f"cvt{rounding}{suffix}.{dest}.f32 {target}, %f1, %f2;"
         yield f"cvt{rounding}{suffix}.{dest}.f32 {target}, %f1;"
-    for dest, source, suffix in product(("e4m3x2", "e5m2x2"), ("f16x2", "bf16x2"), ("", ".satfinite",
-        ".satfinite.relu")):
+    for dest, source, suffix in product(
+        ("e4m3x2", "e5m2x2"), ("f16x2", "bf16x2"), ("", ".satfinite", ".satfinite.relu")
+    ):
         yield f"cvt.rn{suffix}.{dest}.{source} %h0, %r1;"
         yield f"cvt.rn{suffix}.{source}.{dest} %r0, %h1;"
         yield f"cvt.rn.relu.{source}.{dest} %r0, %h1;"
-    for dest, source, accumulator in product(("u16", "s16", "u8", "s8", "u4", "s4", "u2", "u32"), ("s32",
-        "u32", "s16"), ("", ".b32", ".u32")):
+    for dest, source, accumulator in product(
+        ("u16", "s16", "u8", "s8", "u4", "s4", "u2", "u32"), ("s32", "u32", "s16"), ("", ".b32", ".u32")
+    ):
         extra = ", %r3" if accumulator else ""
         for sat in ("", ".sat"):
             yield f"cvt.pack{sat}.{dest}.{source}{accumulator} %r0, %r1, %r2{extra};"
@@ -347,14 +367,14 @@ def atomics() -> Iterator[str]:
         yield f"atom{space}.{operation}.{type_} {reg(type_, 0)}, [{where}], {reg(type_, 1)}{third};"
         if operation != "cas" or space == "":
             yield f"red{space}.{operation}.{type_} [{where}], {reg(type_, 1)}{third};"
-    for order, scope, space in product(ORDERS, SCOPES, ("", ".global", ".shared", ".local", ".const",
-        ".shared::cta", ".shared::cluster")):
+    for order, scope, space in product(
+        ORDERS, SCOPES, ("", ".global", ".shared", ".local", ".const", ".shared::cta", ".shared::cluster")
+    ):
         where = "smem" if space.startswith(".shared") else "%rd9"
         yield f"atom{order}{scope}{space}.add.u32 %r0, [{where}], %r1;"
         yield f"red{order}{scope}{space}.add.u32 [{where}], %r1;"
     for type_ in ("f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "u32"):
-        for space, noftz, operation in product(("", ".global", ".shared"), ("", ".noftz"), ("add", "min",
-            "max")):
+        for space, noftz, operation in product(("", ".global", ".shared"), ("", ".noftz"), ("add", "min", "max")):
             yield f"atom{space}.{operation}{noftz}.{type_} {reg(type_, 0)}, [%rd9], {reg(type_, 1)};"
             yield f"red{space}.{operation}{noftz}.{type_} [%rd9], {reg(type_, 1)};"
         for width, operation, noftz in product((2, 4, 8), ("add", "max", "exch"), ("", ".noftz")):
@@ -383,10 +403,10 @@ def atomics() -> Iterator[str]:
 
 
 def synchronisation() -> Iterator[str]:
-    for opcode, form in product(("bar", "barrier", "barrier.cta", "bar.cta"), (".sync", ".arrive",
-        ".sync.aligned", ".arrive.aligned", "")):
-        for operands in ("0", "1, 64", "%r1", "%r1, %r2", "16", "15", "1, 33", "-1", "", "0, 0", "%rd1",
-            "1, 64, %p0"):
+    for opcode, form in product(
+        ("bar", "barrier", "barrier.cta", "bar.cta"), (".sync", ".arrive", ".sync.aligned", ".arrive.aligned", "")
+    ):
+        for operands in ("0", "1, 64", "%r1", "%r1, %r2", "16", "15", "1, 33", "-1", "", "0, 0", "%rd1", "1, 64, %p0"):
             yield f"{opcode}{form} {operands};".replace(" ;", ";")
     for opcode, aligned in product(("bar", "barrier", "barrier.cta"), ("", ".aligned")):
         for operation, dest in product(("popc", "and", "or", "xor", "add"), ("%r0", "%p0")):
@@ -397,8 +417,9 @@ def synchronisation() -> Iterator[str]:
     yield from ("bar.warp.sync;", "bar.warp.arrive %r0;", "barrier.cluster.arrive;", "barrier.cluster.wait;",
                 "barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire;",
                     "bar.sync 0 1;")  # fmt: skip
-    for sync, mode, type_ in product(("", ".sync"), (".up", ".down", ".bfly", ".idx", ""), ("b32", "u32",
-        "f32", "b64", "b16")):
+    for sync, mode, type_ in product(
+        ("", ".sync"), (".up", ".down", ".bfly", ".idx", ""), ("b32", "u32", "f32", "b64", "b16")
+    ):
         mask = ", 0xffffffff" if sync else ""
         yield f"shfl{sync}{mode}.{type_} {regs(type_, 2)}, 1, 31{mask};"
         yield f"shfl{sync}{mode}.{type_} {reg(type_, 0)}|%p0, {reg(type_, 1)}, %r2, %r3{', %r4' if sync else ''};"
@@ -413,14 +434,13 @@ def synchronisation() -> Iterator[str]:
         for dest, type_ in product(("%p0", "%r0"), ("pred", "b32", "u32")):
             yield f"vote{sync}{mode}.{type_} {dest}, %p1{mask};"
             yield f"vote{sync}{mode}.{type_} {dest}, !%p1{mask.replace('0xffffffff', '%r1')};"
-    yield from ("vote.sync.all.pred %p0, %r1, -1;", "vote.sync.ballot.b32 %r0, 1, -1;",
-        "vote.sync.all.pred %p0, %p1;")
-    for mode, type_, sync in product((".any", ".all", ""), ("b32", "b64", "u32", "b16", "f32"), ("",
-        ".sync")):
+    yield from ("vote.sync.all.pred %p0, %r1, -1;", "vote.sync.ballot.b32 %r0, 1, -1;", "vote.sync.all.pred %p0, %p1;")
+    for mode, type_, sync in product((".any", ".all", ""), ("b32", "b64", "u32", "b16", "f32"), ("", ".sync")):
         yield f"match{mode}{sync}.{type_} %r0, {reg(type_, 1)}, %r2;"
         yield f"match{mode}{sync}.{type_} %r0|%p0, {reg(type_, 1)}, -1;"
-    for operation, type_, sync in product("add min max and or xor popc".split(), ("u32", "s32", "b32",
-        "f32", "u64"), ("", ".sync")):
+    for operation, type_, sync in product(
+        "add min max and or xor popc".split(), ("u32", "s32", "b32", "f32", "u64"), ("", ".sync")
+    ):
         yield f"redux{sync}.{operation}.{type_} {regs(type_, 2)}, %r2;"
     yield from (f"activemask.{t} {reg(t, 0)};" for t in ("b32", "u32", "b64", "pred"))
     yield from (f"nanosleep.{t} {v};" for t in ("u32", "b32", "u64") for v in ("%r1", "100", "%rd1", "-1"))
@@ -479,8 +499,9 @@ def immediates() -> Iterator[str]:
                   "(.u64) 0xff", "1 == 1", "1 ? 2 : 3",
               "+3", "08", "0b102", "0x", "1.", ".5", "WARP_SZ", "%tid.x", "%clock64", "garr", "p0", "smem",
                   "mask(garr)", "0xFF(garr)", "generic(garr)")  # fmt: skip
-    for type_, value in product(("u16", "s16", "u32", "s32", "b32", "u64", "s64", "f16", "bf16", "f32",
-        "f64", "f16x2"), values):
+    for type_, value in product(
+        ("u16", "s16", "u32", "s32", "b32", "u64", "s64", "f16", "bf16", "f32", "f64", "f16x2"), values
+    ):
         opcode = "and" if type_[0] == "b" and type_ != "bf16" else "add"
         yield f"{opcode}.{type_} {regs(type_, 2)}, {value};"
     for value in ("0", "31", "32", "-1", "64", "%r2", "1.0"):
@@ -544,6 +565,59 @@ def register_classes() -> Iterator[str]:
             yield form.format(f"%{kind}0")
 
 
+def video() -> Iterator[str]:
+    """Scalar and packed video instructions: types, second operations, selectors of every kind, signs."""
+    pairs = ("u32", "s32")
+    seconds = ("", ".sat", ".add", ".min", ".max", ".sat.add", ".sat.min", ".add.sat", ".add.add", ".min.max", ".shr7")
+    for opcode in ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg"):
+        for dest, a, b in product(pairs, repeat=3):
+            yield f"{opcode}.{dest}.{a}.{b} %r0, %r1, %r2;"
+        for second, extra in product(seconds, ("", ", %r3")):
+            yield f"{opcode}.s32.u32.s32{second} %r0, %r1.b3, %r2.h1{extra};"
+            yield f"{opcode}.s32.u32.s32{second} %r0.h0, %r1, %r2{extra};"
+    for opcode, mode, b, second in product(("vshl", "vshr"), ("", ".clamp", ".wrap"), pairs, ("", ".sat", ".max")):
+        yield f"{opcode}.s32.u32.{b}{mode}{second} %r0, %r1, %r2.b1{', %r3' if second == '.max' else ''};"
+        yield f"{opcode}.u32.s32.{b}{second}{mode} %r0.b2, %r1.h0, %r2, %r3;"
+    for compare, second, extra in product("eq ne lt le gt ge lo hs equ".split(), ("", ".add", ".min", ".sat"),
+                                          ("", ", %r3")):  # fmt: skip
+        yield f"vset.s32.u32.{compare}{second} %r0, %r1.h1, %r2{extra};"
+        yield f"vset2.u32.u32.{compare}{second} %r0.h1, %r1.h30, %r2{extra};"
+        yield f"vset4.u32.s32.{compare}{second} %r0.b2, %r1.b4567, %r2{extra};"
+    signs = product(("", "-"), repeat=3)
+    for (first, second, third), words in product(signs, ("", ".po", ".sat", ".po.shr7", ".sat.shr15", ".shr8")):
+        yield f"vmad.s32.u32.s32{words} %r0, {first}%r1, {second}%r2, {third}%r3;"
+        yield f"vmad.u32.u32.u32{words} %r0, {first}%r1.b1, {second}%r2.h0, {third}%r3;"
+    for fields, opcode in product("24", ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax")):
+        for dest, a, b in product(pairs, repeat=3):
+            yield f"{opcode}{fields}.{dest}.{a}.{b} %r0, %r1, %r2, %r3;"
+        for second in ("", ".sat", ".add", ".min", ".sat.add"):
+            yield f"{opcode}{fields}.u32.s32.u32{second} %r0.{'h0' if fields == '2' else 'b20'}, %r1, %r2, %r3;"
+            yield f"{opcode}{fields}.s32.s32.s32{second} %r0, %r1, %r2;"
+    selectors = "b0 b3 b4 h0 h1 h2 b10 h10 h01 h32 h33 h43 b210 b3210 b0123 b7777 b8000 b320 x".split()
+    for opcode, selector, place in product(("vadd", "vmad", "vadd2", "vadd4"), selectors, range(4)):
+        operands = [f"%r{k}" + (f".{selector}" if k == place else "") for k in range(4)]
+        yield f"{opcode}.s32.s32.s32 {', '.join(operands)};"
+    for opcode, place, wrong in product(("vadd", "vmad", "vadd4"), range(4), ("5", "-5", "%f4", "%rd4", "%h4", "%hx4",
+                                        "%u4", "_", "-%r4", "%tid.x", "1.0", "%rd4.b0", "garr")):  # fmt: skip
+        operands = [wrong if k == place else f"%r{k}" for k in range(4)]
+        yield f"{opcode}.s32.s32.s32 {', '.join(operands)};"
+
+
+def policies() -> Iterator[str]:
+    priorities = ("evict_last", "evict_normal", "evict_first", "evict_unchanged", "no_allocate")
+    for primary, secondary in product(priorities, ("", *priorities)):
+        both = f".L2::{primary}" + (f".L2::{secondary}" if secondary else "")
+        yield f"createpolicy.fractional{both}.b64 %rd0, 0.5;"
+        yield f"createpolicy.range.global{both}.b64 %rd0, [%rd1], %r1, %r2;"
+    for fraction in ("", ", 1.0", ", 0.0", ", 1.5", ", %f1", ", 0f3F800000", ", 1", ", %fd1"):
+        yield f"createpolicy.fractional.L2::evict_last.b64 %rd0{fraction};"
+    for space, sizes in product(("", ".global", ".shared"), ("4, 8", "8, 4", "%r1, 8", "8", "%rd1, %rd2")):
+        yield f"createpolicy.range{space}.L2::evict_last.b64 %rd0, [%rd1+16], {sizes};"
+    yield from ("createpolicy.cvt.L2.b64 %rd0, %rd1;", "createpolicy.cvt.L2.b64 %rd0, 7;",
+                "createpolicy.cvt.b64 %rd0, %rd1;", "createpolicy.cvt.L2.b32 %r0, %r1;",
+                "createpolicy.b64 %rd0, %rd1;")  # fmt: skip
+
+
 FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (
     integer_arithmetic,
     float_arithmetic,
@@ -557,6 +631,8 @@ FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (
     control,
     immediates,
     register_classes,
+    video,
+    policies,
 )
 
 

@@ -451,9 +451,9 @@ griddepcontrol | launch_dependents/wait | |                | 7.8 90
 setmaxnreg | inc/dec sync aligned | u32   | i              | 8.0 90a
 discard | global? L2    |                 | m i            | 7.4 80
 applypriority | global? L2::evict_normal | | m i            | 7.4 80
-createpolicy.fractional | $primary $secondary?   | b64 | =t f32?    | 7.4 80
-createpolicy.range | global? $primary $secondary? | b64 | =t m u32 u32 | 7.4 80
-createpolicy.cvt | L2   | b64             | =t t           | 7.4 80
+createpolicy.fractional | $primary $secondary?   | b64 | =u64 f32?  | 7.4 80
+createpolicy.range | global? $primary $secondary? | b64 | =u64 m u32 u32 | 7.4 80
+createpolicy.cvt | L2   | b64             | =u64 u64       | 7.4 80
 alloca |                | u32/u64         | =t t i?        | 7.3 52
 stacksave |             | u32/u64         | =t             | 7.3 52
 stackrestore |          | u32/u64         | r              | 7.3 52
