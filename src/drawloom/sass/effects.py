@@ -100,6 +100,8 @@ def effects(opcode: Opcode) -> Effects:
         found = _known[opcode] = derive(
             opcode.mnemonic, form.structure, opcode.gaps, places, form.constants, kinds, form.wide
         )
+        if form.wide:
+            _hidden_descriptor(found, opcode)
         if not form.guard:
             found.guard_file = -1
         elif form.guard == "UP":
@@ -280,6 +282,18 @@ def _barriers(found: Effects) -> None:
     """Convergence barriers that are changed although they stand as sources."""
     if found.base == "BREAK" or (found.base == "BMOV" and "CLEAR" in found.modifiers):
         found.writes.extend((place, words) for place, words in found.reads if (place, words) not in found.writes)
+
+
+def _hidden_descriptor(found: Effects, opcode: Opcode) -> None:
+    """sm_80 to sm_89: bit 91 of an access through `[R2.64]` says that it has a descriptor in a pair of uniform
+    registers, which nvdisasm does not print there (on sm_90 it does, as `desc[UR4]`)."""
+    if "E" not in found.modifiers or not opcode.word >> 91 & 1 or found.memory in ("", "fence"):
+        return
+    if any(opcode.slots[place].kind == "UR" for place, _ in found.reads):
+        return
+    number = opcode.word >> (32 if found.memory == "load" else 64) & 63
+    if number != NEUTRAL[UNIFORM]:
+        found.fixed_reads.append((UNIFORM, number, 2))
 
 
 def registers_read(instruction: Instruction) -> list[tuple[int, int]]:
