@@ -71,13 +71,21 @@ class BankSymbol:
 
 
 @dataclass(slots=True)
+class SourceFile:
+    """A file that line tables name, with what PTX's `.file` says of it."""
+
+    path: str
+    time: int = 0
+    size: int = 0
+
+
+@dataclass(slots=True)
 class LineRow:
-    """From `offset` of the code on, instructions come from this line of `files[file]` (both count from 1)."""
+    """From `offset` of the code on, instructions come from this line of this file (both count from 1)."""
 
     offset: int
     file: int
     line: int
-    ptx_line: int = 0
 
 
 @dataclass(slots=True)
@@ -153,7 +161,8 @@ class AssembledFunction:
     constant_relocations: list[Relocation] = field(default_factory=list)
     bank_symbols: list[BankSymbol] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
-    lines: list[LineRow] = field(default_factory=list)
+    lines: list[LineRow] = field(default_factory=list)  # of the source, as `.loc` says
+    ptx_lines: list[LineRow] = field(default_factory=list)  # of the PTX; their file is 0
 
 
 @dataclass(slots=True)
@@ -167,6 +176,7 @@ class Assembly:
     addresses: list[Relocation] = field(default_factory=list)  # constant bank 4: an address in every 8 bytes
     address_bytes: int = 0
     extern_prototypes: dict[str, str] = field(default_factory=dict)  # of undefined functions; relocatable files
-    files: list[str] = field(default_factory=list)  # of the line tables
+    files: list[SourceFile] = field(default_factory=list)  # of the line tables
+    ptx_text: str = ""  # what `ptx_lines` of functions count lines of; it goes into the file
     is_relocatable: bool = False  # `-c`: for a linker, not for the driver
     cuda: int = 12  # layout of the file: 12 or 13

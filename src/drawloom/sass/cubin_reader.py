@@ -53,6 +53,7 @@ from drawloom.sass.elf import (
     string_at,
 )
 from drawloom.sass.info import Attribute, read_info
+from drawloom.sass.line_table import read_line_table
 
 MEMORY: Final[dict[str, str]] = {".nv.global": GLOBAL, ".nv.global.init": GLOBAL, ".nv.constant3": CONST}
 NO_TARGET: Final = 0
@@ -71,27 +72,41 @@ class _Reader:
         self.elf = elf
         self.assembly = _header(elf)
         self.layout = LAYOUTS.get(self.assembly.target)
+        self.places: dict[str, int] = {}  # of sections; a name's first
+        for place, section in enumerate(elf.sections):
+            self.places.setdefault(section.name, place)
+        self.members: dict[int, list[int]] = {}  # the symbols of a section
+        for place, symbol in enumerate(elf.symbols):
+            self.members.setdefault(symbol.section, []).append(place)
         self.functions: dict[int, AssembledFunction] = {}  # by symbol
         self.parts: dict[int, Part] = {}
         self.relocations: dict[int, list[Relocation]] = {}  # by the section that they patch
 
     def read(self) -> Assembly:
         self.read_relocations()
-        texts = {place: section for place, section in enumerate(self.elf.sections) if section.name.startswith(".text.")}
-        for place, section in texts.items():
-            self.read_function(place, section)
+        for place, section in enumerate(self.elf.sections):
+            if section.name.startswith(".text.") and self.places[section.name] == place:
+                self.read_function(place, section)
         self.read_variables()
-        for section in self.elf.sections:
-            if section.name == ".nv.info":
-                self.read_file_info(section)
-            elif section.name == ".nv.callgraph":
-                self.read_calls(section)
-            elif section.name == ".nv.prototype":
-                self.read_prototypes(section)
-            elif section.name == ".nv.constant4":
-                self.assembly.address_bytes = section.size
-                self.assembly.addresses = self.relocations.get(self.elf.sections.index(section), [])
+        found = self.section(".nv.info")
+        if found is not None:
+            self.read_file_info(found)
+        found = self.section(".nv.callgraph")
+        if found is not None:
+            self.read_calls(found)
+        found = self.section(".nv.prototype")
+        if found is not None:
+            self.read_prototypes(found)
+        self.read_lines()
+        found = self.section(".nv.constant4")
+        if found is not None:
+            self.assembly.address_bytes = found.size
+            self.assembly.addresses = self.relocations.get(self.places[".nv.constant4"], [])
         return self.assembly
+
+    def section(self, name: str) -> Section | None:
+        place = self.places.get(name)
+        return None if place is None else self.elf.sections[place]
 
     def symbol(self, place: int, what: str) -> Symbol:
         if not 0 < place < len(self.elf.symbols):
@@ -130,8 +145,9 @@ class _Reader:
         if self.assembly.cuda < 13:
             function.barriers = section.flags >> BARRIERS_SHIFT & 0x1F
         has_symbol = False
-        for number, symbol in enumerate(self.elf.symbols):
-            if symbol.section != place or symbol.kind != STT_FUNC:
+        for number in self.members.get(place, ()):
+            symbol = self.elf.symbols[number]
+            if symbol.kind != STT_FUNC:
                 continue
             if symbol.value + symbol.size > section.size:
                 raise ElfError(f"{symbol.name} ends behind {section.name}")
@@ -147,24 +163,27 @@ class _Reader:
         if not has_symbol:
             raise ElfError(f"{section.name} has no symbol")
         self.assembly.functions.append(function)
-        for other in self.elf.sections:
-            if other.name == ".nv.info." + name:
-                for attribute in read_info(other.data, other.name):
-                    self.read_attribute(function, attribute)
-            elif other.name == ".nv.shared." + name:
-                self.read_shared(function, other)
-            elif other.name == ".nv.constant2." + name:
-                function.constants = other.data
-                function.constants_align = other.align
-                function.constant_relocations = self.relocations.get(self.elf.sections.index(other), [])
-                self.read_bank_symbols(function, 2, other)
-            elif other.name == ".nv.constant0." + name:
-                self.read_bank_symbols(function, 0, other)
+        info = self.section(".nv.info." + name)
+        if info is not None:
+            for attribute in read_info(info.data, info.name):
+                self.read_attribute(function, attribute)
+        shared = self.section(".nv.shared." + name)
+        if shared is not None:
+            self.read_shared(function, shared)
+        constants = self.section(".nv.constant2." + name)
+        if constants is not None:
+            function.constants = constants.data
+            function.constants_align = constants.align
+            function.constant_relocations = self.relocations.get(self.places[constants.name], [])
+            self.read_bank_symbols(function, 2, constants)
+        parameters = self.section(".nv.constant0." + name)
+        if parameters is not None:
+            self.read_bank_symbols(function, 0, parameters)
 
     def read_bank_symbols(self, function: AssembledFunction, bank: int, section: Section) -> None:
-        place = self.elf.sections.index(section)
-        for symbol in self.elf.symbols:
-            if symbol.section == place and symbol.kind == STT_CUDA_OBJECT and symbol.name not in ("_param", "_SREG"):
+        for number in self.members.get(self.places[section.name], ()):
+            symbol = self.elf.symbols[number]
+            if symbol.kind == STT_CUDA_OBJECT and symbol.name not in ("_param", "_SREG"):
                 function.bank_symbols.append(BankSymbol(symbol.name, bank, symbol.value, symbol.size))
 
     def read_shared(self, function: AssembledFunction, section: Section) -> None:
@@ -257,8 +276,30 @@ class _Reader:
             elif symbol:
                 self.assembly.extern_prototypes[self.name_of(symbol, section.name)] = self.string(prototype)
 
+    def read_lines(self) -> None:
+        for name in (".debug_line", ".nv_debug_line_sass"):
+            section = self.section(name)
+            if section is None:
+                continue
+            functions = {r.offset: r.symbol for r in self.relocations.get(self.places[name], ())}
+            files, sequences = read_line_table(section.data)
+            by_name = {function.name: function for function in self.assembly.functions}
+            if name == ".debug_line":
+                self.assembly.files = files
+            for address, rows in sequences:
+                function = by_name.get(functions.get(address, ""))
+                if function is None:
+                    continue
+                if name == ".debug_line":
+                    function.lines = rows
+                else:
+                    function.ptx_lines = rows
+        for section in self.elf.sections:
+            if section.name.startswith(".nv_debug_ptx_txt"):
+                self.assembly.ptx_text = section.data.replace(b"\0", b"\n").decode("utf-8", "replace")
+
     def string(self, place: int) -> str:
-        strings = self.elf.find(".strtab")
+        strings = self.section(".strtab")
         return string_at(strings.data if strings is not None else b"", place)
 
     def read_variables(self) -> None:
@@ -307,7 +348,7 @@ class _Reader:
         variable.align = _alignment(symbol.value, section.align)
         if not section.no_bits:
             variable.data = section.data[symbol.value : end]
-        for r in self.relocations.get(symbol.section, []):
+        for r in self.relocations.get(symbol.section, ()):
             if symbol.value <= r.offset < end:
                 variable.relocations.append(Relocation(r.offset - symbol.value, r.kind, r.symbol, r.addend))
         return variable
@@ -324,7 +365,7 @@ def _header(elf: Elf) -> Assembly:
     target = elf.flags >> 8 & 0xFF
     note = elf.find(".note.nv.cuinfo")
     ptx_target = target
-    if note is not None and note.size >= 28:
+    if note is not None and len(note.data) >= 28:
         ptx_target = struct.unpack_from("<H", note.data, 26)[0]
     return Assembly(target, ptx_target, is_relocatable=is_relocatable, cuda=13)
 

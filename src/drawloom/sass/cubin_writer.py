@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from typing import Final
+from zlib import crc32
 
 from drawloom.build_info import VERSION
 from drawloom.errors import Error
@@ -21,7 +22,9 @@ from drawloom.sass.assembly import (
     WEAK,
     AssembledFunction,
     Assembly,
+    LineRow,
     Relocation,
+    SourceFile,
     Variable,
 )
 from drawloom.sass.cubin_info import file_attributes, function_attributes
@@ -90,6 +93,7 @@ from drawloom.sass.elf import (
     write_elf,
 )
 from drawloom.sass.elf import Relocation as ElfRelocation
+from drawloom.sass.line_table import write_line_table
 
 BINDINGS: Final[dict[str, int]] = {VISIBLE: STB_GLOBAL, WEAK: STB_WEAK, LOCAL: STB_LOCAL}
 PF_X: Final = 1
@@ -103,7 +107,10 @@ def write_assembly(assembly: Assembly) -> bytes:
     Raises UnsupportedError for a target or layout that there is none for, and Error for a relocation of a kind or
     to a symbol that does not exist, and for values that their fields do not hold.
     """
-    return _Writer(assembly).write()
+    try:
+        return _Writer(assembly).write()
+    except struct.error as overflow:
+        raise Error(f"a size or offset does not fit its field in the cubin: {overflow}") from None
 
 
 class _Writer:
@@ -125,6 +132,8 @@ class _Writer:
         self.globals: list[tuple[Symbol, str]] = []
         self.last: list[tuple[Symbol, str]] = []
         self.symbol_of: dict[str, int] = {}
+        self.debug: list[Section] = []  # line tables
+        self.debug_addresses: list[tuple[str, list[Relocation]]] = []
         self.links: list[tuple[Section, str]] = []  # sections whose sh_info is the number of another one
 
     def write(self) -> bytes:
@@ -136,6 +145,7 @@ class _Writer:
             self.add_function(function, is_first=place == 0)
         if not assembly.functions:
             self.add_file_sections()
+        self.add_lines()
         self.add_file_symbols()
         self.number_symbols()
         self.add_relocations()
@@ -302,9 +312,32 @@ class _Writer:
         section = section_of(variable) if variable.is_defined else ""
         (self.globals if binding == STB_GLOBAL else self.locals).append((symbol, section))
 
+    def add_lines(self) -> None:
+        """The line tables: code to source, code to PTX, and the text of the PTX."""
+        assembly = self.assembly
+        if any(function.lines or function.ptx_lines for function in assembly.functions):
+            self.add_line_table(".debug_line", assembly.files, [f.lines for f in assembly.functions])
+        # A linker takes several files together: their texts must not have one name, and tables name theirs.
+        text = assembly.ptx_text.replace("\n", "\0").encode()
+        name = ".nv_debug_ptx_txt" + (f".{crc32(text)}" if assembly.is_relocatable else "")
+        if any(function.ptx_lines for function in assembly.functions):
+            files = [SourceFile(name)] if assembly.is_relocatable else []
+            self.add_line_table(".nv_debug_line_sass", files, [f.ptx_lines for f in assembly.functions])
+        if text:
+            self.debug.append(Section(name, SHT_PROGBITS, data=text))
+
+    def add_line_table(self, name: str, files: list[SourceFile], rows: list[list[LineRow]]) -> None:
+        functions = self.assembly.functions
+        data, places = write_line_table(files, [(len(f.code), own) for f, own in zip(functions, rows)])
+        self.debug.append(Section(name, SHT_PROGBITS, data=data))
+        names = [f.name for f, own in zip(functions, rows) if own]
+        addresses = [Relocation(place, "R_CUDA_64", function) for place, function in zip(places, names)]
+        self.debug_addresses.append((name, addresses))
+
     def add_file_symbols(self) -> None:
         """The sections of the file as a whole: their symbols come last among the local ones."""
-        names = [".nv.callgraph"]
+        names = [section.name for section in self.debug]
+        names.append(".nv.callgraph")
         if self.prototyped():
             names.append(".nv.prototype")
         if not self.layout.is_late and not self.assembly.is_relocatable:
@@ -334,6 +367,8 @@ class _Writer:
         assembly = self.assembly
         for function in assembly.functions:
             self.relocate(function.relocations, ".text." + function.name)
+        for name, addresses in self.debug_addresses:
+            self.relocate(addresses if self.layout.is_late else addresses[::-1], name)
         self.relocate(assembly.addresses, ".nv.constant4")
         for section in (".nv.global.init", ".nv.constant3"):
             found: list[Relocation] = []
@@ -413,7 +448,18 @@ class _Writer:
         strings = Section(".strtab", SHT_STRTAB)
         symbols = Section(".symtab", SHT_SYMTAB, 0, 2, len(self.locals) + 1, 8, SYMBOL.size)
         infos = [info] if assembly.functions or assembly.cuda >= 13 else []
-        tables = [names, strings, symbols, *notes, *infos, *compatibility, *self.infos, *graph, *self.relocations]
+        tables = [
+            names,
+            strings,
+            symbols,
+            *self.debug,
+            *notes,
+            *infos,
+            *compatibility,
+            *self.infos,
+            *graph,
+            *self.relocations,
+        ]
         loaded = [*self.banks, *self.texts, *self.data, *self.no_data, *self.late_banks]
         elf = Elf(toolkit.os_abi, toolkit.abi_version, ET_EXEC, EM_CUDA, toolkit.version, 0)
         elf.kind = ET_REL if assembly.is_relocatable else ET_EXEC
