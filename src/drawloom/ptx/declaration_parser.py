@@ -5,12 +5,96 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from drawloom.ptx.ir import Immediate, InitializerItem, Symbol, Variable
+from drawloom.ptx.ir import Function, Immediate, InitializerItem, Symbol, Variable
 from drawloom.ptx.operand_parser import OperandParser
-from drawloom.ptx.types import TYPES, Type
+from drawloom.ptx.scanner import is_name
+from drawloom.ptx.types import DECLARABLE, TYPES, Type
 
+_SPACES: Final[dict[str, str]] = {".param": "param", ".local": "local", ".shared": "shared"}
+_TYPES: Final[dict[str, Type]] = {"." + name: type for name, type in TYPES.items()}
+_REGISTER_TYPES: Final[dict[str, Type]] = {"." + name: TYPES[name] for name in DECLARABLE}
+_POINTER_SPACES: Final = frozenset(".global .const .shared .local".split())
+_ALIGNMENTS: Final[dict[str, int]] = {"1": 1, "2": 2, "4": 4, "8": 8, "16": 16}
+_MAX_DIGITS: Final = 9
+_MAX_REGISTER_NAMES: Final = 256
+_register_names: set[str] = set()
+MAX_REGISTERS: Final = 1 << 20
 _NAMELESS: Final = re.compile(r"_(?![\w$])", re.ASCII)
 _MAX_BYTES: Final = 1 << 40
+
+
+def plain_variable(text: str) -> Variable | None:
+    """The variable that ``text`` (a declaration without its ``;``) declares in one of the usual ways: a scalar or an
+    array of one dimension, aligned, a pointer. None for anything else, right or wrong."""
+    words = text.split()
+    last = len(words) - 1
+    if last < 2:
+        return None
+    space = _SPACES.get(words[0])
+    at = 1
+    align = 0
+    if words[1] == ".align":
+        align = _ALIGNMENTS.get(words[2], 0)
+        at = 3
+    type = _TYPES.get(words[at])
+    name = words[last]
+    shape: list[int] = []
+    if name[-1] == "]":
+        name, _, digits = name[:-1].partition("[")
+        extent = plain_number(digits)
+        if extent == 0:
+            return None
+        shape.append(extent)
+    if space is None or type is None or (at == 3 and align == 0) or not is_name(name):
+        return None
+    variable = Variable(name, space, type, shape, align)
+    if at + 1 == last:
+        return variable
+    if words[at + 1] != ".ptr":
+        return None
+    variable.is_pointer = True
+    at += 2
+    if words[at] in _POINTER_SPACES:
+        variable.pointer_space = words[at][1:]
+        at += 1
+    if words[at] == ".align" and at + 2 == last:
+        variable.pointer_align = _ALIGNMENTS.get(words[at + 1], 0)
+        return variable if variable.pointer_align else None
+    return variable if at == last else None
+
+
+def plain_parameters(text: str | None, at: int) -> list[Variable] | None:
+    """The parameters in ``text``, which begins at offset ``at``; None where one has an unusual form or is wrong."""
+    out: list[Variable] = []
+    if text is None or not text.strip():
+        return out
+    for part in text.split(","):
+        variable = plain_variable(part)
+        if variable is None or variable.space != "param":
+            return None
+        variable.pos = at + len(part) - len(part.lstrip())
+        at += len(part) + 1
+        out.append(variable)
+    return out
+
+
+def _is_register_name(name: str) -> bool:
+    """``is_name``, for names that are the same in most functions and so are kept."""
+    if name in _register_names:
+        return True
+    if not is_name(name):
+        return False
+    if len(_register_names) >= _MAX_REGISTER_NAMES:
+        _register_names.clear()
+    _register_names.add(name)
+    return True
+
+
+def plain_number(digits: str) -> int:
+    """The value of a short decimal number that is positive; 0 for any other text."""
+    if digits.isdecimal() and digits.isascii() and digits[0] != "0" and len(digits) <= _MAX_DIGITS:
+        return int(digits)
+    return 0
 
 
 class DeclarationParser(OperandParser):
@@ -155,3 +239,122 @@ class DeclarationParser(OperandParser):
         if self.scan.accept("-"):
             return -self.scan.integer("an offset in bytes")
         return 0
+
+    # -- parameters --------------------------------------------------------------------------------------
+
+    def parameters(self, function: Function | None) -> list[Variable]:
+        """``( .param .type name, ... )``; register parameters are added to ``function``."""
+        scan = self.scan
+        scan.expect("(", "before parameters")
+        out: list[Variable] = []
+        if scan.accept(")"):
+            return out
+        while True:
+            scan.skip()
+            start = scan.pos
+            space = scan.directive()
+            if space not in (".param", ".reg"):
+                found = f"'{space}'" if space else scan.found()
+                raise scan.fail(f"found {found}", "'.param' or '.reg'", start)
+            variable = self.parameter(space[1:], function is None)
+            variable.pos = start
+            if function is not None:
+                if space == ".reg":
+                    variable.register = self.add_register(variable.name, variable.type, start)
+                else:
+                    self.declare_variable(variable)
+            out.append(variable)
+            if scan.accept(","):
+                continue
+            scan.expect(")", "after parameters")
+            return out
+
+    def parameter(self, space: str, nameless: bool) -> Variable:
+        scan = self.scan
+        align = 0
+        vector = 1
+        type: Type | None = None
+        is_pointer = False
+        pointer_space = ""
+        pointer_align = 0
+        while True:
+            word = scan.peek_directive()
+            if not word:
+                break
+            scan.directive()
+            if word == ".align":
+                if is_pointer:
+                    pointer_align = self.alignment()
+                else:
+                    align = self.alignment()
+            elif word == ".ptr":
+                is_pointer = True
+            elif word in (".global", ".const", ".shared", ".local") and is_pointer:
+                pointer_space = word[1:]
+            elif word in (".v2", ".v4"):
+                vector = int(word[2:])
+            elif word[1:] in TYPES and type is None:
+                type = TYPES[word[1:]]
+            else:
+                raise scan.fail(f"'{word}' is not supported on a parameter", "a type, .align or .ptr")
+        if type is None:
+            raise scan.fail(f"found {scan.found()}", "a parameter type such as .u64")
+        variable = self.declarator(space, type, align, vector)
+        variable.is_pointer = is_pointer
+        variable.pointer_space = pointer_space
+        variable.pointer_align = pointer_align
+        return variable
+
+    # -- registers ---------------------------------------------------------------------------------------
+
+    def plain_registers(self, text: str, at: int) -> bool:
+        """Declares what ``text`` (behind ``.reg``, up to the ``;``, at offset ``at``) says when that is one register or
+        one range of them; False, and nothing declared, when it is more, or wrong."""
+        words = text.split()
+        if len(words) != 2:
+            return False
+        type = _REGISTER_TYPES.get(words[0])
+        name = words[1]
+        if type is None:
+            return False
+        at += text.find(name, len(words[0]))
+        if name[-1] != ">":
+            if not _is_register_name(name):
+                return False
+            self.add_register(name, type, at)
+            return True
+        stem, _, digits = name[:-1].partition("<")
+        count = plain_number(digits)
+        if count == 0 or len(self.function.registers) + count > MAX_REGISTERS or not _is_register_name(stem):
+            return False
+        self.declare_registers(stem, count, type, 1, at)
+        return True
+
+    def register_declaration(self, start: int) -> None:
+        """Any ``.reg`` declaration, of which the first word was read."""
+        scan = self.scan
+        word = scan.directive()
+        lanes = 1
+        if word in (".v2", ".v4"):
+            lanes = int(word[2:])
+            word = scan.directive()
+        type = _REGISTER_TYPES.get(word)
+        if type is None:
+            found = f"'{word}'" if word else scan.found()
+            raise scan.fail(f"{found} is no register type", "a type such as .b32, .f64 or .pred", start)
+        while True:
+            scan.skip()
+            at = scan.pos
+            name = scan.name("a register name")
+            if scan.accept("<"):
+                count = scan.plain_integer("a register count")
+                scan.expect(">", "after a register count")
+                if count < 0 or len(self.function.registers) + count > MAX_REGISTERS:
+                    raise scan.fail(f"register count {count}", f"at most {MAX_REGISTERS} registers", at)
+                self.declare_registers(name, count, type, lanes, at)
+            else:
+                self.declare_register(name, type, lanes, at)
+            if scan.accept(","):
+                continue
+            scan.expect(";", "after a register declaration")
+            return

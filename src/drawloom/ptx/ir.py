@@ -13,12 +13,17 @@ The grammar of what is kept (nested scopes are flattened by the parser, constant
 
 Registers are dense: ``function.registers[r.id] is r``, so sets of registers are Python integers used as bit
 sets. Every statement carries ``pos``, a character offset into ``module.source`` (-1 when it was made by a pass).
+
+``acyclic`` tells the compiled build that no object of the class refers back to itself, so that the garbage collector
+need not visit it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from drawloom.errors import SourceError
 from drawloom.ptx.isa import Opcode
@@ -28,6 +33,7 @@ from drawloom.ptx.types import Type
 Key = tuple[object, ...]
 
 
+@mypyc_attr(acyclic=True)
 class Operand:
     """Base of everything that can stand in an operand position. Operands are never changed in place.
 
@@ -42,6 +48,7 @@ class Operand:
         raise NotImplementedError
 
 
+@mypyc_attr(acyclic=True)
 class Register(Operand):
     """A virtual register; ``id`` is its index in ``function.registers``."""
 
@@ -65,6 +72,7 @@ FLOAT64: Final = 2
 _LITERAL_SIGNATURES: Final = ("#i", "#s", "#d")
 
 
+@mypyc_attr(acyclic=True)
 class Immediate(Operand):
     """A literal. ``value`` is the signed integer as written, or the bit pattern of a float literal.
 
@@ -85,6 +93,7 @@ class Immediate(Operand):
         return f"0f{self.value:08X}" if self.kind == FLOAT32 else f"0d{self.value:016X}"
 
 
+@mypyc_attr(acyclic=True)
 class SpecialRegister(Operand):
     """A read-only special register such as ``%tid.x`` (``name`` includes the component)."""
 
@@ -99,6 +108,7 @@ class SpecialRegister(Operand):
         return self.name
 
 
+@mypyc_attr(acyclic=True)
 class Symbol(Operand):
     """The name of a variable or function, standing for its address, plus a byte offset."""
 
@@ -114,6 +124,7 @@ class Symbol(Operand):
         return f"{self.name}+{self.offset}" if self.offset else self.name
 
 
+@mypyc_attr(acyclic=True)
 class LabelRef(Operand):
     """A reference to a label, or to a ``.branchtargets``/``.calltargets``/``.callprototype`` list."""
 
@@ -128,6 +139,7 @@ class LabelRef(Operand):
         return self.name
 
 
+@mypyc_attr(acyclic=True)
 class Address(Operand):
     """``[base+offset]``; ``base`` is a Register, a Symbol (whose own offset is 0) or None for an absolute address."""
 
@@ -145,6 +157,7 @@ class Address(Operand):
         return f"[{self.base!r}+{self.offset}]" if self.offset else f"[{self.base!r}]"
 
 
+@mypyc_attr(acyclic=True)
 class Vector(Operand):
     """``{a, b, ...}``: 2, 4 or 8 registers, immediates or sinks; ``{a}`` too where PTX allows it."""
 
@@ -159,6 +172,7 @@ class Vector(Operand):
         return "{" + ", ".join([repr(e) for e in self.elements]) + "}"
 
 
+@mypyc_attr(acyclic=True)
 class Pair(Operand):
     """``a|b``: two destinations of ``setp``, ``shfl``, ``match`` or ``elect``; either may be a Sink."""
 
@@ -174,6 +188,7 @@ class Pair(Operand):
         return f"{self.first!r}|{self.second!r}"
 
 
+@mypyc_attr(acyclic=True)
 class Not(Operand):
     """``!p``: a negated source predicate."""
 
@@ -188,6 +203,7 @@ class Not(Operand):
         return f"!{self.register!r}"
 
 
+@mypyc_attr(acyclic=True)
 class Sink(Operand):
     """``_``: a destination that is thrown away."""
 
@@ -201,6 +217,7 @@ class Sink(Operand):
         return "_"
 
 
+@mypyc_attr(acyclic=True)
 class Arguments(Operand):
     """``(a, b)``: the results or the arguments of a ``call``; elements are Symbols (``.param`` variables),
     Registers or Immediates."""
@@ -219,6 +236,7 @@ class Arguments(Operand):
 SINK: Final = Sink()
 
 
+@mypyc_attr(acyclic=True)
 class Statement:
     """Anything in a function body."""
 
@@ -229,6 +247,7 @@ class Statement:
         raise NotImplementedError
 
 
+@mypyc_attr(acyclic=True)
 class Label(Statement):
     def __init__(self, name: str, pos: int = -1) -> None:
         self.pos = pos
@@ -238,6 +257,7 @@ class Label(Statement):
         return ("label", self.name)
 
 
+@mypyc_attr(acyclic=True)
 class Directive(Statement):
     """``.loc``, ``.pragma``, ``.file``, ``.section`` ... : kept as text, between name and ``;`` or line end."""
 
@@ -250,6 +270,7 @@ class Directive(Statement):
         return ("directive", self.name, self.text)
 
 
+@mypyc_attr(acyclic=True)
 class BranchTargets(Statement):
     """``name: .branchtargets a, b;`` for ``brx.idx``."""
 
@@ -262,6 +283,7 @@ class BranchTargets(Statement):
         return ("branchtargets", self.name, *self.labels)
 
 
+@mypyc_attr(acyclic=True)
 class CallTargets(Statement):
     """``name: .calltargets f, g;`` for indirect calls."""
 
@@ -274,6 +296,7 @@ class CallTargets(Statement):
         return ("calltargets", self.name, *self.functions)
 
 
+@mypyc_attr(acyclic=True)
 class Instruction(Statement):
     """One instruction. Operands stand in PTX order, the destination first.
 
@@ -368,6 +391,7 @@ def _collect_read(operand: Operand, out: list[Register]) -> None:
         _collect_read(operand.second, out)
 
 
+@mypyc_attr(acyclic=True)
 class InitializerItem:
     """One element of a variable's initialiser: a literal, or the address of a symbol.
 
@@ -383,6 +407,7 @@ class InitializerItem:
         return (self.value.key(), self.generic, self.mask)
 
 
+@mypyc_attr(acyclic=True)
 class Variable:
     """A variable or a parameter.
 
@@ -391,6 +416,15 @@ class Variable:
     ``align`` is in bytes, 0 when not given; ``initializer`` is flat, in row-major order, or None;
     ``register`` is set for ``.reg`` parameters; ``pointer_space``/``pointer_align`` come from ``.ptr``.
     """
+
+    linkage: str = ""
+    initializer: list[InitializerItem] | None = None
+    attributes: str = ""
+    is_pointer: bool = False
+    pointer_space: str = ""
+    pointer_align: int = 0
+    register: Register | None = None
+    pos: int = -1
 
     def __init__(
         self, name: str, space: str, type: Type, shape: list[int] | None = None, align: int = 0, vector: int = 1
@@ -401,14 +435,6 @@ class Variable:
         self.shape: list[int] = [] if shape is None else shape
         self.align = align
         self.vector = vector
-        self.linkage = ""
-        self.initializer: list[InitializerItem] | None = None
-        self.attributes = ""
-        self.is_pointer = False
-        self.pointer_space = ""
-        self.pointer_align = 0
-        self.register: Register | None = None
-        self.pos = -1
 
     @property
     def count(self) -> int:
@@ -437,6 +463,7 @@ class Variable:
         )  # fmt: skip
 
 
+@mypyc_attr(acyclic=True)
 class CallPrototype(Statement):
     """``name: .callprototype (returns) _ (params);`` for indirect calls."""
 
@@ -529,6 +556,8 @@ class Module:
         self.source = ""
         self.filename = ""
         self._line_starts: list[int] | None = None
+        self._quoted_line = 0  # the line that was quoted last, and its text: many errors may be on one long line
+        self._quoted = ""
 
     @property
     def arch(self) -> str:
@@ -574,9 +603,12 @@ class Module:
         """The text of a line (from 1), without its line end; empty when there is none."""
         if line < 1 or self._line_starts is None or line > len(self._line_starts):
             return ""
-        start = self._line_starts[line - 1]
-        end = self.source.find("\n", start)
-        return self.source[start : end if end >= 0 else len(self.source)]
+        if line != self._quoted_line:
+            start = self._line_starts[line - 1]
+            end = self.source.find("\n", start)
+            self._quoted = self.source[start : end if end >= 0 else len(self.source)]
+            self._quoted_line = line
+        return self._quoted
 
     def error(self, kind: type[SourceError], pos: int, message: str, expected: str = "") -> SourceError:
         """An error of ``kind`` that names file, line and column of ``pos`` and quotes the line."""

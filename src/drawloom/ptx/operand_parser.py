@@ -10,53 +10,39 @@ from drawloom.ptx.ir import (
     SINK,
     Address,
     Arguments,
-    Function,
     Immediate,
     LabelRef,
-    Module,
     Not,
     Operand,
     Pair,
     Register,
     SpecialRegister,
     Symbol,
-    Variable,
     Vector,
 )
 from drawloom.ptx.isa import PURE, Opcode
 from drawloom.ptx.scanner import Scanner, literal
+from drawloom.ptx.scopes import Names
 from drawloom.ptx.specials import canonical, find_special
 
 #: A label and its colon.
 LABEL: Final = re.compile(r"([a-zA-Z][\w$]*|[_$%][\w$]+)\s*:(?!:)", re.ASCII)
 _OPERAND_NAME: Final = re.compile(r"[%$_a-zA-Z][\w$]*(?:\.[a-z]+)?", re.ASCII)
-_ADDRESS: Final = re.compile(r"\[\s*([%$_a-zA-Z][\w$]*)\s*(?:\+\s*(-?\s*\w+)\s*)?\]", re.ASCII)
+_ADDRESS: Final = re.compile(r"\[\s*([%$_a-zA-Z][\w$]*)\s*(?:\+\s*+(-?\s*+\w++)\s*)?\]", re.ASCII)
 _ABSOLUTE: Final = re.compile(r"\[\s*(-?\w+)\s*\]", re.ASCII)
 _SYMBOL_OFFSET: Final = re.compile(r"([%$_a-zA-Z][\w$]*)\s*\+\s*(.+)", re.ASCII | re.DOTALL)
 _ELEMENT: Final = re.compile(r"([$_a-zA-Z][\w$]*)\s*\[(.*)\]", re.ASCII | re.DOTALL)
+_CALL: Final = re.compile(
+    r"(?:\(([^][(){}]*)\)\s*,\s*)?([%$_a-zA-Z][\w$]*)\s*(?:,\s*\(([^][(){}]*)\)\s*)?"
+    r"(?:,\s*([a-zA-Z][\w$]*|[_$%][\w$]+)\s*)?",
+    re.ASCII,
+)
 _PARTS: Final = re.compile(r"(?:[^,{}]+|\{[^{}]*\})+")
 #: Immediates by their text (a digit or a minus first), the same in every module.
 _literals: dict[str, Operand] = {}
 _MAX_LITERALS: Final = 1 << 14
 #: Opcodes whose last operand is a label.
 LABEL_OPCODES: Final = frozenset({"bra", "brx.idx"})
-
-
-class Scope:
-    """What a ``{ }`` declares: the names in it, and the operand texts that were resolved in it.
-
-    The first ``declared`` of those are the scope's own registers, which no later declaration can shadow.
-    """
-
-    def __init__(self, depth: int, number: int) -> None:
-        self.depth = depth
-        self.number = number
-        self.registers: dict[str, Register] = {}
-        self.vectors: dict[str, Vector] = {}
-        self.variables: dict[str, str] = {}
-        self.labels: dict[str, str] = {}
-        self.operands: dict[str, Operand] = {}
-        self.declared = 0
 
 
 def keep_literal(text: str, operand: Operand) -> None:
@@ -66,25 +52,16 @@ def keep_literal(text: str, operand: Operand) -> None:
     _literals[text] = operand
 
 
-class OperandParser:
-    """The scopes of one function in one text, and the operands that were resolved in them."""
+class OperandParser(Names):
+    """Operands in the scopes of one function."""
 
-    def __init__(self, module: Module, text: str) -> None:
-        self.module = module
-        self.text = text
-        self.scan = Scanner(module, text)
-        self.function = Function("")
-        self.scopes: list[Scope] = []
-        self.operands: dict[str, Operand] = {}
-
-    def find_register(self, name: str) -> Register | None:
-        for scope in reversed(self.scopes):
-            register = scope.registers.get(name)
-            if register is not None:
-                return register
-            if name in scope.variables:
-                return None
-        return None
+    def keep(self, text: str, operand: Operand) -> Operand:
+        """Remember for the innermost scope what ``text``, which has names in it, was resolved to."""
+        known = self.operands
+        if text not in known:
+            known[text] = operand
+            self.resolved.append(text)
+        return operand
 
     def operand_list(self, opcode: Opcode, text: str, at: int) -> list[Operand]:
         """The operands in ``text`` (what stands between opcode and ``;``), which begins at offset ``at``."""
@@ -100,34 +77,29 @@ class OperandParser:
         for untrimmed in parts:
             part = untrimmed.strip()
             operand = known.get(part)
-            if operand is None:
-                operand = _literals.get(part)
-                if operand is not None:
-                    known[part] = operand
-                elif part[:1] == "[":
-                    operand = self.address(part, at)
-                    known[part] = operand
-                else:
-                    operand = self.new_operand(part, opcode, at)
-                    if isinstance(operand, Immediate) and (part[0].isdigit() or part[0] == "-"):
-                        keep_literal(part, operand)
-                    if not isinstance(operand, (Address, Symbol)) or "[" not in part:
-                        known[part] = operand
-            out.append(operand)
+            out.append(self.new_operand(part, opcode, at) if operand is None else operand)
         return out
 
     def new_operand(self, text: str, opcode: Opcode, at: int) -> Operand:
-        """The operand that ``text`` spells, which stands without surrounding spaces."""
-        for scope in reversed(self.scopes):
-            register = scope.registers.get(text)
-            if register is not None:
-                return register
-            if text in scope.variables:
-                break
-        element = _ELEMENT.fullmatch(text) if text.endswith("]") and text[0] != "[" else None
+        """The operand that ``text`` spells, which stands without surrounding spaces and was not met in this scope."""
+        operand = _literals.get(text)
+        if operand is not None:
+            self.operands[text] = operand
+            return operand
+        if text[:1] == "[":
+            operand = self.address(text, at)
+            self.operands[text] = operand
+            self.resolved.append(text)
+            return operand
+        element = _ELEMENT.fullmatch(text) if text.endswith("]") else None
         if element is not None:
             return self.element(element, opcode, text, at)
-        return self.operand(text, at)
+        operand = self.operand(text, at)
+        if isinstance(operand, Immediate) and (text[0].isdigit() or text[0] == "-"):
+            keep_literal(text, operand)
+            self.operands[text] = operand
+            return operand
+        return self.keep(text, operand)
 
     def label_operands(self, opcode: Opcode, text: str, at: int) -> list[Operand]:
         parts = [p.strip() for p in text.split(",")]
@@ -171,6 +143,9 @@ class OperandParser:
     def operand(self, text: str, at: int) -> Operand:
         if not text:
             raise self.operand_error(text, at, "an operand between the commas")
+        known = self.operands.get(text)
+        if known is not None:
+            return known
         first = text[0]
         if first == "[":
             return self.address(text, at)
@@ -207,23 +182,16 @@ class OperandParser:
         return self.operand(text, at)
 
     def named(self, text: str, at: int) -> Operand:
-        register = self.find_register(text)
-        if register is not None:
-            return register
-        for scope in reversed(self.scopes):
-            name = scope.variables.get(text)
-            if name is not None:
-                return Symbol(name)
-            vector = scope.vectors.get(text)
-            if vector is not None:
-                return vector
+        known = self.operands.get(text)
+        if known is not None:
+            return known
         if text[0] == "%":
             if find_special(text) is not None:
-                return SpecialRegister(canonical(text))
+                return self.keep(text, SpecialRegister(canonical(text)))
             raise self.operand_error(text, at, "a declared register or a special register")
         if "." in text:
             raise self.operand_error(text, at, "a register, a symbol or a constant")
-        return Symbol(text)
+        return self.keep(text, Symbol(text))
 
     def symbol_plus(self, match: re.Match[str], text: str, at: int) -> Operand:
         base = self.named(match.group(1), at)
@@ -289,19 +257,15 @@ class OperandParser:
     def element(self, match: re.Match[str], opcode: Opcode, text: str, at: int) -> Operand:
         """``array[index]``: a place in memory, or its address where no memory operand stands (section 6.4.2)."""
         base = self.named(match.group(1), at)
-        variable = self.variable_named(base.name) if isinstance(base, Symbol) else None
+        variable = self.find_variable(match.group(1)) if isinstance(base, Symbol) else None
+        if variable is None:
+            variable = self.module.variables.get(match.group(1))
         if variable is None or len(variable.shape) != 1:
             raise self.operand_error(text, at, "the index of a declared array of one dimension")
         offset = self.integer_value(match.group(2), at, text) * variable.type.bytes * variable.vector
         if opcode.effect == PURE:
             return Symbol(variable.name, offset)
         return Address(Symbol(variable.name), offset)
-
-    def variable_named(self, name: str) -> Variable | None:
-        for variable in self.function.variables:
-            if variable.name == name:
-                return variable
-        return self.module.variables.get(name)
 
     def integer_value(self, expression: str, at: int, shown: str) -> int:
         value = self.folded(expression, at, shown)
@@ -325,6 +289,15 @@ class OperandParser:
 
     def call_operands(self, text: str, at: int) -> list[Operand]:
         """``(results), callee, (arguments), prototype`` with all but the callee optional."""
+        match = _CALL.fullmatch(text)
+        if match is not None:
+            returned, callee_name, passed, table = match.groups()
+            operands: list[Operand] = [
+                self.flat_arguments(returned, at), self.operand(callee_name, at), self.flat_arguments(passed, at)
+            ]  # fmt: skip
+            if table is not None:
+                operands.append(LabelRef(table))
+            return operands
         parts = self.split(text, at)
         results = Arguments([])
         arguments = Arguments([])
@@ -345,6 +318,13 @@ class OperandParser:
                 raise self.operand_error(parts[index], at, "a call prototype or target list")
             rest.append(LabelRef(parts[index]))
         return [results, callee, arguments, *rest]
+
+    def flat_arguments(self, text: str | None, at: int) -> Arguments:
+        """Arguments in which no brackets stand, without their parentheses."""
+        if text is None:
+            return Arguments([])
+        trimmed = text.strip()
+        return Arguments([self.element_operand(part.strip(), at) for part in trimmed.split(",")] if trimmed else [])
 
     def argument_list(self, text: str, at: int) -> Arguments:
         if not text.endswith(")"):

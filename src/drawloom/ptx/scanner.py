@@ -16,7 +16,7 @@ _SPACE: Final = re.compile(r"\s*", re.ASCII)
 _NAME: Final = re.compile(r"\s*([a-zA-Z][\w$]*|[_$%][\w$]+)", re.ASCII)
 _DIRECTIVE: Final = re.compile(r"\s*(\.[a-zA-Z][\w:]*)", re.ASCII)
 _INTEGERS: Final = re.compile(r"\s*\{([\s\w,-]*)\}", re.ASCII)
-_STRING: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_STRING: Final = re.compile(r'"((?>[^"\\\n]+|\\.)*+)"')
 _NUMBER: Final = re.compile(
     r"(0[fF][0-9a-fA-F]{8}(?!\w))|(0[dD][0-9a-fA-F]{16}(?!\w))|(\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?"
     r"|\d+[eE][+-]?\d+)|(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(U?)(?![\w.])",
@@ -30,8 +30,17 @@ _PRECEDENCE: Final[dict[str, int]] = {
 }  # fmt: skip
 _HEX_FLOATS: Final = ("0f", "0F", "0d", "0D")
 _MAX_DEPTH: Final = 64
+_MAX_OPERATORS: Final = 10_000
 _MASK64: Final = (1 << 64) - 1
 WARP_SIZE: Final = 32
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` is an identifier of PTX (section 4.4)."""
+    flat = text.replace("$", "_")
+    if flat[:1] == "%":
+        flat = "_" + flat[1:]
+    return flat.isidentifier() and flat.isascii() and flat != "_"
 
 
 class Scanner:
@@ -41,6 +50,7 @@ class Scanner:
         self.module = module
         self.text = text
         self.pos = 0
+        self.operators = 0
 
     def fail(self, message: str, expected: str = "", pos: int = -1) -> SourceError:
         return self.module.error(ParseError, self.pos if pos < 0 else pos, message, expected)
@@ -109,12 +119,22 @@ class Scanner:
         return match.group(1)
 
     def line_rest(self) -> str:
-        """The rest of the line, with white space folded."""
+        """The rest of the line, with white space folded; its strings are ended."""
         end = self.text.find("\n", self.pos)
-        end = len(self.text) if end < 0 else end
-        rest = " ".join(self.text[self.pos : end].split())
+        return self.words_to(len(self.text) if end < 0 else end)
+
+    def words_to(self, end: int) -> str:
+        """What stands before the offset ``end``, with white space folded; its strings are ended."""
+        text = self.text
+        quote = text.find('"', self.pos, end)
+        while quote >= 0:
+            match = _STRING.match(text, quote, end)
+            if match is None:
+                raise self.fail("a string is not ended", "'\"'", quote)
+            quote = text.find('"', match.end(), end)
+        words = " ".join(text[self.pos : end].split())
         self.pos = end
-        return rest
+        return words
 
     def integer_list(self) -> list[int] | None:
         """The values of ``{1, 2, ...}`` when it is nothing but plain integers; None, and nothing read, when not."""
@@ -152,6 +172,7 @@ class Scanner:
 
     def constant(self) -> Immediate:
         """A constant expression; integers are signed 64-bit as the manual says, or unsigned when over 2^63."""
+        self.operators = 0
         return self._binary(0, 0)
 
     def _binary(self, least: int, depth: int) -> Immediate:
@@ -164,6 +185,9 @@ class Scanner:
             if match is None:
                 return left
             operator = match.group(0)
+            self.operators += 1
+            if self.operators > _MAX_OPERATORS:
+                raise self.fail("constant expression is too long", f"at most {_MAX_OPERATORS} operators")
             if operator == "?":
                 if least > 0:
                     return left

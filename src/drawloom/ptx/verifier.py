@@ -76,9 +76,9 @@ class _Verifier:
         self.version = module.version
         self.sm = sm_number(module.arch)
         self.specific = module.arch.endswith(("a", "f"))
-        self.module_spaces: dict[str, str] = {}
         self.accepted = _accepted_for(module)
         self.function = Function("")
+        #: The space of every symbol that is visible: of the module, and of the function at hand.
         self.spaces: dict[str, str] = {}
         self.labels: set[str] = set()
         self.jumps: list[Instruction] = []
@@ -93,10 +93,10 @@ class _Verifier:
         for item in module.items:
             if isinstance(item, Variable):
                 declarations.module_variable(item)
-                self.module_spaces[item.name] = item.space
+                self.spaces[item.name] = item.space
             elif isinstance(item, Function):
                 declarations.function(item)
-                self.module_spaces[item.name] = "entry" if item.is_entry else "func"
+                self.spaces[item.name] = "entry" if item.is_entry else "func"
                 if item.has_body:
                     self.body(item, declarations.functions)
 
@@ -104,21 +104,23 @@ class _Verifier:
 
     def body(self, function: Function, declared: dict[str, Function]) -> None:
         self.function = function
-        spaces = self.module_spaces.copy()
+        spaces = self.spaces
+        local: dict[str, str] = {}
         params: dict[str, Variable] = {}
         for variable in function.params:
             if variable.register is None:
-                spaces[variable.name] = "param.entry" if function.is_entry else "param.in"
+                local[variable.name] = "param.entry" if function.is_entry else "param.in"
                 params[variable.name] = variable
         for variable in function.returns:
             if variable.register is None:
-                spaces[variable.name] = "param.out"
+                local[variable.name] = "param.out"
                 params[variable.name] = variable
         for variable in function.variables:
-            spaces[variable.name] = variable.space
+            local[variable.name] = variable.space
             if variable.space == "param":
                 params[variable.name] = variable
-        self.spaces = spaces
+        hidden = {name: spaces[name] for name in local if name in spaces}
+        spaces.update(local)
         self.labels = set()
         self.jumps = []
         self.tables = {}
@@ -130,6 +132,9 @@ class _Verifier:
             self.jump(jump)
         for statement in self.tables.values():
             self.table(statement)
+        for name in local:
+            del spaces[name]
+        spaces.update(hidden)
 
     def names_are_unique(self, function: Function) -> None:
         """What the parser sees to in text must be checked in a module that passes made."""
@@ -140,13 +145,14 @@ class _Verifier:
             seen.add(name)
 
     def instructions(self, body: list[Statement]) -> None:
-        accepted_for = self.accepted.get
+        accepted_for = self.accepted
+        spaces = self.spaces
         for statement in body:
             if isinstance(statement, Instruction):
                 guard = statement.guard
                 if guard is not None and guard.type is not PRED:
                     self.wrong_guard(statement, guard)
-                accepted = accepted_for(statement.opcode)
+                accepted = accepted_for.get(statement.opcode)
                 if accepted is not None and statement.pos >= 0:  # others were made by a pass, maybe of stray registers
                     operands = statement.operands
                     key: tuple[str, ...]
@@ -157,6 +163,8 @@ class _Verifier:
                     else:
                         key = tuple([operand.signature for operand in operands])
                     if key in accepted:
+                        continue
+                    if tuple([operand.signature or signature(operand, spaces) for operand in operands]) in accepted:
                         continue
                 self.instruction(statement)
             elif isinstance(statement, Label):
@@ -184,9 +192,6 @@ class _Verifier:
                 self.table_jump(statement, operands[1])
         spaces = self.spaces
         key = tuple([operand.signature or signature(operand, spaces) for operand in operands])
-        accepted = self.accepted.get(opcode)
-        if accepted is not None and statement.pos >= 0 and key in accepted and self.symbols_are_known(operands):
-            return
         if statement.guard is not None and not self.names_are_known(statement, -1, statement.guard):
             return
         for index, operand in enumerate(operands):
@@ -209,17 +214,6 @@ class _Verifier:
             self.branches.add(opcode)
         else:
             self.accepted.setdefault(opcode, set()).add(key)
-
-    def symbols_are_known(self, operands: list[Operand]) -> bool:
-        spaces = self.spaces
-        for operand in operands:
-            if isinstance(operand, Symbol):
-                if operand.name not in spaces:
-                    return False
-            elif isinstance(operand, Address) and isinstance(operand.base, Symbol):
-                if operand.base.name not in spaces:
-                    return False
-        return True
 
     def wrong_guard(self, statement: Instruction, guard: Register) -> None:
         self.reporter.instruction(
