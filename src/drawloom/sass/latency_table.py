@@ -109,3 +109,15 @@ ISSUE: Final[dict[int, str]] = {
     80: "alu=2 fma=1 wide=4 half=1 mma=1 double=64 xu=8 mem=8 ldc=8 uniform=2",
     90: "alu=2 fma=1 wide=4 half=1 mma=1 double=2 xu=8 mem=8 ldc=8 uniform=2",
 }
+
+#: Units (verify.UNITS) that deliver results in the order of issue: ptxas lets the scoreboard of a later instruction
+#: stand for earlier ones without their own. Loads of global memory never count as such.
+RESULTS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
+    (61, 75, 80, 90), "special; double; reduction; load shared, atomic shared, shuffle"
+)
+#: Units that read their operands in the order of issue.
+READS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
+    (61, 75, 80, 90),
+    "special; double; reduction; load generic, load global, load shared, load local, store generic, store global, "
+    "store shared, store local, atomic generic, atomic global, atomic shared, shuffle",
+)
