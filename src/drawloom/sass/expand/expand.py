@@ -1,0 +1,90 @@
+"""Module to Module: every instruction that has a rule becomes the sequence that its rule gives.
+
+A rule is found once for each opcode and target; an instruction without one costs one look into a table. Functions in
+which nothing changes are kept as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.ptx.ir import Function, Instruction, Module, Statement
+from drawloom.ptx.isa import Opcode
+from drawloom.sass.expand.families import family
+from drawloom.sass.expand.functions import helper
+from drawloom.sass.expand.rules import Rule
+from drawloom.sass.expand.template import Site
+
+TARGETS: Final = (61, 75, 80, 86, 89, 90)
+_rules: Final[dict[int, dict[Opcode, Rule | None]]] = {}
+
+
+def expand(module: Module, target: int) -> Module:
+    """``module`` in terms of what sm_``target`` (61, 75, 80, 86, 89 or 90) has as machine instructions.
+
+    ``module`` is left as it is; the result shares with it what did not change. The sequences use instructions of
+    PTX up to 8.6, whatever version the module declares. Raises ValueError for another target.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"sm_{target}: expected one of {', '.join([str(t) for t in TARGETS])}")
+    rules = _rules.setdefault(target, {})
+    helpers: dict[str, str] = {}
+    changed: dict[str, Function] = {}
+    for function in module.functions.values():
+        if function.has_body:
+            made = _expand_function(module, function, rules, target, helpers)
+            if made is not None:
+                changed[function.name] = made
+    return _rebuilt(module, changed, helpers) if changed else module
+
+
+def _expand_function(
+    module: Module, function: Function, rules: dict[Opcode, Rule | None], target: int, helpers: dict[str, str]
+) -> Function | None:
+    """The function with its sequences, or None where nothing has to change."""
+    found: list[int] = []
+    body: list[Statement] = function.body
+    for index in range(len(body)):
+        statement = body[index]
+        if isinstance(statement, Instruction):
+            opcode = statement.opcode
+            if opcode in rules:
+                rule = rules[opcode]
+            else:
+                rule = rules[opcode] = family(opcode, target)
+            if rule is not None:
+                found.append(index)
+    if not found:
+        return None
+    site = Site(module, function, helpers)
+    start = 0
+    for index in found:
+        site.function.body.extend(body[start:index])
+        instruction = body[index]
+        assert isinstance(instruction, Instruction)
+        rule = rules[instruction.opcode]
+        assert rule is not None
+        template, sources = rule.choose(instruction)
+        site.put(template, instruction, sources)
+        start = index + 1
+    site.function.body.extend(body[start:])
+    return site.function
+
+
+def _rebuilt(module: Module, changed: dict[str, Function], helpers: dict[str, str]) -> Module:
+    """``module`` with the changed functions, and the functions that they call before the first of all."""
+    out = Module()
+    out.version, out.target, out.address_size = module.version, module.target, module.address_size
+    out.source, out.filename = module.source, module.filename
+    added = False
+    for item in module.items:
+        if isinstance(item, Function):
+            if not added:
+                added = True
+                for name in sorted(helpers):
+                    out.add(helper(name, helpers[name]))
+            if item.has_body:
+                out.add(changed.get(item.name, item))
+                continue
+        out.add(item)
+    return out

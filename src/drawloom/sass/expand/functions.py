@@ -1,0 +1,29 @@
+"""The functions that sequences call on their rare paths: made when a module first needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.ptx.ir import Function
+from drawloom.sass.expand import double_division, float_division, integer_division, square_roots
+from drawloom.sass.expand.template import copy_function, parse_function
+
+#: What makes the text of a function, by the beginning of its name: ``$div_rn_f32`` is ``("rn", "f32")`` of ``$div``.
+_MAKERS: Final[dict[str, Callable[[str], str]]] = {
+    **integer_division.FUNCTIONS,
+    **float_division.FUNCTIONS,
+    **double_division.FUNCTIONS,
+    **square_roots.FUNCTIONS,
+}
+_parsed: Final[dict[str, Function]] = {}
+
+
+def helper(name: str, called: str) -> Function:
+    """A copy of the function ``name`` that is called ``called``."""
+    known = _parsed.get(name)
+    if known is None:
+        known = _parsed[name] = parse_function(_MAKERS[name](name))
+    copy = copy_function(known)
+    copy.name = called
+    return copy
