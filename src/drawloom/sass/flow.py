@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from drawloom.sass.effects import Effects, effects
 from drawloom.sass.encoding import address_of
-from drawloom.sass.instruction import NO_GUARD, Instruction
+from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
+from drawloom.sass.syntax import NO_GUARD
 
 
 class Flow:

@@ -16,7 +16,8 @@ from typing import Final
 
 from drawloom.sass.control import DEFAULT_CONTROL
 from drawloom.sass.form import Opcode
-from drawloom.sass.instruction import NO_GUARD, Instruction
+from drawloom.sass.instruction import Instruction
+from drawloom.sass.syntax import NO_GUARD
 
 #: Values of register slots from here on are virtual.
 VIRTUAL: Final = 1024
@@ -53,12 +54,14 @@ class Machine(Instruction):
 
 
 class MachineBlock:
-    """`successors` are block ids: first where control falls through or goes always, then branch targets."""
+    """`successors` are block ids: first where control falls through or goes always, then branch targets; `depth`
+    counts the loops around the block."""
 
     def __init__(self, id: int) -> None:
         self.id = id
         self.instructions: list[Machine] = []
         self.successors: list[int] = []
+        self.depth = 0
 
 
 class MachineFunction:
@@ -77,6 +80,8 @@ class MachineFunction:
         self.files: list[int] = []
         self.widths: list[int] = []
         self.frame = 0
+        #: How many blocks there are of the PTX function, of the same ids.
+        self.ptx_blocks = 0
 
     def block(self) -> MachineBlock:
         """A new block at the end."""
