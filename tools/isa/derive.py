@@ -6,6 +6,7 @@ found is dropped. What stays is what the tests assert: whatever we encode, nvdis
 
 from __future__ import annotations
 
+import copy
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -47,35 +48,99 @@ class Derived:
         return Target(self.target, json.loads(json.dumps(self.table().data())))
 
 
-def derive(number: int, emitted: Counter[int], log: Log) -> Derived:
-    """All that can be found out about one target from the words that ptxas emits for it."""
+def derive(number: int, emitted: Counter[int], log: Log, cousin: Derived | None = None) -> Derived:
+    """All that can be found out about one target from the words that ptxas emits for it.
+
+    The forms of a `cousin` that hold for this target too need not be solved again.
+    """
     oracle = Oracle(number)
-    samples = explore(oracle, emitted)
-    log(f"sm_{number}: {len(emitted)} words of ptxas, {len(samples.from_ptxas)} forms, {len(samples.words)} with flips")
     derived = Derived(number)
     bare: Counter[int] = Counter()
     for word, count in emitted.items():
         bare[without_control(word, number)] += count
-    uncovered = candidates(samples, oracle, bare)
-    for _ in range(ISLAND_ROUNDS):
-        keys = sorted(uncovered)
-        counts = [{w: bare[w] for w in samples.from_ptxas.get(key, {})} for key in keys]
-        questioners = [solve(key, uncovered[key][:1], uses, number, []) for key, uses in zip(keys, counts)]
-        fresh = [(s, c) for s, c in zip(oracle.run(questioners), counts) if s is not None]
-        derived.found += [(s, own_words(s, c)) for s, c in fresh]
+    words = sorted(bare)
+    if cousin is not None:
+        derived.special = dict(cousin.special)
+        derived.found = sift(cousin, number, log)
         target = derived.as_target()
-        uncovered = {
-            key: left
-            for key in keys
-            if (left := [word for word in uncovered[key] if not matched(target, key, word)])
-            and any(s.key == key for s, _ in fresh)
-        }
-        log(f"sm_{number}: {len(derived.found)} forms solved, {len(uncovered)} keys have words of another form")
-        if not uncovered:
-            break
-    derived.special = special_registers(oracle, derived)
+        words = [word for word in words if not printed_right(target, oracle, word)]
+        derived.found = recounted(derived, bare)
+    samples = explore(oracle, words)
+    log(f"sm_{number}: {len(words)} words of ptxas, {len(samples.from_ptxas)} forms, {len(samples.words)} with flips")
+    solve_all(derived, oracle, samples, bare, log)
+    derived.special |= special_registers(oracle, derived)
     clean(derived, oracle, log)
     return derived
+
+
+def solve_all(derived: Derived, oracle: Oracle, samples: Samples, bare: Counter[int], log: Log) -> None:
+    """Solves every key of the samples, again where some of its words are of another form."""
+    uncovered = candidates(samples, oracle, bare)
+    for _ in range(ISLAND_ROUNDS):
+        if derived.found:
+            target = derived.as_target()
+            uncovered = {
+                key: left
+                for key, words in uncovered.items()
+                if (left := [word for word in words if not matched(target, key, word)])
+            }
+        keys = sorted(uncovered)
+        if not keys:
+            return
+        log(f"sm_{derived.target}: {len(derived.found)} forms, {len(keys)} to solve")
+        counts = [{w: bare[w] for w in samples.from_ptxas.get(key, {})} for key in keys]
+        questioners = [solve(key, uncovered[key][:1], uses, derived.target, []) for key, uses in zip(keys, counts)]
+        for key, solution, uses in zip(keys, oracle.run(questioners), counts):
+            if solution is None:
+                del uncovered[key]
+            else:
+                derived.found.append((solution, own_words(solution, uses)))
+
+
+def sift(cousin: Derived, number: int, log: Log) -> list[tuple[Solution, dict[int, int]]]:
+    """The forms of another target, without what nvdisasm prints otherwise or not at all for this one."""
+    made = Derived(number, copy.deepcopy(cousin.found), dict(cousin.special))
+    target = made.as_target()
+    by_name = {solution_name(s, c, number): s for s, c in made.found}
+    trials = []
+    blamed = []
+    for form in target.all_forms():
+        first = sum(modifier.put(next(iter(modifier.values))) for modifier in form.fields)
+        for index, modifier in enumerate(form.fields):
+            for value in modifier.values:
+                word = form.word | (first & ~modifier.put(-1)) | modifier.put(value)
+                trials.append((form, verify.with_operands(form, word)))
+                blamed.append((name_of(form), index, value))
+    wrong = verify.faults(target, trials)
+    for (name, index, value), bad in zip(blamed, wrong):
+        if bad and len(by_name[name].fields[index].values) > 1:
+            by_name[name].fields[index].values.pop(value)
+    bad_names: set[str] = set()
+    for turn in range(2):
+        report = verify.check_forms(made.as_target(), WORDS_PER_FORM, turn)
+        bad_names |= {name_of(m.form) for m in report.mismatches} | {name_of(form) for form in report.silent}
+    kept = [(s, c) for s, c in made.found if solution_name(s, c, number) not in bad_names]
+    log(f"sm_{number}: {len(kept)} of {len(cousin.found)} forms of sm_{cousin.target} hold")
+    return kept
+
+
+def printed_right(target: Target, oracle: Oracle, word: int) -> bool:
+    meaning = oracle.ask([word])[0]
+    return bool(meaning.key) and matched(target, meaning.key, word)
+
+
+def recounted(derived: Derived, bare: Counter[int]) -> list[tuple[Solution, dict[int, int]]]:
+    """The solutions with the uses that this target's ptxas makes of them."""
+    by_opcode: dict[int, list[int]] = {}
+    for word in bare:
+        by_opcode.setdefault(word & 0xFFF, []).append(word)
+    counted = []
+    for solution, _ in derived.found:
+        fixed, mask = solution.base_word & solution.fixed_mask, solution.fixed_mask
+        uses = {w: bare[w] for w in by_opcode.get(solution.base_word & 0xFFF, []) if w & mask == fixed}
+        solution.emitted = bool(uses)
+        counted.append((solution, uses))
+    return counted
 
 
 def candidates(samples: Samples, oracle: Oracle, bare: Counter[int]) -> dict[str, list[int]]:

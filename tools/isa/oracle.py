@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import NamedTuple, TypeVar
 
-from drawloom.sass.syntax import TO_LABELS, SyntaxRefusal, scan
+from drawloom.sass.syntax import TO_LABELS, SyntaxRefusal, drop_second_of_pair, scan
 from tools.isa import vendor
 
 Result = TypeVar("Result")
@@ -51,6 +51,8 @@ def meaning_of(text: str, address: int, size: int) -> Meaning:
         return ILLEGAL
     if parsed.base.split(".")[0] in OUTSIDE:
         return ILLEGAL
+    if size == 8:
+        drop_second_of_pair(parsed)
     values = list(parsed.values)
     if parsed.base in TO_LABELS and parsed.structure and parsed.structure[-1] == "N":
         last = values[-1]

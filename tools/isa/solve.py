@@ -147,6 +147,9 @@ def solve(key: str, samples: list[int], counts: dict[int, int], target: int, joi
         used |= set(range(32, 64))
     others = [bit for bit in bits if bit not in used]
     groups, varying = yield from group_bits(key, word, base, effects, others)
+    # The part of a register that is converted prints by the size of its type: `.B2` of a byte is `.H1` of a half.
+    if target == 61 and key.split(" ")[1] in ("I2F", "I2I") and {10, 41} <= set(groups.parent):
+        groups.join(10, 41)
     for left, right in joined:
         groups.join(left, right)
     operands: list[OperandField] = []
@@ -162,9 +165,11 @@ def solve(key: str, samples: list[int], counts: dict[int, int], target: int, joi
     reuse: dict[int, int] = {}
     if target >= 75:
         asked = [word | PLAIN_CONTROL | 1 << bit for bit in REUSE_BITS]
-        for index, meaning in enumerate((yield asked)):
-            if meaning.key == key and len(meaning.reuse) == 1:
-                reuse[index] = meaning.reuse[0]
+    else:  # beside the word, see vendor.image
+        asked = [word | (0x7E1 | 1 << bit - 105) << 64 for bit in REUSE_BITS]
+    for index, meaning in enumerate((yield asked)):
+        if meaning.key == key and len(meaning.reuse) == 1:
+            reuse[index] = meaning.reuse[0]
     changing = sum(1 << bit for bit in used | varying)
     for operand in operands:
         for low, width, _ in operand.pieces:

@@ -29,7 +29,7 @@ WHEELS: dict[str, tuple[str, dict[str, str]]] = {
 }
 NOP_128 = 0x000FC00000000000_0000000000007918
 NOP_64 = 0x50B0000000070F00
-CONTROL_64 = 0x001F8000FC0007E0  # three times: no stall, no barrier
+CONTROL_64 = 0x7E1  # stall 1, no barriers: what sm_61 takes where a word brings no control in its bits from 64 on
 BATCH = 40_000
 AT_ADDRESS = re.compile(r"at address 0x([0-9a-f]+)")
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:\{ +)?(.*?) *(?:\(\*.*\*\))? *(?:;|\})? *$")
@@ -87,9 +87,13 @@ def image(words: list[int], target: int) -> bytes:
     """The words as nvdisasm wants them: on sm_61 three to a group, behind a control word."""
     if target >= 75:
         return b"".join(word.to_bytes(16, "little") for word in words)
-    groups = [words[i : i + 3] for i in range(0, len(words), 3)]
-    groups[-1] = (groups[-1] + [NOP_64, NOP_64])[:3]
-    return b"".join(word.to_bytes(8, "little") for group in groups for word in (CONTROL_64, *group))
+    padded = [*words, *[NOP_64] * (-len(words) % 3)]
+    parts = []
+    for at in range(0, len(padded), 3):
+        controls = [word >> 64 or CONTROL_64 for word in padded[at : at + 3]]
+        parts.append(controls[0] | controls[1] << 21 | controls[2] << 42)
+        parts += [word & (1 << 64) - 1 for word in padded[at : at + 3]]
+    return b"".join(part.to_bytes(8, "little") for part in parts)
 
 
 def address_of(place: int, target: int) -> int:

@@ -63,6 +63,29 @@ def random_word(chance: random.Random, form: Form, changed: int) -> int:
     return word
 
 
+def with_operands(form: Form, word: int) -> int:
+    """The word with small even numbers in its operands, which no alignment rule forbids."""
+    for slot in form.slots:
+        value = 2 * slot.multiple if slot.kind in ("I2", "B", "SB", "R", "UR", "P", "UP") else 4 * slot.multiple
+        if slot.inverted:
+            value = slot.high - value
+        for low, width, start in slot.pieces:
+            word = word & ~(((1 << width) - 1) << low) | (value >> start & ((1 << width) - 1)) << low
+    return word
+
+
+def faults(target: Target, words: list[tuple[Form, int]]) -> list[bool]:
+    """For every word whether nvdisasm refuses it or prints it otherwise."""
+    guard = 7 << (12 if target.wide else 16)
+    full = [word | guard | (PLAIN_CONTROL if target.wide else 0) for _, word in words]
+    found = []
+    for place, theirs in enumerate(vendor.texts_of(full, target.number)):
+        legal = bool(theirs) and "?" not in theirs and "INVALID" not in theirs
+        address = vendor.address_of(place % vendor.BATCH, target.number)
+        found.append(not legal or our_text(target, full[place], address) != theirs)
+    return found
+
+
 def check_words(target: Target, words: list[tuple[Form, int]]) -> Report:
     """Asks nvdisasm about words and compares its text with ours; an illegal word is counted only."""
     report = Report(asked=len(words))

@@ -34,9 +34,16 @@ class Instruction:
         if not 0 <= self.guard < 16 or not 0 <= self.control < 1 << 21:
             raise IsaError(f"{self.opcode.mnemonic}: guard {self.guard}, control {self.control:#x}")
 
-    def text(self, address: int = 0) -> str:
-        """What nvdisasm prints, without the semicolon, for an instruction at this byte address."""
-        return self.guard_text() + self.opcode.mnemonic + _operands(self, address)
+    def text(self, address: int = 0, labels: dict[int, str] | None = None) -> str:
+        """What nvdisasm prints, without the semicolon, for an instruction at this byte address.
+
+        Labels are absolute addresses, or the names that `labels` has for them, as `(name).
+        """
+        text = self.guard_text() + self.opcode.mnemonic + _operands(self, address, labels)
+        if not self.opcode.form.wide and self.opcode.form.base in ("ATOM", "ATOMS") and ".CAS" in self.opcode.mnemonic:
+            first = self.values[-1]  # the second of the pair has no field of its own
+            text += ", " + register_text("R", min(255, first + (2 if ".64" in self.opcode.mnemonic else 1)))
+        return text
 
     def guard_text(self) -> str:
         if self.guard == NO_GUARD:
@@ -60,7 +67,7 @@ class Instruction:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _operands(instruction: Instruction, address: int) -> str:
+def _operands(instruction: Instruction, address: int, labels: dict[int, str] | None) -> str:
     """The operands, with the space before them."""
     opcode = instruction.opcode
     form = opcode.form
@@ -78,7 +85,7 @@ def _operands(instruction: Instruction, address: int) -> str:
                 text += constant_text(form.kinds[number], constant)
             else:
                 slot += 1
-                text += value_text(instruction, slot, address)
+                text += value_text(instruction, slot, address, labels)
             if number in reused:
                 text += ".reuse"
         elif token[-1] == "[" and structure[place + 1 : place + 3] == ["R", "+"]:
@@ -130,7 +137,7 @@ def _address(instruction: Instruction, start: int, end: int, number: int, slot: 
     return "+".join(parts)
 
 
-def value_text(instruction: Instruction, place: int, address: int) -> str:
+def value_text(instruction: Instruction, place: int, address: int, labels: dict[int, str] | None = None) -> str:
     """The text of the value in one slot."""
     slot, value = instruction.opcode.slots[place], instruction.values[place]
     kind = slot.kind
@@ -143,7 +150,8 @@ def value_text(instruction: Instruction, place: int, address: int) -> str:
             value += 1 << slot.bits
         return hex(value)
     if kind == "L":
-        return hex(address + value + (16 if instruction.opcode.form.wide else 8))
+        to = address + value + (16 if instruction.opcode.form.wide else 8)
+        return f"`({labels[to]})" if labels is not None and to in labels else hex(to)
     if kind == "M":
         return "{" + ",".join(str(i) for i in range(slot.bits - 1, -1, -1) if value >> i & 1) + "}"
     if kind == "S":

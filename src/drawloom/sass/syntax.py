@@ -32,6 +32,7 @@ TELLING_PARTS: Final[dict[str, tuple[str, ...]]] = {
     "HSET2": (".BF16_V2",),
     "HMNMX2": (".BF16_V2",),
     "VHMNMX": (".BF16_V2",),
+    "F2FP": (".MERGE_C", ".UNPACK_B_MERGE_C"),
     "CALL": (".ABS", ".REL"),
     "RET": (".ABS", ".REL"),
 }
@@ -45,7 +46,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<mod>\.[A-Za-z0-9_?]+)"
     r"|(?P<reg>(?:UR|UP|SB|R|P|B)\d+|U?RZ|U?PT)(?!\w)"
     r"|(?P<int>-?0x[0-9a-f]+)"
-    r"|(?P<float>[+-](?:INF|QNAN|SNAN) ?|-0\.0(?!\d) ?|[+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?(?![\w.]))"
+    r"|(?P<float>[+-](?:INF|QNAN|SNAN) ?|-0\.0(?!\d) ?|[+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?(?!\w))"
     r"|(?P<set>\{[0-9,]*\})"
     r"|(?P<bank>[a-z]+\[)"
     r"|(?P<word>[A-Za-z_0-9]+)"
@@ -80,6 +81,12 @@ class Parsed:
     def number(self, kind: str, value: int | str) -> None:
         self.values.append(value)
         self.structural(kind)
+
+
+def drop_second_of_pair(parsed: Parsed) -> None:
+    """On sm_61 a compare-and-swap prints the second register of its pair, which is no field: `R4, [R2], R6, R7`."""
+    if parsed.base in ("ATOM", "ATOMS") and ".CAS" in parsed.gaps[0] and parsed.structure[-4:] == [",", "R", ",", "R"]:
+        del parsed.structure[-2:], parsed.gaps[-2:], parsed.values[-1]
 
 
 class SyntaxRefusal(Error):

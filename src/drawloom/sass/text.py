@@ -7,13 +7,15 @@ from drawloom.sass.floats import FLOAT_KINDS, float_bits
 from drawloom.sass.form import Form, IsaError
 from drawloom.sass.instruction import REUSE_SHIFT, Instruction
 from drawloom.sass.isa import Target
-from drawloom.sass.syntax import Parsed, scan
+from drawloom.sass.syntax import Parsed, drop_second_of_pair, scan
 
 
 def parse_instruction(target: Target, text: str, address: int = 0, control: int = DEFAULT_CONTROL) -> Instruction:
     """The instruction of one line without its address. `address` is where it stands, for labels; `.reuse` in the text
     sets the reuse bits of `control`. Raises IsaError."""
     parsed = scan(text)
+    if not target.wide:
+        drop_second_of_pair(parsed)
     gaps = ["".join(gap) for gap in parsed.gaps]
     for form in target.by_key(parsed.key()):
         values = _values(target, form, parsed, address)
