@@ -12,7 +12,6 @@ from drawloom.sass.form import IsaError
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.text import parse_instruction
 from tools.isa import vendor, verify
-from tools.isa.explore import without_control
 from tools.isa.oracle import PLAIN_CONTROL
 from tools.isa.probes import emitted_words
 
@@ -49,13 +48,10 @@ def check(number: int, log: Callable[[str], None]) -> bool:
 def coverage(target: Target, counts: Counter[int]) -> Coverage:
     """Decodes, prints, parses and encodes every word, beside nvdisasm."""
     made = Coverage()
-    merged: Counter[int] = Counter()
-    for word, count in counts.items():
-        merged[without_control(word, target.number)] += count
-    words = sorted(merged)
+    words = sorted(counts)
     asked = [word | PLAIN_CONTROL if target.wide else word for word in words]
     for place, (word, theirs) in enumerate(zip(asked, vendor.texts_of(asked, target.number))):
-        count = merged[words[place]]
+        count = counts[words[place]]
         made.words += 1
         made.instructions += count
         reason = fault(target, word, theirs, vendor.address_of(place % vendor.BATCH, target.number))

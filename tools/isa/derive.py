@@ -63,7 +63,8 @@ def derive(number: int, emitted: Counter[int], log: Log, cousin: Derived | None 
         derived.special = dict(cousin.special)
         derived.found = sift(cousin, number, log)
         target = derived.as_target()
-        words = [word for word in words if not printed_right(target, oracle, word)]
+        asked = zip(words, oracle.ask(words))
+        words = [word for word, meaning in asked if not meaning.key or not matched(target, meaning.key, word)]
         derived.found = recounted(derived, bare)
     samples = explore(oracle, words)
     log(f"sm_{number}: {len(words)} words of ptxas, {len(samples.from_ptxas)} forms, {len(samples.words)} with flips")
@@ -122,11 +123,6 @@ def sift(cousin: Derived, number: int, log: Log) -> list[tuple[Solution, dict[in
     kept = [(s, c) for s, c in made.found if solution_name(s, c, number) not in bad_names]
     log(f"sm_{number}: {len(kept)} of {len(cousin.found)} forms of sm_{cousin.target} hold")
     return kept
-
-
-def printed_right(target: Target, oracle: Oracle, word: int) -> bool:
-    meaning = oracle.ask([word])[0]
-    return bool(meaning.key) and matched(target, meaning.key, word)
 
 
 def recounted(derived: Derived, bare: Counter[int]) -> list[tuple[Solution, dict[int, int]]]:

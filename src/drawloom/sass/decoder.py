@@ -9,6 +9,7 @@ from drawloom.sass.encoding import GROUP
 from drawloom.sass.form import IsaError, slot_value
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
+from drawloom.sass.syntax import NO_GUARD
 
 
 class DecodeError(IsaError):
@@ -27,7 +28,7 @@ def decode(target: Target, word: int, control: int = DEFAULT_CONTROL) -> Instruc
     for form in target.candidates(bare):
         if form.matches(bare):
             values = [slot_value(slot, bare) for slot in form.slots]
-            return Instruction(form.opcode(bare), values, guard, control)
+            return Instruction(form.opcode(bare), values, guard if form.guard else NO_GUARD, control)
     raise DecodeError(f"sm_{target.number} has no instruction 0x{word:0{32 if target.wide else 16}x}")
 
 

@@ -22,7 +22,7 @@ def encode(instruction: Instruction) -> int:
         word ^= (values[place] >> starts[i] & masks[i]) << lows[i]
     if opcode.form.wide:
         return word | instruction.guard << 12 | instruction.control << 105
-    return word | instruction.guard << 16
+    return word | instruction.guard << 16 if opcode.form.guard else word  # SSY and its like have 0 there
 
 
 def address_of(target: Target, index: int) -> int:

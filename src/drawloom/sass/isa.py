@@ -10,7 +10,7 @@ A table file holds one family, one line for each form, in JSON:
 from __future__ import annotations
 
 import json
-from importlib import resources
+import os
 from typing import Any, Final
 
 from drawloom.sass.form import NUMBER_KINDS, Form, IsaError, ModifierField, Opcode, Slot
@@ -217,6 +217,6 @@ def load_target(number: int) -> Target:
 def _table(family: str) -> dict[str, Any]:
     found = _tables.get(family)
     if found is None:
-        text = resources.files("drawloom.sass").joinpath("tables", family + ".json").read_text("ascii")
-        found = _tables[family] = json.loads(text)
+        with open(os.path.join(os.path.dirname(__file__), "tables", family + ".json"), encoding="ascii") as file:
+            found = _tables[family] = json.load(file)
     return found

@@ -101,17 +101,23 @@ def _code_section(elf: Elf, target: Target, index: int, section: Section) -> Cod
 
 def _number_labels(section: CodeSection, count: int) -> int:
     """Names every address that an instruction names; returns how many numbers are used so far."""
-    addresses = {line.address for line in section.lines}
+    addresses = {label_address(line) for line in section.lines}
     for line in section.lines:
         for to in targets(line):
             if to in section.labels or to not in addresses:
-                continue
+                continue  # it prints as a number
             if to in section.functions:
                 section.labels[to] = section.functions[to]
             else:
                 section.labels[to] = f".L_x_{count}"
                 count += 1
     return count
+
+
+def label_address(line: Line) -> int:
+    """Where a label of this instruction stands: on sm_61 before the control word, if that comes first."""
+    narrow = line.instruction is not None and not line.instruction.opcode.form.wide
+    return line.address - 8 if narrow and line.address % 32 == 8 else line.address
 
 
 def targets(line: Line) -> list[int]:
@@ -127,10 +133,11 @@ def _section_text(target: Target, section: CodeSection, show_words: bool) -> str
     out = [f"//--------------------- {section.name:<25} --------------------------"]
     out.append(f'\t.section\t{section.name},"ax",@progbits')
     for line in section.lines:
-        if line.address in section.functions:
-            out.append(section.functions[line.address] + ":")
-        elif line.address in section.labels:
-            out.append(section.labels[line.address] + ":")
+        here = label_address(line)
+        if here in section.functions:
+            out.append(section.functions[here] + ":")
+        elif here in section.labels:
+            out.append(section.labels[here] + ":")
         out.append(_line_text(target, section, line, show_words))
     return "\n".join(out) + "\n"
 

@@ -121,7 +121,8 @@ def scan(text: str) -> Parsed:
 def _scan_operands(parsed: Parsed, plain: str, operands: str) -> None:
     special_at = -1
     if plain in READS_SPECIAL:
-        special_at = operands.rfind(", ") + 2
+        special_at = operands.rfind(",") + 1
+        special_at += operands[special_at:].startswith(" ")
     position = 0
     opened = -1  # structural index of the open bracket
     while position < len(operands):
