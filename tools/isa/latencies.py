@@ -134,7 +134,7 @@ def main() -> None:
 
     family = int(sys.argv[1])
     assert family in FAMILIES
-    decoded = []
+    decoded: list[list[Instruction]] = []
     for path in map(Path, sys.argv[2:]):
         target = load_target(int(path.name.split("-")[0]))
         decoded.extend(unpack_section(target, code) for code in sections_of(path))

@@ -104,7 +104,7 @@ class Timing:
     def variable(self, opcode: Opcode) -> bool:
         """Whether the result comes, and the sources are read, after a time that only a scoreboard tells."""
         found = effects(opcode)
-        return found.unit in self._variable or found.base in self._variable
+        return (found.unit in self._variable or found.base in self._variable) and "-" + found.base not in self._variable
 
     def unit(self, opcode: Opcode) -> str:
         """The timing class: `alu`, `fma`, `wide`, `xu` ..."""

@@ -35,7 +35,7 @@ ROWS: Final[dict[int, str]] = {
         wide.hi: alu=5 fma=4 wide=6 wide.c=6 half=8? mma=8? double=8? xu=8? mem=8 ldc=8? branch=8? bar=8? uniform=8?
         half: alu=8? fma=8? wide=8? wide.c=8? half=8? mma=8? double=8? xu=8? mem=8? ldc=8? branch=8? bar=8? uniform=8?
         uniform: alu=6 fma=6 wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9 ldc=9? branch=9? bar=9? uniform=4
-        umov: alu=2 fma=2 wide=9? wide.c=9? half=9? mma=9? double=9? xu=2 mem=2 ldc=9? branch=9? bar=9? uniform=2
+        umov: alu=2 fma=2 wide=8? wide.c=9? half=9? mma=9? double=9? xu=2 mem=2 ldc=9? branch=9? bar=9? uniform=2
         cs2r: alu=6 fma=6 wide=6 wide.c=8? half=8? mma=8? double=8? xu=8? mem=8 ldc=8? branch=8? bar=8? uniform=8?
         lepc: alu=9 fma=9? wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9? ldc=9? branch=9? bar=9? uniform=9?
         alu.p: guard=12 alu.p=4 fma.p=5 half.p=12? double.p=12? mem.p=12? vote.p=12
@@ -43,7 +43,7 @@ ROWS: Final[dict[int, str]] = {
         half.p: guard=12? alu.p=12? fma.p=12? half.p=12? double.p=12? mem.p=12? vote.p=12?
         uniform.p: alu.p=6 fma.p=12? vote.p=12? uguard=11 uniform.p=4
         r2p.p: guard=12 alu.p=5? fma.p=13? half.p=13? double.p=13? mem.p=13? vote.p=13?
-        barrier: barrier=6
+        barrier: barrier=4
     """,
     80: """
         alu: alu=4 fma=5 wide=5 wide.c=5 half=5 mma=6? double=6 xu=4 mem=5 ldc=4 branch=4 bar=5 uniform=6?
@@ -53,7 +53,7 @@ ROWS: Final[dict[int, str]] = {
         half: alu=5 fma=5 wide=6? wide.c=6? half=4 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6? uniform=6?
         mma: alu=10 fma=10 wide=10 wide.c=10 half=10? mma=6? double=9? xu=6 mem=7 ldc=10? branch=6 bar=10? uniform=10?
         uniform: alu=6 fma=6 wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9 ldc=9? branch=9? bar=9? uniform=4
-        umov: alu=2 fma=2 wide=9? wide.c=9? half=9? mma=9? double=14 xu=2 mem=2 ldc=9? branch=3 bar=9? uniform=2
+        umov: alu=2 fma=2 wide=7? wide.c=9? half=9? mma=9? double=14 xu=2 mem=2 ldc=9? branch=3 bar=9? uniform=2
         cs2r: alu=6 fma=6 wide=6 wide.c=6? half=6? mma=6? double=6? xu=6? mem=6 ldc=6? branch=6? bar=6? uniform=6?
         lepc: alu=9 fma=9? wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9? ldc=9? branch=9? bar=9? uniform=9?
         alu.p: guard=13 alu.p=4 fma.p=5 half.p=13? double.p=13? mem.p=13? vote.p=13
@@ -92,9 +92,10 @@ ROWS: Final[dict[int, str]] = {
 }  # fmt: skip
 
 #: Units and mnemonics with variable latency: the result by write barrier, the sources held until the read barrier.
-#: From ptxas: each sets a write barrier wherever the result is used. Double precision is fixed on sm_90 only.
+#: From ptxas: each sets a write barrier wherever the result is used; double precision is fixed on sm_90 only, and FCHK
+#: (after `-`) on sm_61.
 VARIABLE: Final[dict[int, str]] = {
-    61: "special load store atomic shuffle double IMAD IMUL IMUL32I IMAD32I VMAD S2R B2R",
+    61: "special load store atomic shuffle double IMAD IMUL IMUL32I IMAD32I VMAD S2R B2R -FCHK",
     75: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX ELECT",
     80: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX ELECT",
     90: "special load store atomic shuffle S2R B2R BMOV S2UR REDUX ELECT",
@@ -111,13 +112,15 @@ ISSUE: Final[dict[int, str]] = {
 }
 
 #: Units (verify.UNITS) that deliver results in the order of issue: ptxas lets the scoreboard of a later instruction
-#: stand for earlier ones without their own. Loads of global memory never count as such.
-RESULTS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
-    (61, 75, 80, 90), "special; double; reduction; load shared, atomic shared, shuffle"
-)
+#: stand for earlier ones without their own, loads of global and local memory on sm_61 only (DEPBAR counts on it).
+RESULTS_IN_ORDER: Final[dict[int, str]] = {
+    61: "special; double; load shared, atomic shared, shuffle; load global; load local; atomic generic",
+    **dict.fromkeys((75, 80), "special; double; reduction; load; load shared, atomic shared, shuffle"),
+    90: "special; reduction; uniform variable; load; load shared, atomic shared, shuffle",
+}
 #: Units that read their operands in the order of issue.
 READS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
     (61, 75, 80, 90),
-    "special; double; reduction; load generic, load global, load shared, load local, store generic, store global, "
-    "store shared, store local, atomic generic, atomic global, atomic shared, shuffle",
+    "special; double; reduction; load, load generic, load global, load shared, load local, store generic, "
+    "store global, store shared, store local, atomic generic, atomic global, atomic shared, shuffle",
 )

@@ -229,6 +229,8 @@ class Step:
         self.read_board = read_barrier(instruction.control)
         self.most = [0] * 6  # what is waited for: at most so many accesses still to come
         self.depends = self.boards
+        # A barrier of the block queues behind the memory instructions: after it their operands have been read.
+        self.drains = found.base == "BAR" and "ARV" not in found.modifiers and guard == _UNGUARDED
         if found.base == "DEPBAR":
             for slot, value in zip(instruction.opcode.slots, instruction.values):
                 if slot.kind == "M":
@@ -325,7 +327,7 @@ class _Checker:
 
     def check_write(self, state: State, index: int, step: Step, key: int, producer: int) -> None:
         for writer, before, written_under, then in state.fixed.get(key, ()):
-            needed = 1 if step.variable else self.times.rewrite(before, producer)
+            needed = 0 if step.variable else self.times.rewrite(before, producer)
             if state.clock - then < needed and not _opposite(step.guard, written_under):
                 found = f"{state.clock - then} cycles after {self.name(writer)}, needs {needed}"
                 self.problem(index, f"rewrites {_name(key)} {found} ({PRODUCERS[before]}, {PRODUCERS[producer]})")
@@ -350,6 +352,11 @@ class _Checker:
         for file, number, _ in step.writes:
             if file in (PREDICATE, UNIFORM_PREDICATE):
                 _forget_guard(state, number + (16 if file == UNIFORM_PREDICATE else 0))
+        if step.drains:
+            memory = self._reads[UNITS.index("store global")]
+            for name in list(state.accesses):
+                if name & 3 == _SOURCES and memory >> self.steps[name >> 2].unit & 1:
+                    del state.accesses[name]
         if step.variable:
             name = 4 * index
             # The predicate of an atomic operation is known once its operands are read.
@@ -403,7 +410,7 @@ class _Checker:
 UNITS: Final = (
     "other", "special", "double", "fma", "alu", "read special", "uniform variable", "reduction", "shuffle",
     "barrier", "control",
-    "load generic", "load global", "load shared", "load local", "load constant",
+    "load", "load generic", "load global", "load shared", "load local", "load constant",
     "store generic", "store global", "store shared", "store local", "atomic generic", "atomic global", "atomic shared",
 )  # fmt: skip
 
