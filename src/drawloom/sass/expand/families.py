@@ -6,34 +6,32 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
-from drawloom.sass.expand import double_division, float_division, integer_division, square_roots, transcendental
+from drawloom.sass.expand.double_division import divide as divide_doubles
+from drawloom.sass.expand.double_division import reciprocal as reciprocal_of_double
+from drawloom.sass.expand.float_division import divide as divide_floats
+from drawloom.sass.expand.float_division import reciprocal as reciprocal_of_float
+from drawloom.sass.expand.integer_division import divide as divide_integers
 from drawloom.sass.expand.rules import Rule
+from drawloom.sass.expand.square_roots import reciprocal_root, square_root
+from drawloom.sass.expand.transcendental import logarithm, power, tangent
 
 
 def _divide(opcode: Opcode, target: int) -> Rule | None:
     assert opcode.type is not None
     if opcode.type.name == "f64":
-        return double_division.divide(opcode)
-    if opcode.type.name == "f32":
-        return float_division.divide(opcode)
-    return integer_division.divide(opcode)
+        return divide_doubles(opcode)
+    return divide_floats(opcode) if opcode.type.name == "f32" else divide_integers(opcode)
 
 
 def _reciprocal(opcode: Opcode, target: int) -> Rule | None:
     assert opcode.type is not None
-    return double_division.reciprocal(opcode) if opcode.type.name == "f64" else float_division.reciprocal(opcode)
+    return reciprocal_of_double(opcode) if opcode.type.name == "f64" else reciprocal_of_float(opcode)
 
 
 _FAMILIES: Final[dict[str, Callable[[Opcode, int], Rule | None]]] = {
-    "div": _divide,
-    "rem": _divide,
-    "rcp": _reciprocal,
-    "sqrt": square_roots.square_root,
-    "rsqrt": square_roots.reciprocal_root,
-    "lg2": transcendental.logarithm,
-    "ex2": transcendental.power,
-    "tanh": transcendental.tangent,
-}
+    "div": _divide, "rem": _divide, "rcp": _reciprocal, "sqrt": square_root, "rsqrt": reciprocal_root,
+    "lg2": logarithm, "ex2": power, "tanh": tangent,
+}  # fmt: skip
 
 
 def family(opcode: Opcode, target: int) -> Rule | None:

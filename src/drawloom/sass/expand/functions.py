@@ -6,15 +6,18 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.ir import Function
-from drawloom.sass.expand import double_division, float_division, integer_division, square_roots
+from drawloom.sass.expand.double_division import FUNCTIONS as DOUBLE_DIVISIONS
+from drawloom.sass.expand.float_division import FUNCTIONS as FLOAT_DIVISIONS
+from drawloom.sass.expand.integer_division import FUNCTIONS as INTEGER_DIVISIONS
+from drawloom.sass.expand.square_roots import FUNCTIONS as SQUARE_ROOTS
 from drawloom.sass.expand.template import copy_function, parse_function
 
 #: What makes the text of a function, by the beginning of its name: ``$div_rn_f32`` is ``("rn", "f32")`` of ``$div``.
 _MAKERS: Final[dict[str, Callable[[str], str]]] = {
-    **integer_division.FUNCTIONS,
-    **float_division.FUNCTIONS,
-    **double_division.FUNCTIONS,
-    **square_roots.FUNCTIONS,
+    **INTEGER_DIVISIONS,
+    **FLOAT_DIVISIONS,
+    **DOUBLE_DIVISIONS,
+    **SQUARE_ROOTS,
 }
 _parsed: Final[dict[str, Function]] = {}
 

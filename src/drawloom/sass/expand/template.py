@@ -20,7 +20,6 @@ from drawloom.ptx.ir import (
     Operand,
     Pair,
     Register,
-    Statement,
     Symbol,
     Vector,
 )
@@ -42,8 +41,8 @@ def parse_function(text: str) -> Function:
 class Template:
     """``types`` are those of ``d``, ``a``, ``b`` ... by name; ``body`` is PTX without the braces.
 
-    ``straight`` templates have neither guards nor branches, so that a guard can be put on every statement. ``writes_early`` says that ``d`` is written before the last
-    source is read, so that it must not be the same register.
+    ``straight`` templates have neither guards nor branches, so that a guard can be put on every statement.
+    ``writes_early`` says that ``d`` is written before the last source is read: it must not be the same register.
     """
 
     def __init__(self, types: list[str], body: str) -> None:
