@@ -1,0 +1,224 @@
+"""The assembler: PTX to a cubin (thesis chapter 5).
+
+    PTX -> expand -> select -> meetings of lanes -> registers -> order -> stalls and scoreboards -> words -> cubin
+
+Every stage works on one function at a time and can be looked at alone: `machine_code(...)` stops before the file.
+"""
+
+from __future__ import annotations
+
+from drawloom.ptx import parse, verify
+from drawloom.ptx.ir import Function, Module
+from drawloom.ptx.layout import param_layout, shared_layout
+from drawloom.ptx.loops import LoopForest, find_loops
+from drawloom.ptx.uniformity import uniformity
+from drawloom.sass.assembly import AssembledFunction, Assembly, Parameter
+from drawloom.sass.convergence import Meeting, meetings
+from drawloom.sass.cubin import Cubin, write_cubin
+from drawloom.sass.effects import effects
+from drawloom.sass.encoding import pack_section
+from drawloom.sass.instruction import Instruction
+from drawloom.sass.isa import Target, load_target
+from drawloom.sass.latencies import timing
+from drawloom.sass.machine import BARRIER, STACK_POINTER, Machine, MachineBlock, MachineFunction
+from drawloom.sass.order import ordered
+from drawloom.sass.registers import Allocation, assign_registers
+from drawloom.sass.select import Selector
+from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
+from drawloom.sass.syntax import NO_GUARD
+from drawloom.sass.timetable import Timetable
+
+#: Registers that sm_75 and later need beyond those that a program uses.
+_EXTRA_REGISTERS = 2
+#: Code is padded with NOPs to whole units of this many bytes.
+_UNIT = 128
+
+
+def assemble(
+    source: str | Module, target: int, max_registers: int = 255, serial: bool = False, cuda: int = 12
+) -> Cubin:
+    """The cubin of a PTX module for sm_``target``.
+
+    ``max_registers`` bounds the general registers of a thread; ``serial`` waits for every instruction before the
+    next; ``cuda`` is the file layout, 12 or 13. Raises ``drawloom.Error`` for PTX that is wrong, or that the target or
+    the assembler lacks something for.
+    """
+    module = parse(source) if isinstance(source, str) else source
+    verify(module)
+    assembly = Assembly(target, cuda=cuda)
+    for function in module.functions.values():
+        if function.has_body and function.is_entry:
+            assembly.functions.append(assemble_function(module, function, target, max_registers, serial))
+    return write_cubin(assembly)
+
+
+def assemble_function(
+    module: Module, function: Function, target: int, max_registers: int, serial: bool
+) -> AssembledFunction:
+    """One kernel."""
+    selector, code, used = machine_code(module, function, target, max_registers, serial)
+    tables = load_target(target)
+    out = AssembledFunction(function.name, pack(tables, code))
+    out.registers = max(used.registers, STACK_POINTER + 1) + _EXTRA_REGISTERS
+    out.barriers = selector.barriers
+    out.frame_bytes = code.frame
+    out.stack_bytes = code.frame
+    out.spill_stores, out.spill_loads = used.spill_stores, used.spill_loads
+    places, size = param_layout(function)
+    out.parameters = [
+        Parameter(at, variable.size) for variable, (at, _, _) in zip(function.params, places, strict=True)
+    ]
+    out.parameter_bytes = size
+    out.shared_bytes = shared_layout(module, function)[1]
+    out.has_shared = bool(selector.shared)
+    exits: list[int] = []
+    offset = 0
+    for block in code.blocks:
+        for instruction in block.instructions:
+            if effects(instruction.opcode).base == "EXIT":
+                exits.append(offset)
+            offset += tables.word_bytes
+    out.offsets["EXIT_INSTR_OFFSETS"] = exits
+    return out
+
+
+def machine_code(
+    module: Module, function: Function, target: int, max_registers: int = 255, serial: bool = False
+) -> tuple[Selector, MachineFunction, Allocation]:
+    """A kernel's instructions in their final order, with registers, control bits and labels."""
+    selector = Selector(module, function, target)
+    code = selector.run()
+    tables = load_target(target)
+    loops = find_loops(selector.cfg)
+    for b in selector.cfg.rpo:
+        code.blocks[b].depth = loops.depth(b)
+    found = meetings(selector.cfg, uniformity(selector.cfg, None, selector.live))
+    set_meetings(code, tables, found, loops)
+    end_every_way(code, tables)
+    begin(code, tables, selector)
+    limit = min(max_registers, 255 - _EXTRA_REGISTERS)
+    used = assign_registers(code, limit, 1 << STACK_POINTER)
+    timings = timing(target)
+    if not serial:
+        for block in code.blocks:
+            block.instructions = ordered(block.instructions, timings)
+    Timetable(code, tables, timings, serial).run()
+    place_labels(code, tables)
+    return selector, code, used
+
+
+def set_meetings(code: MachineFunction, tables: Target, found: list[Meeting], loops: LoopForest) -> None:
+    """Set up convergence barriers where lanes part, and wait for them where they meet."""
+    begin_opcode = tables.opcode("BSSY", "B,L")
+    wait = tables.opcode("BSYNC", "B")
+    starts: dict[int, list[Machine]] = {}
+    entries: dict[int, MachineBlock] = {}
+    for meeting in found:
+        barrier = code.register(BARRIER)
+        set_up = Machine(begin_opcode, [barrier, meeting.end])
+        if meeting.loop < 0:
+            starts.setdefault(meeting.start, []).append(set_up)
+        else:
+            entry = entries.get(meeting.start)
+            if entry is None:
+                entry = entries[meeting.start] = MachineBlock(len(code.blocks) + len(entries))
+                entry.depth = loops.loops[meeting.loop].depth - 1
+            entry.instructions.append(set_up)
+        code.blocks[meeting.end].instructions.insert(0, Machine(wait, [barrier]))
+    for block, set_ups in starts.items():
+        instructions = code.blocks[block].instructions
+        at = len(instructions)
+        while at and effects(instructions[at - 1].opcode).flow:
+            at -= 1
+        instructions[at:at] = set_ups
+    for meeting in found:
+        if meeting.loop >= 0 and meeting.start in entries:
+            put_before(code, tables, entries.pop(meeting.start), meeting.start, loops.loops[meeting.loop].members)
+    renumber(code)
+
+
+def put_before(code: MachineFunction, tables: Target, entry: MachineBlock, header: int, members: int) -> None:
+    """Make ``entry`` the way from outside into the loop of ``header``; ``members`` are the loop's blocks, as bits."""
+    at = next(n for n, block in enumerate(code.blocks) if block.id == header)
+    above = code.blocks[at - 1]
+    if members >> above.id & 1 and falls_through(above):
+        above.instructions.append(Machine(tables.opcode("BRA", "L"), [header]))
+    entry.successors = [header]
+    for block in code.blocks:
+        if block.id < code.ptx_blocks and members >> block.id & 1:
+            continue
+        block.successors = [entry.id if s == header else s for s in block.successors]
+        for instruction in block.instructions:
+            label = effects(instruction.opcode).label
+            if label >= 0 and instruction.values[label] == header and effects(instruction.opcode).flow == "branch":
+                instruction.values[label] = entry.id
+    code.blocks.insert(at, entry)
+
+
+def falls_through(block: MachineBlock) -> bool:
+    """Whether control can run off the end of a block."""
+    if not block.instructions:
+        return True
+    last = block.instructions[-1]
+    return effects(last.opcode).flow not in ("branch", "exit", "return") or last.guard != NO_GUARD
+
+
+def renumber(code: MachineFunction) -> None:
+    """Make every block's id its place."""
+    new = {block.id: place for place, block in enumerate(code.blocks)}
+    for block in code.blocks:
+        block.id = new[block.id]
+        block.successors = [new[s] for s in block.successors]
+        for instruction in block.instructions:
+            label = effects(instruction.opcode).label
+            if label >= 0:
+                instruction.values[label] = new[instruction.values[label]]
+
+
+def end_every_way(code: MachineFunction, tables: Target) -> None:
+    """Blocks that run off the end of the kernel leave it."""
+    for block in code.blocks:
+        last = block.instructions[-1] if block.instructions else None
+        ends = last is not None and effects(last.opcode).flow in ("exit", "return") and last.guard == NO_GUARD
+        if not block.successors and not ends:
+            block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
+
+
+def begin(code: MachineFunction, tables: Target, selector: Selector) -> None:
+    """What every kernel starts with: the stack pointer, the descriptor of global memory."""
+    first: list[Machine] = []
+    top = STACK_TOP[code.target]
+    first.append(Machine(tables.opcode("MOV", "R,c[I][I]"), [STACK_POINTER, 0, top]))
+    if selector.uses_descriptor:
+        first.append(Machine(tables.opcode("ULDC.64", "UR,c[I][I]"), [4, 0, DESCRIPTOR[code.target]]))
+    code.blocks[0].instructions[0:0] = first
+
+
+def place_labels(code: MachineFunction, tables: Target) -> None:
+    """Put distances into branches, now that the place of every block is known."""
+    places: list[int] = []
+    offset = 0
+    for block in code.blocks:
+        places.append(offset)
+        offset += len(block.instructions) * tables.word_bytes
+    offset = 0
+    for block in code.blocks:
+        for instruction in block.instructions:
+            offset += tables.word_bytes
+            label = effects(instruction.opcode).label
+            if label >= 0:
+                instruction.values[label] = places[instruction.values[label]] - offset
+
+
+def pack(tables: Target, code: MachineFunction) -> bytes:
+    """The words of a function, an endless loop behind them, padded with NOPs."""
+    instructions: list[Instruction] = [i for block in code.blocks for i in block.instructions]
+    stop = Machine(tables.opcode("BRA", "L"), [-tables.word_bytes])
+    nop = tables.opcode("NOP", "")
+    padded = [*instructions, stop]
+    while len(padded) * tables.word_bytes % _UNIT:
+        padded.append(Machine(nop, []))
+    return pack_section(tables, padded)
+
+
+__all__ = ["assemble", "assemble_function", "machine_code"]

@@ -1,0 +1,66 @@
+"""Where the lanes of a warp that part at a branch are made to meet again (thesis section 5.3.3).
+
+From the control-flow graph to a list of meetings: a place where a convergence barrier is set up (BSSY) and the block
+at whose beginning everybody waits (BSYNC). A branch whose sides meet inside the same loops sets its barrier up right
+before it; one that leaves a loop for some lanes, on the way into the outermost loop that is left, so that it happens
+once. Every way to the meeting must lead past the set-up and every way from the set-up to the meeting (or out of the
+kernel); where that is not so (irreducible graphs, several ways into a loop's end) lanes are left to meet by
+themselves, which sm_75 and later allow anywhere.
+"""
+
+from __future__ import annotations
+
+from drawloom.ptx.cfg import Cfg
+from drawloom.ptx.dominators import dominators, post_dominators
+from drawloom.ptx.loops import LoopForest, find_loops
+from drawloom.ptx.uniformity import Uniformity
+
+
+class Meeting:
+    """The lanes that are together at the end of block `start` (before its branch) or, with `loop` >= 0, on the way
+    into that loop's header from outside, meet at the beginning of block `end`."""
+
+    def __init__(self, start: int, loop: int, end: int) -> None:
+        self.start = start
+        self.loop = loop
+        self.end = end
+
+
+def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
+    """The meetings that divergent branches need, those set up first before those inside of them."""
+    divergent = [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
+    if not divergent:
+        return []
+    tree = dominators(cfg)
+    post = post_dominators(cfg)
+    loops = find_loops(cfg, tree)
+    count = len(cfg.blocks)
+    found: dict[tuple[int, int, int], Meeting] = {}
+    for b in divergent:
+        end = post.idom[b]
+        if not 0 <= end < count or cfg.rpo_index[end] < 0:
+            continue
+        left = outermost_left(loops, b, end)
+        if left < 0:
+            if tree.strictly_dominates(b, end):
+                found[b, -1, end] = Meeting(b, -1, end)
+            continue
+        header = loops.loops[left].header
+        end = post.idom[header]
+        while 0 <= end < count and loops.loops[left].contains(end):
+            end = post.idom[end]
+        if 0 <= end < count and tree.strictly_dominates(header, end):
+            found[header, left, end] = Meeting(header, left, end)
+    order = {b: n for n, b in enumerate(cfg.rpo)}
+    return sorted(found.values(), key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
+
+
+def outermost_left(loops: LoopForest, b: int, end: int) -> int:
+    """The outermost loop around ``b`` that does not contain ``end``, or -1."""
+    left = -1
+    index = loops.loop_of[b]
+    while index >= 0:
+        if not loops.loops[index].contains(end):
+            left = index
+        index = loops.loops[index].parent
+    return left

@@ -1,0 +1,207 @@
+"""Where each virtual register is live: from a machine function to lists of position ranges, with holes.
+
+Instruction n of the function (blocks in their order) reads at position 2n and writes at 2n + 1. A range is half open.
+The words of a wide register are followed one by one, since they are often written by one instruction each; the
+register's interval is the union over its words.
+"""
+
+from __future__ import annotations
+
+from drawloom.sass.effects import effects
+from drawloom.sass.machine import VIRTUAL, MachineBlock, MachineFunction
+from drawloom.sass.syntax import NO_GUARD
+
+
+class Interval:
+    """The life of a virtual register. `ranges` are ascending and disjoint: begin, end, begin, end ...; `weight` is
+    how often it is read and written, more inside of loops; `hint` a register (as a slot's
+    value) that its word `hint_part` is copied to or from, or -1."""
+
+    def __init__(self, register: int) -> None:
+        self.register = register
+        self.ranges: list[int] = []
+        self.weight = 0.0
+        self.hint = -1
+        self.hint_part = 0
+
+    def begin(self) -> int:
+        return self.ranges[0]
+
+    def end(self) -> int:
+        return self.ranges[-1]
+
+    def meets(self, other: Interval) -> bool:
+        """Whether both live at some position."""
+        return ranges_meet(self.ranges, other.ranges)
+
+
+def ranges_meet(a: list[int], b: list[int]) -> bool:
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i + 1] <= b[j]:
+            i += 2
+        elif b[j + 1] <= a[i]:
+            j += 2
+        else:
+            return True
+    return False
+
+
+class Liveness:
+    """`intervals[v]` is that of virtual register v, None for one that never lives. `fixed[r]` are the ranges of
+    general register r where an instruction names or changes it."""
+
+    def __init__(self, function: MachineFunction) -> None:
+        self.function = function
+        blocks = function.blocks
+        self.starts: list[int] = []
+        position = 0
+        for block in blocks:
+            self.starts.append(position)
+            position += 2 * len(block.instructions)
+        self.starts.append(position)
+        self.live_in, self.live_out = _flow(blocks)
+        self.intervals: list[Interval | None] = [None] * len(function.files)
+        self.fixed: dict[int, list[int]] = {}
+        self._build()
+
+    def _build(self) -> None:
+        count = 4 * len(self.function.files)
+        end = [-1] * count  # of a word that is live: where its range ends
+        found: list[list[int]] = [[] for _ in range(count)]  # ranges backwards: end, begin, end, begin ...
+        blocks = self.function.blocks
+        for b in range(len(blocks) - 1, -1, -1):
+            start, stop = self.starts[b], self.starts[b + 1]
+            for word in _bits(self.live_out[b]):
+                end[word] = stop
+            weight = 10.0 ** min(blocks[b].depth, 6)
+            position = stop
+            for instruction in reversed(blocks[b].instructions):
+                position -= 2
+                effect = effects(instruction.opcode)
+                values = instruction.values
+                if effect.base == "MOV" and len(values) == 2 and instruction.opcode.slots[1].kind == "R":
+                    self._hint(values[0], values[1])
+                guarded = instruction.guard != NO_GUARD
+                for place, words in effect.writes:
+                    value = values[place]
+                    if value < VIRTUAL:
+                        self._fix(value, words, position + 1, position + 2)
+                        continue
+                    self._touch(value, weight)
+                    for word in range(value - VIRTUAL, value - VIRTUAL + words):
+                        if end[word] < 0:
+                            found[word] += [position + 2, position + 1]  # written and never read
+                        elif not guarded:
+                            found[word] += [end[word], position + 1]
+                            end[word] = -1
+                for place, words in effect.reads:
+                    value = values[place]
+                    if value < VIRTUAL:
+                        continue
+                    self._touch(value, weight)
+                    for word in range(value - VIRTUAL, value - VIRTUAL + words):
+                        if end[word] < 0:
+                            end[word] = position + 1
+                if instruction.guard >= VIRTUAL:
+                    word = (instruction.guard - VIRTUAL) & ~3
+                    self._touch(instruction.guard, weight)
+                    if end[word] < 0:
+                        end[word] = position + 1
+                self._call(instruction.arguments, instruction.clobbers, position)
+            for word in _bits(self.live_in[b]):
+                found[word] += [end[word], start]
+                end[word] = -1
+        for interval in self.intervals:
+            if interval is not None:
+                parts = found[4 * interval.register : 4 * interval.register + 4]
+                interval.ranges = _union([ranges for ranges in parts if ranges])
+
+    def _touch(self, value: int, weight: float) -> None:
+        register = (value - VIRTUAL) >> 2
+        interval = self.intervals[register]
+        if interval is None:
+            interval = self.intervals[register] = Interval(register)
+        interval.weight += weight
+
+    def _hint(self, target: int, source: int) -> None:
+        """Both sides of a copy would like the same register."""
+        for one, other in ((target, source), (source, target)):
+            if one >= VIRTUAL:
+                self._touch(one, 0.0)
+                interval = self.intervals[(one - VIRTUAL) >> 2]
+                assert interval is not None
+                if interval.hint < 0:
+                    interval.hint = other
+                    interval.hint_part = one & 3
+
+    def _fix(self, value: int, words: int, begin: int, end: int) -> None:
+        for register in range(value, value + words):
+            self.fixed.setdefault(register, []).extend([begin, end])
+
+    def _call(self, arguments: int, clobbers: int, position: int) -> None:
+        for register in _bits(arguments):
+            self.fixed.setdefault(register, []).extend([position, position + 1])
+        for register in _bits(clobbers):
+            self.fixed.setdefault(register, []).extend([position + 1, position + 2])
+
+
+def _bits(mask: int) -> list[int]:
+    out: list[int] = []
+    while mask:
+        low = mask & -mask
+        out.append(low.bit_length() - 1)
+        mask ^= low
+    return out
+
+
+def _union(lists: list[list[int]]) -> list[int]:
+    """Ranges that were found backwards, of all words, as one ascending list."""
+    pairs: list[tuple[int, int]] = []
+    for ranges in lists:
+        for i in range(0, len(ranges), 2):
+            pairs.append((ranges[i + 1], ranges[i]))
+    pairs.sort()
+    out: list[int] = []
+    for begin, end in pairs:
+        if out and begin <= out[-1]:
+            out[-1] = max(out[-1], end)
+        else:
+            out += [begin, end]
+    return out
+
+
+def _flow(blocks: list[MachineBlock]) -> tuple[list[int], list[int]]:
+    """Words live at the borders of every block, as bits."""
+    used: list[int] = []
+    killed: list[int] = []
+    for block in blocks:
+        reads = writes = 0
+        for instruction in block.instructions:
+            effect = effects(instruction.opcode)
+            values = instruction.values
+            for place, words in effect.reads:
+                if values[place] >= VIRTUAL:
+                    reads |= (((1 << words) - 1) << (values[place] - VIRTUAL)) & ~writes
+            if instruction.guard >= VIRTUAL:
+                reads |= (1 << ((instruction.guard - VIRTUAL) & ~3)) & ~writes
+            guarded = instruction.guard != NO_GUARD
+            for place, words in effect.writes:
+                if values[place] >= VIRTUAL and not guarded:
+                    writes |= ((1 << words) - 1) << (values[place] - VIRTUAL)
+        used.append(reads)
+        killed.append(writes)
+    live_in = list(used)
+    live_out = [0] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for b in range(len(blocks) - 1, -1, -1):
+            out = 0
+            for successor in blocks[b].successors:
+                out |= live_in[successor]
+            if out != live_out[b]:
+                live_out[b] = out
+                live_in[b] = used[b] | (out & ~killed[b])
+                changed = True
+    return live_in, live_out

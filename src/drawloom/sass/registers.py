@@ -1,0 +1,198 @@
+"""Register assignment: linear scan over live intervals with holes (thesis section 5.2), in place.
+
+Intervals are taken in the order of their beginning. Each gets the lowest group of neighbouring registers, aligned to
+its width, that is free over all of its ranges: what is live here is in a bit mask, what will be live again is looked
+up register by register. Copies ask for the register of their other side. When no group is free, the interval that
+costs least per position it blocks is kept in memory instead (or computed anew, if it is a constant), and the scan
+starts over with the short lives that are left of it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Final
+
+from drawloom.errors import Error
+from drawloom.sass.intervals import Interval, Liveness, ranges_meet
+from drawloom.sass.machine import BARRIER, GENERAL, PREDICATE, UNIFORM, UNIFORM_PREDICATE, VIRTUAL, MachineFunction
+from drawloom.sass.spill import keep_elsewhere
+
+#: Registers of each file that may be assigned.
+SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
+
+
+class OutOfRegisters(Error):
+    """Not enough registers: `interval` is what to keep elsewhere."""
+
+    def __init__(self, interval: Interval, file: int) -> None:
+        super().__init__("no register is free")
+        self.interval = interval
+        self.file = file
+
+
+class Scan:
+    """One pass over the intervals of one register file. `limit` registers may be used, those in `reserved` not."""
+
+    def __init__(self, liveness: Liveness, file: int, limit: int, reserved: int) -> None:
+        self.file = file
+        self.limit = limit
+        function = liveness.function
+        self.widths = function.widths
+        self.assigned = [-1] * len(function.files)
+        self.fixed = liveness.fixed if file == GENERAL else {}
+        self.reserved = reserved
+        self.held: list[list[Interval]] = [[] for _ in range(limit)]
+        self.highest = -1
+        self.intervals = [
+            interval for interval in liveness.intervals
+            if interval is not None and interval.ranges and function.files[interval.register] == file
+        ]  # fmt: skip
+        self.intervals.sort(key=lambda interval: (interval.ranges[0], interval.register))
+
+    def run(self) -> list[int]:
+        """The first register of every virtual one of the file (-1: none). Raises OutOfRegisters."""
+        live = 0  # registers of intervals whose current range covers the position
+        events: list[tuple[int, int, int]] = []  # position, interval's number, index of the range that begins or ends
+        for number, interval in enumerate(self.intervals):
+            position = interval.ranges[0]
+            while events and events[0][0] <= position:
+                _, other, edge = heapq.heappop(events)
+                ended = self.intervals[other]
+                bits = self.bits_of(ended.register)
+                if edge & 1:
+                    live &= ~bits
+                else:
+                    live |= bits
+                if edge + 1 < len(ended.ranges):
+                    heapq.heappush(events, (ended.ranges[edge + 1], other, edge + 1))
+                elif edge & 1:
+                    first = self.assigned[ended.register]
+                    for register in range(first, first + self.widths[ended.register]):
+                        self.held[register].remove(ended)
+            chosen = self.choose(interval, live)
+            if chosen < 0:
+                raise OutOfRegisters(self.victim(interval), self.file)
+            self.assigned[interval.register] = chosen
+            width = self.widths[interval.register]
+            self.highest = max(self.highest, chosen + width - 1)
+            for register in range(chosen, chosen + width):
+                self.held[register].append(interval)
+            live |= self.bits_of(interval.register)
+            heapq.heappush(events, (interval.ranges[1], number, 1))
+        return self.assigned
+
+    def bits_of(self, register: int) -> int:
+        return ((1 << self.widths[register]) - 1) << self.assigned[register]
+
+    def choose(self, interval: Interval, live: int) -> int:
+        """The first register of a group that is free over the interval; -1 if there is none."""
+        width = self.widths[interval.register]
+        step = 1 if width == 1 else 2 if width == 2 else 4
+        blocked = live | self.reserved
+        if interval.hint >= 0:
+            wanted = self.place_of(interval.hint) - interval.hint_part
+            fits = 0 <= wanted <= self.limit - width and wanted % step == 0
+            if fits and self.is_free(interval, wanted, width, blocked):
+                return wanted
+        for first in range(0, self.limit - width + 1, step):
+            if self.is_free(interval, first, width, blocked):
+                return first
+        return -1
+
+    def place_of(self, value: int) -> int:
+        """The register that a slot's value means by now; far below 0 if none yet."""
+        if value < VIRTUAL:
+            return value
+        first = self.assigned[(value - VIRTUAL) >> 2]
+        return first + (value & 3) if first >= 0 else -VIRTUAL
+
+    def is_free(self, interval: Interval, first: int, width: int, blocked: int) -> bool:
+        if blocked >> first & ((1 << width) - 1):
+            return False
+        for register in range(first, first + width):
+            for other in self.held[register]:
+                if interval.meets(other):
+                    return False
+            fixed = self.fixed.get(register)
+            if fixed is not None and ranges_meet(fixed_ranges(fixed), interval.ranges):
+                return False
+        return True
+
+    def victim(self, current: Interval) -> Interval:
+        """The interval to keep elsewhere: the least read and written for the room that it takes."""
+        best, least = current, cost(current, self.widths[current.register])
+        for register in range(self.limit):
+            for other in self.held[register]:
+                if other.meets(current):
+                    price = cost(other, self.widths[other.register])
+                    if price < least:
+                        best, least = other, price
+        return best
+
+
+def cost(interval: Interval, width: int) -> float:
+    """What keeping an interval in memory costs, for each position that it frees; short ones are never worth it."""
+    length = sum([interval.ranges[i + 1] - interval.ranges[i] for i in range(0, len(interval.ranges), 2)])
+    return interval.weight / (length * width) if length > 4 else float("inf")
+
+
+class Allocation:
+    """What was used: `registers` general ones (their number), and what was kept in memory, in bytes."""
+
+    def __init__(self) -> None:
+        self.registers = 0
+        self.predicates = 0
+        self.spill_stores = 0
+        self.spill_loads = 0
+
+
+def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Allocation:
+    """Give every virtual register of ``function`` a register, in place.
+
+    At most ``limit`` general registers are used, those whose bits are set in ``reserved`` not. Raises OutOfRegisters
+    when not even the operands of one instruction fit.
+    """
+    out = Allocation()
+    while True:
+        liveness = Liveness(function)
+        assigned = [-1] * len(function.files)
+        try:
+            for file, size in SIZES.items():
+                scan = Scan(liveness, file, limit if file == GENERAL else size, reserved if file == GENERAL else 0)
+                if not scan.intervals:
+                    continue
+                for register, chosen in enumerate(scan.run()):
+                    if chosen >= 0:
+                        assigned[register] = chosen
+                if file == GENERAL:
+                    out.registers = scan.highest + 1
+                elif file == PREDICATE:
+                    out.predicates = scan.highest + 1
+            break
+        except OutOfRegisters as lack:
+            keep_elsewhere(function, lack, out)
+    rewrite(function, assigned)
+    return out
+
+
+def fixed_ranges(ranges: list[int]) -> list[int]:
+    """Ranges that were noted in any order, ascending."""
+    pairs = sorted([(ranges[i], ranges[i + 1]) for i in range(0, len(ranges), 2)])
+    return [edge for pair in pairs for edge in pair]
+
+
+def rewrite(function: MachineFunction, assigned: list[int]) -> None:
+    """Put the assigned registers into all instructions."""
+    for block in function.blocks:
+        for instruction in block.instructions:
+            values = instruction.values
+            for place in range(len(values)):
+                value = values[place]
+                if value >= VIRTUAL and instruction.opcode.slots[place].kind in _REGISTER_KINDS:
+                    values[place] = assigned[(value - VIRTUAL) >> 2] + (value & 3)
+            if instruction.guard >= VIRTUAL:
+                negated = instruction.guard & 1
+                instruction.guard = assigned[(instruction.guard - VIRTUAL) >> 2] | negated << 3
+
+
+_REGISTER_KINDS: Final = frozenset({"R", "P", "UR", "UP", "B"})

@@ -1,0 +1,79 @@
+"""Operands of machine instructions as the selector builds them: their place in a signature and their numbers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.sass.machine import PT, RZ
+
+REGISTER: Final = 0
+IMMEDIATE: Final = 1
+CONSTANT: Final = 2
+OTHER: Final = 3
+
+
+class Src:
+    """`text` is the operand's part of the signature, `values` its numbers, `kind` whether it can be moved to a
+    register: `REGISTER` (is one), `IMMEDIATE`, `CONSTANT` (constant bank), `OTHER` (cannot)."""
+
+    def __init__(self, text: str, values: list[int], kind: int) -> None:
+        self.text = text
+        self.values = values
+        self.kind = kind
+
+
+ZERO: Final = Src("R", [RZ], REGISTER)
+TRUE: Final = Src("P", [PT], OTHER)
+FALSE: Final = Src("!P", [PT], OTHER)
+
+
+def reg(value: int) -> Src:
+    """A general register."""
+    return Src("R", [value], REGISTER)
+
+
+def imm(value: int) -> Src:
+    """An integer."""
+    return Src("I", [value], IMMEDIATE)
+
+
+def fimm(bits: int) -> Src:
+    """A float by its bits."""
+    return Src("F", [bits], IMMEDIATE)
+
+
+def bank(offset: int, number: int = 0) -> Src:
+    """A word of a constant bank, at a byte offset."""
+    return Src("c[I][I]", [number, offset], CONSTANT)
+
+
+def pred(value: int, negated: bool = False) -> Src:
+    """A predicate."""
+    return Src("!P" if negated else "P", [value], OTHER)
+
+
+def label(block: int) -> Src:
+    """The beginning of a block."""
+    return Src("L", [block], OTHER)
+
+
+def neg(a: Src) -> Src:
+    """The negative of an operand; integers are negated at once."""
+    if a.text == "I":
+        return Src("I", [-a.values[0]], IMMEDIATE)
+    return Src(a.text[1:] if a.text[0] == "-" else "-" + a.text, a.values, a.kind)
+
+
+def absolute(a: Src) -> Src:
+    """The absolute value of a register or constant."""
+    return Src(f"|{a.text.lstrip('-')}|", a.values, a.kind)
+
+
+def invert(a: Src) -> Src:
+    """The complement of a predicate (`!`)."""
+    return Src(a.text[1:] if a.text[0] == "!" else "!" + a.text, a.values, a.kind)
+
+
+def is_zero(a: Src) -> bool:
+    """Whether an operand is the number 0 or RZ."""
+    return (a.kind == IMMEDIATE and a.values[0] == 0) or (a.kind == REGISTER and a.values[0] == RZ)

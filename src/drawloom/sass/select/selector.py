@@ -1,0 +1,319 @@
+"""Instruction selection: a PTX function to machine instructions on virtual registers (thesis section 5.3).
+
+Blocks are taken in reverse postorder. Constants, kernel parameters and copies cost nothing where they are written:
+each reader puts them into its own operand, or into a register if the machine has no such form. What a PTX opcode
+becomes stands in the files beside this one, a function for each family, found once for each opcode in `HANDLERS`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.errors import SourceError, UnsupportedError
+from drawloom.ptx.cfg import Cfg, build_cfg
+from drawloom.ptx.ir import FLOAT32, FLOAT64, Function, Immediate, Instruction, Module, Not, Operand, Register, Symbol
+from drawloom.ptx.layout import param_layout, shared_layout
+from drawloom.ptx.liveness import liveness
+from drawloom.sass.form import IsaError, Opcode
+from drawloom.sass.isa import Target, load_target
+from drawloom.sass.machine import GENERAL, PREDICATE, Machine, MachineBlock, MachineFunction
+from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, REGISTER, ZERO, Src, bank, imm, pred, reg
+from drawloom.sass.select.values import Definitions
+from drawloom.sass.syntax import NO_GUARD
+
+#: Where parameters begin in constant bank 0.
+PARAMETERS: Final[dict[int, int]] = {61: 0x140, 75: 0x160, 80: 0x160, 86: 0x160, 89: 0x160, 90: 0x210}
+#: Where the stack pointer's first value, and (sm_80 on) the descriptor of global memory stand in it.
+STACK_TOP: Final[dict[int, int]] = {61: 0x20, 75: 0x28, 80: 0x28, 86: 0x28, 89: 0x28, 90: 0x28}
+DESCRIPTOR: Final[dict[int, int]] = {80: 0x118, 86: 0x118, 89: 0x118, 90: 0x208}
+#: Shared memory that the system keeps for itself below a kernel's own.
+SHARED_BEGIN: Final[dict[int, int]] = {61: 0, 75: 0, 80: 0, 86: 0, 89: 0, 90: 0x400}
+
+Handler = Callable[["Selector", Instruction], None]
+#: What selects a PTX opcode, by its name; filled by the families' files.
+HANDLERS: Final[dict[str, Handler]] = {}
+
+
+class Plan:
+    """How an instruction with operands of some kinds is emitted: the opcode, and which operands must be in registers
+    first."""
+
+    def __init__(self, opcode: Opcode, moved: list[int]) -> None:
+        self.opcode = opcode
+        self.moved = moved
+
+
+class Selector:
+    """Selects one function. `out` is the result; `at` the block that instructions are added to."""
+
+    def __init__(self, module: Module, function: Function, number: int) -> None:
+        self.module = module
+        self.function = function
+        self.number = number
+        self.target: Target = load_target(number)
+        self.cfg: Cfg = build_cfg(function, module)
+        self.live = liveness(self.cfg)
+        self.definitions = Definitions(self.cfg, self.live)
+        self.out = MachineFunction(function.name, number, function.is_entry)
+        self.at: MachineBlock = self.out.block()
+        self.plans: dict[str, Plan] = plans_of(number)
+        count = len(function.registers)
+        self.homes = [-1] * count
+        #: Settled registers that are no more than an integer, words of the parameters' bank, or another register.
+        self.numbers: list[int | None] = [None] * count
+        self.banks = [-1] * count
+        self.copies: list[Register | None] = [None] * count
+        #: Settled registers that their one reader computes for itself.
+        self.absorbed = [False] * count
+        #: Moves of this block that put a constant into a register: they serve later readers, too.
+        self.moved: dict[str, int] = {}
+        self.guard = NO_GUARD
+        self.pos = -1
+        #: The PTX block that is being selected.
+        self.block = 0
+        #: The predicate of the carry flag, once a chain has set it.
+        self.carry_predicate = -1
+        #: Whether global memory is reached through the descriptor in UR4.
+        self.uses_descriptor = False
+        #: Global and constant variables whose addresses are read, by their place in bank 4.
+        self.addresses: dict[str, int] = {}
+        #: Named barriers used, by number; 16 if a register says which.
+        self.barriers = 0
+        self.parameters: dict[str, int] = {}
+        if function.is_entry:
+            places = param_layout(function)[0]
+            begin = PARAMETERS[number]
+            self.parameters = {v.name: begin + p[0] for v, p in zip(function.params, places, strict=True)}
+        self.shared = {name: SHARED_BEGIN[number] + at for name, at in shared_layout(module, function)[0].items()}
+
+    # -- the whole ---------------------------------------------------------------------------------------
+
+    def run(self) -> MachineFunction:
+        """Select every block; machine block i is PTX block i."""
+        for _ in self.cfg.blocks[1:]:
+            self.out.block()
+        self.out.ptx_blocks = len(self.cfg.blocks)
+        for b in self.cfg.rpo:
+            self.select_block(b)
+        return self.out
+
+    def select_block(self, b: int) -> None:
+        self.at = self.out.blocks[b]
+        self.block = b
+        self.at.successors = list(self.cfg.blocks[b].succs)
+        self.moved = {}
+        for instruction in self.cfg.blocks[b].instructions:
+            self.select(instruction)
+
+    def select(self, instruction: Instruction) -> None:
+        """One PTX instruction. Raises UnsupportedError, with its place, for what the target lacks."""
+        handler = HANDLERS.get(instruction.opcode.name)
+        self.pos = instruction.pos
+        if handler is None:
+            raise self.refusal(instruction, f"'{instruction.opcode.text}' is not supported by the assembler yet")
+        self.guard = NO_GUARD
+        if instruction.guard is not None:
+            self.guard = self.home(instruction.guard) + instruction.guard_negated
+        try:
+            handler(self, instruction)
+        except IsaError as error:
+            raise self.refusal(instruction, f"'{instruction.opcode.text}': {error}") from None
+
+    def refusal(self, instruction: Instruction, message: str) -> UnsupportedError:
+        place = self.module.error(SourceError, instruction.pos, f"sm_{self.number}: {message}")
+        return UnsupportedError(str(place))
+
+    # -- registers ---------------------------------------------------------------------------------------
+
+    def home(self, register: Register) -> int:
+        """The virtual register that holds a PTX register, as the value of its first word."""
+        value = self.homes[register.id]
+        if value < 0:
+            if register.type.kind == "p":
+                value = self.out.register(PREDICATE)
+            else:
+                value = self.out.register(GENERAL, max(1, register.type.bits // 32))
+            self.homes[register.id] = value
+        return value
+
+    def fresh(self, width: int = 1) -> int:
+        """A new general register of so many words."""
+        return self.out.register(GENERAL, width)
+
+    def fresh_predicate(self) -> int:
+        return self.out.register(PREDICATE)
+
+    def origin(self, register: Register) -> Register:
+        """The register that this one is a copy of, or itself."""
+        copied = self.copies[register.id]
+        while copied is not None:
+            register = copied
+            copied = self.copies[register.id]
+        return register
+
+    def number_of(self, operand: Operand) -> int | None:
+        """The integer (or the bits) that an operand is known to be, in the width it was written with."""
+        if isinstance(operand, Register):
+            return self.numbers[self.origin(operand).id]
+        if isinstance(operand, Immediate):
+            return operand.value
+        if isinstance(operand, Symbol) and operand.name in self.shared:
+            return self.shared[operand.name] + operand.offset
+        return None
+
+    def defining(self, operand: Operand, name: str) -> Instruction | None:
+        """The definition of an absorbed operand if it is an instruction of this name."""
+        if isinstance(operand, Register) and self.absorbed[operand.id]:
+            found = self.definitions.instruction[operand.id]
+            if found is not None and found.opcode.name == name:
+                return found
+        return None
+
+    # -- operands ----------------------------------------------------------------------------------------
+
+    def word(self, operand: Operand, part: int = 0) -> Src:
+        """One 32-bit word of an operand, as what is cheapest to read."""
+        number = self.number_of(operand)
+        if number is not None:
+            value = number >> 32 * part & 0xFFFFFFFF
+            return ZERO if value == 0 else imm(value)
+        if isinstance(operand, Register):
+            register = self.origin(operand)
+            if self.banks[register.id] >= 0:
+                return bank(self.banks[register.id] + 4 * part)
+            if part and register.type.bits <= 32:
+                return ZERO
+            return reg(self.home(register) + part)
+        raise UnsupportedError(f"operand {operand!r}")
+
+    def register_word(self, operand: Operand, part: int = 0) -> Src:
+        """One word of an operand in a register."""
+        return self.in_register(self.word(operand, part))
+
+    def wide(self, operand: Operand) -> Src:
+        """A 64-bit operand where an instruction takes a pair: a register pair, or two words of a bank."""
+        if isinstance(operand, Register):
+            register = self.origin(operand)
+            if self.numbers[register.id] is None:
+                if self.banks[register.id] >= 0:
+                    return bank(self.banks[register.id])
+                return reg(self.home(register))
+        number = self.number_of(operand)
+        if number == 0:
+            return ZERO
+        return reg(self.pair(operand))
+
+    def pair(self, operand: Operand) -> int:
+        """A 64-bit operand in a pair of registers."""
+        if isinstance(operand, Register):
+            register = self.origin(operand)
+            if self.numbers[register.id] is None and self.banks[register.id] < 0:
+                return self.home(register)
+        low, high = self.word(operand, 0), self.word(operand, 1)
+        key = f"pair {low.text}{low.values}{high.text}{high.values}"
+        known = self.moved.get(key)
+        if known is None:
+            known = self.fresh(2)
+            self.unguarded("MOV", [reg(known), low])
+            self.unguarded("MOV", [reg(known + 1), high])
+            self.moved[key] = known
+        return known
+
+    def in_register(self, source: Src) -> Src:
+        """An operand in a register, with its sign as it was; constants are moved there once in a block."""
+        if source.kind == REGISTER:
+            return source
+        plain = source.text.lstrip("-|").rstrip("|")
+        key = f"{plain}{source.values}"
+        known = self.moved.get(key)
+        if known is None:
+            known = self.fresh()
+            text = "I" if source.kind == IMMEDIATE else plain
+            self.unguarded("MOV", [reg(known), Src(text, source.values, source.kind)])
+            self.moved[key] = known
+        return Src(source.text.replace(plain, "R"), [known], REGISTER)
+
+    def predicate(self, operand: Operand) -> Src:
+        """A predicate operand: a register, its complement, or a literal."""
+        if isinstance(operand, Not):
+            return pred(self.home(operand.register), True)
+        if isinstance(operand, Register):
+            return pred(self.home(operand))
+        number = self.number_of(operand)
+        return pred(7, not number)
+
+    def carry(self) -> Src:
+        """The carry flag: it lives between neighbouring instructions, so one predicate does for all."""
+        if self.carry_predicate < 0:
+            self.carry_predicate = self.fresh_predicate()
+        return pred(self.carry_predicate)
+
+    # -- emitting ----------------------------------------------------------------------------------------
+
+    def emit(self, mnemonic: str, operands: list[Src]) -> Machine:
+        """Add an instruction under the PTX instruction's guard; operands that have no form are moved to registers."""
+        text = mnemonic + " "
+        for operand in operands:
+            text += operand.text + ","
+        plan = self.plans.get(text)
+        if plan is None:
+            plan = self.plans[text] = self.plan(mnemonic, operands)
+        for place in plan.moved:
+            operands[place] = self.in_register(operands[place])
+        values: list[int] = []
+        for operand in operands:
+            values += operand.values
+        made = Machine(plan.opcode, values, self.guard, pos=self.pos)
+        self.at.instructions.append(made)
+        return made
+
+    def unguarded(self, mnemonic: str, operands: list[Src]) -> Machine:
+        """`emit` for all threads."""
+        guard = self.guard
+        self.guard = NO_GUARD
+        made = self.emit(mnemonic, operands)
+        self.guard = guard
+        return made
+
+    def plan(self, mnemonic: str, operands: list[Src]) -> Plan:
+        """The opcode for operands of these kinds; the fewest constants are moved to registers that it takes.
+
+        Raises IsaError if there is none even with all of them in registers.
+        """
+        movable = [i for i, o in enumerate(operands) if o.kind in (IMMEDIATE, CONSTANT)]
+        first: IsaError | None = None
+        for bits in sorted(range(1 << len(movable)), key=lambda b: (b.bit_count(), b)):
+            moved = [place for i, place in enumerate(movable) if bits >> i & 1]
+            texts = [
+                o.text.replace("c[I][I]", "R").replace("I", "R").replace("F", "R") if i in moved else o.text
+                for i, o in enumerate(operands)
+            ]
+            try:
+                return Plan(self.target.opcode(mnemonic, ",".join(texts)), moved)
+            except IsaError as error:
+                first = first or error
+        raise first or IsaError(f"no form of {mnemonic}")
+
+
+_plans: dict[int, dict[str, Plan]] = {}
+
+
+def plans_of(number: int) -> dict[str, Plan]:
+    """The plans that were made for a target, for all functions."""
+    return _plans.setdefault(number, {})
+
+
+def float_bits(immediate: Immediate, bits: int) -> int:
+    """A literal as the bits of a float type."""
+    if immediate.kind == FLOAT32 and bits == 64:
+        value: float = struct.unpack("<f", struct.pack("<I", immediate.value))[0]
+        return int(struct.unpack("<Q", struct.pack("<d", value))[0])
+    if immediate.kind == FLOAT64 and bits == 32:
+        value = struct.unpack("<d", struct.pack("<Q", immediate.value))[0]
+        try:
+            return int(struct.unpack("<I", struct.pack("<f", value))[0])
+        except OverflowError:
+            return 0xFF800000 if value < 0 else 0x7F800000
+    return immediate.value

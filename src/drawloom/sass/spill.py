@@ -1,0 +1,167 @@
+"""Keeps a virtual register elsewhere than in its file, in place: constants are made anew at every reader, general
+registers go to local memory under the stack pointer, predicates to a general register.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drawloom.sass.effects import effects
+from drawloom.sass.isa import Target, load_target
+from drawloom.sass.machine import (
+    GENERAL,
+    PREDICATE,
+    PT,
+    RZ,
+    STACK_POINTER,
+    VIRTUAL,
+    Machine,
+    MachineFunction,
+)
+from drawloom.sass.syntax import NO_GUARD
+
+if TYPE_CHECKING:
+    from drawloom.sass.registers import Allocation, OutOfRegisters
+
+
+def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allocation) -> None:
+    """Make room where ``lack`` says there is none. Raises it again if its interval cannot be made shorter."""
+    register = lack.interval.register
+    if lack.file == GENERAL:
+        if len(lack.interval.ranges) == 2 and lack.interval.end() - lack.interval.begin() <= 3:
+            raise lack
+        constant = only_constant(function, register)
+        if constant is not None:
+            make_anew(function, register, constant)
+        else:
+            to_memory(function, register, report)
+    elif lack.file == PREDICATE:
+        to_general(function, register)
+    else:
+        raise lack
+
+
+def only_constant(function: MachineFunction, register: int) -> Machine | None:
+    """The one move of a constant that writes a register, or None."""
+    found: Machine | None = None
+    for block in function.blocks:
+        for instruction in block.instructions:
+            for place, _ in effects(instruction.opcode).writes:
+                value = instruction.values[place]
+                if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
+                    if found is not None or effects(instruction.opcode).reads or instruction.guard != NO_GUARD:
+                        return None
+                    if effects(instruction.opcode).base != "MOV":
+                        return None
+                    found = instruction
+    return found
+
+
+def make_anew(function: MachineFunction, register: int, constant: Machine) -> None:
+    """Move the constant to a register of its own before every reader."""
+    for block in function.blocks:
+        out: list[Machine] = []
+        for instruction in block.instructions:
+            if instruction is constant:
+                continue
+            replacement = -1
+            for place, _ in effects(instruction.opcode).reads:
+                value = instruction.values[place]
+                if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
+                    if replacement < 0:
+                        replacement = function.register(GENERAL)
+                        values = [replacement, *constant.values[1:]]
+                        out.append(Machine(constant.opcode, values, pos=instruction.pos))
+                    instruction.values[place] = replacement
+            out.append(instruction)
+        block.instructions = out
+
+
+def to_memory(function: MachineFunction, register: int, report: Allocation) -> None:
+    """Store a register behind every instruction that writes it, load it before every one that reads it."""
+    target = load_target(function.target)
+    width = function.widths[register]
+    size = 4 * (4 if width == 3 else width)
+    function.frame = (function.frame + size - 1) & -size
+    offset = function.frame
+    function.frame += size
+    for block in function.blocks:
+        out: list[Machine] = []
+        for instruction in block.instructions:
+            effect = effects(instruction.opcode)
+            reads = words_of(instruction, effect.reads, register)
+            writes = words_of(instruction, effect.writes, register)
+            if not reads and not writes:
+                out.append(instruction)
+                continue
+            fresh = function.register(GENERAL, width)
+            for part in reads:
+                out.append(local(target, "LDL", fresh + part, offset + 4 * part, NO_GUARD, instruction.pos))
+                report.spill_loads += 4
+            for place, value in enumerate(instruction.values):
+                if is_register(instruction, place) and value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
+                    instruction.values[place] = fresh + (value & 3)
+            out.append(instruction)
+            for part in writes:
+                out.append(local(target, "STL", fresh + part, offset + 4 * part, instruction.guard, instruction.pos))
+                report.spill_stores += 4
+        block.instructions = out
+
+
+def is_register(instruction: Machine, place: int) -> bool:
+    return instruction.opcode.slots[place].kind in ("R", "P")
+
+
+def words_of(instruction: Machine, places: list[tuple[int, int]], register: int) -> list[int]:
+    """The words of a register that an instruction reads (or writes), ascending."""
+    parts: set[int] = set()
+    for place, words in places:
+        value = instruction.values[place]
+        if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
+            parts.update(range(value & 3, (value & 3) + words))
+    return sorted(parts)
+
+
+def local(target: Target, mnemonic: str, value: int, offset: int, guard: int, pos: int) -> Machine:
+    """A load or store of one word of the frame."""
+    if mnemonic == "LDL":
+        return Machine(target.opcode("LDL", "R,[R+I]"), [value, STACK_POINTER, offset], guard, pos=pos)
+    return Machine(target.opcode("STL", "[R+I],R"), [STACK_POINTER, offset, value], guard, pos=pos)
+
+
+def to_general(function: MachineFunction, register: int) -> None:
+    """Keep a predicate as 0 or 1 in a general register."""
+    target = load_target(function.target)
+    home = function.register(GENERAL)
+    test = target.opcode("ISETP.NE.U32.AND", "P,P,R,R,P")
+    keep = target.opcode("SEL", "R,R,I,!P")
+    for block in function.blocks:
+        out: list[Machine] = []
+        for instruction in block.instructions:
+            effect = effects(instruction.opcode)
+            guards = instruction.guard >= VIRTUAL and (instruction.guard - VIRTUAL) >> 2 == register
+            reads = bool(words_of(instruction, effect.reads, register))
+            writes = bool(words_of(instruction, effect.writes, register))
+            if not guards and not reads and not writes:
+                out.append(instruction)
+                continue
+            if guards or reads:
+                known = function.register(PREDICATE)
+                out.append(Machine(test, [known, PT, home, RZ, PT], pos=instruction.pos))
+                if guards:
+                    instruction.guard = known | (instruction.guard & 1)
+                replace(instruction, effect.reads, register, known)
+            out.append(instruction)
+            if writes:
+                made = function.register(PREDICATE)
+                replace(instruction, effect.writes, register, made)
+                out.append(Machine(keep, [home, RZ, 1, made], instruction.guard, pos=instruction.pos))
+        block.instructions = out
+
+
+def replace(instruction: Machine, places: list[tuple[int, int]], register: int, by: int) -> None:
+    """Put another register of one word where an instruction reads (or writes) this one."""
+    for place, _ in places:
+        value = instruction.values[place]
+        if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
+            instruction.values[place] = by
