@@ -30,6 +30,8 @@ from drawloom.sass.timetable import Timetable
 
 #: Registers that sm_75 and later need beyond those that a program uses.
 _EXTRA_REGISTERS = 2
+#: What control does not run on behind, if it has no guard.
+_LEAVES = ("jump", "indirect", "exit", "return")
 #: Code is padded with NOPs to whole units of this many bytes.
 _UNIT = 128
 
@@ -128,7 +130,7 @@ def set_meetings(code: MachineFunction, tables: Target, found: list[Meeting], lo
     for block, set_ups in starts.items():
         instructions = code.blocks[block].instructions
         at = len(instructions)
-        while at and effects(instructions[at - 1].opcode).flow:
+        while at and effects(instructions[at - 1].opcode).flow in _LEAVES:
             at -= 1
         instructions[at:at] = set_ups
     for meeting in found:
@@ -150,7 +152,7 @@ def put_before(code: MachineFunction, tables: Target, entry: MachineBlock, heade
         block.successors = [entry.id if s == header else s for s in block.successors]
         for instruction in block.instructions:
             label = effects(instruction.opcode).label
-            if label >= 0 and instruction.values[label] == header and effects(instruction.opcode).flow == "branch":
+            if label >= 0 and instruction.values[label] == header and effects(instruction.opcode).flow == "jump":
                 instruction.values[label] = entry.id
     code.blocks.insert(at, entry)
 
@@ -160,7 +162,7 @@ def falls_through(block: MachineBlock) -> bool:
     if not block.instructions:
         return True
     last = block.instructions[-1]
-    return effects(last.opcode).flow not in ("branch", "exit", "return") or last.guard != NO_GUARD
+    return effects(last.opcode).flow not in _LEAVES or last.guard != NO_GUARD
 
 
 def renumber(code: MachineFunction) -> None:
@@ -179,7 +181,7 @@ def end_every_way(code: MachineFunction, tables: Target) -> None:
     """Blocks that run off the end of the kernel leave it."""
     for block in code.blocks:
         last = block.instructions[-1] if block.instructions else None
-        ends = last is not None and effects(last.opcode).flow in ("exit", "return") and last.guard == NO_GUARD
+        ends = last is not None and effects(last.opcode).flow in _LEAVES and last.guard == NO_GUARD
         if not block.successors and not ends:
             block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
 

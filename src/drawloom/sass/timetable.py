@@ -21,6 +21,8 @@ SCOREBOARDS: Final = 6
 #: Cycles between the instruction that sets a scoreboard and the first that waits for it.
 _SET: Final = 2
 _MOST: Final = 15
+#: Cycles until the next instruction is there after one that changes the flow of control (thesis table 5.3).
+_FETCH: Final = 5
 #: From this stall on another warp must be allowed to issue (sm_75 and later).
 _YIELDS: Final = 12
 
@@ -138,9 +140,11 @@ class Timetable:
             out.append(instruction)
             last = at
             clock = at + 1
+            if found.flow not in ("", "prepare", "warp"):
+                clock = at + _FETCH
             if self.serial or leaves:
                 clock = max(clock, at + self.timing.longest)
-        end = max(clock, last + self.least(instructions))
+        end = clock
         if drain:
             for producers in state.fixed.values():
                 for _, at in producers:
@@ -148,10 +152,6 @@ class Timetable:
         if out:
             self.stall(out, end - last)
         return out, state.later(end, self.timing.longest)
-
-    def least(self, instructions: list[Machine]) -> int:
-        """The stall of a block's last instruction: branches take some cycles until the next one is fetched."""
-        return 5 if instructions and effects(instructions[-1].opcode).flow else 1
 
     def stall(self, out: list[Machine], cycles: int) -> None:
         """The last instruction issues so many cycles before the next; more than fit are filled with NOPs."""
