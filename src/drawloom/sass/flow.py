@@ -82,8 +82,10 @@ def _labels(target: Target, instructions: list[Instruction]) -> dict[int, int]:
     places = {address_of(target, index): index for index in range(len(instructions))}
     found: dict[int, int] = {}
     for index, instruction in enumerate(instructions):
-        place = effects(instruction.opcode).label
-        if place >= 0:
+        what = effects(instruction.opcode)
+        place = what.label
+        # A register added to the label (calls through pointers) leads anywhere.
+        if place >= 0 and not (what.flow == "call" and len(instruction.opcode.slots) > 1):
             address = address_of(target, index) + target.word_bytes + instruction.values[place]
             if not target.wide and address % 32 == 0:
                 address += 8  # labels name the control word before the instruction

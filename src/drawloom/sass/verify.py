@@ -301,7 +301,8 @@ class _Checker:
     def ends_here(self, index: int, step: Step) -> bool:
         """A branch to itself, as stands behind the last EXIT."""
         place = step.found.label
-        return step.found.flow == "jump" and place >= 0 and self.instructions[index].values[place] < 0
+        here = -self.target.word_bytes
+        return step.found.flow == "jump" and place >= 0 and self.instructions[index].values[place] == here
 
     def wait(self, state: State, step: Step) -> None:
         """Takes away what the scoreboards that an instruction waits for prove to be over."""

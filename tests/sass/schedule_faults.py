@@ -1,0 +1,149 @@
+"""Faults planted in schedules: control bits changed in places where that must matter.
+
+That it matters is argued here without the checker, on a straight line of code: between an instruction that writes (or
+reads) a register and one that reads (or rewrites) it there is no more time, and no other scoreboard, than the schedule
+needs. Whatever the rest of the program does, the changed schedule is then wrong on that line.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from drawloom.sass.control import NO_BARRIER, read_barrier, stall, wait_mask, write_barrier
+from drawloom.sass.decoder import unpack_section
+from drawloom.sass.effects import GENERAL, effects
+from drawloom.sass.instruction import Instruction
+from drawloom.sass.isa import load_target
+from drawloom.sass.latencies import Timing, register_reads, register_writes, timing
+
+SECTIONS = Path(__file__).parents[1] / "golden/sass/sections.zip"
+STALL, YIELD, WRITE, READ, WAIT = 15, 1 << 4, 7 << 5, 7 << 8, 63 << 11
+LONG_STALL = 12
+FLOWING = ("", "prepare", "warp")
+
+
+class Fault(NamedTuple):
+    kind: str
+    index: int  # of the instruction whose control bits change
+    control: int
+
+
+def golden_sections(target: int) -> Iterator[tuple[str, list[Instruction]]]:
+    """(name, instructions) of every golden section of a target."""
+    with zipfile.ZipFile(SECTIONS) as archive:
+        for name in archive.namelist():
+            if name.startswith(f"{target}/"):
+                yield name, unpack_section(load_target(target), archive.read(name))
+
+
+def faults(target: int, code: list[Instruction]) -> Iterator[Fault]:
+    """Every fault that can be planted in this section."""
+    times = timing(target)
+    start = 0
+    for index, instruction in enumerate(code):
+        if effects(instruction.opcode).flow not in FLOWING:
+            yield from line_faults(target, times, code, start, index + 1)
+            if target >= 75 and stall(instruction.control) == 5:
+                yield Fault("control stall", index, instruction.control - 1)
+            start = index + 1
+    yield from line_faults(target, times, code, start, len(code))
+
+
+def line_faults(target: int, times: Timing, code: list[Instruction], start: int, end: int) -> Iterator[Fault]:
+    for index in range(start, end):
+        control = code[index].control
+        if target >= 75 and stall(control) >= LONG_STALL:
+            yield Fault("yield", index, control | YIELD)
+        if index + 1 < end:
+            yield from delay_faults(code, index)
+    yield from stall_faults(target, times, code, start, end)
+    yield from result_faults(times, code, start, end)
+    yield from source_faults(times, code, start, end)
+
+
+def delay_faults(code: list[Instruction], index: int) -> Iterator[Fault]:
+    """A scoreboard that is waited for one cycle after the instruction that sets it."""
+    control = code[index].control
+    waits = wait_mask(code[index + 1].control)
+    if stall(control) == 2 and (waits >> write_barrier(control) & 1 or waits >> read_barrier(control) & 1):
+        yield Fault("scoreboard delay", index, control - 1)
+
+
+def stall_faults(target: int, times: Timing, code: list[Instruction], start: int, end: int) -> Iterator[Fault]:
+    """One cycle less between a result of fixed latency and its reader, where there are just as many as needed."""
+    last: dict[tuple[int, int], tuple[int, int, int]] = {}
+    least = 1 if target >= 75 else 0
+    clock = 0
+    for index in range(start, end):
+        for file, number, consumer in register_reads(times, code[index]):
+            if (file, number) in last:
+                writer, producer, then = last[file, number]
+                exact = clock - then == times.cycles[producer][consumer]
+                where = [i for i in range(writer, index) if stall(code[i].control) > least]
+                if exact and where:
+                    yield Fault("stall", where[0], code[where[0]].control - 1)
+        for file, number, producer in register_writes(times, code[index]):
+            last.pop((file, number), None)
+            if not times.variable(code[index].opcode) and code[index].guard == 7:
+                last[file, number] = index, producer, clock
+        clock += max(stall(code[index].control), least)
+
+
+def result_faults(times: Timing, code: list[Instruction], start: int, end: int) -> Iterator[Fault]:
+    """A result by scoreboard whose reader waits for just that: the wait dropped, the scoreboard changed or left out."""
+    last: dict[tuple[int, int], int] = {}
+    for index in range(start, end):
+        for file, number, _ in register_reads(times, code[index]):
+            writer = last.get((file, number), -1)
+            board = write_barrier(code[writer].control) if writer >= 0 else NO_BARRIER
+            if board != NO_BARRIER and wait_mask(code[index].control) == 1 << board:
+                if quiet(code, writer + 1, index):
+                    yield from board_faults("result", code, writer, index, WRITE, 5)
+        for file, number, _ in register_writes(times, code[index]):
+            last.pop((file, number), None)
+            if times.variable(code[index].opcode) and code[index].guard == 7:
+                # The predicate of an atomic operation has two scoreboards.
+                if effects(code[index].opcode).memory != "atomic" or file == GENERAL:
+                    last[file, number] = index
+
+
+def source_faults(times: Timing, code: list[Instruction], start: int, end: int) -> Iterator[Fault]:
+    """A source that a scoreboard holds, and one that rewrites it and waits for just that scoreboard."""
+    last: dict[tuple[int, int], int] = {}
+    for index in range(start, end):
+        for file, number, _ in register_writes(times, code[index]):
+            reader = last.get((file, number), -1)
+            board = read_barrier(code[reader].control) if reader >= 0 else NO_BARRIER
+            if board != NO_BARRIER and wait_mask(code[index].control) == 1 << board:
+                if quiet(code, reader + 1, index) and not times.variable(code[index].opcode):
+                    yield from board_faults("source", code, reader, index, READ, 8)
+            last.pop((file, number), None)
+        if times.variable(code[index].opcode) and code[index].guard == 7:
+            for file, number, _ in register_reads(times, code[index]):
+                if file == GENERAL and write_barrier(code[index].control) == NO_BARRIER:
+                    last[file, number] = index
+
+
+def quiet(code: list[Instruction], start: int, end: int) -> bool:
+    """Whether nothing from `start` up to `end` waits for a scoreboard, sets one, or is a barrier."""
+    for instruction in code[start:end]:
+        found = effects(instruction.opcode)
+        control = instruction.control
+        if wait_mask(control) or write_barrier(control) != NO_BARRIER or read_barrier(control) != NO_BARRIER:
+            return False
+        if found.base in ("BAR", "DEPBAR") or found.unit == "unknown":
+            return False
+    return True
+
+
+def board_faults(
+    what: str, code: list[Instruction], setter: int, waiter: int, mask: int, shift: int
+) -> Iterator[Fault]:
+    control = code[setter].control
+    board = control >> shift & 7
+    yield Fault(f"{what}: wait dropped", waiter, code[waiter].control & ~WAIT)
+    yield Fault(f"{what}: scoreboard left out", setter, control | mask)
+    yield Fault(f"{what}: other scoreboard", setter, control & ~mask | (board + 1) % 6 << shift)

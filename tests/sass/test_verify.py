@@ -1,0 +1,154 @@
+"""The checker of schedules: it accepts what ptxas emits and finds every planted fault."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from drawloom.sass.control import pack_control
+from drawloom.sass.encoding import address_of
+from drawloom.sass.instruction import Instruction
+from drawloom.sass.isa import TARGETS, load_target
+from drawloom.sass.text import parse_instruction
+from drawloom.sass.verify import Problem, verify
+from tests.sass.schedule_faults import faults, golden_sections
+
+#: Faults that are tried of each kind in one section; `make fuzz` tries all.
+SAMPLE = 2
+KINDS = {
+    "stall", "scoreboard delay", "yield", "control stall",
+    "result: wait dropped", "result: scoreboard left out", "result: other scoreboard",
+    "source: wait dropped", "source: scoreboard left out", "source: other scoreboard",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_accepts_what_ptxas_emits(target: int) -> None:
+    count = 0
+    for name, code in golden_sections(target):
+        assert verify(load_target(target), code) == [], name
+        count += len(code)
+    assert count > 1000
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_finds_every_planted_fault(target: int) -> None:
+    tried: Counter[str] = Counter()
+    missed = []
+    choice = random.Random(target)
+    for name, code in golden_sections(target):
+        found = sorted(set(faults(target, code)))
+        for kind in sorted({fault.kind for fault in found}):
+            of_kind = [fault for fault in found if fault.kind == kind]
+            for fault in choice.sample(of_kind, min(SAMPLE, len(of_kind))):
+                kept, code[fault.index].control = code[fault.index].control, fault.control
+                if not verify(load_target(target), code):
+                    missed.append((name, fault, str(code[fault.index])))
+                code[fault.index].control = kept
+                tried[kind] += 1
+    assert missed == []
+    wanted = KINDS if target >= 75 else KINDS - {"yield", "control stall"}
+    assert {kind for kind in wanted if tried[kind] < 5} == set()
+
+
+def program(target: int, *lines: tuple[str, int]) -> list[Instruction]:
+    """Instructions with (text, control)."""
+    isa = load_target(target)
+    return [
+        parse_instruction(isa, text, address_of(isa, index), control) for index, (text, control) in enumerate(lines)
+    ]
+
+
+def problems(target: int, *lines: tuple[str, int]) -> list[str]:
+    return [problem.why for problem in verify(load_target(target), program(target, *lines))]
+
+
+def at(stall: int, **bits: int) -> int:
+    return pack_control(stall=stall, switch=stall >= 12, **bits)
+
+
+END = ("EXIT", at(5))
+
+
+def test_the_message_names_place_register_and_cycles() -> None:
+    found = verify(
+        load_target(90),
+        program(90, ("IMAD R2, R4, R5, R6", at(4)), ("IADD3 R3, R2, 0x1, RZ", at(5)), END),
+    )
+    assert [str(problem) for problem in found] == [
+        "/*0010*/ IADD3 R3, R2, 0x1, RZ: reads R2 4 cycles after IMAD at 0000, needs 5 (fma to alu)"
+    ]
+    assert isinstance(found[0], Problem) and found[0].address == 16
+
+
+def test_a_load_needs_a_scoreboard_and_a_wait() -> None:
+    load, use = "LDS R2, [R4]", "IADD3 R3, R2, 0x1, RZ"
+    assert problems(90, (load, at(2, write_barrier=0)), (use, at(5, wait_mask=1)), END) == []
+    assert problems(90, (load, at(2, write_barrier=0)), (use, at(5, wait_mask=2)), END)
+    assert problems(90, (load, at(1, write_barrier=0)), (use, at(5, wait_mask=1)), END) == [
+        "waits for scoreboard 0 before it is set"
+    ]
+
+
+def test_shared_loads_finish_in_order_global_ones_do_not() -> None:
+    use = ("IADD3 R6, R2, R3, RZ", at(5, wait_mask=1))
+    shared = [("LDS R2, [R4]", at(1)), ("LDS R3, [R5]", at(2, write_barrier=0))]
+    assert problems(80, *shared, use, END) == []
+    apart = [("LDL R2, [R4]", at(1)), ("LDL R3, [R5]", at(2, write_barrier=0))]
+    assert problems(80, *apart, use, END)
+
+
+def test_a_store_holds_its_sources() -> None:
+    rewrite = "MOV R2, 0x1"
+    assert problems(90, ("STS [R4], R2", at(4)), (rewrite, at(5)), END)
+    assert problems(90, ("STS [R4], R2", at(4, read_barrier=3)), (rewrite, at(5, wait_mask=8)), END) == []
+
+
+def test_opposite_guards_do_not_meet() -> None:
+    both = [("@P0 IMAD R2, R4, R5, R6", at(1)), ("@!P0 IADD3 R3, R2, 0x1, RZ", at(5)), END]
+    assert problems(90, *both) == []
+    again = [both[0], ("ISETP.EQ.AND P0, PT, R8, R9, PT", at(13)), both[1], END]
+    assert problems(90, *again) == []
+    soon = [("@P0 DADD R2, R4, R6", at(1)), ("@!P0 IADD3 R3, R2, 0x1, RZ", at(5)), END]
+    assert problems(90, *soon) == []
+    assert problems(90, soon[0], ("@P0 IADD3 R3, R2, 0x1, RZ", at(5)), END)
+
+
+def test_a_loop_carries_what_is_under_way() -> None:
+    body = [
+        ("IADD3 R3, R2, 0x1, RZ", at(5)),
+        ("LDS R2, [R4]", at(4, write_barrier=1)),
+        ("@P0 BRA 0x0", at(5)),
+        END,
+    ]
+    assert problems(90, *body)
+    body[0] = ("IADD3 R3, R2, 0x1, RZ", at(5, wait_mask=2))
+    assert problems(90, *body) == []
+
+
+def test_the_worse_path_counts() -> None:
+    lines = [
+        ("@P0 BRA 0x20", at(5)),
+        ("IMAD R2, R4, R5, R6", at(1)),
+        ("IADD3 R3, R2, 0x1, RZ", at(5)),
+        END,
+    ]
+    assert problems(90, *lines)
+    lines[1] = ("IMAD R2, R4, R5, R6", at(5))
+    assert problems(90, *lines) == []
+
+
+def test_partial_waits_count_the_later_ones() -> None:
+    loads = [(f"LDG.E R{number}, [R8]", pack_control(stall=2, write_barrier=5)) for number in (2, 3, 4)]
+    use = ("IADD R6, R3, R2", at(13))
+    end = ("EXIT", at(13))
+    assert problems(61, *loads, ("DEPBAR.LE SB5, 0x1", at(3)), use, end) == []
+    assert problems(61, *loads, ("DEPBAR.LE SB5, 0x2", at(3)), use, end)
+
+
+def test_a_short_first_result_must_not_overtake() -> None:
+    first, second = "DADD R2, R4, R6", "MOV R2, 0x1"
+    assert problems(90, (first, at(2)), (second, at(5)), END)
+    assert problems(90, (first, at(6)), (second, at(5)), END) == []
