@@ -13,7 +13,7 @@ import time
 
 from drawloom.errors import Error
 from drawloom.sass.isa import TARGETS
-from tools.isa import family, vendor
+from tools.isa import family, golden, vendor
 from tools.isa.check import check
 
 
@@ -21,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.isa", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("action", choices=("fetch", "derive", "check"))
+    parser.add_argument("action", choices=("fetch", "derive", "golden", "check"))
     parser.add_argument("targets", nargs="*", type=int, help="of " + ", ".join(map(str, TARGETS)))
     options = parser.parse_args()
     unknown = [target for target in options.targets if target not in TARGETS]
@@ -38,6 +38,10 @@ def main() -> int:
             vendor.fetch()
         elif options.action == "derive":
             family.derive_targets(targets, log)
+        elif options.action == "golden":
+            for target in targets:
+                golden.write_golden(target, log)
+            golden.write_losses()
         else:
             good = [check(target, log) for target in targets]
             return 0 if all(good) else 1

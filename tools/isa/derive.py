@@ -62,10 +62,10 @@ def derive(number: int, emitted: Counter[int], log: Log, cousin: Derived | None 
     if cousin is not None:
         derived.special = dict(cousin.special)
         derived.found = sift(cousin, number, log)
+        derived.found = recounted(derived, oracle, bare)
         target = derived.as_target()
         asked = zip(words, oracle.ask(words))
         words = [word for word, meaning in asked if not meaning.key or not matched(target, meaning.key, word)]
-        derived.found = recounted(derived, bare)
     samples = explore(oracle, words)
     log(f"sm_{number}: {len(words)} words of ptxas, {len(samples.from_ptxas)} forms, {len(samples.words)} with flips")
     solve_all(derived, oracle, samples, bare, log)
@@ -125,15 +125,15 @@ def sift(cousin: Derived, number: int, log: Log) -> list[tuple[Solution, dict[in
     return kept
 
 
-def recounted(derived: Derived, bare: Counter[int]) -> list[tuple[Solution, dict[int, int]]]:
+def recounted(derived: Derived, oracle: Oracle, bare: Counter[int]) -> list[tuple[Solution, dict[int, int]]]:
     """The solutions with the uses that this target's ptxas makes of them."""
-    by_opcode: dict[int, list[int]] = {}
-    for word in bare:
-        by_opcode.setdefault(word & 0xFFF, []).append(word)
+    by_key: dict[str, list[int]] = {}
+    words = sorted(bare)
+    for word, meaning in zip(words, oracle.ask(words)):
+        by_key.setdefault(meaning.key, []).append(word)
     counted = []
     for solution, _ in derived.found:
-        fixed, mask = solution.base_word & solution.fixed_mask, solution.fixed_mask
-        uses = {w: bare[w] for w in by_opcode.get(solution.base_word & 0xFFF, []) if w & mask == fixed}
+        uses = own_words(solution, {word: bare[word] for word in by_key.get(solution.key, [])})
         solution.emitted = bool(uses)
         counted.append((solution, uses))
     return counted

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from drawloom.errors import Error
+from drawloom.sass.form import IsaError
 
 NO_GUARD: Final = 7
 NEGATED: Final = 8
@@ -89,7 +89,7 @@ def drop_second_of_pair(parsed: Parsed) -> None:
         del parsed.structure[-2:], parsed.gaps[-2:], parsed.values[-1]
 
 
-class SyntaxRefusal(Error):
+class SyntaxRefusal(IsaError):
     """Text that is not an instruction."""
 
 
