@@ -25,7 +25,7 @@ from drawloom.errors import Error
 WHEELS: dict[str, tuple[str, dict[str, str]]] = {
     "nvidia_cuda_nvcc_cu12": ("nvidia-cuda-nvcc-cu12==12.9.86", {"ptxas": "ptxas"}),
     "nvidia_cuda_nvdisasm": ("nvidia-cuda-nvdisasm>=13,<14", {"nvdisasm": "nvdisasm"}),
-    "triton": ("triton==3.0.0", {"nvdisasm": "nvdisasm-12.4"}),
+    "triton": ("triton==3.0.0", {"nvdisasm": "nvdisasm-12.4", "cuobjdump": "cuobjdump"}),
 }
 NOP_128 = 0x000FC00000000000_0000000000007918
 NOP_64 = 0x50B0000000070F00

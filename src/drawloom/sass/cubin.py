@@ -99,6 +99,8 @@ class Cubin:
             if function.is_entry:
                 lines.append("ptxas info    : " + _resources(self.kernels[function.name]))
             for part in function.parts:
+                if "__cuda_" in part.name:
+                    continue  # the assembler's own: no function of the program
                 lines += _stack_lines(part.name.split("$")[-1], part.frame_bytes, None, None)
         return "\n".join(lines) + "\n"
 
@@ -128,9 +130,11 @@ def _file_memory(assembly: Assembly) -> str:
         elif v.space == CONST and v.is_defined:
             ends[CONST] = max(ends[CONST], v.offset + v.size)
     text = f"{sizes[True] + sizes[False]} bytes gmem"
+    if _is_late(assembly):
+        return text
     if ends[CONST]:
         text += f", {ends[CONST]} bytes cmem[3]"
-    if assembly.address_bytes and not _is_late(assembly):
+    if assembly.address_bytes:
         text += f", {assembly.address_bytes} bytes cmem[4]"
     return text
 
@@ -154,6 +158,6 @@ def _resources(kernel: Kernel) -> str:
 
 
 def _is_late(assembly: Assembly) -> bool:
-    """From sm_90 on ptxas counts bank 3 only."""
+    """From sm_90 on ptxas counts no constant banks."""
     layout = LAYOUTS.get(assembly.target)
     return layout is not None and layout.is_late

@@ -147,8 +147,10 @@ def layout_of(target: int, cuda: int = 12) -> Layout:
 
 
 def parameters_at(target: int, parameter_bytes: int) -> int:
-    """Where the parameters of a kernel start in constant bank 0."""
+    """Where the parameters of a kernel start in constant bank 0. UnsupportedError where they are too many."""
     layout = layout_of(target)
+    if target < 70 and parameter_bytes > SMALL_PARAMETERS:
+        raise UnsupportedError(f"sm_{target} has no room for {parameter_bytes} bytes of parameters, only for 4352")
     if layout.is_late or parameter_bytes <= SMALL_PARAMETERS:
         return layout.parameters_at
     return LARGE_PARAMETERS_AT
