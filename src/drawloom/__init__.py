@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from drawloom.runtime import Stream as Stream
     from drawloom.runtime import devices as devices
     from drawloom.runtime import load as load
+    from drawloom.sass.assemble import assemble as assemble
+    from drawloom.sass.cubin import Cubin as Cubin
 
 # Public name -> the module that defines it.
 LAZY_NAMES: Final[dict[str, str]] = {
+    "Cubin": "drawloom.sass.cubin",
+    "assemble": "drawloom.sass.assemble",
     "Buffer": "drawloom.runtime",
     "Device": "drawloom.runtime",
     "Kernel": "drawloom.runtime",
@@ -45,7 +49,7 @@ LAZY_NAMES: Final[dict[str, str]] = {
     "Relation": "drawloom.sql",
     "connect": "drawloom.sql",
 }
-LAZY_ROOMS: Final = ("cpu", "horse", "ptx", "reference", "runtime", "sql")
+LAZY_ROOMS: Final = ("cpu", "horse", "ptx", "reference", "runtime", "sass", "sql")
 
 
 def __getattr__(name: str) -> Any:

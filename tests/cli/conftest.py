@@ -28,8 +28,8 @@ def drawloom(monkeypatch: pytest.MonkeyPatch) -> Command:
         monkeypatch.setattr(sys, "argv", ["drawloom", *words])
         main()
 
-    def run(*words: object) -> Result:
-        return CliRunner().invoke(script, [str(word) for word in words])
+    def run(*words: object, input: str | None = None) -> Result:
+        return CliRunner().invoke(script, [str(word) for word in words], input=input)
 
     return run
 

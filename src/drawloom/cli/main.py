@@ -19,10 +19,14 @@ from drawloom.errors import Error
 SUBCOMMANDS: Final[dict[str, str]] = {
     "run": "Run a kernel of a PTX file on a device.",
     "sql": "Run a SQL query over Parquet files on a device.",
+    "as": "Assemble PTX to a cubin.",
     "disasm": "Disassemble the machine code of a cubin.",
     "devices": "List the devices of this machine.",
     "cache": "Show or clear the cache of compiled kernels.",
 }
+
+#: Commands whose file cannot have their name.
+FILES: Final[dict[str, str]] = {"as": "assemble"}
 
 EXIT_REFUSED: Final = 1
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
@@ -34,12 +38,12 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         folder = os.path.dirname(__file__)
-        return [name for name in SUBCOMMANDS if os.path.isfile(os.path.join(folder, name + ".py"))]
+        return [name for name in SUBCOMMANDS if os.path.isfile(os.path.join(folder, FILES.get(name, name) + ".py"))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        command = import_module("drawloom.cli." + cmd_name).command
+        command = import_module("drawloom.cli." + FILES.get(cmd_name, cmd_name)).command
         assert isinstance(command, click.Command)
         return command
 

@@ -7,6 +7,7 @@ Every stage works on one function at a time and can be looked at alone: `machine
 
 from __future__ import annotations
 
+from drawloom.errors import UnsupportedError
 from drawloom.ptx import parse, verify
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.layout import param_layout, shared_layout
@@ -17,8 +18,9 @@ from drawloom.sass.convergence import Meeting, meetings
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
+from drawloom.sass.expand import expand
 from drawloom.sass.instruction import Instruction
-from drawloom.sass.isa import Target, load_target
+from drawloom.sass.isa import TARGETS, Target, load_target
 from drawloom.sass.latencies import timing
 from drawloom.sass.machine import BARRIER, STACK_POINTER, Machine, MachineBlock, MachineFunction
 from drawloom.sass.order import ordered
@@ -37,21 +39,32 @@ _UNIT = 128
 
 
 def assemble(
-    source: str | Module, target: int, max_registers: int = 255, serial: bool = False, cuda: int = 12
-) -> Cubin:
-    """The cubin of a PTX module for sm_``target``.
+    source: str | Module, arch: str = "sm_90", *, max_registers: int = 255, serial: bool = False, cuda: int = 12,
+    filename: str = "<text>",
+) -> Cubin:  # fmt: skip
+    """The cubin of PTX text, or of a module, for an architecture such as "sm_90".
 
     ``max_registers`` bounds the general registers of a thread; ``serial`` waits for every instruction before the
-    next; ``cuda`` is the file layout, 12 or 13. Raises ``drawloom.Error`` for PTX that is wrong, or that the target or
-    the assembler lacks something for.
+    next; ``cuda`` is the file's layout, 12 or 13; ``filename`` is what errors call the text. Raises ``drawloom.Error``
+    for PTX that is wrong, and ``UnsupportedError`` for what the target or the assembler lacks.
     """
-    module = parse(source) if isinstance(source, str) else source
+    target = target_number(arch)
+    module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
+    module = expand(module, target)
     assembly = Assembly(target, cuda=cuda)
     for function in module.functions.values():
         if function.has_body and function.is_entry:
             assembly.functions.append(assemble_function(module, function, target, max_registers, serial))
     return write_cubin(assembly)
+
+
+def target_number(arch: str) -> int:
+    """90 for "sm_90". Raises UnsupportedError, a drawloom.Error, for anything else than a known architecture."""
+    name = arch.removeprefix("sm_").removesuffix("a")
+    if not name.isdigit() or int(name) not in TARGETS:
+        raise UnsupportedError(f"no code can be made for '{arch}'", [f"sm_{number}" for number in TARGETS])
+    return int(name)
 
 
 def assemble_function(
