@@ -8,7 +8,7 @@ register's interval is the union over its words.
 from __future__ import annotations
 
 from drawloom.sass.effects import effects
-from drawloom.sass.machine import VIRTUAL, MachineBlock, MachineFunction
+from drawloom.sass.machine import RZ, VIRTUAL, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
 
@@ -60,7 +60,7 @@ class Liveness:
             self.starts.append(position)
             position += 2 * len(block.instructions)
         self.starts.append(position)
-        self.live_in, self.live_out = _flow(blocks)
+        self.borders = _Borders(blocks)
         self.intervals: list[Interval | None] = [None] * len(function.files)
         self.fixed: dict[int, list[int]] = {}
         self._build()
@@ -72,7 +72,7 @@ class Liveness:
         blocks = self.function.blocks
         for b in range(len(blocks) - 1, -1, -1):
             start, stop = self.starts[b], self.starts[b + 1]
-            for word in _bits(self.live_out[b]):
+            for word in self.borders.live_out(b):
                 end[word] = stop
             weight = 10.0 ** min(blocks[b].depth, 6)
             position = stop
@@ -86,7 +86,8 @@ class Liveness:
                 for place, words in effect.writes:
                     value = values[place]
                     if value < VIRTUAL:
-                        self._fix(value, words, position + 1, position + 2)
+                        if instruction.opcode.slots[place].kind == "R" and value != RZ:
+                            self._fix(value, words, position + 1, position + 2)
                         continue
                     self._touch(value, weight)
                     for word in range(value - VIRTUAL, value - VIRTUAL + words):
@@ -109,7 +110,7 @@ class Liveness:
                     if end[word] < 0:
                         end[word] = position + 1
                 self._call(instruction.arguments, instruction.clobbers, position)
-            for word in _bits(self.live_in[b]):
+            for word in self.borders.live_in(b):
                 found[word] += [end[word], start]
                 end[word] = -1
         for interval in self.intervals:
@@ -171,37 +172,62 @@ def _union(lists: list[list[int]]) -> list[int]:
     return out
 
 
-def _flow(blocks: list[MachineBlock]) -> tuple[list[int], list[int]]:
-    """Words live at the borders of every block, as bits."""
-    used: list[int] = []
-    killed: list[int] = []
-    for block in blocks:
-        reads = writes = 0
-        for instruction in block.instructions:
-            effect = effects(instruction.opcode)
-            values = instruction.values
-            for place, words in effect.reads:
-                if values[place] >= VIRTUAL:
-                    reads |= (((1 << words) - 1) << (values[place] - VIRTUAL)) & ~writes
-            if instruction.guard >= VIRTUAL:
-                reads |= (1 << ((instruction.guard - VIRTUAL) & ~3)) & ~writes
-            guarded = instruction.guard != NO_GUARD
-            for place, words in effect.writes:
-                if values[place] >= VIRTUAL and not guarded:
-                    writes |= ((1 << words) - 1) << (values[place] - VIRTUAL)
-        used.append(reads)
-        killed.append(writes)
-    live_in = list(used)
-    live_out = [0] * len(blocks)
-    changed = True
-    while changed:
-        changed = False
-        for b in range(len(blocks) - 1, -1, -1):
-            out = 0
-            for successor in blocks[b].successors:
-                out |= live_in[successor]
-            if out != live_out[b]:
-                live_out[b] = out
-                live_in[b] = used[b] | (out & ~killed[b])
-                changed = True
-    return live_in, live_out
+class _Borders:
+    """Words live at the borders of every block: `live_in[b]`, `live_out[b]`. Only words that some block reads before
+    it writes them can be, and those alone have bits in the sets of the iteration."""
+
+    def __init__(self, blocks: list[MachineBlock]) -> None:
+        exposed = [set[int]() for _ in blocks]
+        written = [set[int]() for _ in blocks]
+        for block in blocks:
+            _block_words(block, exposed[block.id], written[block.id])
+        self.words = sorted(set().union(*exposed))
+        index = {word: n for n, word in enumerate(self.words)}
+        self.used = [_mask([index[w] for w in words]) for words in exposed]
+        self.killed = [_mask([index[w] for w in words if w in index]) for words in written]
+        self._in = list(self.used)
+        self._out = [0] * len(blocks)
+        changed = True
+        while changed:
+            changed = False
+            for b in range(len(blocks) - 1, -1, -1):
+                out = 0
+                for successor in blocks[b].successors:
+                    out |= self._in[successor]
+                if out != self._out[b]:
+                    self._out[b] = out
+                    self._in[b] = self.used[b] | (out & ~self.killed[b])
+                    changed = True
+
+    def live_in(self, block: int) -> list[int]:
+        return [self.words[n] for n in _bits(self._in[block])]
+
+    def live_out(self, block: int) -> list[int]:
+        return [self.words[n] for n in _bits(self._out[block])]
+
+
+def _mask(numbers: list[int]) -> int:
+    mask = 0
+    for number in numbers:
+        mask |= 1 << number
+    return mask
+
+
+def _block_words(block: MachineBlock, exposed: set[int], written: set[int]) -> None:
+    """The words that a block reads before it writes them, and those that it writes for all threads."""
+    for instruction in block.instructions:
+        effect = effects(instruction.opcode)
+        values = instruction.values
+        for place, words in effect.reads:
+            if values[place] >= VIRTUAL:
+                for word in range(values[place] - VIRTUAL, values[place] - VIRTUAL + words):
+                    if word not in written:
+                        exposed.add(word)
+        guarded = instruction.guard != NO_GUARD
+        if instruction.guard >= VIRTUAL:
+            word = (instruction.guard - VIRTUAL) & ~3
+            if word not in written:
+                exposed.add(word)
+        for place, words in effect.writes:
+            if values[place] >= VIRTUAL and not guarded:
+                written.update(range(values[place] - VIRTUAL, values[place] - VIRTUAL + words))

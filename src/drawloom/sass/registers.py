@@ -39,7 +39,7 @@ class Scan:
         function = liveness.function
         self.widths = function.widths
         self.assigned = [-1] * len(function.files)
-        self.fixed = liveness.fixed if file == GENERAL else {}
+        self.fixed = {r: ascending(ranges) for r, ranges in liveness.fixed.items()} if file == GENERAL else {}
         self.reserved = reserved
         self.held: list[list[Interval]] = [[] for _ in range(limit)]
         self.highest = -1
@@ -114,7 +114,7 @@ class Scan:
                 if interval.meets(other):
                     return False
             fixed = self.fixed.get(register)
-            if fixed is not None and ranges_meet(fixed_ranges(fixed), interval.ranges):
+            if fixed is not None and ranges_meet(fixed, interval.ranges):
                 return False
         return True
 
@@ -175,7 +175,7 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
     return out
 
 
-def fixed_ranges(ranges: list[int]) -> list[int]:
+def ascending(ranges: list[int]) -> list[int]:
     """Ranges that were noted in any order, ascending."""
     pairs = sorted([(ranges[i], ranges[i + 1]) for i in range(0, len(ranges), 2)])
     return [edge for pair in pairs for edge in pair]
