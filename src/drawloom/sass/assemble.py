@@ -18,7 +18,7 @@ from drawloom.sass.convergence import Meeting, meetings
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
-from drawloom.sass.expand import expand
+from drawloom.sass.expand.expand import expand
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import TARGETS, Target, load_target
 from drawloom.sass.latencies import timing
