@@ -20,7 +20,7 @@ from drawloom.sass.isa import load_target
 from drawloom.sass.latencies import Timing, register_reads, register_writes, timing
 
 SECTIONS = Path(__file__).parents[1] / "golden/sass/sections.zip"
-STALL, YIELD, WRITE, READ, WAIT = 15, 1 << 4, 7 << 5, 7 << 8, 63 << 11
+YIELD, WAIT = 1 << 4, 63 << 11
 LONG_STALL = 12
 FLOWING = ("", "prepare", "warp")
 
@@ -98,13 +98,11 @@ def result_faults(times: Timing, code: list[Instruction], start: int, end: int) 
     for index in range(start, end):
         for file, number, _ in register_reads(times, code[index]):
             writer = last.get((file, number), -1)
-            board = write_barrier(code[writer].control) if writer >= 0 else NO_BARRIER
-            if board != NO_BARRIER and wait_mask(code[index].control) == 1 << board:
-                if quiet(code, writer + 1, index):
-                    yield from board_faults("result", code, writer, index, WRITE, 5)
+            if writer >= 0 and certain(code[writer], code[index]):
+                yield from board_faults("result", code, writer, index, 5)
         for file, number, _ in register_writes(times, code[index]):
             last.pop((file, number), None)
-            if times.variable(code[index].opcode) and code[index].guard == 7:
+            if times.variable(code[index].opcode):
                 # The predicate of an atomic operation has two scoreboards.
                 if effects(code[index].opcode).memory != "atomic" or file == GENERAL:
                     last[file, number] = index
@@ -116,34 +114,34 @@ def source_faults(times: Timing, code: list[Instruction], start: int, end: int) 
     for index in range(start, end):
         for file, number, _ in register_writes(times, code[index]):
             reader = last.get((file, number), -1)
-            board = read_barrier(code[reader].control) if reader >= 0 else NO_BARRIER
-            if board != NO_BARRIER and wait_mask(code[index].control) == 1 << board:
-                if quiet(code, reader + 1, index) and not times.variable(code[index].opcode):
-                    yield from board_faults("source", code, reader, index, READ, 8)
+            if reader >= 0 and certain(code[reader], code[index]) and not times.variable(code[index].opcode):
+                yield from board_faults("source", code, reader, index, 8)
             last.pop((file, number), None)
-        if times.variable(code[index].opcode) and code[index].guard == 7:
+        if times.variable(code[index].opcode) and write_barrier(code[index].control) == NO_BARRIER:
             for file, number, _ in register_reads(times, code[index]):
-                if file == GENERAL and write_barrier(code[index].control) == NO_BARRIER:
+                if file == GENERAL:
                     last[file, number] = index
 
 
-def quiet(code: list[Instruction], start: int, end: int) -> bool:
-    """Whether nothing from `start` up to `end` waits for a scoreboard, sets one, or is a barrier."""
-    for instruction in code[start:end]:
-        found = effects(instruction.opcode)
-        control = instruction.control
-        if wait_mask(control) or write_barrier(control) != NO_BARRIER or read_barrier(control) != NO_BARRIER:
-            return False
-        if found.base in ("BAR", "DEPBAR") or found.unit == "unknown":
-            return False
-    return True
+def certain(first: Instruction, second: Instruction) -> bool:
+    """Whether the second executes in some lane where the first did, whatever the predicates."""
+    return first.guard == 7 or second.guard == 7
 
 
-def board_faults(
-    what: str, code: list[Instruction], setter: int, waiter: int, mask: int, shift: int
-) -> Iterator[Fault]:
+def board_faults(what: str, code: list[Instruction], setter: int, waiter: int, shift: int) -> Iterator[Fault]:
+    """The scoreboard at `shift` of the setter's control bits, if the waiter waits for it alone and nothing between the
+    two waits at all. Where others set it as well, they may stand for the setter: then only the wait can be dropped."""
     control = code[setter].control
     board = control >> shift & 7
+    between = code[setter + 1 : waiter]
+    if board == NO_BARRIER or wait_mask(code[waiter].control) != 1 << board or not all(map(waitless, between)):
+        return
     yield Fault(f"{what}: wait dropped", waiter, code[waiter].control & ~WAIT)
-    yield Fault(f"{what}: scoreboard left out", setter, control | mask)
-    yield Fault(f"{what}: other scoreboard", setter, control & ~mask | (board + 1) % 6 << shift)
+    if not any(board in (write_barrier(other.control), read_barrier(other.control)) for other in between):
+        yield Fault(f"{what}: scoreboard left out", setter, control | 7 << shift)
+        yield Fault(f"{what}: other scoreboard", setter, control & ~(7 << shift) | (board + 1) % 6 << shift)
+
+
+def waitless(instruction: Instruction) -> bool:
+    found = effects(instruction.opcode)
+    return not wait_mask(instruction.control) and found.base not in ("BAR", "DEPBAR") and found.unit != "unknown"

@@ -39,7 +39,10 @@ CHOSEN = (
     ("nvcc/switch_table.sm_80.O3", 3),
     ("nvcc/matmul_tiled.sm_80.O3", 3),
     ("nvcc/virtual_calls.sm_80.O3", 3),
+    ("nvcc/local_arrays.sm_80.O3", 3),
+    ("nvcc/spmv_csr.sm_80.O3", 1),
     ("nvcc/saxpy.sm_90.O0", 0),
+    ("nvcc/vecadd.sm_90.O0", 0),
 )
 MARKS = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(.*)")
 ANNOTATION = re.compile(r" *\(\*.*")

@@ -207,12 +207,18 @@ def _words(found: Effects, operands: list[Operand], index: int, number: Number, 
     if rule == "code address":
         return 2 if wide else 1
     if rule == "data":
-        return max([_DATA_WORDS.get(word, 1) for word in modifiers], default=1)
+        words = max([_DATA_WORDS.get(word, 1) for word in modifiers], default=1)
+        return 2 * words if not wide and not is_written and _swaps(modifiers, operands) else words
     if rule == "special pair":
         return 1 if "32" in modifiers else 2
     if rule == "match":
         return 2 if "U64" in modifiers and not is_written else 1
     return 1
+
+
+def _swaps(modifiers: list[str], operands: list[Operand]) -> bool:
+    """sm_61's compare and swap has one operand for both values, in consecutive registers."""
+    return ("CAS" in modifiers or "CAST" in modifiers) and sum(operand.register() == "R" for operand in operands) == 2
 
 
 def _address_words(found: Effects, number: Number) -> int:

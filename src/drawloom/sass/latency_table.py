@@ -95,7 +95,7 @@ ROWS: Final[dict[int, str]] = {
 #: From ptxas: each sets a write barrier wherever the result is used; double precision is fixed on sm_90 only, and FCHK
 #: (after `-`) on sm_61.
 VARIABLE: Final[dict[int, str]] = {
-    61: "special load store atomic shuffle double IMAD IMUL IMUL32I IMAD32I VMAD S2R B2R -FCHK",
+    61: "special load store atomic shuffle double IMAD IMUL IMUL32I IMAD32I IMADSP VMAD S2R B2R -FCHK",
     75: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX ELECT",
     80: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX ELECT",
     90: "special load store atomic shuffle S2R B2R BMOV S2UR REDUX ELECT",
