@@ -25,6 +25,7 @@ FOLDER = GOLDEN / "sass" / "cubins"
 ARCHIVE = FOLDER / "vendor.tar.xz"
 CORPUS = [GOLDEN / "corpus" / "hand" / name for name in ("barriers.ptx", "calls.ptx", "control_flow.ptx")]
 CORPUS += [GOLDEN / "corpus" / "hand" / "variables.ptx", GOLDEN / "corpus" / "clang" / "calls.sm_61.O1.ptx"]
+CORPUS.append(GOLDEN / "corpus" / "clang" / "generic_addresses.sm_80.O3.ptx")
 TARGETS = {12: (61, 75, 80, 86, 89, 90), 13: (75, 80, 90)}
 #: Targets whose files differ from another's in nothing but numbers: executable files only.
 ALIKE = (86, 89)

@@ -41,7 +41,7 @@ CORPUS = Path(__file__).resolve().parent.parent / "golden" / "corpus"
 KNOWN = (
     # A file does not say whether a symbol came before another one because something referred to it earlier.
     (r"(calls|calls\.sm_61\.O1)@.*\.rel", r"symbols \(order\)"),
-    (r"no_kernel@.*90\.rel|variables@", r"symbols \(order\)"),
+    (r"no_kernel@.*90\.rel|generic_addresses.*\.rel|variables@", r"symbols \(order\)"),
     # ptxas lists callers in the order in which it compiled them, we by symbol.
     (r"(calls|calls\.sm_61\.O1)@.*\.rel", r"\.nv\.callgraph \(order\)"),
     # ptxas steps over a control word with an opcode of its own; the rows are the same.

@@ -36,6 +36,8 @@ COMPATIBILITY: Final = bytes.fromhex("020900000202010002050500030701010203000002
 FUNCTION_TABLES: Final = (
     "__UDT_OFFSET __UFT_OFFSET __UFT_CANONICAL __UDT_CANONICAL __UFT __UDT __UFT_END __UDT_END".split()
 )
+# Relocatable code that turns a generic address into one of `.const` asks for the size of that space.
+CONST_SIZE: Final = ".nv.ptx.const0.size"
 RESERVED_SHARED: Final = ".nv.reservedSmem.offset0"
 RESERVED_SHARED_ALIAS: Final = "__nv_reservedSMEM_offset_0_alias"
 

@@ -31,6 +31,7 @@ from drawloom.sass.cubin_info import file_attributes, function_attributes
 from drawloom.sass.cubin_layout import (
     BARRIERS_SHIFT,
     COMPATIBILITY,
+    CONST_SIZE,
     EM_CUDA,
     FUNCTION_TABLES,
     REGISTERS_SHIFT,
@@ -80,6 +81,7 @@ from drawloom.sass.elf import (
     STT_NOTYPE,
     STT_OBJECT,
     STT_SECTION,
+    STV_INTERNAL,
     SYMBOL,
     Elf,
     Section,
@@ -259,6 +261,9 @@ class _Writer:
             if variable.space == GLOBAL:
                 self.add_addresses()
         self.add_addresses()
+        if any(r.symbol == CONST_SIZE for f in self.assembly.functions for r in f.relocations):
+            size = self.sizes.get(".nv.constant3", 0)
+            self.local(Symbol(CONST_SIZE, STT_OBJECT, STB_LOCAL, 0, size, 4, STV_INTERNAL))
         for name in externs:
             self.globals.append((Symbol(name, STT_FUNC, STB_GLOBAL), ""))
 

@@ -41,6 +41,7 @@ STT_NOTYPE: Final = 0
 STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3
+STV_INTERNAL: Final = 1
 ET_REL: Final = 1
 ET_EXEC: Final = 2
 PT_LOAD: Final = 1
