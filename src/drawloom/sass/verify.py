@@ -57,7 +57,8 @@ class Problem:
     def __str__(self) -> str:
         return f"/*{self.address:04x}*/ {self.text}: {self.why}"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 #: A result of fixed latency under way: (index of the instruction, producer class, guard, issue time).
