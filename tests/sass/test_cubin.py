@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drawloom.errors import Error, UnsupportedError
@@ -342,7 +342,6 @@ def read_or_refuse(data: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=400)
 def test_fuzz_damaged_cubins(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(golden())))
     damaged = bytearray(golden()[name][0])
