@@ -22,7 +22,7 @@ from drawloom.sass.expand.expand import expand
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import TARGETS, Target, load_target
 from drawloom.sass.latencies import timing
-from drawloom.sass.machine import BARRIER, STACK_POINTER, Machine, MachineBlock, MachineFunction
+from drawloom.sass.machine import BARRIER, RZ, STACK_POINTER, Machine, MachineBlock, MachineFunction
 from drawloom.sass.order import ordered
 from drawloom.sass.registers import Allocation, assign_registers
 from drawloom.sass.select import Selector
@@ -111,8 +111,8 @@ def machine_code(
     set_meetings(code, tables, found, loops)
     end_every_way(code, tables)
     begin(code, tables, selector)
-    limit = min(max_registers, 255 - _EXTRA_REGISTERS)
-    used = assign_registers(code, limit, 1 << STACK_POINTER)
+    used = assign_registers(code, min(max_registers, 255) - _EXTRA_REGISTERS, 1 << STACK_POINTER)
+    make_frame(code, tables)
     timings = timing(target)
     if not serial:
         for block in code.blocks:
@@ -207,6 +207,14 @@ def begin(code: MachineFunction, tables: Target, selector: Selector) -> None:
     if selector.uses_descriptor:
         first.append(Machine(tables.opcode("ULDC.64", "UR,c[I][I]"), [4, 0, DESCRIPTOR[code.target]]))
     code.blocks[0].instructions[0:0] = first
+
+
+def make_frame(code: MachineFunction, tables: Target) -> None:
+    """Room for the frame below the stack pointer."""
+    code.frame = (code.frame + 7) & ~7
+    if code.frame:
+        down = Machine(tables.opcode("IADD3", "R,R,I,R"), [STACK_POINTER, STACK_POINTER, -code.frame, RZ])
+        code.blocks[0].instructions.insert(1, down)
 
 
 def place_labels(code: MachineFunction, tables: Target) -> None:

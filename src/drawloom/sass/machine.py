@@ -80,6 +80,8 @@ class MachineFunction:
         self.files: list[int] = []
         self.widths: list[int] = []
         self.frame = 0
+        #: Registers that only carry a value to or from where it is kept: keeping them elsewhere gains nothing.
+        self.carriers: set[int] = set()
         #: How many blocks there are of the PTX function, of the same ids.
         self.ptx_blocks = 0
 

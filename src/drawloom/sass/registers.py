@@ -38,6 +38,7 @@ class Scan:
         self.limit = limit
         function = liveness.function
         self.widths = function.widths
+        self.carriers = function.carriers
         self.assigned = [-1] * len(function.files)
         self.fixed = {r: ascending(ranges) for r, ranges in liveness.fixed.items()} if file == GENERAL else {}
         self.reserved = reserved
@@ -118,22 +119,23 @@ class Scan:
                 return False
         return True
 
+    def cost(self, interval: Interval) -> float:
+        """What keeping an interval elsewhere costs, for each position that it frees."""
+        if interval.register in self.carriers:
+            return float("inf")
+        length = sum([interval.ranges[i + 1] - interval.ranges[i] for i in range(0, len(interval.ranges), 2)])
+        return interval.weight / (length * self.widths[interval.register])
+
     def victim(self, current: Interval) -> Interval:
         """The interval to keep elsewhere: the least read and written for the room that it takes."""
-        best, least = current, cost(current, self.widths[current.register])
+        best, least = current, self.cost(current)
         for register in range(self.limit):
             for other in self.held[register]:
                 if other.meets(current):
-                    price = cost(other, self.widths[other.register])
+                    price = self.cost(other)
                     if price < least:
                         best, least = other, price
         return best
-
-
-def cost(interval: Interval, width: int) -> float:
-    """What keeping an interval in memory costs, for each position that it frees; short ones are never worth it."""
-    length = sum([interval.ranges[i + 1] - interval.ranges[i] for i in range(0, len(interval.ranges), 2)])
-    return interval.weight / (length * width) if length > 4 else float("inf")
 
 
 class Allocation:

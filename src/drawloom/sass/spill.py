@@ -17,6 +17,7 @@ from drawloom.sass.machine import (
     VIRTUAL,
     Machine,
     MachineFunction,
+    virtual_id,
 )
 from drawloom.sass.syntax import NO_GUARD
 
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allocation) -> None:
     """Make room where ``lack`` says there is none. Raises it again if its interval cannot be made shorter."""
     register = lack.interval.register
+    if register in function.carriers:
+        raise lack
     if lack.file == GENERAL:
-        if len(lack.interval.ranges) == 2 and lack.interval.end() - lack.interval.begin() <= 3:
-            raise lack
         constant = only_constant(function, register)
         if constant is not None:
             make_anew(function, register, constant)
@@ -57,6 +58,13 @@ def only_constant(function: MachineFunction, register: int) -> Machine | None:
     return found
 
 
+def carrier(function: MachineFunction, file: int, width: int) -> int:
+    """A new register that cannot be kept elsewhere again."""
+    value = function.register(file, width)
+    function.carriers.add(virtual_id(value))
+    return value
+
+
 def make_anew(function: MachineFunction, register: int, constant: Machine) -> None:
     """Move the constant to a register of its own before every reader."""
     for block in function.blocks:
@@ -69,7 +77,7 @@ def make_anew(function: MachineFunction, register: int, constant: Machine) -> No
                 value = instruction.values[place]
                 if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
                     if replacement < 0:
-                        replacement = function.register(GENERAL)
+                        replacement = carrier(function, GENERAL, 1)
                         values = [replacement, *constant.values[1:]]
                         out.append(Machine(constant.opcode, values, pos=instruction.pos))
                     instruction.values[place] = replacement
@@ -94,7 +102,7 @@ def to_memory(function: MachineFunction, register: int, report: Allocation) -> N
             if not reads and not writes:
                 out.append(instruction)
                 continue
-            fresh = function.register(GENERAL, width)
+            fresh = carrier(function, GENERAL, width)
             for part in reads:
                 out.append(local(target, "LDL", fresh + part, offset + 4 * part, NO_GUARD, instruction.pos))
                 report.spill_loads += 4
@@ -146,14 +154,14 @@ def to_general(function: MachineFunction, register: int) -> None:
                 out.append(instruction)
                 continue
             if guards or reads:
-                known = function.register(PREDICATE)
+                known = carrier(function, PREDICATE, 1)
                 out.append(Machine(test, [known, PT, home, RZ, PT], pos=instruction.pos))
                 if guards:
                     instruction.guard = known | (instruction.guard & 1)
                 replace(instruction, effect.reads, register, known)
             out.append(instruction)
             if writes:
-                made = function.register(PREDICATE)
+                made = carrier(function, PREDICATE, 1)
                 replace(instruction, effect.writes, register, made)
                 out.append(Machine(keep, [home, RZ, 1, made], instruction.guard, pos=instruction.pos))
         block.instructions = out
