@@ -131,6 +131,8 @@ def solve(key: str, samples: list[int], counts: dict[int, int], target: int, joi
     bits = free_bits(target)
     word = samples[0]
     base, effects = yield from look(key, word, bits)
+    if base.key != key:
+        return None
     word, base, effects = yield from away_from_zero(key, word, base, effects, bits)
     structure = key.split(" ")[2:]
     notes: list[str] = []

@@ -9,6 +9,8 @@ from typing import Any
 from tools.isa.explore import free_bits
 from tools.isa.solve import ModifierField, OperandField, Solution, gather, spread
 
+MEMORY = frozenset("LD LDG ST STG ATOM ATOMG RED REDG CCTL LDGSTS".split())
+
 
 def ranges(bits: list[int]) -> str:
     """`[72, 73, 74, 80]` as `72-74,80`."""
@@ -59,12 +61,15 @@ def row_of(solution: Solution, counts: dict[int, int], target: int) -> tuple[str
     for field in solution.fields:
         field_bits |= spread(field.bits, -1)
     free = sum(1 << bit for bit in free_bits(target))
+    hidden = hidden_descriptor(base, free & ~(solution.fixed_mask | operand_bits | field_bits), counts, target)
     word = solution.base_word & free & ~operand_bits & ~field_bits
     for bit in free_bits(target):
         silent = not (solution.fixed_mask | operand_bits | field_bits) >> bit & 1
         if silent and counts:
             used = sum(count for seen, count in counts.items() if seen >> bit & 1)
             word = word | 1 << bit if used * 2 > sum(counts.values()) else word & ~(1 << bit)
+    if hidden:  # where nothing else is said it is UR4, as ptxas has it most often
+        word = word & ~(63 << hidden) | 4 << hidden
     for operand in solution.operands:
         if operand.inverted:
             for low, width, _ in operand.pieces:
@@ -83,6 +88,19 @@ def row_of(solution: Solution, counts: dict[int, int], target: int) -> tuple[str
         "ptxas" if solution.emitted else "flip",
     ]
     return base, row
+
+
+def hidden_descriptor(base: str, silent: int, counts: dict[int, int], target: int) -> int:
+    """The low bit of the uniform register with the memory descriptor, which nvdisasm does not print for sm_80 to 89."""
+    if base not in MEMORY or not 80 <= target < 90:
+        return 0
+    varying = 0
+    for word in counts:
+        varying |= (word ^ next(iter(counts))) & silent
+    for low in (32, 64):
+        if varying >> low & 63 and silent >> low & 63 == 63:
+            return low
+    return 0
 
 
 class Table:

@@ -32,6 +32,7 @@ NOP_64 = 0x50B0000000070F00
 CONTROL_64 = 0x7E1  # stall 1, no barriers: what sm_61 takes where a word brings no control in its bits from 64 on
 BATCH = 40_000
 AT_ADDRESS = re.compile(r"at address 0x([0-9a-f]+)")
+AT_LINE = re.compile(r"/\*[0-9a-f]{4,}\*/")
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:\{ +)?(.*?) *(?:\(\*.*\*\))? *(?:;|\})? *$")
 
 
@@ -123,6 +124,8 @@ def batch_texts(words: list[int], target: int, flags: tuple[str, ...] = ()) -> l
     while True:
         out, complaints = run_once(words, target, flags)
         bad = {place_of(int(found, 16), target) for found in AT_ADDRESS.findall(complaints)} - illegal
+        if not bad and not AT_LINE.search(out):
+            bad = silent_ones(words, target, 0, len(words))
         if not bad:
             break
         for place in bad:
@@ -135,11 +138,21 @@ def batch_texts(words: list[int], target: int, flags: tuple[str, ...] = ()) -> l
             place = place_of(int(found[1], 16), target)
             if place < len(words):
                 texts[place] = found[2]
-    if not any(texts) and len(illegal) < len(words):
-        raise Error(f"nvdisasm printed nothing: {complaints[:500]}")
     for place in illegal:
         texts[place] = ""
     return texts
+
+
+def silent_ones(words: list[int], target: int, start: int, end: int) -> set[int]:
+    """The illegal words between two places of which nvdisasm does not tell the address, found by halving."""
+    nop = NOP_128 if target >= 75 else NOP_64
+    alone = [word if start <= place < end else nop for place, word in enumerate(words)]
+    if AT_LINE.search(run_once(alone, target, ())[0]):
+        return set()
+    if end - start == 1:
+        return {start}
+    middle = (start + end) // 2
+    return silent_ones(words, target, start, middle) | silent_ones(words, target, middle, end)
 
 
 def texts_of(words: list[int], target: int) -> list[str]:

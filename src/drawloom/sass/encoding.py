@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
 
+LOWER_HALF: Final = (1 << 64) - 1
 GROUP: Final = 3  # instructions under one control word of sm_61
 CONTROL_WIDTH: Final = 21
 
@@ -15,14 +18,23 @@ def encode(instruction: Instruction) -> int:
     """The word of an instruction; on sm_61 without its control bits. Values that do not fit are cut off."""
     opcode = instruction.opcode
     values = instruction.values
-    word = opcode.word
-    starts, masks, lows = opcode.starts, opcode.masks, opcode.lows
-    for i, place in enumerate(opcode.places):
-        # Exclusive or: where a field holds the complement, opcode.word has ones.
-        word ^= (values[place] >> starts[i] & masks[i]) << lows[i]
+    lower: i64 = 0
+    upper: i64 = 0
+    for piece in opcode.pieces:
+        value = values[piece.place]
+        bits: i64 = (value >> piece.start if piece.start else value) & piece.mask
+        if piece.upper:
+            upper |= bits << piece.low
+        else:
+            lower |= bits << piece.low
+    # Exclusive or: where a field holds the complement, opcode.word has ones.
     if opcode.form.wide:
-        return word | instruction.guard << 12 | instruction.control << 105
-    return word | instruction.guard << 16 if opcode.form.guard else word  # SSY and its like have 0 there
+        lower |= instruction.guard << 12
+        upper |= instruction.control << 41
+        return opcode.word ^ (int(upper) << 64 | int(lower) & LOWER_HALF)
+    if opcode.form.guard:  # SSY and its like have 0 there
+        lower |= instruction.guard << 16
+    return opcode.word ^ int(lower) & LOWER_HALF
 
 
 def address_of(target: Target, index: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from drawloom.errors import Error
 from drawloom.sass.floats import FLOAT_KINDS, float_text
 
@@ -226,6 +228,33 @@ def slot_value(slot: Slot, word: int) -> int:
     return value
 
 
+class Piece:
+    """What encoding does with a value: bits from `start` on, as many as `mask` has, go to bit `low` of one half."""
+
+    def __init__(self, place: int, start: int, mask: int, low: int, upper: bool) -> None:
+        self.place: i64 = place
+        self.start: int = start
+        self.mask: i64 = mask
+        self.low: i64 = low
+        self.upper = upper  # bits 64 to 127
+
+
+def _pieces(slots: list[Slot]) -> list[Piece]:
+    made: list[Piece] = []
+    seen: set[int] = set()
+    for place, slot in enumerate(slots):
+        for low, width, start in slot.pieces:
+            if low in seen:  # an operand that is printed twice
+                continue
+            seen.add(low)
+            below = max(0, min(width, 64 - low))
+            if below:
+                made.append(Piece(place, start, (1 << below) - 1, low, False))
+            if width > below:
+                made.append(Piece(place, start + below, (1 << (width - below)) - 1, low + below - 64, True))
+    return made
+
+
 class Opcode:
     """A form with every modifier chosen. `word` has all bits except operands, guard and control."""
 
@@ -236,20 +265,7 @@ class Opcode:
         self.gaps = form.gap_texts(word)
         self.mnemonic = form.base.split(".")[0] + self.gaps[0]
         self.signature = _signature(self)
-        # What encoding needs, one entry for each piece of a field: the place of the value, the lowest bit of it,
-        # the mask, the lowest bit of the word.
-        self.places: list[int] = []
-        self.starts: list[int] = []
-        self.masks: list[int] = []
-        self.lows: list[int] = []
-        for place, slot in enumerate(form.slots):
-            for low, width, start in slot.pieces:
-                if low in self.lows:  # an operand that is printed twice
-                    continue
-                self.places.append(place)
-                self.starts.append(start)
-                self.masks.append((1 << width) - 1)
-                self.lows.append(low)
+        self.pieces = _pieces(form.slots)
 
     def __repr__(self) -> str:
         return f"Opcode({self.mnemonic} {self.signature})"

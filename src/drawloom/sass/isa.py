@@ -190,10 +190,10 @@ def _sample_text(signature: str) -> str:
     text = ""
     word = ""
     for letter in signature + " ":
-        if letter.isalnum() or letter == "_" or (letter == "." and not word):
+        if letter.isalnum() or letter == "_":
             word += letter
             continue
-        text += _SAMPLES.get(word, word)
+        text += word if text.endswith(".") else _SAMPLES.get(word, word)
         word = ""
         text += letter
     return text.strip()

@@ -33,12 +33,13 @@ TELLING_PARTS: Final[dict[str, tuple[str, ...]]] = {
     "HMNMX2": (".BF16_V2",),
     "VHMNMX": (".BF16_V2",),
     "F2FP": (".MERGE_C", ".UNPACK_B_MERGE_C"),
+    "WARPSYNC": (".COLLECTIVE",),
     "CALL": (".ABS", ".REL"),
     "RET": (".ABS", ".REL"),
 }
 # Instructions whose integer operand at the end is an address: (base, telling part).
 TO_LABELS: Final = frozenset(
-    "BRA BSSY CALL.REL RET.REL WARPSYNC LEPC ULEPC SSY PBK PCNT CAL PRET PLONGJMP JCAL.REL".split()
+    "BRA BSSY CALL.REL RET.REL WARPSYNC.COLLECTIVE LEPC ULEPC SSY PBK PCNT CAL PRET PLONGJMP JCAL.REL".split()
 )
 
 _TOKEN: Final = re.compile(
