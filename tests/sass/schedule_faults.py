@@ -27,7 +27,7 @@ FLOWING = ("", "prepare", "warp")
 
 class Fault(NamedTuple):
     kind: str
-    index: int  # of the instruction whose control bits change
+    place: int  # of the instruction whose control bits change
     control: int
 
 

@@ -12,7 +12,7 @@ from drawloom.sass.encoding import address_of
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import TARGETS, load_target
 from drawloom.sass.text import parse_instruction
-from drawloom.sass.verify import Problem, verify
+from drawloom.sass.verify import verify
 from tests.sass.schedule_faults import faults, golden_sections
 
 #: Faults that are tried of each kind in one section, chosen by the target as seed.
@@ -43,10 +43,10 @@ def test_finds_every_planted_fault(target: int) -> None:
         for kind in sorted({fault.kind for fault in found}):
             of_kind = [fault for fault in found if fault.kind == kind]
             for fault in choice.sample(of_kind, min(SAMPLE, len(of_kind))):
-                kept, code[fault.index].control = code[fault.index].control, fault.control
+                kept, code[fault.place].control = code[fault.place].control, fault.control
                 if not verify(load_target(target), code):
-                    missed.append((name, fault, str(code[fault.index])))
-                code[fault.index].control = kept
+                    missed.append((name, fault, str(code[fault.place])))
+                code[fault.place].control = kept
                 tried[kind] += 1
     assert missed == []
     wanted = KINDS if target >= 75 else KINDS - {"yield", "control stall"}
@@ -80,7 +80,7 @@ def test_the_message_names_place_register_and_cycles() -> None:
     assert [str(problem) for problem in found] == [
         "/*0010*/ IADD3 R3, R2, 0x1, RZ: reads R2 4 cycles after IMAD at 0000, needs 5 (fma to alu)"
     ]
-    assert isinstance(found[0], Problem) and found[0].address == 16
+    assert found[0].address == 16
 
 
 def test_a_load_needs_a_scoreboard_and_a_wait() -> None:
