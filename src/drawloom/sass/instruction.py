@@ -87,6 +87,10 @@ def _operands(instruction: Instruction, address: int, labels: dict[int, str] | N
                 slot += 1
                 text += value_text(instruction, slot, address, labels)
             if number in reused:
+                if gaps[place + 1][:1] == "|":
+                    text += "|.reuse" + gaps[place + 1][1:]
+                    place += 1
+                    continue
                 text += ".reuse"
         elif token[-1] == "[" and structure[place + 1 : place + 3] == ["R", "+"]:
             end = structure.index("]", place)
