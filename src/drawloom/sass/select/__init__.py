@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from drawloom.sass.select import compare, control, floats, integer, memory, moves
+from drawloom.sass.select import bits, compare, control, convert, floats, half, integer, memory, moves, products
 from drawloom.sass.select.selector import Selector
 
-__all__ = ["Selector", "compare", "control", "floats", "integer", "memory", "moves"]
+__all__ = [
+    "Selector", "bits", "compare", "control", "convert", "floats", "half", "integer", "memory", "moves", "products",
+]  # fmt: skip

@@ -6,6 +6,9 @@ from typing import Final
 
 from drawloom.ptx.ir import Instruction, Operand, Pair, Register
 from drawloom.ptx.types import Type
+from drawloom.sass.select import half
+from drawloom.sass.select.floats import RELATIONS as FLOAT_RELATIONS
+from drawloom.sass.select.floats import compare as compare_floats
 from drawloom.sass.select.integer import NO_PREDICATE, narrow, target_register
 from drawloom.sass.select.operands import REGISTER, TRUE, ZERO, Src, imm, invert, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
@@ -26,6 +29,9 @@ def set_predicate(s: Selector, i: Instruction) -> None:
     outs = [pred(s.home(o)) if isinstance(o, Register) else NO_PREDICATE for o in (first, second)]
     combine = opcode.operation.upper() if opcode.operation in ("and", "or", "xor") else "AND"
     other = s.predicate(i.operands[3]) if len(i.operands) > 3 else TRUE
+    if half.is_half(opcode.types[-1]):
+        half.set_predicate(s, i, FLOAT_RELATIONS[opcode.compare], combine, other)
+        return
     compare(s, i, opcode.types[-1], outs, combine, other)
 
 
@@ -33,8 +39,6 @@ def compare(s: Selector, i: Instruction, type: Type, outs: list[Src], combine: s
     """Compare operands 1 and 2 into ``outs``, combined with a predicate."""
     opcode = i.opcode
     if type.is_float:
-        from drawloom.sass.select.floats import compare as compare_floats
-
         compare_floats(s, i, type, outs, combine, other)
         return
     relation = _RELATIONS[opcode.compare]
@@ -68,11 +72,14 @@ def set_value(s: Selector, i: Instruction) -> None:
     """``set``: all ones, or 1.0, where the comparison holds."""
     opcode = i.opcode
     result, type = opcode.types[0], opcode.types[1]
-    holds = pred(s.fresh_predicate())
     combine = opcode.operation.upper() if opcode.operation in ("and", "or", "xor") else "AND"
     other = s.predicate(i.operands[3]) if len(i.operands) > 3 else TRUE
+    if half.is_half(type):
+        half.set_value(s, i, FLOAT_RELATIONS[opcode.compare], combine, other)
+        return
+    holds = pred(s.fresh_predicate())
     compare(s, i, type, [holds, NO_PREDICATE], combine, other)
-    value = 0x3F800000 if result.is_float else 0xFFFFFFFF
+    value = half.ONES[result.name] if result.is_float else 0xFFFFFFFF
     s.emit("SEL", [reg(s.home(target_register(i))), ZERO, imm(value), invert(holds)])
 
 

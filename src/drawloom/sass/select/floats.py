@@ -1,4 +1,4 @@
-"""Selection of arithmetic on single and double floats."""
+"""Selection of arithmetic on floats: singles and doubles here, halves in half.py."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register
 from drawloom.ptx.types import Type
+from drawloom.sass.select import half
 from drawloom.sass.select.operands import (
     CONSTANT,
     FALSE,
@@ -85,6 +86,9 @@ def double_in_registers(s: Selector, operand: Operand) -> Src:
 def add(s: Selector, i: Instruction) -> None:
     """``add`` and ``sub``."""
     type = i.opcode.types[0]
+    if half.is_half(type):
+        half.add(s, i)
+        return
     out = reg(s.home(target_register(i)))
     subtract = i.opcode.name == "sub"
     if type.bits == 64:
@@ -101,6 +105,9 @@ def add(s: Selector, i: Instruction) -> None:
 
 def mul(s: Selector, i: Instruction) -> None:
     type = i.opcode.types[0]
+    if half.is_half(type):
+        half.mul(s, i)
+        return
     out = reg(s.home(target_register(i)))
     if type.bits == 64:
         s.emit("DMUL" + suffix(i), [out, double_in_registers(s, i.operands[1]), double(s, i.operands[2])])
@@ -112,6 +119,9 @@ def mul(s: Selector, i: Instruction) -> None:
 def fma(s: Selector, i: Instruction) -> None:
     """``fma`` and ``mad``."""
     type = i.opcode.types[0]
+    if half.is_half(type):
+        half.fma(s, i)
+        return
     out = reg(s.home(target_register(i)))
     if type.bits == 64:
         a, b = double_in_registers(s, i.operands[1]), double(s, i.operands[2])
@@ -134,6 +144,9 @@ def absolute_value(s: Selector, i: Instruction) -> None:
 
 def sign(s: Selector, i: Instruction, mask: int, lut: int) -> None:
     type = i.opcode.types[0]
+    if half.is_half(type):
+        half.sign(s, i)
+        return
     out = s.home(target_register(i))
     if type.bits == 32 and i.opcode.ftz:
         word = s.register_word(i.operands[1])
@@ -149,11 +162,17 @@ def sign(s: Selector, i: Instruction, mask: int, lut: int) -> None:
 def minimum(s: Selector, i: Instruction) -> None:
     """``min`` and ``max`` of singles and doubles."""
     type = i.opcode.types[0]
+    if half.is_half(type):
+        half.minimum(s, i)
+        return
     out = s.home(target_register(i))
     which = TRUE if i.opcode.name == "min" else FALSE
-    if type.bits == 32 and len(i.operands) == 3 and not i.opcode.has("xorsign"):
+    if type.bits == 32 and len(i.operands) == 3:
         a, b = ordered(single(s, i.operands[1]), single(s, i.operands[2]))
         kind = (".FTZ" if i.opcode.ftz else "") + (".NAN" if i.opcode.nan else "")
+        if i.opcode.has("xorsign"):
+            a, b = absolute(s.in_register(a)), absolute(s.in_register(b))
+            kind += ".XORSIGN"
         s.emit("FMNMX" + kind, [reg(out), s.in_register(a), b, which])
         return
     if type.bits == 64:
@@ -179,14 +198,14 @@ def minimum(s: Selector, i: Instruction) -> None:
 NO_PREDICATE: Final = pred(7)
 
 #: Comparisons of floats: ordered ones are false with a NaN, those that end in U true.
-_RELATIONS: Final[dict[str, str]] = {
+RELATIONS: Final[dict[str, str]] = {
     "eq": "EQ", "ne": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE", "equ": "EQU", "neu": "NEU",
     "ltu": "LTU", "leu": "LEU", "gtu": "GTU", "geu": "GEU", "num": "NUM", "nan": "NAN",
 }  # fmt: skip
 
 
 def compare(s: Selector, i: Instruction, type: Type, outs: list[Src], combine: str, other: Src) -> None:
-    relation = _RELATIONS[i.opcode.compare]
+    relation = RELATIONS[i.opcode.compare]
     a, b = i.operands[1], i.operands[2]
     if type.bits == 64:
         s.emit(f"DSETP.{relation}.{combine}", [*outs, double_in_registers(s, a), double(s, b), other])
@@ -205,6 +224,9 @@ _INVERSE_OF_TWO_PI: Final = 0x3E22F983
 def function(s: Selector, i: Instruction) -> None:
     """``rcp.approx.ftz`` and its kin; doubles in the upper word."""
     type = i.opcode.types[0]
+    if half.is_half(type):
+        half.function(s, i, _FUNCTIONS[i.opcode.name])
+        return
     out = s.home(target_register(i))
     name = _FUNCTIONS[i.opcode.name]
     if type.bits == 64:

@@ -78,6 +78,11 @@ def add(s: Selector, i: Instruction) -> None:
         add_floats(s, i)
         return
     a, b = i.operands[1], i.operands[2]
+    if i.opcode.types[0].lanes == 2:
+        from drawloom.sass.select.products import add_packed
+
+        add_packed(s, i)
+        return
     if i.opcode.writes_carry:
         carrying(s, i)
         return
@@ -256,11 +261,11 @@ def mad(s: Selector, i: Instruction) -> None:
     multiply(s, i, i.operands[3])
 
 
-def multiply(s: Selector, i: Instruction, addend: Operand | None) -> None:
-    """``mul`` and ``mad``: lo, hi and wide, of 16, 32 and 64 bits."""
+def multiply(s: Selector, i: Instruction, addend: Operand | None, into: int = -1) -> None:
+    """``mul`` and ``mad``: lo, hi and wide, of 16, 32 and 64 bits; into the instruction's destination or ``into``."""
     opcode = i.opcode
     type = opcode.types[0]
-    out = s.home(target_register(i))
+    out = s.home(target_register(i)) if into < 0 else into
     if type.bits == 64:
         multiply_64(s, i, out, addend)
         return
@@ -274,9 +279,10 @@ def multiply(s: Selector, i: Instruction, addend: Operand | None) -> None:
         if opcode.half == "hi":
             product = s.fresh()
             s.emit("IMAD", [reg(product), s.in_register(a), b, ZERO])
-            s.emit("SHF.R.S32.HI" if type.is_signed else "SHF.R.U32.HI", [reg(out), ZERO, imm(16), reg(product)])
+            high = out if addend is None else s.fresh()
+            s.emit("SHF.R.S32.HI" if type.is_signed else "SHF.R.U32.HI", [reg(high), ZERO, imm(16), reg(product)])
             if addend is not None:
-                s.emit("IADD3", [reg(out), reg(out), c, ZERO])
+                s.emit("IADD3", [reg(out), reg(high), c, ZERO])
             return
         s.emit("IMAD", [reg(out), s.in_register(a), b, c])
         return
@@ -416,8 +422,12 @@ def minimum(s: Selector, i: Instruction) -> None:
 
         minimum_float(s, i)
         return
+    if type.lanes == 2 or i.opcode.relu:
+        from drawloom.sass.select.products import extremum_packed
+
+        extremum_packed(s, i)
+        return
     out = s.home(target_register(i))
-    which = TRUE if i.opcode.name == "min" else FALSE
     if type.bits == 64:
         a = [s.register_word(i.operands[1], part) for part in (0, 1)]
         b = [s.word(i.operands[2], part) for part in (0, 1)]
@@ -430,8 +440,13 @@ def minimum(s: Selector, i: Instruction) -> None:
     else:
         a16, b16 = s.word(i.operands[1]), s.word(i.operands[2])
     x, y = commuted(a16, b16)
+    extremum(s, i.opcode.name, type.is_signed, reg(out), s.in_register(x), y)
+
+
+def extremum(s: Selector, which: str, signed: bool, out: Src, a: Src, b: Src) -> None:
+    """The smaller (``"min"``) or larger (``"max"``) of two words, the first in a register."""
     mnemonic = "IMNMX" if s.number < 90 else "VIMNMX"
-    s.emit(mnemonic if type.is_signed else mnemonic + ".U32", [reg(out), s.in_register(x), y, which])
+    s.emit(mnemonic if signed else mnemonic + ".U32", [out, a, b, TRUE if which == "min" else FALSE])
 
 
 def compare_wide(s: Selector, relation: str, signed: bool, a: list[Src], b: list[Src]) -> Src:
@@ -484,20 +499,6 @@ def complement(s: Selector, i: Instruction) -> None:
     for part in range(max(1, type.bits // 32)):
         word = s.register_word(i.operands[1], part)
         s.emit("LOP3.LUT", [reg(out + part), ZERO, word, ZERO, imm(~_LUT_B & 0xFF), FALSE])
-
-
-def logic_of_three(s: Selector, i: Instruction) -> None:
-    """``lop3``, also with a predicate result."""
-    from drawloom.ptx.ir import Pair
-
-    lut = s.number_of(i.operands[4]) or 0
-    target = i.operands[0]
-    a, b, c = [s.word(o) for o in i.operands[1:4]]
-    a, c = s.in_register(a), s.in_register(c)
-    if isinstance(target, Pair):
-        raise NotImplementedError
-    assert isinstance(target, Register)
-    s.emit("LOP3.LUT", [reg(s.home(target)), a, b, c, imm(lut), FALSE])
 
 
 def count_not(s: Selector, i: Instruction) -> None:
@@ -614,7 +615,7 @@ HANDLERS.update(
     {
         "add": add, "sub": sub, "addc": carrying, "subc": carrying, "mul": mul, "mad": mad, "neg": negate,
         "abs": absolute_value, "min": minimum, "max": minimum, "and": logic, "or": logic, "xor": logic,
-        "not": complement, "cnot": count_not, "lop3": logic_of_three, "shl": shift, "shr": shift, "shf": funnel,
+        "not": complement, "cnot": count_not, "shl": shift, "shr": shift, "shf": funnel,
         "popc": population, "brev": reverse, "prmt": permute,
     }
 )  # fmt: skip

@@ -156,6 +156,19 @@ def special(s: Selector, register: Register, name: str) -> None:
             s.emit("MOV", [reg(out + part), ZERO])
 
 
+def special_word(s: Selector, name: str, part: int) -> Src:
+    """A word of a special register that is an operand of something else than ``mov``."""
+    if part:
+        return ZERO
+    if name in _IN_BANK:
+        return bank(_IN_BANK[name] + (8 if s.number == 61 else 0))
+    if name not in _SPECIAL:
+        raise UnsupportedError(f"special register {name} is not supported by the assembler yet")
+    out = s.fresh()
+    read_special(s, out, _SPECIAL[name])
+    return reg(out)
+
+
 def read_special(s: Selector, out: int, name: str) -> None:
     s.emit("S2R", [reg(out), Src("S", [s.target.special(name)], 3)])
 
