@@ -754,3 +754,28 @@ def test_a_constant_null_pointer_is_an_address_like_any_other() -> None:
         "k", optimised=True
     )
     assert "unreachable" not in text
+
+
+LAST_BLOCK_RELEASES = """
+mov.u32 %r4, %nctaid.x; sub.u32 %r5, %r4, 1;
+setp.eq.u32 %p1, %r2, %r5;
+@%p1 bra RELEASE;
+WAIT: ld.acquire.gpu.global.u32 %r6, [%rd0];
+setp.eq.u32 %p2, %r6, 0;
+@%p2 bra WAIT;
+bra.uni DONE;
+RELEASE: mov.u32 %r7, 7; st.release.gpu.global.u32 [%rd0], %r7;
+DONE: st.global.u32 [%rd1+4], %r2; ret;
+"""
+
+
+def test_hundreds_of_blocks_wait_for_the_last() -> None:
+    out = run(kernel(LAST_BLOCK_RELEASES), "cpu", threads=1, blocks=300, words=302)
+    np.testing.assert_array_equal(out[1:301], np.arange(300))
+
+
+def test_more_blocks_wait_than_can_be_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drawloom.cpu.program._SLOTS_WHEN_SPINNING", 4)
+    monkeypatch.setattr("drawloom.cpu.program.SPIN_LIMIT_SECONDS", 0.5)
+    with pytest.raises(DeadlockError, match="the first 4 blocks, as many as can be under way .* 2 have not begun"):
+        run(kernel(LAST_BLOCK_RELEASES), "cpu", threads=1, blocks=6, words=8)

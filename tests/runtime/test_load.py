@@ -165,6 +165,12 @@ def test_unknown_devices_are_refused(name: str) -> None:
         drawloom.load(programs.SAXPY, name)
 
 
+def test_a_device_is_a_name() -> None:
+    with pytest.raises(DeviceError, match="not 3"):
+        drawloom.load(programs.SAXPY, device=3)  # type: ignore[arg-type]
+
+
+
 def test_a_gpu_that_is_not_there_is_refused_with_the_reason() -> None:
     with pytest.raises(DeviceError, match=r"no device cuda:77: .*; there are: cpu, reference"):
         drawloom.load(programs.SAXPY, "cuda:77")

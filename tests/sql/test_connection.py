@@ -161,6 +161,12 @@ def test_a_table_name_is_text() -> None:
         connect("cpu").register(3, TABLE)  # type: ignore[arg-type]
 
 
+def test_a_query_is_text() -> None:
+    with pytest.raises(drawloom.DataError, match="a query is text, not 5"):
+        drawloom.connect("cpu").sql(5)
+
+
+
 def test_a_closed_connection_knows_no_tables() -> None:
     with connect("cpu").register("t", TABLE) as con:
         pass

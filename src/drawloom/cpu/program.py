@@ -29,7 +29,7 @@ from drawloom.ptx.printf import argument_bytes, format_vprintf
 
 #: Blocks that a worker takes at a time, at most: long runs suit the memory prefetchers.
 _CHUNK: Final = 4096
-_SLOTS_WHEN_SPINNING: Final = 64
+_SLOTS_WHEN_SPINNING: Final = 1024
 _SLOT_BUDGET_BYTES: Final = 96 << 20
 #: Workers count in cache lines of their own.
 _WORDS_APART: Final = 16
@@ -389,9 +389,8 @@ class _Run:
         size = slots * self.slot_bytes + abi.SLOT_MARGIN + 128
         memory = self.program.take_memory(size)
         start = align_up(memory.ctypes.data, 128) - memory.ctypes.data
-        for slot in range(slots):
-            at = start + slot * self.slot_bytes
-            memory[at : at + 8 * abi.SLOT_WORDS] = 0
+        heads = memory[start : start + slots * self.slot_bytes].reshape(slots, self.slot_bytes)
+        heads[:, : 8 * abi.SLOT_WORDS] = 0
         return memory
 
     def wait(self, job: Any, workers: int) -> None:
@@ -465,6 +464,17 @@ class _Run:
 
     # -- the outcome -------------------------------------------------------------------------------------
 
+    def spinning(self) -> str:
+        """What to say when nothing but spinning goes on."""
+        waited = f"nothing has moved for {SPIN_LIMIT_SECONDS:g} s"
+        left = self.blocks - int(self.record[abi.LAUNCH_NEXT])
+        if left <= 0:
+            return f"deadlock: every block only spins, and {waited}"
+        return (
+            f"deadlock: the first {self.slots} blocks, as many as can be under way at a time, only spin, and {waited}; "
+            f"{left} have not begun"
+        )
+
     def raise_error(self) -> None:
         code = int(self.record[abi.LAUNCH_ERROR])
         if code == 0:
@@ -486,8 +496,7 @@ class _Run:
             message = "deadlock: a barrier waits for warps that never reach it"
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
         if code == abi.ERROR_SPIN:
-            message = f"deadlock: every block only spins, and nothing has moved for {SPIN_LIMIT_SECONDS:g} s"
-            raise DeadlockError(message, name, module.filename)
+            raise DeadlockError(self.spinning(), name, module.filename)
         if code == abi.ERROR_DIVERGED:
             message = (
                 "lanes that the member mask names wait elsewhere in the warp; "

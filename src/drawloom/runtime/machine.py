@@ -128,6 +128,8 @@ def device(which: str | Device | None = None) -> Device:
     """
     if isinstance(which, Device):
         return which
+    if which is not None and not isinstance(which, str):
+        raise DeviceError(f"a device is a name such as 'cpu' or 'cuda:0', not {which!r}")
     wanted = which or os.environ.get("DRAWLOOM_DEVICE") or "cpu"
     name = "cuda:0" if wanted == "cuda" else wanted
     known = _known.get(name)

@@ -74,7 +74,10 @@ class Connection:
         return sorted(self.sources)
 
     def sql(self, text: str) -> Relation:
-        """The query as a lazy relation: nothing runs before its result is asked for."""
+        """The query as a lazy relation: nothing runs before its result is asked for. Raises DataError for what is no
+        text."""
+        if not isinstance(text, str):
+            raise DataError(f"a query is text, not {text!r}")
         return Relation(self, text)
 
     def query(self, text: str) -> Query:
