@@ -15,6 +15,7 @@ from drawloom.sass.isa import TARGETS, Target, load_target
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.text import parse_instruction
 from tools.isa import golden, vendor, verify
+from tools.isa.check import UNSAID
 
 SHARE = 0.995  # of ptxas's instructions that come back from their text
 
@@ -142,7 +143,8 @@ def test_what_ptxas_emits_comes_back_and_reads_as_nvdisasm_prints_it(number: int
     sample = golden.samples(number)
     assert sum(count for _, count, _ in sample) > 50_000
     losses = golden.losses(number)
-    assert sum(losses.values()) <= len(sample) * (1 - SHARE)
+    lost = sum(count for name, count in losses.items() if UNSAID not in name)
+    assert lost <= len(sample) * (1 - SHARE)
     listed = (golden.GOLDEN / "lost.txt").read_text().splitlines()
     assert [f"{count} {name}" for name, count in sorted(losses.items())] == [
         line for line in listed if f" sm_{number} " in line

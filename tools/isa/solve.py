@@ -211,14 +211,18 @@ def away_from_zero(
         if neutral is None:  # a number with few bits set may vanish, or print otherwise, when one is flipped
             clear = [bit for bit in own if not word >> bit & 1][:2]
             if kind in "NM" and value > 0 and value.bit_count() < 3 and clear:
-                word |= sum(1 << bit for bit in clear)
-                base, effects = yield from look(key, word, bits)
+                moved = word | sum(1 << bit for bit in clear)
+                seen, around = yield from look(key, moved, bits)
+                if seen.key == key:
+                    word, base, effects = moved, seen, around
             continue
         based = kind == "R" and structure[index - 1] == "["
         one_off = len(own) == neutral.bit_length() - 1 and (value ^ neutral).bit_count() == 1
         if own and (one_off or (based and value == neutral)):
-            word ^= 1 << own[0]
-            base, effects = yield from look(key, word, bits)
+            moved = word ^ 1 << own[0]
+            seen, around = yield from look(key, moved, bits)
+            if seen.key == key:
+                word, base, effects = moved, seen, around
     return word, base, effects
 
 

@@ -63,6 +63,13 @@ def random_word(chance: random.Random, form: Form, changed: int) -> int:
     return word
 
 
+def completed(target: Target, form: Form, word: int) -> int:
+    """The word with no guard and plain control bits."""
+    if target.wide:
+        return word | 7 << 12 | PLAIN_CONTROL
+    return word | 7 << 16 if form.guard else word
+
+
 def with_operands(form: Form, word: int) -> int:
     """The word with small even numbers in its operands, which no alignment rule forbids."""
     for slot in form.slots:
@@ -76,8 +83,7 @@ def with_operands(form: Form, word: int) -> int:
 
 def faults(target: Target, words: list[tuple[Form, int]]) -> list[bool]:
     """For every word whether nvdisasm refuses it or prints it otherwise."""
-    guard = 7 << (12 if target.wide else 16)
-    full = [word | guard | (PLAIN_CONTROL if target.wide else 0) for _, word in words]
+    full = [completed(target, form, word) for form, word in words]
     found = []
     for place, theirs in enumerate(vendor.texts_of(full, target.number)):
         legal = bool(theirs) and "?" not in theirs and "INVALID" not in theirs
@@ -89,8 +95,7 @@ def faults(target: Target, words: list[tuple[Form, int]]) -> list[bool]:
 def check_words(target: Target, words: list[tuple[Form, int]]) -> Report:
     """Asks nvdisasm about words and compares its text with ours; an illegal word is counted only."""
     report = Report(asked=len(words))
-    guard = 7 << (12 if target.wide else 16)
-    full = [word | guard | (PLAIN_CONTROL if target.wide else 0) for _, word in words]
+    full = [completed(target, form, word) for form, word in words]
     taken: dict[int, int] = {}
     for place, ((form, word), theirs) in enumerate(zip(words, vendor.texts_of(full, target.number))):
         taken.setdefault(form.index, 0)

@@ -131,7 +131,7 @@ def _address(instruction: Instruction, start: int, end: int, number: int, slot: 
         described = not bank
     bare = values[0] == 255 and not described and (not decoration or (decoration[:2] == ".X" and len(tokens) == 2))
     if not bare or (len(tokens) == 2 and offset == 0):
-        parts.append(register_text("R", values[0]) + decoration)
+        parts.append(register_text("R", values[0]) + ("" if bare else decoration))
     if len(tokens) == 3:
         parts.append(register_text(tokens[1], values[1]) + decorations[1])
     if offset:
