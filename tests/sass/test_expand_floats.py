@@ -93,7 +93,7 @@ def test_edges_are_rounded_as_the_reference_rounds(opcode: str, type: str, arity
     agree(opcode, type, want, *sources)
 
 
-def test_every_f32_reciprocal() -> None:
+def test_fuzz_every_f32_reciprocal() -> None:
     """All significands, for every estimate within one unit (where scaling by powers of two changes nothing)."""
     b = np.arange(0x3F800000, 0x40000000, 1 if FULL else 7, dtype="u4")
     b = np.concatenate([b, EDGES32[EDGES32 >> 23 == 0x7F], np.array([0x3FFFFFFF], "u4")])
@@ -101,7 +101,7 @@ def test_every_f32_reciprocal() -> None:
     agree("rcp.rn.f32", "f32", want, b)
 
 
-def test_every_f32_square_root() -> None:
+def test_fuzz_every_f32_square_root() -> None:
     """All significands and both parities of the exponent, for estimates at the ends of and inside the interval."""
     x = np.arange(0x3F000000, 0x40000000, 1 if FULL else 13, dtype="u4")
     x = np.concatenate([x, np.array([0x3F6E9372, 0x3FFC114A, 0x3F7FFFFF, 0x3F800001], "u4")])

@@ -6,6 +6,7 @@ which nothing changes are kept as they are.
 
 from __future__ import annotations
 
+import gc
 from typing import Final
 
 from drawloom.ptx.ir import Function, Instruction, Module, Statement
@@ -27,6 +28,16 @@ def expand(module: Module, target: int) -> Module:
     """
     if target not in TARGETS:
         raise ValueError(f"sm_{target}: expected one of {', '.join([str(t) for t in TARGETS])}")
+    collecting = gc.isenabled()
+    gc.disable()  # everything made here is kept: looking for garbage meanwhile takes as long as making it
+    try:
+        return _expand_module(module, target)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _expand_module(module: Module, target: int) -> Module:
     rules = _rules.setdefault(target, {})
     helpers: dict[str, str] = {}
     changed: dict[str, Function] = {}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
+from drawloom.sass.expand.conversions import convert
 from drawloom.sass.expand.double_division import divide as divide_doubles
 from drawloom.sass.expand.double_division import reciprocal as reciprocal_of_double
 from drawloom.sass.expand.float_division import divide as divide_floats
@@ -30,7 +31,7 @@ def _reciprocal(opcode: Opcode, target: int) -> Rule | None:
 
 _FAMILIES: Final[dict[str, Callable[[Opcode, int], Rule | None]]] = {
     "div": _divide, "rem": _divide, "rcp": _reciprocal, "sqrt": square_root, "rsqrt": reciprocal_root,
-    "lg2": logarithm, "ex2": power, "tanh": tangent,
+    "lg2": logarithm, "ex2": power, "tanh": tangent, "cvt": convert,
 }  # fmt: skip
 
 

@@ -10,16 +10,19 @@ from typing import Final
 
 from drawloom.ptx.ir import (
     Arguments,
+    BranchTargets,
+    CallPrototype,
+    CallTargets,
     Function,
     Immediate,
     Instruction,
     Label,
     LabelRef,
     Module,
-    Not,
     Operand,
-    Pair,
     Register,
+    Sink,
+    Statement,
     Symbol,
     Vector,
 )
@@ -38,6 +41,31 @@ def parse_function(text: str) -> Function:
     return functions[0]
 
 
+class Step:
+    """One statement of a template: a label, or an instruction whose operands are the registers ``ids`` of the
+    template, or where those are -1 ``others``. ``guard`` is a register, -1 for none."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.label = ""
+        self.opcode = _BRA
+        self.ids: list[int] = []
+        self.only_registers = False
+        self.others: list[Operand] = []
+        self.guard = -1
+        self.negated = False
+        if isinstance(statement, Label):
+            self.label = statement.name
+            return
+        assert isinstance(statement, Instruction)
+        self.opcode = statement.opcode
+        self.others = statement.operands
+        self.ids = [o.id if isinstance(o, Register) else -1 for o in statement.operands]
+        self.only_registers = -1 not in self.ids
+        if statement.guard is not None:
+            self.guard = statement.guard.id
+            self.negated = statement.guard_negated
+
+
 class Template:
     """``types`` are those of ``d``, ``a``, ``b`` ... by name; ``body`` is PTX without the braces.
 
@@ -52,12 +80,15 @@ class Template:
         names = {r.name: r.id for r in function.registers}
         self.result = names["d"]
         self.sources = [names[n] for n in _SOURCES[: len(types) - 1]]
-        self.source_types = types[1:]
-        self.body = function.body
+        own = {self.result, *self.sources}
+        self.fresh = [id for id in range(len(self.types)) if id not in own]
+        self.moves = [decode(f"mov.{t}") for t in types[1:]]
+        self.move_back = decode(f"mov.{types[0]}")
+        self.steps = [Step(s) for s in function.body]
         instructions = function.instructions()
-        self.straight = not any(
-            i.guard is not None or i.opcode.effect in (BRANCH, CALL) for i in instructions
-        ) and not any(isinstance(s, Label) for s in self.body)
+        self.straight = all(s.guard < 0 and not s.label for s in self.steps) and not any(
+            i.opcode.effect in (BRANCH, CALL) for i in instructions
+        )
         written = [n for n, i in enumerate(instructions) if any(r.id == self.result for r in i.destinations())]
         read = [n for n, i in enumerate(instructions) if any(r.id in self.sources for r in i.sources())]
         self.writes_early = bool(read) and written[0] < read[-1]
@@ -70,56 +101,99 @@ class Site:
         self.module = module
         self.function = copy_function(original)
         self.function.body = []
-        self.labels = {s.name for s in original.body if isinstance(s, Label)}
-        self.number = 0
+        self.stem = _unused_stem(original)
+        self.labels = 0
         #: The functions that templates call, and what they are called in this module.
         self.helpers = helpers
 
     def put(self, template: Template, instruction: Instruction, sources: list[Operand]) -> None:
         """Append ``template`` in the place of ``instruction``, reading ``sources``."""
-        function = self.function
         target = instruction.operands[0]
-        bound: list[Operand | None] = [None] * len(template.types)
+        bound: list[Operand] = [target] * len(template.types)
         guard, negated, pos = instruction.guard, instruction.guard_negated, instruction.pos
-        out = function.body
+        out = self.function.body
         skip = ""
         if guard is not None and not template.straight:
             skip = self.fresh_label()
             out.append(Instruction(_BRA, [LabelRef(skip)], guard, not negated, pos))
             guard = None
-        for place, source, type in zip(template.sources, sources, template.source_types):
+        for place, source, move in zip(template.sources, sources, template.moves):
             if isinstance(source, Immediate):
-                register = function.new_register(template.types[place])
-                out.append(Instruction(decode(_MOVES.get(type, f"mov.{type}")), [register, source], None, False, pos))
+                register = self.fresh_register(template.types[place])
+                out.append(Instruction(move, [register, source], guard, negated, pos))
                 bound[place] = register
             else:
                 bound[place] = source
         result = target
         if template.writes_early and any(s is target for s in sources):
-            result = function.new_register(template.types[template.result])
-        bound[template.result] = result
-        binder = Binder(self, bound, template.types)
-        for statement in template.body:
-            if isinstance(statement, Instruction):
-                own = statement.guard
-                if own is None:
-                    out.append(Instruction(statement.opcode, binder.operands(statement), guard, negated, pos))
-                else:
-                    held = binder.register(own)
-                    assert isinstance(held, Register)
-                    operands = binder.operands(statement)
-                    out.append(Instruction(statement.opcode, operands, held, statement.guard_negated, pos))
+            result = bound[template.result] = self.fresh_register(template.types[template.result])
+        registers, stem, types = self.function.registers, self.stem, template.types
+        index = len(registers)
+        for id in template.fresh:
+            fresh = Register(index, f"{stem}{index}", types[id])
+            registers.append(fresh)
+            bound[id] = fresh
+            index += 1
+        labels: dict[str, str] = {}
+        for step in template.steps:
+            if step.label:
+                out.append(Label(self.label(step.label, labels), pos))
+                continue
+            if step.only_registers:
+                operands = [bound[id] for id in step.ids]
             else:
-                assert isinstance(statement, Label)
-                out.append(Label(binder.label(statement.name), pos))
+                operands = [
+                    bound[id] if id >= 0 else self.operand(other, bound, labels)
+                    for id, other in zip(step.ids, step.others)
+                ]
+            if step.guard < 0:
+                out.append(Instruction(step.opcode, operands, guard, negated, pos))
+            else:
+                held = bound[step.guard]
+                assert isinstance(held, Register)
+                out.append(Instruction(step.opcode, operands, held, step.negated, pos))
         if result is not target:
-            type = template.types[template.result].name
-            out.append(Instruction(decode(f"mov.{type}"), [target, result], guard, negated, pos))
+            out.append(Instruction(template.move_back, [target, result], guard, negated, pos))
         if skip:
             out.append(Label(skip, pos))
 
+    def operand(self, operand: Operand, bound: list[Operand], labels: dict[str, str]) -> Operand:
+        """An operand of a template with the registers, labels and functions of this place."""
+        if isinstance(operand, Immediate):
+            return operand
+        if isinstance(operand, Register):
+            return bound[operand.id]
+        if isinstance(operand, Vector):
+            return Vector([self.operand(e, bound, labels) for e in operand.elements])
+        if isinstance(operand, Arguments):
+            return Arguments([self.operand(e, bound, labels) for e in operand.elements])
+        if isinstance(operand, LabelRef):
+            return LabelRef(self.label(operand.name, labels))
+        if isinstance(operand, Symbol):
+            return Symbol(self.helper(operand.name))
+        assert isinstance(operand, Sink), operand
+        return operand
+
+    def fresh_register(self, type: Type) -> Register:
+        registers = self.function.registers
+        index = len(registers)
+        register = Register(index, f"{self.stem}{index}", type)
+        registers.append(register)
+        return register
+
+    def label(self, name: str, labels: dict[str, str]) -> str:
+        """What the label ``name`` of a template is called in this use of it."""
+        known = labels.get(name)
+        if known is None:
+            known = labels[name] = self.fresh_label()
+        return known
+
+    def fresh_label(self) -> str:
+        self.labels += 1
+        return f"{self.stem}_{self.labels}"
+
     def helper(self, name: str) -> str:
-        """What the function ``name`` of ``functions.HELPERS`` is called in this module."""
+        """What the function ``name`` of ``functions`` is called in this module."""
         known = self.helpers.get(name)
         if known is None:
             known = name
@@ -128,63 +202,21 @@ class Site:
             self.helpers[name] = known
         return known
 
-    def fresh_label(self) -> str:
-        """A label that the function does not have."""
-        self.number += 1
-        name = f"$expand_{self.number}"
-        while name in self.labels:
-            self.number += 1
-            name = f"$expand_{self.number}"
-        self.labels.add(name)
-        return name
-
 
 _BRA: Final = decode("bra")
-_MOVES: Final[dict[str, str]] = {"f16": "mov.b16", "f16x2": "mov.b32"}
 
 
-class Binder:
-    """The registers and labels of one use of a template."""
-
-    def __init__(self, site: Site, bound: list[Operand | None], types: list[Type]) -> None:
-        self.site = site
-        self.bound = bound
-        self.types = types
-        self.labels: dict[str, str] = {}
-
-    def register(self, register: Register) -> Operand:
-        known = self.bound[register.id]
-        if known is None:
-            known = self.bound[register.id] = self.site.function.new_register(register.type)
-        return known
-
-    def label(self, name: str) -> str:
-        known = self.labels.get(name)
-        if known is None:
-            known = self.labels[name] = self.site.fresh_label()
-        return known
-
-    def operands(self, instruction: Instruction) -> list[Operand]:
-        return [self.register(o) if isinstance(o, Register) else self.operand(o) for o in instruction.operands]
-
-    def operand(self, operand: Operand) -> Operand:
-        if isinstance(operand, Register):
-            return self.register(operand)
-        if isinstance(operand, Vector):
-            return Vector([self.operand(e) for e in operand.elements])
-        if isinstance(operand, Arguments):
-            return Arguments([self.operand(e) for e in operand.elements])
-        if isinstance(operand, Pair):
-            return Pair(self.operand(operand.first), self.operand(operand.second))
-        if isinstance(operand, Not):
-            held = self.register(operand.register)
-            assert isinstance(held, Register)
-            return Not(held)
-        if isinstance(operand, LabelRef):
-            return LabelRef(self.label(operand.name))
-        if isinstance(operand, Symbol):
-            return Symbol(self.site.helper(operand.name))
-        return operand
+def _unused_stem(function: Function) -> str:
+    """What no name of the function begins with."""
+    names = [r.name for r in function.registers] + [v.name for v in function.variables]
+    names += [v.name for v in function.params + function.returns]
+    for statement in function.body:
+        if isinstance(statement, (Label, BranchTargets, CallTargets, CallPrototype)):
+            names.append(statement.name)
+    stem = "%e"
+    while any(name.startswith(stem) for name in names):
+        stem += "e"
+    return stem
 
 
 def copy_function(original: Function) -> Function:
