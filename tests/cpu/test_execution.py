@@ -779,3 +779,24 @@ def test_more_blocks_wait_than_can_be_under_way(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("drawloom.cpu.program.SPIN_LIMIT_SECONDS", 0.5)
     with pytest.raises(DeadlockError, match="the first 4 blocks, as many as can be under way .* 2 have not begun"):
         run(kernel(LAST_BLOCK_RELEASES), "cpu", threads=1, blocks=6, words=8)
+
+
+EARLY_RESULT = """
+.func (.reg .b32 y) f(.reg .b32 x)
+{
+.reg .pred p;
+setp.gt.u32 p, x, 5;
+mov.b32 y, 7;
+@p ret;
+add.u32 y, x, 1;
+BODY
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize("body", ["", "{ .reg .pred q; and.b32 x, x, 1; setp.eq.u32 q, x, 0; @q bra E; mov.b32 y, 9; E: }"])
+def test_results_of_lanes_that_return_early(mode: str, body: str) -> None:
+    """The other lanes go on and write the same register."""
+    call = "call.uni (%r5), f, (%r0); st.global.u32 [%rd1], %r5; ret;"
+    agrees(kernel(call, EARLY_RESULT.replace("BODY", body)))

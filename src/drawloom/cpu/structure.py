@@ -136,6 +136,7 @@ class Structure:
 
     def _solve(self) -> None:
         """Shapes decide which branches diverge, divergence decides shapes: from the best guess to a fixed point."""
+        self._find_waiting()
         while True:
             self._propagate()
             divergent = {b for b in self.order if len(self.succs[b]) > 1 and self._branch_varies(b)}
@@ -270,10 +271,18 @@ class Structure:
 
     def _find_waiting(self) -> None:
         """For every block of a region, the registers live where other lanes of the warp may be waiting."""
-        self.waiting = [0] * len(self.cfg.blocks)
+        self.waiting = [self._results()] * len(self.cfg.blocks)
         for b in self.order:
             for c in self.waiting_blocks(b):
                 self.waiting[b] |= self.live.live_in[c]
+
+    def _results(self) -> int:
+        """The result registers of a device function that lanes can have left while others still run it."""
+        returns = [b for b in self.order if self.cfg.blocks[b].returns]
+        once = len(returns) == 1 and not self.cfg.blocks[returns[0]].succs
+        if self.is_kernel or once:
+            return 0
+        return sum([1 << v.register.id for v in self.cfg.function.returns if v.register is not None])
 
     def waiting_blocks(self, b: int) -> list[int]:
         """The blocks (the region's exit included) at which lanes may wait while ``b`` runs."""
