@@ -795,7 +795,10 @@ ret;
 """
 
 
-@pytest.mark.parametrize("body", ["", "{ .reg .pred q; and.b32 x, x, 1; setp.eq.u32 q, x, 0; @q bra E; mov.b32 y, 9; E: }"])
+BRANCHES = "{ .reg .pred q; and.b32 x, x, 1; setp.eq.u32 q, x, 0; @q bra E; mov.b32 y, 9; E: }"
+
+
+@pytest.mark.parametrize("body", ["", BRANCHES])
 def test_results_of_lanes_that_return_early(mode: str, body: str) -> None:
     """The other lanes go on and write the same register."""
     call = "call.uni (%r5), f, (%r0); st.global.u32 [%rd1], %r5; ret;"
