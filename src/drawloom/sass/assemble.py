@@ -12,7 +12,6 @@ from drawloom.ptx import parse, verify
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.layout import param_layout, shared_layout
 from drawloom.ptx.loops import LoopForest, find_loops
-from drawloom.ptx.uniformity import uniformity
 from drawloom.sass.assembly import AssembledFunction, Assembly, Parameter
 from drawloom.sass.convergence import Meeting, meetings
 from drawloom.sass.cubin import Cubin, write_cubin
@@ -29,6 +28,7 @@ from drawloom.sass.select import Selector
 from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.timetable import Timetable
+from drawloom.sass.variables import Variables
 
 #: Architectures that the selector makes code for; the encodings of others are in the tables already.
 SELECTED = (90,)
@@ -54,10 +54,14 @@ def assemble(
     module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
     module = expand(module, target)
-    assembly = Assembly(target, cuda=cuda)
+    variables = Variables(module)
+    assembly = Assembly(target, variables=variables.placed, cuda=cuda)
     for function in module.functions.values():
         if function.has_body and function.is_entry:
-            assembly.functions.append(assemble_function(module, function, target, max_registers, serial))
+            made = assemble_function(module, function, target, max_registers, serial, variables)
+            assembly.functions.append(made)
+    assembly.addresses = variables.relocations()
+    assembly.address_bytes = 8 * len(assembly.addresses)
     return write_cubin(assembly)
 
 
@@ -70,10 +74,11 @@ def target_number(arch: str) -> int:
 
 
 def assemble_function(
-    module: Module, function: Function, target: int, max_registers: int, serial: bool
-) -> AssembledFunction:
-    """One kernel."""
-    selector, code, used = machine_code(module, function, target, max_registers, serial)
+    module: Module, function: Function, target: int, max_registers: int, serial: bool,
+    variables: Variables | None = None,
+) -> AssembledFunction:  # fmt: skip
+    """One kernel; what it reads of ``variables`` is noted there."""
+    selector, code, used = machine_code(module, function, target, max_registers, serial, variables)
     tables = load_target(target)
     out = AssembledFunction(function.name, pack(tables, code))
     out.registers = max(used.registers, STACK_POINTER + 1) + _EXTRA_REGISTERS
@@ -100,16 +105,17 @@ def assemble_function(
 
 
 def machine_code(
-    module: Module, function: Function, target: int, max_registers: int = 255, serial: bool = False
-) -> tuple[Selector, MachineFunction, Allocation]:
+    module: Module, function: Function, target: int, max_registers: int = 255, serial: bool = False,
+    variables: Variables | None = None,
+) -> tuple[Selector, MachineFunction, Allocation]:  # fmt: skip
     """A kernel's instructions in their final order, with registers, control bits and labels."""
-    selector = Selector(module, function, target)
+    selector = Selector(module, function, target, variables)
     code = selector.run()
     tables = load_target(target)
     loops = find_loops(selector.cfg)
     for b in selector.cfg.rpo:
         code.blocks[b].depth = loops.depth(b)
-    found = meetings(selector.cfg, uniformity(selector.cfg, None, selector.live))
+    found = meetings(selector.cfg, selector.uniform)
     set_meetings(code, tables, found, loops)
     end_every_way(code, tables)
     begin(code, tables, selector)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import dominators, post_dominators
+from drawloom.ptx.isa import BARRIER, WARP
+from drawloom.ptx.liveness import members
 from drawloom.ptx.loops import LoopForest, find_loops
 from drawloom.ptx.uniformity import Uniformity
 
@@ -64,3 +66,47 @@ def outermost_left(loops: LoopForest, b: int, end: int) -> int:
             left = index
         index = loops.loops[index].parent
     return left
+
+
+def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
+    """For each block, whether lanes of a warp that are to run it may come to it one after the other.
+
+    They may between a divergent branch and the block where its lanes meet, and behind a branch without a meeting;
+    not on one side of a branch whose other sides only leave the kernel.
+    """
+    count = len(cfg.blocks)
+    out = [False] * count
+    divergent = [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
+    if not divergent:
+        return out
+    met = {(m.start, m.end) for m in meetings(cfg, uniformity) if m.loop < 0}
+    post = post_dominators(cfg)
+    for b in divergent:
+        end = post.idom[b]
+        stop = end if (b, end) in met else -1
+        sides = [reached(cfg, successor, stop) for successor in cfg.blocks[b].succs]
+        for n, side in enumerate(sides):
+            others = 0
+            for other in sides[:n] + sides[n + 1 :]:
+                others |= other
+            if stop >= 0 or any(syncs(cfg, x) for x in members(others)):
+                for x in members(side):
+                    out[x] = True
+    return out
+
+
+def reached(cfg: Cfg, first: int, stop: int) -> int:
+    """The blocks on ways from ``first`` that do not go through ``stop``, as bits."""
+    seen = 0
+    work = [first]
+    while work:
+        b = work.pop()
+        if b != stop and not seen >> b & 1:
+            seen |= 1 << b
+            work += cfg.blocks[b].succs
+    return seen
+
+
+def syncs(cfg: Cfg, block: int) -> bool:
+    """Whether lanes wait for others in a block, so that those of another one may be meant."""
+    return any(i.opcode.effect in (WARP, BARRIER) for i in cfg.blocks[block].instructions)

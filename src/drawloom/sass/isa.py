@@ -107,7 +107,7 @@ class Target:
             opcode = form.opcode(form.word | bits)
             if opcode.signature == signature:
                 return opcode
-        near = sorted({form.opcode(form.word).signature for form in self.forms(parsed.base)})
+        near = sorted({"".join(form.structure[1:]) for form in self.forms(parsed.base)})
         raise IsaError(
             f"sm_{self.number} has no instruction {mnemonic} {signature}"
             + (f"; {parsed.base} has {'; '.join(near[:12])}" if near else "")

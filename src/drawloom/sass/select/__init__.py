@@ -2,9 +2,40 @@
 
 from __future__ import annotations
 
-from drawloom.sass.select import bits, compare, control, convert, floats, half, integer, memory, moves, products
+from drawloom.sass.select import (
+    atomics,
+    barriers,
+    bits,
+    compare,
+    control,
+    convert,
+    floats,
+    half,
+    integer,
+    memory,
+    moves,
+    products,
+    spaces,
+    specials,
+    warp,
+)
 from drawloom.sass.select.selector import Selector
 
 __all__ = [
-    "Selector", "bits", "compare", "control", "convert", "floats", "half", "integer", "memory", "moves", "products",
-]  # fmt: skip
+    "Selector",
+    "atomics",
+    "barriers",
+    "bits",
+    "compare",
+    "control",
+    "convert",
+    "floats",
+    "half",
+    "integer",
+    "memory",
+    "moves",
+    "products",
+    "spaces",
+    "specials",
+    "warp",
+]

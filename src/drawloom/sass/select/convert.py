@@ -11,9 +11,10 @@ from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, SpecialRe
 from drawloom.ptx.types import S32, Type
 from drawloom.sass.select.floats import double_in_registers, single
 from drawloom.sass.select.integer import NO_PREDICATE, extend, extremum, target_register
-from drawloom.sass.select.moves import copy, special_word
+from drawloom.sass.select.moves import copy
 from drawloom.sass.select.operands import FALSE, REGISTER, TRUE, ZERO, Src, absolute, fimm, imm, invert, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
+from drawloom.sass.select.specials import special_word
 
 _ROUNDINGS: Final[dict[str, str]] = {"": "", "rn": "", "rz": ".RZ", "rm": ".RM", "rp": ".RP"}
 _INTEGRAL: Final[dict[str, str]] = {"rni": "", "rzi": ".TRUNC", "rmi": ".FLOOR", "rpi": ".CEIL"}

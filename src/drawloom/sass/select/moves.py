@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, SpecialRegister, Symbol, Vector
+from drawloom.sass.machine import STACK_POINTER
 from drawloom.sass.select.integer import NO_PREDICATE, target_register
 from drawloom.sass.select.operands import FALSE, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector, float_bits
-
-#: Special registers that one S2R reads, by their PTX name.
-_SPECIAL: Final[dict[str, str]] = {
-    "%tid.x": "SR_TID.X", "%tid.y": "SR_TID.Y", "%tid.z": "SR_TID.Z", "%ctaid.x": "SR_CTAID.X",
-    "%ctaid.y": "SR_CTAID.Y", "%ctaid.z": "SR_CTAID.Z", "%laneid": "SR_LANEID", "%lanemask_eq": "SR_EQMASK",
-    "%lanemask_lt": "SR_LTMASK", "%lanemask_le": "SR_LEMASK", "%lanemask_gt": "SR_GTMASK",
-    "%lanemask_ge": "SR_GEMASK", "%smid": "SR_VIRTUALSMID", "%clock": "SR_CLOCKLO", "%clock_hi": "SR_CLOCKHI",
-}  # fmt: skip
-#: Those that constant bank 0 holds, at these offsets (sm_61 keeps them 8 bytes further down).
-_IN_BANK: Final[dict[str, int]] = {
-    "%ntid.x": 0x0, "%ntid.y": 0x4, "%ntid.z": 0x8, "%nctaid.x": 0xC, "%nctaid.y": 0x10, "%nctaid.z": 0x14,
-}  # fmt: skip
+from drawloom.sass.select.specials import special
 
 
 def move(s: Selector, i: Instruction) -> None:
@@ -33,14 +20,17 @@ def move(s: Selector, i: Instruction) -> None:
     if isinstance(source, Vector):
         pack(s, register, source)
         return
-    if register.type.kind == "p":
-        s.emit("PLOP3.LUT", [pred(s.home(register)), NO_PREDICATE, s.predicate(source), TRUE, TRUE, imm(0xF0), imm(0)])
-        return
     if isinstance(source, SpecialRegister):
         special(s, register, source.name)
         return
-    if isinstance(source, Symbol) and source.name not in s.shared:
-        symbol_address(s, register, source)
+    if register.type.kind == "p":
+        s.emit("PLOP3.LUT", [pred(s.home(register)), NO_PREDICATE, s.predicate(source), TRUE, TRUE, imm(0xF0), imm(0)])
+        return
+    if isinstance(source, Symbol) and s.number_of(source) is None:
+        if source.name in s.locals:
+            frame_address(s, register, s.locals[source.name] + source.offset)
+        else:
+            symbol_address(s, register, source)
         return
     if isinstance(source, Immediate) and source.kind:
         source = Immediate(float_bits(source, register.type.bits))
@@ -127,68 +117,9 @@ def unpack(s: Selector, target: Vector, source: Operand, i: Instruction) -> None
             s.emit("PRMT", [reg(s.home(register)), word, imm(picks), ZERO])
 
 
-def special(s: Selector, register: Register, name: str) -> None:
-    """A special register's value."""
-    out = s.home(register)
-    if name in _IN_BANK:
-        offset = _IN_BANK[name] + (8 if s.number == 61 else 0)
-        if s.definitions.settled(register):
-            s.banks[register.id] = offset
-        else:
-            s.emit("MOV", [reg(out), bank(offset)])
-        return
-    known = _SPECIAL.get(name)
-    if known is not None:
-        read_special(s, out, known)
-    elif name == "%clock64":
-        s.emit("CS2R", [reg(out), Src("S", [s.target.special("SR_CLOCKLO")], 3)])
-    elif name == "%warpid":
-        word = s.fresh()
-        read_special(s, word, "SR_VIRTID")
-        s.emit("SHF.R.U32.HI", [reg(word), ZERO, imm(8), reg(word)])
-        s.emit("LOP3.LUT", [reg(out), reg(word), imm(0x7F), ZERO, imm(0xC0), FALSE])
-    elif name.endswith(".w") or name.startswith("%envreg"):
-        s.emit("MOV", [reg(out), ZERO])
-    else:
-        raise UnsupportedError(f"special register {name} is not supported by the assembler yet")
-    for part in range(1, register.type.bits // 32):
-        if name != "%clock64":
-            s.emit("MOV", [reg(out + part), ZERO])
-
-
-def special_word(s: Selector, name: str, part: int) -> Src:
-    """A word of a special register that is an operand of something else than ``mov``."""
-    if part:
-        return ZERO
-    if name in _IN_BANK:
-        return bank(_IN_BANK[name] + (8 if s.number == 61 else 0))
-    if name not in _SPECIAL:
-        raise UnsupportedError(f"special register {name} is not supported by the assembler yet")
-    out = s.fresh()
-    read_special(s, out, _SPECIAL[name])
-    return reg(out)
-
-
-def read_special(s: Selector, out: int, name: str) -> None:
-    s.emit("S2R", [reg(out), Src("S", [s.target.special(name)], 3)])
-
-
-def to_generic(s: Selector, i: Instruction) -> None:
-    """``cvta``: global, constant and parameter addresses are generic ones already; shared and local lie in windows."""
-    register, source = target_register(i), i.operands[1]
-    space = i.opcode.space
-    if space in ("shared", "local"):
-        window_address(s, register, source, space, i.opcode.has("to"))
-        return
-    if isinstance(source, Symbol):
-        symbol_address(s, register, source)
-        return
-    copy(s, register, source)
-
-
 def symbol_address(s: Selector, register: Register, symbol: Symbol) -> None:
-    """The address of a global or constant variable: two words of bank 4, which the loader fills in."""
-    at = s.addresses.setdefault(symbol.name, 8 * len(s.addresses))
+    """The address of a global variable: two words of bank 4, which the loader fills in."""
+    at = s.variables.address(symbol.name)
     out = s.home(register)
     if symbol.offset:
         carry = pred(s.fresh_predicate())
@@ -199,16 +130,12 @@ def symbol_address(s: Selector, register: Register, symbol: Symbol) -> None:
         s.emit("MOV", [reg(out + part), bank(at + 4 * part, 4)])
 
 
-def window_address(s: Selector, register: Register, source: Operand, space: str, from_generic: bool) -> None:
-    """Shared and local memory have windows in generic addresses, whose upper words a special register (sm_90) or
-    constant bank 0 holds; offsets inside are 32 bits."""
+def frame_address(s: Selector, register: Register, offset: int) -> None:
+    """The address of a local variable in local memory: so far above the stack pointer."""
     out = s.home(register)
-    if from_generic:
-        s.emit("MOV", [reg(out), s.word(source)])
-        if register.type.bits == 64:
-            s.emit("MOV", [reg(out + 1), ZERO])
-        return
-    raise UnsupportedError(f"cvta.{space} is not supported by the assembler yet")
+    s.emit("IADD3", [reg(out), reg(STACK_POINTER), imm(offset), ZERO])
+    for part in range(1, register.type.bits // 32):
+        s.emit("MOV", [reg(out + part), ZERO])
 
 
 def extract(s: Selector, out: int, word: int, byte: int, size: int, signed: bool) -> None:
@@ -231,4 +158,4 @@ def pack_small(s: Selector, out: int, elements: list[Operand], size: int) -> Non
     s.emit("PRMT", [reg(out), reg(pairs[0]), imm(0x5410), reg(pairs[1]) if len(pairs) > 1 else ZERO])
 
 
-HANDLERS.update({"mov": move, "cvta": to_generic})
+HANDLERS.update({"mov": move})

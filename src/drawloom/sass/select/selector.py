@@ -14,14 +14,17 @@ from typing import Final
 from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.cfg import Cfg, build_cfg
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Function, Immediate, Instruction, Module, Not, Operand, Register, Symbol
-from drawloom.ptx.layout import param_layout, shared_layout
+from drawloom.ptx.layout import local_layout, param_layout, shared_layout
 from drawloom.ptx.liveness import liveness
+from drawloom.ptx.uniformity import Uniformity, uniformity
+from drawloom.sass.convergence import parted
 from drawloom.sass.form import IsaError, Opcode
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.machine import GENERAL, PREDICATE, Machine, MachineBlock, MachineFunction
 from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, REGISTER, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.values import Definitions
 from drawloom.sass.syntax import NO_GUARD
+from drawloom.sass.variables import Variables
 
 #: Where parameters begin in constant bank 0.
 PARAMETERS: Final[dict[int, int]] = {61: 0x140, 75: 0x160, 80: 0x160, 86: 0x160, 89: 0x160, 90: 0x210}
@@ -48,7 +51,7 @@ class Plan:
 class Selector:
     """Selects one function. `out` is the result; `at` the block that instructions are added to."""
 
-    def __init__(self, module: Module, function: Function, number: int) -> None:
+    def __init__(self, module: Module, function: Function, number: int, variables: Variables | None = None) -> None:
         self.module = module
         self.function = function
         self.number = number
@@ -77,16 +80,22 @@ class Selector:
         self.carry_predicate = -1
         #: Whether global memory is reached through the descriptor in UR4.
         self.uses_descriptor = False
-        #: Global and constant variables whose addresses are read, by their place in bank 4.
-        self.addresses: dict[str, int] = {}
+        self.variables = Variables(module) if variables is None else variables
         #: Named barriers used, by number; 16 if a register says which.
         self.barriers = 0
         self.parameters: dict[str, int] = {}
+        #: Where parameters stand in constant bank 0, and how long they are.
+        self.parameters_at = PARAMETERS[number]
+        self.parameter_bytes = 0
         if function.is_entry:
-            places = param_layout(function)[0]
-            begin = PARAMETERS[number]
+            places, self.parameter_bytes = param_layout(function)
+            begin = self.parameters_at
             self.parameters = {v.name: begin + p[0] for v, p in zip(function.params, places, strict=True)}
         self.shared = {name: SHARED_BEGIN[number] + at for name, at in shared_layout(module, function)[0].items()}
+        #: Local variables by their distance from the stack pointer.
+        self.locals, self.out.frame = local_layout(function)
+        self._uniform: Uniformity | None = None
+        self._parted: list[bool] | None = None
 
     # -- the whole ---------------------------------------------------------------------------------------
 
@@ -120,6 +129,8 @@ class Selector:
             handler(self, instruction)
         except IsaError as error:
             raise self.refusal(instruction, f"'{instruction.opcode.text}': {error}") from None
+        except UnsupportedError as error:
+            raise self.refusal(instruction, str(error)) from None
 
     def refusal(self, instruction: Instruction, message: str) -> UnsupportedError:
         place = self.module.error(SourceError, instruction.pos, f"sm_{self.number}: {message}")
@@ -159,9 +170,19 @@ class Selector:
             return self.numbers[self.origin(operand).id]
         if isinstance(operand, Immediate):
             return operand.value
-        if isinstance(operand, Symbol) and operand.name in self.shared:
-            return self.shared[operand.name] + operand.offset
+        if isinstance(operand, Symbol):
+            return self.symbol_number(operand)
         return None
+
+    def symbol_number(self, symbol: Symbol) -> int | None:
+        """The address of a shared, constant or parameter variable in its space; None where only the machine knows."""
+        name = symbol.name
+        at = self.shared.get(name)
+        if at is None and name in self.parameters:
+            at = self.parameters[name] - self.parameters_at
+        if at is None and name not in self.locals:
+            at = self.variables.constants.get(name)
+        return None if at is None else at + symbol.offset
 
     def defining(self, operand: Operand, name: str) -> Instruction | None:
         """The definition of an absorbed operand if it is an instruction of this name."""
@@ -170,6 +191,35 @@ class Selector:
             if found is not None and found.opcode.name == name:
                 return found
         return None
+
+    def is_held(self, register: Register) -> bool:
+        """Whether a value stands in its register: it is no number and no word of a bank."""
+        origin = self.origin(register)
+        return self.numbers[origin.id] is None and self.banks[origin.id] < 0
+
+    # -- lanes -------------------------------------------------------------------------------------------
+
+    @property
+    def uniform(self) -> Uniformity:
+        """Which branches lanes may part at."""
+        if self._uniform is None:
+            self._uniform = uniformity(self.cfg, None, self.live)
+        return self._uniform
+
+    def bring_together(self, mask: Operand | None) -> None:
+        """Wait for the lanes of ``mask`` (None: of the warp) where they may have parted."""
+        if self._parted is None:
+            self._parted = parted(self.cfg, self.uniform)
+        if not self._parted[self.block]:
+            return
+        number = -1 if mask is None else self.number_of(mask)
+        if number is None:
+            assert mask is not None
+            self.emit("WARPSYNC", [self.register_word(mask)])
+        elif number & 0xFFFFFFFF == 0xFFFFFFFF and self.number >= 90:
+            self.emit("WARPSYNC.ALL", [])
+        else:
+            self.emit("WARPSYNC", [imm(number)])
 
     # -- operands ----------------------------------------------------------------------------------------
 
