@@ -777,7 +777,7 @@ def test_hundreds_of_blocks_wait_for_the_last() -> None:
 def test_more_blocks_wait_than_can_be_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("drawloom.cpu.program._SLOTS_WHEN_SPINNING", 4)
     monkeypatch.setattr("drawloom.cpu.program.SPIN_LIMIT_SECONDS", 0.5)
-    with pytest.raises(DeadlockError, match="the first 4 blocks, as many as can be under way .* 2 have not begun"):
+    with pytest.raises(DeadlockError, match=r"the first 4 blocks, as many as can be under way .* 2 have not begun"):
         run(kernel(LAST_BLOCK_RELEASES), "cpu", threads=1, blocks=6, words=8)
 
 
