@@ -1,0 +1,105 @@
+"""Memory: ranges of this process, the shared memory of a block, the local memory of every lane.
+
+A generic address inside a window means shared or local memory; every other one is a real address. The windows lie
+where no user address of a 64-bit system can be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Final
+
+import numpy as np
+
+from drawloom.sass.interpreter.basics import AccessFault, Row
+
+SHARED_WINDOW: Final = 1 << 60
+LOCAL_WINDOW: Final = 1 << 61
+WINDOW_SIZE: Final = 1 << 32
+
+VIEWS: Final[dict[int, type[np.generic]]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+class Region:
+    """Bytes from `start` on, `size` of them, seen as bytes, halves and words."""
+
+    def __init__(self, start: int, size: int, data: Row, space: str) -> None:
+        """`data` are bytes from `start` rounded down to 16 on, up to a multiple of 16."""
+        self.start = start
+        self.end = start + size
+        self.base = start & -16
+        self.space = space
+        self.views = {width: data.view(type) for width, type in VIEWS.items()}
+
+    def offsets(self, addresses: Row, size: int) -> Row:
+        """Where in the views, in bytes, an access of `size` bytes at each address is. Raises AccessFault."""
+        bad = (addresses < self.start) | (addresses + np.uint64(size) > self.end) | (addresses > (1 << 63))
+        if bad.any():
+            address = int(addresses[int(np.argmax(bad))])
+            raise AccessFault(f"access outside of {self.space} memory: {size} bytes", address, size)
+        return (addresses - np.uint64(self.base)).astype(np.int64)
+
+
+def process_region(start: int, size: int) -> Region:
+    """A range of this process's memory."""
+    base, end = start & -16, start + size + 15 & -16
+    return Region(start, size, bytes_at(base, end - base), "global")
+
+
+def bytes_at(address: int, size: int) -> Row:
+    """Bytes of this process, to read and write."""
+    return np.frombuffer(memoryview((ctypes.c_ubyte * size).from_address(address)), np.uint8)
+
+
+class GlobalMemory:
+    """The ranges that a kernel may touch: (address, bytes) pairs, which may overlap."""
+
+    def __init__(self, buffers: list[tuple[int, int]]) -> None:
+        merged: list[tuple[int, int]] = []
+        for start, size in sorted(buffers):
+            if size <= 0:
+                continue
+            if merged and start < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(merged[-1][1], start + size)
+            else:
+                merged.append((start, start + size))
+        self.regions = [process_region(start, end - start) for start, end in merged]
+        self.starts = np.array([region.start for region in self.regions], np.uint64)
+
+    def split(self, addresses: Row, size: int) -> list[tuple[Row, Region]]:
+        """Which of the addresses lie in which range. Raises AccessFault for those in none."""
+        at = np.searchsorted(self.starts, addresses, "right") - 1
+        first = int(at[0])
+        if first < 0 or (at < 0).any():
+            address = int(addresses[int(np.argmin(at))])
+            raise AccessFault(f"access outside of every buffer: {size} bytes of global memory", address, size)
+        if (at == first).all():
+            return [(np.arange(len(addresses)), self.regions[first])]
+        return [(np.flatnonzero(at == n), self.regions[n]) for n in sorted(set(at.tolist()))]
+
+
+def check_alignment(addresses: Row, size: int, space: str) -> None:
+    """Accesses are aligned to their whole size."""
+    bad = addresses & np.uint64(size - 1) != 0
+    if bad.any():
+        address = int(addresses[int(np.argmax(bad))])
+        message = f"misaligned access to {space} memory: {size} bytes must stand at a multiple of {size}"
+        raise AccessFault(message, address, size)
+
+
+def read(region: Region, addresses: Row, size: int) -> list[Row]:
+    """The words of `size` bytes at every address; bytes and halves fill words with zeros."""
+    offsets = region.offsets(addresses, size)
+    if size < 4:
+        return [region.views[size][offsets >> (size >> 1)].astype(np.uint32)]
+    return [region.views[4][(offsets >> 2) + n] for n in range(size // 4)]
+
+
+def write(region: Region, addresses: Row, size: int, words: list[Row]) -> None:
+    """Stores words, or the low bytes of one; of several lanes at one place the last wins."""
+    offsets = region.offsets(addresses, size)
+    if size < 4:
+        region.views[size][offsets >> (size >> 1)] = words[0].astype(VIEWS[size])
+        return
+    for n, word in enumerate(words):
+        region.views[4][(offsets >> 2) + n] = word

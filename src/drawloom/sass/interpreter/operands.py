@@ -1,0 +1,125 @@
+"""The operands of a decoded instruction: its text's structure, with the numbers in place.
+
+[-R5]  |R5|.H1_H1  !P3  c[0x0][R2+0x10]  desc[UR4][R2.64+UR6+0x8]  R6 0x120
+"""
+
+from __future__ import annotations
+
+from drawloom.sass.form import NUMBER_KINDS
+from drawloom.sass.instruction import Instruction
+
+
+class Number:
+    """One number: `kind` as in a signature (`F16` to `F64` for floats), `before` and `after` what is printed there."""
+
+    def __init__(self, kind: str, value: int, before: str, after: str) -> None:
+        self.kind = kind
+        self.value = value
+        self.before = before
+        self.after = after
+
+
+class Operand:
+    """What stands between two commas. Of a plain register, predicate or immediate, `kind` and `value` are its own;
+    `kind` is "address" or "bank" for memory, "pair" for two numbers side by side, "words" for a name such as PR.
+
+    Of an address: `base` (a general register, 255 for none), `wide` (it is a pair), `unsigned` (.U32), `scale`,
+    `uniform` (63 for none), `offset`, and `descriptor` (63 for none). Of a bank: `bank`, and an address in it.
+    """
+
+    def __init__(self) -> None:
+        self.kind = "words"
+        self.value = 0
+        self.before = ""
+        self.after = ""
+        self.words = ""
+        self.numbers: list[Number] = []
+        self.base = 255
+        self.wide = self.unsigned = False
+        self.scale = 1
+        self.uniform = 63
+        self.offset = 0
+        self.descriptor = 63
+        self.bank = -1
+
+    @property
+    def negative(self) -> bool:
+        return "-" in self.before
+
+    @property
+    def absolute(self) -> bool:
+        return "|" in self.before
+
+    @property
+    def inverted(self) -> bool:
+        return "~" in self.before or "!" in self.before
+
+    @property
+    def half(self) -> str:
+        """`H0_H0`, `H1_H1`, `F32` or "" of a packed operand."""
+        return self.after.rpartition(".")[2] if "." in self.after else ""
+
+
+def operands_of(instruction: Instruction) -> list[Operand]:
+    """The operands in the order in which they are printed."""
+    opcode = instruction.opcode
+    form = opcode.form
+    found: list[Operand] = []
+    values = iter(instruction.values)
+    number = 0
+    opening = ""
+    for place, token in enumerate(form.structure):
+        if place == 0 or token == ",":
+            found.append(Operand())
+        operand = found[-1]
+        if token in NUMBER_KINDS:
+            constant = form.constants[number]
+            value = next(values) if constant < 0 else constant
+            made = Number(form.kinds[number], value, opcode.gaps[place], opcode.gaps[place + 1])
+            number += 1
+            _place(operand, made, opening)
+        elif token[-1] == "[":
+            opening = token
+        elif token == "]":
+            opening = ""
+            operand.words += opcode.gaps[place + 1]
+        if token in ("_", ","):
+            operand.words += opcode.gaps[place + 1]
+    for operand in found:
+        _finish(operand)
+    return found
+
+
+def _place(operand: Operand, number: Number, opening: str) -> None:
+    """Puts a number where the bracket around it says that it belongs."""
+    if opening in ("c[", "cx["):
+        operand.kind = "bank"
+        operand.bank = number.value if number.kind == "I" else -2
+    elif opening == "desc[":
+        operand.descriptor = number.value
+    elif opening == "[":
+        if operand.kind != "bank":
+            operand.kind = "address"
+        if number.kind == "R":
+            operand.base = number.value
+            operand.wide = ".64" in number.after
+            operand.unsigned = ".U32" in number.after
+            if ".X" in number.after:
+                operand.scale = int(number.after.partition(".X")[2].partition(".")[0])
+        elif number.kind == "UR":
+            operand.uniform = number.value
+        else:
+            operand.offset = number.value
+    else:
+        operand.numbers.append(number)
+
+
+def _finish(operand: Operand) -> None:
+    if operand.kind in ("bank", "address"):
+        operand.before = operand.words  # what stands around the brackets: -c[0x0][0x10], |c[..]|
+        return
+    if len(operand.numbers) == 1:
+        only = operand.numbers[0]
+        operand.kind, operand.value, operand.before, operand.after = only.kind, only.value, only.before, only.after
+    elif operand.numbers:
+        operand.kind = "pair"
