@@ -29,9 +29,14 @@ def _reciprocal(opcode: Opcode, target: int) -> Rule | None:
     return reciprocal_of_double(opcode) if opcode.type.name == "f64" else reciprocal_of_float(opcode)
 
 
+def _convert(opcode: Opcode, target: int) -> Rule | None:
+    """From sm_75 on the selector has shorter sequences than PTX can say."""
+    return convert(opcode, target) if target == 61 else None
+
+
 _FAMILIES: Final[dict[str, Callable[[Opcode, int], Rule | None]]] = {
     "div": _divide, "rem": _divide, "rcp": _reciprocal, "sqrt": square_root, "rsqrt": reciprocal_root,
-    "lg2": logarithm, "ex2": power, "tanh": tangent, "cvt": convert,
+    "lg2": logarithm, "ex2": power, "tanh": tangent, "cvt": _convert,
 }  # fmt: skip
 
 
