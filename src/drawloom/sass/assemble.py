@@ -1,6 +1,6 @@
 """The assembler: PTX to a cubin (thesis chapter 5).
 
-    PTX -> expand -> select -> meetings of lanes -> registers -> order -> stalls and scoreboards -> words -> cubin
+    PTX -> expand -> inline -> unfold -> select -> meetings of lanes -> registers -> order -> stalls and scoreboards -> words -> cubin
 
 Every stage works on one function at a time and can be looked at alone: `machine_code(...)` stops before the file.
 """
@@ -18,6 +18,7 @@ from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.expand.expand import expand
+from drawloom.sass.inline import inline
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.latencies import timing
@@ -28,6 +29,7 @@ from drawloom.sass.select import Selector
 from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.timetable import Timetable
+from drawloom.sass.unfold import unfold
 from drawloom.sass.variables import Variables
 
 #: Architectures that the selector makes code for; the encodings of others are in the tables already.
@@ -53,7 +55,7 @@ def assemble(
     target = target_number(arch)
     module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
-    module = expand(module, target)
+    module = unfold(inline(expand(module, target)))
     variables = Variables(module)
     assembly = Assembly(target, variables=variables.placed, cuda=cuda)
     for function in module.functions.values():

@@ -21,6 +21,10 @@ from drawloom.sass.spill import keep_elsewhere
 SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
 
 
+#: The uniform registers that hold the descriptor of global memory, as bits.
+_DESCRIPTOR: Final = 3 << 4
+
+
 class OutOfRegisters(Error):
     """Not enough registers: `interval` is what to keep elsewhere."""
 
@@ -160,7 +164,8 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
         assigned = [-1] * len(function.files)
         try:
             for file, size in SIZES.items():
-                scan = Scan(liveness, file, limit if file == GENERAL else size, reserved if file == GENERAL else 0)
+                kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
+                scan = Scan(liveness, file, limit if file == GENERAL else size, kept)
                 if not scan.intervals:
                     continue
                 for register, chosen in enumerate(scan.run()):
