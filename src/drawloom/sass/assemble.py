@@ -1,6 +1,7 @@
 """The assembler: PTX to a cubin (thesis chapter 5).
 
-    PTX -> expand -> inline -> unfold -> select -> meetings of lanes -> registers -> order -> stalls and scoreboards -> words -> cubin
+    PTX -> expand -> inline -> unfold -> select -> meetings of lanes
+        -> registers -> order -> stalls and scoreboards -> words -> cubin
 
 Every stage works on one function at a time and can be looked at alone: `machine_code(...)` stops before the file.
 """
