@@ -10,7 +10,7 @@ import pytest
 
 import drawloom
 from drawloom.build_info import VERSION, build_kind
-from drawloom.cli.main import SUBCOMMANDS
+from drawloom.cli.main import FILES, SUBCOMMANDS
 
 HEAVY = ["numpy", "pyarrow", "llvmlite", "datafusion", "substrait", "google.protobuf", "rich", "cuda"]
 
@@ -74,7 +74,7 @@ def test_help_lists_the_subcommands_that_exist() -> None:
     done = drawloom_command("--help")
     assert done.returncode == 0
     folder = os.path.dirname(sys.modules["drawloom.cli.main"].__file__ or "")
-    present = [name for name in SUBCOMMANDS if os.path.exists(os.path.join(folder, name + ".py"))]
+    present = [name for name in SUBCOMMANDS if os.path.exists(os.path.join(folder, FILES.get(name, name) + ".py"))]
     section = done.stdout.partition("Commands:\n")[2]
     assert [line.split()[0] for line in section.splitlines()] == present
 

@@ -51,5 +51,5 @@ def test_random_queries(seed: int, device: str) -> None:
     rng = random.Random(seed)
     connection = connect(device).register("t", random_table(rng, 500))
     for _ in range(4):
-        relation = connection.sql(Queries(rng).query())
+        relation = connection.sql(Queries(rng).query().text)
         assert differences(relation.arrow(), relation.query.program().interpret().to_arrow()) == []
