@@ -131,7 +131,7 @@ def exact_single(f: Format, m: Row, row: Row) -> Row:
 
 
 def extremum(operation: Operation) -> Step:
-    """HMNMX2: the smaller halves where the predicate is true, else the larger."""
+    """HMNMX2 and, of three, VHMNMX: the smallest halves where the predicate is true, else the largest."""
     operation.only("FTZ", "NAN", "XORSIGN", "BF16_V2", "RELU")
     f = format_of(operation)
     write, reads = operation.destination(), sources(operation, 1, f)
@@ -140,8 +140,10 @@ def extremum(operation: Operation) -> Step:
     chosen = [operation.operands[1].half, operation.operands[2].half]
     propagate, xorsign, relu = operation.has("NAN"), operation.has("XORSIGN"), operation.has("RELU")
 
-    def lane(a: int, b: int, least: int, sign: int) -> int:
-        out = exact.extremum(f, a, b, bool(least), propagate)
+    def lane(least: int, sign: int, first: int, *others: int) -> int:
+        out = first
+        for other in others:
+            out = exact.extremum(f, out, other, bool(least), propagate)
         if xorsign and not f.is_nan(out):
             out = out & f.magnitude | sign
         if relu and not f.is_nan(out) and out & f.sign:
@@ -156,8 +158,10 @@ def extremum(operation: Operation) -> Step:
         return total & np.uint32(0x8000)
 
     def run(w: Warp, m: Row) -> None:
-        a, b = reads[0](w), reads[1](w)
-        low, high = (per_lane(m, lane, a[n], b[n], smaller(w), signs(w, n)).astype(np.uint32) for n in (0, 1))
+        values = [read(w) for read in reads]
+        low, high = (
+            per_lane(m, lane, smaller(w), signs(w, n), *[pair[n] for pair in values]).astype(np.uint32) for n in (0, 1)
+        )
         write(w, m, low | high << SIXTEEN)
 
     return run
@@ -208,6 +212,6 @@ def set_words(operation: Operation) -> Step:
 
 
 BUILDERS: Final[dict[str, Builder]] = {
-    "HADD2": arithmetic, "HMUL2": arithmetic, "HFMA2": arithmetic, "HMNMX2": extremum, "HSETP2": set_predicates,
-    "HSET2": set_words,
+    "HADD2": arithmetic, "HMUL2": arithmetic, "HFMA2": arithmetic, "HMNMX2": extremum, "VHMNMX": extremum,
+    "HSETP2": set_predicates, "HSET2": set_words,
 }  # fmt: skip

@@ -130,7 +130,25 @@ class Warp:
                 continue
             self._join(same)
             moved = True
-        return moved
+        return moved or self._yield(waiting)
+
+    def _yield(self, waiting: list[Group]) -> bool:
+        """Where nothing else can go on, a BSYNC gives up on lanes that wait at a WARPSYNC: ptxas leaves loops to one
+        without a BREAK."""
+        if any(g.state not in (AT_SYNC, AT_WARPSYNC, AT_COLLECTIVE) for g in self.groups):
+            return False
+        away = 0
+        for group in waiting:
+            away |= 0 if group.state == AT_SYNC else group.mask
+        for group in waiting:
+            same = [g for g in waiting if g.state == AT_SYNC and g.barrier == group.barrier and self._meets(g, group)]
+            present = away
+            for g in same:
+                present |= g.mask
+            if group.state == AT_SYNC and not group.mask_awaited & self.live & ~present:
+                self._join(same)
+                return True
+        return False
 
     def _meets(self, group: Group, first: Group) -> bool:
         if group.state == AT_SYNC:
