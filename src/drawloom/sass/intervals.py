@@ -60,7 +60,7 @@ class Liveness:
             self.starts.append(position)
             position += 2 * len(block.instructions)
         self.starts.append(position)
-        self.borders = _Borders(blocks)
+        self.borders = _Borders(blocks, function.carriers)
         self.intervals: list[Interval | None] = [None] * len(function.files)
         self.fixed: dict[int, list[int]] = {}
         self._build()
@@ -70,6 +70,7 @@ class Liveness:
         end = [-1] * count  # of a word that is live: where its range ends
         found: list[list[int]] = [[] for _ in range(count)]  # ranges backwards: end, begin, end, begin ...
         blocks = self.function.blocks
+        carriers = self.function.carriers
         for b in range(len(blocks) - 1, -1, -1):
             start, stop = self.starts[b], self.starts[b + 1]
             for word in self.borders.live_out(b):
@@ -93,7 +94,7 @@ class Liveness:
                     for word in range(value - VIRTUAL, value - VIRTUAL + words):
                         if end[word] < 0:
                             found[word] += [position + 2, position + 1]  # written and never read
-                        elif not guarded:
+                        elif not guarded or instruction.begins >> place & 1 or word >> 2 in carriers:
                             found[word] += [end[word], position + 1]
                             end[word] = -1
                 for place, words in effect.reads:
@@ -176,11 +177,11 @@ class _Borders:
     """Words live at the borders of every block: `live_in[b]`, `live_out[b]`. Only words that some block reads before
     it writes them can be, and those alone have bits in the sets of the iteration."""
 
-    def __init__(self, blocks: list[MachineBlock]) -> None:
+    def __init__(self, blocks: list[MachineBlock], carriers: set[int]) -> None:
         exposed = [set[int]() for _ in blocks]
         written = [set[int]() for _ in blocks]
         for block in blocks:
-            _block_words(block, exposed[block.id], written[block.id])
+            _block_words(block, exposed[block.id], written[block.id], carriers)
         self.words = sorted(set().union(*exposed))
         index = {word: n for n, word in enumerate(self.words)}
         self.used = [_mask([index[w] for w in words]) for words in exposed]
@@ -213,8 +214,9 @@ def _mask(numbers: list[int]) -> int:
     return mask
 
 
-def _block_words(block: MachineBlock, exposed: set[int], written: set[int]) -> None:
-    """The words that a block reads before it writes them, and those that it writes for all threads."""
+def _block_words(block: MachineBlock, exposed: set[int], written: set[int], carriers: set[int]) -> None:
+    """The words that a block reads before it writes them, and those that it writes for all threads or for the first
+    time."""
     for instruction in block.instructions:
         effect = effects(instruction.opcode)
         values = instruction.values
@@ -229,5 +231,7 @@ def _block_words(block: MachineBlock, exposed: set[int], written: set[int]) -> N
             if word not in written:
                 exposed.add(word)
         for place, words in effect.writes:
-            if values[place] >= VIRTUAL and not guarded:
+            value = values[place]
+            whole = not guarded or instruction.begins >> place & 1 or (value - VIRTUAL) >> 2 in carriers
+            if value >= VIRTUAL and whole:
                 written.update(range(values[place] - VIRTUAL, values[place] - VIRTUAL + words))

@@ -49,6 +49,8 @@ class Machine(Instruction):
     ) -> None:
         super().__init__(opcode, values, guard, control)
         self.pos = pos
+        #: Places of slots, as bits, whose registers hold nothing before: a guard leaves no earlier value in them.
+        self.begins = 0
         self.clobbers = 0
         self.arguments = 0
 

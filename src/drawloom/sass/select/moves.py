@@ -96,6 +96,9 @@ def unpack(s: Selector, target: Vector, source: Operand, i: Instruction) -> None
                 special(s, register, f"{source.name}.{axis}")
         return
     if isinstance(source, Vector):
+        if any(r is not None and any(e is r for e in source.elements) for r in registers):
+            rearrange(s, registers, source)
+            return
         for register, element in zip(registers, source.elements, strict=True):
             if register is not None:
                 copy(s, register, element)
@@ -115,6 +118,17 @@ def unpack(s: Selector, target: Vector, source: Operand, i: Instruction) -> None
             byte = n * each % 32 // 8
             picks = (0x4440 | byte) if each == 8 else (0x4400 | (byte + 1) << 4 | byte)
             s.emit("PRMT", [reg(s.home(register)), word, imm(picks), ZERO])
+
+
+def rearrange(s: Selector, registers: list[Register | None], source: Vector) -> None:
+    """Registers to registers, some of them the same: all are read before any is written."""
+    moves: list[tuple[int, Src]] = []
+    for register, element in zip(registers, source.elements, strict=True):
+        if register is not None:
+            for part in range(max(1, register.type.bits // 32)):
+                moves.append((s.home(register) + part, _saved(s, s.word(element, part))))
+    for out, word in moves:
+        s.emit("MOV", [reg(out), word])
 
 
 def symbol_address(s: Selector, register: Register, symbol: Symbol) -> None:

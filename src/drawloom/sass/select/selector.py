@@ -18,9 +18,10 @@ from drawloom.ptx.layout import local_layout, param_layout, shared_layout
 from drawloom.ptx.liveness import liveness
 from drawloom.ptx.uniformity import Uniformity, uniformity
 from drawloom.sass.convergence import parted
+from drawloom.sass.effects import effects
 from drawloom.sass.form import IsaError, Opcode
 from drawloom.sass.isa import Target, load_target
-from drawloom.sass.machine import GENERAL, PREDICATE, Machine, MachineBlock, MachineFunction
+from drawloom.sass.machine import GENERAL, PREDICATE, VIRTUAL, Machine, MachineBlock, MachineFunction, virtual_id
 from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, REGISTER, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.values import Definitions
 from drawloom.sass.syntax import NO_GUARD
@@ -76,6 +77,9 @@ class Selector:
         self.pos = -1
         #: The PTX block that is being selected.
         self.block = 0
+        #: Registers that live inside of one PTX instruction, and the words of them that have been written.
+        self.temporary: set[int] = set()
+        self.begun: set[int] = set()
         #: The predicate of the carry flag, once a chain has set it.
         self.carry_predicate = -1
         #: Whether global memory is reached through the descriptor in UR4.
@@ -150,11 +154,15 @@ class Selector:
         return value
 
     def fresh(self, width: int = 1) -> int:
-        """A new general register of so many words."""
-        return self.out.register(GENERAL, width)
+        """A new general register of so many words, for use inside of one PTX instruction."""
+        value = self.out.register(GENERAL, width)
+        self.temporary.add(virtual_id(value))
+        return value
 
     def fresh_predicate(self) -> int:
-        return self.out.register(PREDICATE)
+        value = self.out.register(PREDICATE)
+        self.temporary.add(virtual_id(value))
+        return value
 
     def origin(self, register: Register) -> Register:
         """The register that this one is a copy of, or itself."""
@@ -297,7 +305,7 @@ class Selector:
     def carry(self) -> Src:
         """The carry flag: it lives between neighbouring instructions, so one predicate does for all."""
         if self.carry_predicate < 0:
-            self.carry_predicate = self.fresh_predicate()
+            self.carry_predicate = self.out.register(PREDICATE)
         return pred(self.carry_predicate)
 
     # -- emitting ----------------------------------------------------------------------------------------
@@ -316,8 +324,20 @@ class Selector:
         for operand in operands:
             values += operand.values
         made = Machine(plan.opcode, values, self.guard, pos=self.pos)
+        if self.guard != NO_GUARD:
+            self.begin_lives(made)
         self.at.instructions.append(made)
         return made
+
+    def begin_lives(self, made: Machine) -> None:
+        """Note the temporary registers that an instruction is the first to write, whatever its guard says."""
+        for place, words in effects(made.opcode).writes:
+            value = made.values[place]
+            if value >= VIRTUAL and virtual_id(value) in self.temporary:
+                written = range(value, value + words)
+                if not any(word in self.begun for word in written):
+                    made.begins |= 1 << place
+                self.begun.update(written)
 
     def unguarded(self, mnemonic: str, operands: list[Src]) -> Machine:
         """`emit` for all threads."""
@@ -325,6 +345,8 @@ class Selector:
         self.guard = NO_GUARD
         made = self.emit(mnemonic, operands)
         self.guard = guard
+        if guard != NO_GUARD:
+            self.begin_lives(made)
         return made
 
     def plan(self, mnemonic: str, operands: list[Src]) -> Plan:
