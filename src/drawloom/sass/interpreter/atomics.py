@@ -83,14 +83,18 @@ def atomic(operation: Operation) -> Step:
     addresses = address_of(operation, at)
     space, function = SPACES[operation.base], update(operation, size * 8)
     tests = operation.has("CAST")
+    is_swap = any(operation.has(m) for m in ("EXCH", "CAS", "CAST"))
+    lacking = any(operation.has(m) for m in FLOATS) or (wide and not is_swap)  # what ATOMS does not do
     if target != 255 and wide:
         operation.check_aligned(target, 2)
 
     def run(w: Warp, m: Row) -> None:
         places = addresses(w)
         if done is not None and space == "generic":
-            # The predicate says which lanes have done it: not those with addresses in shared or local memory.
-            outside = spaces(places)["global"]
+            # The predicate says which lanes have done it: none with addresses in local memory, and of shared memory
+            # those whose operation it has (ptxas makes no second way for the others).
+            found = spaces(places)
+            outside = found["global"] if lacking else ~found["local"]
             done(w, m, outside)
             m = m & outside
             if not m.any():

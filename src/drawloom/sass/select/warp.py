@@ -11,11 +11,11 @@ from typing import Final
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Instruction, Operand, Pair, Register
 from drawloom.sass.machine import PT, RZ, UNIFORM
-from drawloom.sass.select.operands import IMMEDIATE, OTHER, TRUE, Src, pred, reg
+from drawloom.sass.select.operands import FALSE, IMMEDIATE, OTHER, TRUE, ZERO, Src, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
 
 _VOTES: Final[dict[str, str]] = {"all": "ALL", "any": "ANY", "uni": "EQ", "ballot": "ANY"}
-_REDUCTIONS: Final[dict[str, str]] = {"add": "SUM", "min": "MIN", "max": "MAX", "and": "AND", "or": "OR", "xor": "XOR"}
+_REDUCTIONS: Final[dict[str, str]] = {"add": "SUM", "min": "MIN", "max": "MAX", "or": "OR", "xor": "XOR"}
 
 
 def targets(s: Selector, i: Instruction) -> tuple[int, int]:
@@ -86,7 +86,15 @@ def reduce(s: Selector, i: Instruction) -> None:
     out, _ = targets(s, i)
     s.bring_together(i.operands[2])
     signed = ".S32" if opcode.types[0].is_signed and opcode.operation in ("min", "max") else ""
-    from_uniform(s, f"REDUX.{_REDUCTIONS[opcode.operation]}{signed}", out, s.register_word(i.operands[1]))
+    value = s.register_word(i.operands[1])
+    if opcode.operation == "and":
+        # The tables have no REDUX for "and": it is the complement of "or" of the complements.
+        inverse, result = s.fresh(), s.fresh()
+        s.emit("LOP3.LUT", [reg(inverse), ZERO, value, ZERO, imm(0x33), FALSE])
+        from_uniform(s, "REDUX.OR", result, reg(inverse))
+        s.emit("LOP3.LUT", [reg(out), ZERO, reg(result), ZERO, imm(0x33), FALSE])
+        return
+    from_uniform(s, f"REDUX.{_REDUCTIONS[opcode.operation]}{signed}", out, value)
 
 
 def from_uniform(s: Selector, mnemonic: str, out: int, source: Src) -> None:
