@@ -139,27 +139,32 @@ def set_meetings(code: MachineFunction, tables: Target, found: list[Meeting], lo
     wait = tables.opcode("BSYNC", "B")
     starts: dict[int, list[Machine]] = {}
     entries: dict[int, MachineBlock] = {}
+    headed = {loop.header: index for index, loop in enumerate(loops.loops)}
+
+    def entry_of(header: int) -> MachineBlock:
+        if header not in entries:
+            entries[header] = MachineBlock(len(code.blocks) + len(entries))
+            entries[header].depth = loops.loops[headed[header]].depth - 1
+        return entries[header]
+
     for meeting in found:
         barrier = code.register(BARRIER)
-        set_up = Machine(begin_opcode, [barrier, meeting.end])
+        # Lanes that meet at a loop's header meet once, on the way in, and not again in every round.
+        place = entry_of(meeting.end) if meeting.end in headed else code.blocks[meeting.end]
+        set_up = Machine(begin_opcode, [barrier, place.id])
         if meeting.loop < 0:
             starts.setdefault(meeting.start, []).append(set_up)
         else:
-            entry = entries.get(meeting.start)
-            if entry is None:
-                entry = entries[meeting.start] = MachineBlock(len(code.blocks) + len(entries))
-                entry.depth = loops.loops[meeting.loop].depth - 1
-            entry.instructions.append(set_up)
-        code.blocks[meeting.end].instructions.insert(0, Machine(wait, [barrier]))
+            entry_of(meeting.start).instructions.append(set_up)
+        place.instructions.insert(0, Machine(wait, [barrier]))
     for block, set_ups in starts.items():
         instructions = code.blocks[block].instructions
         at = len(instructions)
         while at and effects(instructions[at - 1].opcode).flow in _LEAVES:
             at -= 1
         instructions[at:at] = set_ups
-    for meeting in found:
-        if meeting.loop >= 0 and meeting.start in entries:
-            put_before(code, tables, entries.pop(meeting.start), meeting.start, loops.loops[meeting.loop].members)
+    for header in list(entries):
+        put_before(code, tables, entries[header], header, loops.loops[headed[header]].members)
     renumber(code)
 
 
@@ -241,7 +246,18 @@ def place_labels(code: MachineFunction, tables: Target) -> None:
             offset += tables.word_bytes
             label = effects(instruction.opcode).label
             if label >= 0:
-                instruction.values[label] = places[instruction.values[label]] - offset
+                to = instruction.values[label]
+                instruction.values[label] = places[to] - offset
+                if effects(instruction.opcode).base == "BSSY":
+                    instruction.values[label] += behind_wait(code.blocks[to], instruction.values[0]) * tables.word_bytes
+
+
+def behind_wait(block: MachineBlock, barrier: int) -> int:
+    """How many instructions of a block there are up to the one that waits at a barrier: BSSY names what follows it."""
+    for n, instruction in enumerate(block.instructions):
+        if effects(instruction.opcode).base == "BSYNC" and instruction.values[0] == barrier:
+            return n + 1
+    raise AssertionError(f"B{barrier} is set up for a block that does not wait for it")
 
 
 def pack(tables: Target, code: MachineFunction) -> bytes:

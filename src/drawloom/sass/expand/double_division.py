@@ -142,8 +142,11 @@ def _function(name: str) -> str:
         and.pred finite, finite_a, finite_b;
         @finite bra FINITE;
         // Zeros, infinities and NaNs: a times 0, infinity, NaN or, for another divisor, 1 of b's sign.
-        {{ .reg .f64 inverse, one, times;
+        // The estimate sees upper words only: that of a NaN may be the one of an infinity.
+        {{ .reg .f64 inverse, one, times; .reg .pred unordered;
         rcp.approx.ftz.f64 inverse, b;
+        setp.nan.f64 unordered, b, b;
+        @unordered mov.f64 inverse, b;
         copysign.f64 one, b, 0d3FF0000000000000;
         selp.f64 times, one, inverse, finite_b;
         mul.rn.f64 d, a, times; }}

@@ -164,6 +164,7 @@ SPECIALS: Final[dict[str, Read]] = {
     "SR_CgaCtaId": _constant(0),
     "SR_SWINHI": _constant(SHARED_WINDOW >> 32),
     "SR_SWINLO": _constant(0),
+    "SR_LMEMHIOFF": _constant(0),  # the stack may grow down to here
     "SRZ": _constant(0),
 }
 
