@@ -42,8 +42,8 @@ def test_the_vendors_code_for_generated_programs_computes_what_the_reference_doe
     ran = 0
     for seed in range(6000, 6000 + 4 * SEEDS_PER_LEVEL):
         message = check_program(generate(seed), Settings(90, "ptxas", level, reverse=seed % 2 == 1))
-        if message.startswith(UNSUPPORTED) or "no instruction 0x" in message:
-            continue  # forms that the encoding tables lack
+        if message.startswith(UNSUPPORTED):
+            continue  # PTX that it refuses, and forms that the encoding tables lack
         assert message == "", f"seed {seed}: {message}"
         ran += 1
     assert ran >= 2 * SEEDS_PER_LEVEL

@@ -129,6 +129,17 @@ def set_single(operation: Operation) -> Step:
     return two_results(operation, lambda w: compare(a(w), b(w)), operation.predicate(4))
 
 
+def set_single_word(operation: Operation) -> Step:
+    """FSET: all ones, or with .BF 1.0, where the comparison holds."""
+    operation.only("FTZ", "BF", *COMBINATIONS, *FLOAT_RELATIONS)
+    compare = next(FLOAT_RELATIONS[m] for m in operation.modifiers if m in FLOAT_RELATIONS)
+    combine = next(COMBINATIONS[m] for m in operation.modifiers if m in COMBINATIONS)
+    a, b = single_numbers(operation, 1, operation.has("FTZ")), single_numbers(operation, 2, operation.has("FTZ"))
+    write, other = operation.destination(), operation.predicate(3)
+    true = np.uint32(0x3F800000 if operation.has("BF") else 0xFFFFFFFF)
+    return lambda w, m: write(w, m, combine(compare(a(w), b(w)), other(w)) * true)
+
+
 def set_double(operation: Operation) -> Step:
     """DSETP; its .MIN and .MAX say whether the first is the result, and (the second predicate) whether both are
     NaNs."""
@@ -152,5 +163,5 @@ def set_double(operation: Operation) -> Step:
 
 
 BUILDERS: Final[dict[str, Builder]] = {
-    "ISETP": set_integer, "UISETP": set_integer, "FSETP": set_single, "DSETP": set_double,
+    "ISETP": set_integer, "UISETP": set_integer, "FSETP": set_single, "FSET": set_single_word, "DSETP": set_double,
 }  # fmt: skip

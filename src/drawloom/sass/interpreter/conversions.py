@@ -7,7 +7,7 @@ from typing import Final
 
 from drawloom.sass.interpreter import exact
 from drawloom.sass.interpreter.basics import Row
-from drawloom.sass.interpreter.exact import F32, FORMATS, RM, RN, RP, RZ, Format
+from drawloom.sass.interpreter.exact import F16, F32, FORMATS, RM, RN, RP, RZ, Format
 from drawloom.sass.interpreter.floats import ROUNDINGS, rounding_of
 from drawloom.sass.interpreter.operation import Builder, Operation, Read, Write, per_lane
 from drawloom.sass.interpreter.state import Step, Warp
@@ -164,7 +164,8 @@ def pack_floats(operation: Operation) -> Step:
     kinds = ("PACK_AB", "UNPACK_B", "UNPACK_B_MERGE_C", "PACK_AB_MERGE_C")
     operation.only("RELU", "SATFINITE", *ROUNDINGS, *FORMATS, *kinds)
     kind = next(m for m in operation.modifiers if m in kinds)
-    to, source = [FORMATS[m] for m in operation.modifiers if m in FORMATS]
+    named = [FORMATS[m] for m in operation.modifiers if m in FORMATS]
+    to, source = named if len(named) == 2 else ((named or [F16])[0], F32)  # up to sm_89 the usual types are not printed
     mode, finite, relu = rounding_of(operation), operation.has("SATFINITE"), operation.has("RELU")
     write = operation.destination()
     reads = [operation.word(at, False) for at in range(1, len(operation.operands))]

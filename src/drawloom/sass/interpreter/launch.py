@@ -41,7 +41,7 @@ BUILDERS: Final[dict[str, Builder]] = {
     **integers.BUILDERS, **logic.BUILDERS, **comparisons.BUILDERS, **floats.BUILDERS, **halves.BUILDERS,
     **conversions.BUILDERS, **loads_stores.BUILDERS, **atomics.BUILDERS, **warps.BUILDERS,
 }  # fmt: skip
-#: Instructions that a group may execute before another has its turn.
+#: Instructions after which a group gives way to another when it next jumps.
 GROUP_SLICE: Final = 128
 REVERSE_SLICE: Final = 11
 #: Rounds through its groups that a block may take before the next block has its turn.
@@ -323,13 +323,15 @@ class Machine:
         return False
 
     def _run_group(self, warp: Warp, group: Group) -> None:
+        """One turn. It ends at a jump: between two instructions in a row another group of the warp would change the
+        uniform registers, which all lanes share and which ptxas uses where lanes have parted."""
         steps = self.steps
         warp.running = group
         pc = group.pc
-        limit = left = min(self.slice, self.left)
+        done = 0
         try:
-            while left:
-                left -= 1
+            while True:
+                done += 1
                 following = steps[pc](warp, group.lanes)
                 if following is None:
                     pc += 1
@@ -337,14 +339,15 @@ class Machine:
                     break
                 else:
                     pc = following
-            else:
-                group.pc = pc
+                    if done >= self.slice:
+                        group.pc = pc
+                        break
         except Fault as problem:
             raise self._report(warp, group, pc, problem) from None
         except IndexError:
             raise self._fault(KernelFault, "control runs off the end of the code", warp, group, pc) from None
-        self.launch.time += limit - left
-        self.left -= limit - left
+        self.launch.time += done
+        self.left -= done
         if self.left <= 0:
             raise self._fault(DeadlockError, "the kernel has not ended within its steps", warp, group, pc)
 
