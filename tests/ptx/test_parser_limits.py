@@ -110,17 +110,26 @@ def seconds(text: str) -> float:
     return time.process_time() - start
 
 
+def assert_linear(short: str, long: str) -> None:
+    """Four times the text does not take far more than four times as long: by the least of a few tries, as other work
+    on the machine only ever adds time."""
+    least = [float("inf"), float("inf")]
+    for _ in range(5):
+        least = [min(least[0], seconds(short)), min(least[1], seconds(long))]
+        if least[1] < 0.3 or least[1] < MOST_GROWTH * least[0]:
+            return
+    raise AssertionError(f"{least[0]:.3f} s became {least[1]:.3f} s")
+
+
 @pytest.mark.parametrize("noise", NOISE, ids=repr)
 def test_noise_takes_linear_time(noise: str) -> None:
-    for place, pattern in PLACES.items():
-        short, long = (seconds(pattern % (noise * (size // len(noise)))) for size in (100_000, 400_000))
-        assert long < 0.3 or long < MOST_GROWTH * short, (place, short, long)
+    for pattern in PLACES.values():
+        assert_linear(*(pattern % (noise * (size // len(noise))) for size in (100_000, 400_000)))
 
 
 @pytest.mark.parametrize("line", [".global .b8 x;", ".entry k(){}", ".func f();", ".entry k(){ret;}"])
 def test_many_errors_on_one_long_line_take_linear_time_and_memory(line: str) -> None:
-    short, long = (seconds(HEADER + line * count) for count in (2_000, 8_000))
-    assert long < 0.3 or long < MOST_GROWTH * short, (short, long)
+    assert_linear(HEADER + line * 2_000, HEADER + line * 8_000)
 
 
 def test_many_functions_beside_many_variables_take_linear_time() -> None:
@@ -128,5 +137,4 @@ def test_many_functions_beside_many_variables_take_linear_time() -> None:
         variables = "".join([f".global .b32 g{i};\n" for i in range(count)])
         return HEADER + variables + "".join([f".func f{i}() {{ ret; }}\n" for i in range(count)])
 
-    short, long = seconds(text(1_500)), seconds(text(6_000))
-    assert long < 0.3 or long < MOST_GROWTH * short, (short, long)
+    assert_linear(text(1_500), text(6_000))
