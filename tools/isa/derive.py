@@ -197,8 +197,6 @@ def clean(derived: Derived, oracle: Oracle, log: Log) -> None:
                 continue
             if name in wrong and not cut(target, solution, wrong[name], counts, turn):
                 derived.dropped.append(f"{solution.key}: {wrong[name][0].ours} for {wrong[name][0].theirs}")
-                if turn == CHECK_ROUNDS - 1:
-                    continue
             kept.append((solution, counts))
         derived.found = kept
 

@@ -152,6 +152,8 @@ def solve(key: str, samples: list[int], counts: dict[int, int], target: int, joi
     # The part of a register that is converted prints by the size of its type: `.B2` of a byte is `.H1` of a half.
     if target == 61 and key.split(" ")[1] in ("I2F", "I2I") and {10, 41} <= set(groups.parent):
         groups.join(10, 41)
+    if target == 61 and key.split(" ")[1] == "ATOMS" and {28, 52} <= set(groups.parent):
+        groups.join(28, 52)  # a compare-and-swap has no type
     for left, right in joined:
         groups.join(left, right)
     operands: list[OperandField] = []

@@ -134,6 +134,8 @@ def _address(instruction: Instruction, start: int, end: int, number: int, slot: 
         parts.append(register_text("R", values[0]) + ("" if bare else decoration))
     if len(tokens) == 3:
         parts.append(register_text(tokens[1], values[1]) + decorations[1])
+    if bank and bare and not form.wide:  # sm_61 prints c[0x3][0x0], the others c[0x3][RZ]
+        return hex(offset) + decorations[-1]
     if offset:
         if bare and len(tokens) == 2 and not bank:
             offset &= (1 << instruction.opcode.slots[slot - 1].bits) - 1  # alone it prints as an address
@@ -146,7 +148,10 @@ def value_text(instruction: Instruction, place: int, address: int, labels: dict[
     slot, value = instruction.opcode.slots[place], instruction.values[place]
     kind = slot.kind
     if kind in FLOAT_KINDS:
-        return float_text(kind, value)
+        text = float_text(kind, value)
+        if not instruction.opcode.form.wide and kind != "F64":  # sm_61's nvdisasm tells no NaNs apart but doubles
+            text = text.replace("SNAN", "QNAN")
+        return text
     if kind in ("I", "I2"):
         if slot.signed and value >= 1 << (slot.bits - 1):
             value -= 1 << slot.bits

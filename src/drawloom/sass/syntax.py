@@ -86,8 +86,13 @@ class Parsed:
 
 def drop_second_of_pair(parsed: Parsed) -> None:
     """On sm_61 a compare-and-swap prints the second register of its pair, which is no field: `R4, [R2], R6, R7`."""
-    if parsed.base in ("ATOM", "ATOMS") and ".CAS" in parsed.gaps[0] and parsed.structure[-4:] == [",", "R", ",", "R"]:
-        del parsed.structure[-2:], parsed.gaps[-2:], parsed.values[-1]
+    if parsed.base not in ("ATOM", "ATOMS") or ".CAS" not in parsed.gaps[0]:
+        return
+    if parsed.structure[-4:] == [",", "R", ",", "R"]:
+        first, second = parsed.values[-2:]
+        assert isinstance(first, int)
+        if second == min(NEUTRAL["R"], first + (2 if ".64" in parsed.gaps[0] else 1)):
+            del parsed.structure[-2:], parsed.gaps[-2:], parsed.values[-1]
 
 
 class SyntaxRefusal(IsaError):
