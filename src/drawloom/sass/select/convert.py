@@ -135,33 +135,31 @@ def resize(s: Selector, register: Register, operand: Operand, to: Type, source: 
 
 def saturate_integer(s: Selector, register: Register, operand: Operand, to: Type, source: Type) -> None:
     """``.sat``: first to 32 bits where the source has 64, then to what is narrower."""
-    low, high = limits(to)
     if to.bits == 64:
         saturate_to_wide(s, register, operand, to, source)
         return
-    if source.bits == 64:
-        word = fit_word(s, operand, to.is_signed, source.is_signed)
-        from_signed = to.is_signed
-    else:
-        word = s.register_word(operand)
-        from_signed = source.is_signed
-        if source.bits < 32:
-            full = s.fresh()
-            extend(s, full, word, source.bits, from_signed)
-            word = reg(full)
-    bits = 32 if source.bits == 64 else source.bits
+    low, high = limits(to)
+    signed = source.is_signed if source.bits <= 32 else source.is_signed and to.is_signed
+    bits = min(source.bits, 32)
     bounds: list[tuple[str, int]] = []
-    if from_signed and low > -(1 << bits - 1):
+    if signed and low > -(1 << bits - 1):
         bounds.append(("max", low))
-    if high < (1 << bits - from_signed) - 1:
+    if high < (1 << bits - signed) - 1:
         bounds.append(("min", high))
     out = s.home(register)
+    if source.bits == 64:
+        word = reg(s.fresh() if bounds else out)
+        fit_word(s, operand, to.is_signed, source.is_signed, word)
+    else:
+        word = s.register_word(operand)
+        if source.bits < 32:
+            full = s.fresh()
+            extend(s, full, word, source.bits, signed)
+            word = reg(full)
     for place, (which, bound) in enumerate(bounds):
-        target = out if place == len(bounds) - 1 else s.fresh()
-        extremum(s, which, from_signed, reg(target), word, imm(bound) if bound else ZERO)
-        word = reg(target)
-    if not bounds:
-        s.emit("MOV", [reg(out), word])
+        target = reg(out if place == len(bounds) - 1 else s.fresh())
+        extremum(s, which, signed, target, word, imm(bound) if bound else ZERO)
+        word = target
     if register.type.bits == 64:
         if to.is_signed:
             s.emit("SHF.R.S32.HI", [reg(out + 1), ZERO, imm(31), reg(out)])
@@ -169,19 +167,15 @@ def saturate_integer(s: Selector, register: Register, operand: Operand, to: Type
             s.emit("MOV", [reg(out + 1), ZERO])
 
 
-def fit_word(s: Selector, operand: Operand, signed: bool, from_signed: bool) -> Src:
-    """The nearest 32-bit number to one of 64 bits."""
+def fit_word(s: Selector, operand: Operand, signed: bool, from_signed: bool, out: Src) -> None:
+    """The nearest 32-bit number to one of 64 bits; of an unsigned one the nearest unsigned."""
     low, high = s.register_word(operand, 0), s.register_word(operand, 1)
-    fits, word = pred(s.fresh_predicate()), reg(s.fresh())
-    sign, limit = reg(s.fresh()), reg(s.fresh())
+    fits = pred(s.fresh_predicate())
     if not from_signed:
         s.emit("ISETP.EQ.U32.AND", [fits, NO_PREDICATE, high, ZERO, TRUE])
-        s.emit("SEL", [word, low, imm(0xFFFFFFFF), fits])
-        if not signed:
-            return word
-        limited = reg(s.fresh())
-        extremum(s, "min", False, limited, word, imm(0x7FFFFFFF))
-        return limited
+        s.emit("SEL", [out, low, imm(0xFFFFFFFF), fits])
+        return
+    sign, limit = reg(s.fresh()), reg(s.fresh())
     s.emit("SHF.R.S32.HI", [sign, ZERO, imm(31), high])
     if signed:
         extension = reg(s.fresh())
@@ -191,8 +185,7 @@ def fit_word(s: Selector, operand: Operand, signed: bool, from_signed: bool) -> 
     else:
         s.emit("ISETP.EQ.U32.AND", [fits, NO_PREDICATE, high, ZERO, TRUE])
         s.emit("LOP3.LUT", [limit, ZERO, sign, ZERO, imm(0x33), FALSE])  # ~b
-    s.emit("SEL", [word, low, limit, fits])
-    return word
+    s.emit("SEL", [out, low, limit, fits])
 
 
 def saturate_to_wide(s: Selector, register: Register, operand: Operand, to: Type, source: Type) -> None:
