@@ -74,6 +74,11 @@ def assembled(text: str, settings: Settings) -> Cubin:
         return read_cubin(out.read_bytes())
 
 
+def program_of(seed: int, target: int) -> Program:
+    """The seed's program for a target; before sm_90 it keeps to what the target has."""
+    return generate(seed, target if target < 90 else 0)
+
+
 def for_target(program: Program, target: int) -> Program:
     """The program with its `.target` lowered; one that needs something newer is refused by verification."""
     return program.with_text(re.sub(r"(?m)^\.target sm_\d+", f".target sm_{target}", program.text))
@@ -155,7 +160,7 @@ def _begin(settings: Settings) -> None:
 
 def _check_seed(seed: int) -> tuple[int, str]:
     try:
-        return seed, check_program(generate(seed), _settings)
+        return seed, check_program(program_of(seed, _settings.target), _settings)
     except Error as error:
         return seed, f"{type(error).__name__}: {error}"
 
@@ -192,7 +197,7 @@ def main() -> int:
                 refused[reason(message)] += 1
             elif message:
                 failures += 1
-                program = for_target(generate(seed), settings.target)
+                program = for_target(program_of(seed, settings.target), settings.target)
                 program = without_deviations(program) if settings.by == "ptxas" else program
                 if not arguments.no_minimise and not message.startswith("the reference refuses"):
                     program = minimise(program, lambda p: disagrees(p, settings))

@@ -107,7 +107,7 @@ class Cooperation(MemoryStatements):
             self.emit(f"vote.sync.ballot.b32 {r('r')}, {self._predicate()}, {mask};")
         elif kind < 0.6:
             self.emit(f"vote.sync.{pick.choice(['all', 'any', 'uni'])}.pred {r('p')}, {self._predicate()}, {mask};")
-        elif kind < 0.7:
+        elif kind < 0.7 and self.sm >= 70:
             cls = "l" if "l" in self.registers.pools and pick.random() < 0.3 else "r"
             t = self.new(DECLARED[cls])
             self.emit(f"and.{DECLARED[cls]} {t}, {r(cls)}, {pick.choice([1, 3])};")
@@ -115,12 +115,12 @@ class Cooperation(MemoryStatements):
                 self.emit(f"match.any.sync.{DECLARED[cls]} {r('r')}, {t}, {mask};")
             else:
                 self.emit(f"match.all.sync.{DECLARED[cls]} {r('r')}|{r('p')}, {t}, {mask};")
-        elif kind < 0.85:
+        elif kind < 0.85 and self.sm >= 80:
             operation = pick.choice(
                 ["add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32"]
             )
             self.emit(f"redux.sync.{operation} {r('r')}, {r('r')}, {mask};")
-        elif kind < 0.9 and mask.startswith("0x"):
+        elif kind < 0.9 and mask.startswith("0x") and self.sm >= 90:
             # Who is chosen is open; that it is one of them is not.
             p, t = self.new("pred"), self.new("b32")
             self.emit(f"elect.sync _|{p}, {mask};")

@@ -25,16 +25,17 @@ from tools.programs.program import (
 from tools.programs.writer import Registers
 
 
-def generate(seed: int) -> Program:
-    """The program of ``seed``; the same on every machine and run."""
-    return Generator(seed).program()
+def generate(seed: int, sm: int = 0) -> Program:
+    """The program of ``seed``; the same on every machine and run. ``sm`` is the target whose instructions it keeps
+    to; 0 leaves it to the seed."""
+    return Generator(seed, sm).program()
 
 
 class Generator(ControlFlow):
     """Chooses the shape of the launch and writes the frame around the statements."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int, sm: int = 0) -> None:
+        super().__init__(seed, sm)
         self._choose_shape()
 
     def _choose_shape(self) -> None:
@@ -48,7 +49,9 @@ class Generator(ControlFlow):
         blocks = 1 if self.threads > 64 else pick.choice([1, 1, 2, 3])
         self.grid = (blocks, 1, 1) if pick.random() < 0.7 else (1, blocks, 1)
         self.blocks = blocks
-        classes = ["s", "l", "f", "d", "h", "hh", "bh", "bhh"] + (["ff"] if self.sm >= 100 else [])
+        classes = ["s", "l", "f", "d", "h", "hh"]
+        classes += ["bh", "bhh"] if self.sm >= 90 else []
+        classes += ["ff"] if self.sm >= 100 else []
         chosen = pick.sample(classes, pick.randint(1, 4))
         if "ff" in chosen and "l" not in chosen:
             chosen.append("l")

@@ -120,7 +120,7 @@ class MemoryStatements(Operations):
         else:
             typed = ["min.u", "max.u", "min.s", "max.s", "add.u", "and.b", "or.b", "xor.b"]
             operation = pick.choice(typed + (["inc.u", "dec.u"] if bits == 32 else []))
-            order = pick.choice(["", "", ".relaxed.gpu", ".acquire.cta", ".acq_rel.sys"])
+            order = pick.choice(["", "", ".relaxed.gpu", ".acquire.cta", ".acq_rel.sys"]) if self.sm >= 70 else ""
             self.emit(f"atom{order}{space}.{operation}{bits} {self.reg(cls)}, {at}, {self.reg(cls)};")
 
     def _accumulate(self, space: str = ".global", base: str = "", guard: str = "") -> None:
@@ -186,10 +186,11 @@ class MemoryStatements(Operations):
         pick = self.random
         kind = pick.randrange(6)
         if kind == 0:
-            self.emit(pick.choice(["membar.cta;", "membar.gl;", "fence.acq_rel.gpu;", "fence.sc.cta;", "membar.sys;"]))
+            fences = ["fence.acq_rel.gpu;", "fence.sc.cta;"] if self.sm >= 70 else []
+            self.emit(pick.choice(["membar.cta;", "membar.gl;", *fences, "membar.sys;"]))
         elif kind == 1:
             self.emit(f"prefetch.global.{pick.choice(['L1', 'L2'])} [{self.input}];")
-        elif kind == 2:
+        elif kind == 2 and self.sm >= 70:
             self.emit(f"nanosleep.u32 {pick.randint(0, 50)};")
         elif kind == 3:
             address = pick.choice([self.input, self.out, self.acc])

@@ -40,10 +40,11 @@ class Device:
 class Writer:
     """Writes one program; ``lines`` is the function being written. Subclasses add kinds of statements."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, sm: int = 0) -> None:
         self.seed = seed
         self.random = random.Random(seed)
-        self.sm = 100 if self.random.random() < 0.1 else 90
+        chosen = 100 if self.random.random() < 0.1 else 90
+        self.sm = sm or chosen
         self.lines: list[str] = []
         self.labels = 0
         self.functions: list[Device] = []
