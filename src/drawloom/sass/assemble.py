@@ -14,6 +14,7 @@ from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.layout import param_layout, shared_layout
 from drawloom.ptx.loops import LoopForest, find_loops
 from drawloom.sass.assembly import AssembledFunction, Assembly, Parameter
+from drawloom.sass.availability import check_available
 from drawloom.sass.convergence import Meeting, meetings
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.effects import effects
@@ -34,7 +35,7 @@ from drawloom.sass.unfold import unfold
 from drawloom.sass.variables import Variables
 
 #: Architectures that the selector makes code for; the encodings of others are in the tables already.
-SELECTED = (90,)
+SELECTED = (75, 80, 86, 89, 90)
 #: Registers that sm_75 and later need beyond those that a program uses.
 _EXTRA_REGISTERS = 2
 #: What control does not run on behind, if it has no guard.
@@ -56,6 +57,7 @@ def assemble(
     target = target_number(arch)
     module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
+    check_available(module, target)
     module = unfold(inline(expand(module, target)))
     variables = Variables(module)
     assembly = Assembly(target, variables=variables.placed, cuda=cuda)

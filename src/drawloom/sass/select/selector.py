@@ -32,6 +32,10 @@ PARAMETERS: Final[dict[int, int]] = {61: 0x140, 75: 0x160, 80: 0x160, 86: 0x160,
 #: Where the stack pointer's first value, and (sm_80 on) the descriptor of global memory stand in it.
 STACK_TOP: Final[dict[int, int]] = {61: 0x20, 75: 0x28, 80: 0x28, 86: 0x28, 89: 0x28, 90: 0x28}
 DESCRIPTOR: Final[dict[int, int]] = {80: 0x118, 86: 0x118, 89: 0x118, 90: 0x208}
+#: How instructions name a 64-bit address: sm_80 to sm_89 have the descriptor in UR4, too, but do not print it.
+LONG_ADDRESS: Final[dict[int, str]] = {
+    75: "[R+I]", 80: "[R.64+I]", 86: "[R.64+I]", 89: "[R.64+I]", 90: "desc[UR][R.64+I]",
+}  # fmt: skip
 #: Shared memory that the system keeps for itself below a kernel's own.
 SHARED_BEGIN: Final[dict[int, int]] = {61: 0, 75: 0, 80: 0, 86: 0, 89: 0, 90: 0x400}
 

@@ -1,0 +1,45 @@
+"""What a target lacks: instructions and special registers that a module may use by its own ``.target``, but not on the
+architecture that it is assembled for (the "Target ISA Notes" of the PTX manual, as the instruction table has them)."""
+
+from __future__ import annotations
+
+from drawloom.errors import SourceError, UnsupportedError
+from drawloom.ptx.declarations import sm_number
+from drawloom.ptx.ir import Instruction, Module, SpecialRegister
+from drawloom.ptx.isa import Opcode
+from drawloom.ptx.specials import find_special
+
+
+def check_available(module: Module, number: int) -> None:
+    """Raise UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have."""
+    if sm_number(module.arch) == number:
+        return  # verification has seen to it
+    for function in module.functions.values():
+        present: set[Opcode] = set()
+        for statement in function.body if function.has_body else []:
+            if not isinstance(statement, Instruction):
+                continue
+            if statement.opcode not in present:
+                lack = lacks(statement.opcode, number)
+                if lack:
+                    raise refusal(module, statement.pos, f"sm_{number} has no '{statement.opcode.text}': {lack}")
+                present.add(statement.opcode)
+            for operand in statement.operands:
+                if isinstance(operand, SpecialRegister):
+                    special = find_special(operand.name)
+                    if special is not None and special.sm > number:
+                        lack = f"sm_{number} has no {operand.name}: it needs sm_{special.sm} or later"
+                        raise refusal(module, statement.pos, lack)
+
+
+def lacks(opcode: Opcode, number: int) -> str:
+    """Why sm_``number`` does not have any form of an opcode; "" if it has one."""
+    if any(form.sm <= number <= form.last_sm for form in opcode.forms):
+        return ""
+    if all(form.last_sm < number for form in opcode.forms):
+        return f"it exists up to sm_{opcode.forms[0].last_sm} only"
+    return f"it needs sm_{min(form.sm for form in opcode.forms)} or later"
+
+
+def refusal(module: Module, pos: int, message: str) -> UnsupportedError:
+    return UnsupportedError(str(module.error(SourceError, pos, message)))
