@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.isa_selectors import FIELDS
 from drawloom.sass.expand.conversions import convert
 from drawloom.sass.expand.double_division import divide as divide_doubles
 from drawloom.sass.expand.double_division import reciprocal as reciprocal_of_double
@@ -15,6 +16,7 @@ from drawloom.sass.expand.integer_division import divide as divide_integers
 from drawloom.sass.expand.rules import Rule
 from drawloom.sass.expand.square_roots import reciprocal_root, square_root
 from drawloom.sass.expand.transcendental import logarithm, power, tangent
+from drawloom.sass.expand.video import video
 
 
 def _divide(opcode: Opcode, target: int) -> Rule | None:
@@ -34,9 +36,14 @@ def _convert(opcode: Opcode, target: int) -> Rule | None:
     return convert(opcode, target) if target == 61 else None
 
 
+def _video(opcode: Opcode, target: int) -> Rule | None:
+    return video(opcode)
+
+
 _FAMILIES: Final[dict[str, Callable[[Opcode, int], Rule | None]]] = {
     "div": _divide, "rem": _divide, "rcp": _reciprocal, "sqrt": square_root, "rsqrt": reciprocal_root,
     "lg2": logarithm, "ex2": power, "tanh": tangent, "cvt": _convert,
+    **dict.fromkeys(FIELDS, _video),
 }  # fmt: skip
 
 
