@@ -2,6 +2,7 @@
 
 python -m tools.isa fetch            # download ptxas and nvdisasm into the vendor folder (DRAWLOOM_VENDOR)
 python -m tools.isa derive 90 80 75  # derive these targets afresh; writes them into the family's table
+python -m tools.isa extend 90        # derive what probes added since then bring
 python -m tools.isa check [90 ...]   # encode every form and compare with nvdisasm; decode what ptxas emits
 """
 
@@ -21,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.isa", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("action", choices=("fetch", "derive", "golden", "check"))
+    parser.add_argument("action", choices=("fetch", "derive", "extend", "golden", "check"))
     parser.add_argument("targets", nargs="*", type=int, help="of " + ", ".join(map(str, TARGETS)))
     options = parser.parse_args()
     unknown = [target for target in options.targets if target not in TARGETS]
@@ -38,6 +39,8 @@ def main() -> int:
             vendor.fetch()
         elif options.action == "derive":
             family.derive_targets(targets, log)
+        elif options.action == "extend":
+            family.extend_targets(targets, log)
         elif options.action == "golden":
             for target in targets:
                 golden.write_golden(target, log)

@@ -18,7 +18,7 @@ from tools.isa.table import Table, file_text
 
 TABLES = ROOT / "src" / "drawloom" / "sass" / "tables"
 # Whose forms a target tries first; and those for which ptxas is run at -O3 only.
-COUSINS = {80: 90, 75: 80, 86: 80, 89: 80}
+COUSINS = {80: 90, 86: 80, 89: 80}
 ALIKE = (86, 89)
 
 
@@ -30,13 +30,22 @@ def derived_path(target: int) -> Path:
 def derive_targets(targets: list[int], log: Log) -> None:
     """Derives targets and rewrites the tables of their families from all that is derived."""
     for target in sorted(targets, key=lambda target: (target in ALIKE, -target)):
-        cousin = load(COUSINS[target]) if target in COUSINS else None
-        counts = emitted_words(target, LEVELS[:1] if target in ALIKE else LEVELS)
-        derived = derive(target, counts, log, cousin)
-        for line in derived.dropped:
-            log(f"sm_{target}: dropped {line}")
-        derived_path(target).write_bytes(pickle.dumps(derived))
+        derive_one(target, load(COUSINS[target]) if target in COUSINS else None, log)
     write_families(targets, log)
+
+
+def extend_targets(targets: list[int], log: Log) -> None:
+    """Derives what ptxas emits beyond the forms that were derived for these targets before."""
+    for target in targets:
+        derive_one(target, load(target), log)
+    write_families(targets, log)
+
+
+def derive_one(target: int, start: Derived | None, log: Log) -> None:
+    derived = derive(target, emitted_words(target, LEVELS[:1] if target in ALIKE else LEVELS), log, start)
+    for line in derived.dropped:
+        log(f"sm_{target}: dropped {line}")
+    derived_path(target).write_bytes(pickle.dumps(derived))
 
 
 def load(target: int) -> Derived:

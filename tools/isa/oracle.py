@@ -23,7 +23,7 @@ OUTSIDE = frozenset(
     "TEX TLD TLD4 TXQ TXD TMML TXA TEXS TLDS TLD4S IPA AST ALD OUT AL2P ISBERD ISBEWR PIXLD FOOTPRINT KILL SULD SUST "
     "SUATOM SURED SUQ SULEA SUCLAMP SUBFM SUEAU IMMA BMMA HMMA DMMA QMMA BGMMA HGMMA QGMMA IGMMA CSMTEST LDTRAM "
     "GETLMEMBASE SETLMEMBASE SETCTAID RTT STP TTUCCTL TTUGO TTULD TTUMACROFUSE TTUOPEN TTUST TTUCLOSE RPCMOV "
-    "PSMTEST KEEPREFCOUNT AL2P TMML IDE RAM SAM LDSM STSM MOVM BMOVE SPMETADATA".split()
+    "PSMTEST KEEPREFCOUNT AL2P TMML IDE RAM SAM LDSM STSM MOVM BMOVE SPMETADATA SUQUERY".split()
 )
 
 
@@ -49,7 +49,7 @@ def meaning_of(text: str, address: int, size: int) -> Meaning:
         parsed = scan(text)
     except SyntaxRefusal:
         return ILLEGAL
-    if parsed.base.split(".")[0] in OUTSIDE:
+    if parsed.base.split(".")[0] in OUTSIDE or parsed.base.startswith("__"):  # "__HIR...": nvdisasm has no name
         return ILLEGAL
     if size == 8:
         drop_second_of_pair(parsed)

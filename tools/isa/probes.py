@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.isa import vendor
+from tools.isa import spellings, vendor
 from tools.legality import REGISTERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +40,35 @@ L1:
 ret;
 }
 """
+
+# Asynchronous copies and barriers in memory, which the legality corpus does not have.
+ASYNCHRONOUS = (
+    """
+cp.async.ca.shared.global [%r1], [%rd1], 4;|cp.async.ca.shared.global [%r1+16], [%rd1+32], 8;
+cp.async.ca.shared.global [%r1], [%rd1], 16;|cp.async.cg.shared.global [%r1], [%rd1], 16;
+cp.async.ca.shared.global [%r1], [%rd1], 8, %r2;|cp.async.cg.shared.global [%r1], [%rd1], 16, %r2;
+cp.async.cg.shared.global.L2::128B [%r1], [%rd1], 16;|cp.async.cg.shared.global.L2::256B [%r1], [%rd1], 16;
+cp.async.ca.shared.global.L2::64B [%r1], [%rd1], 4;|cp.async.ca.shared.global.L2::cache_hint [%r1], [%rd1], 4, %rd2;
+cp.async.cg.shared.global.L2::cache_hint [%r1], [%rd1], 16, %r2, %rd2;|cp.async.ca.shared.global [%r1], [%rd1], 16, %p1;
+cp.async.commit_group;|cp.async.wait_group 0;|cp.async.wait_group 3;|cp.async.wait_all;
+cp.async.mbarrier.arrive.shared.b64 [%r1];|cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];
+cp.async.mbarrier.arrive.b64 [%rd1];|mbarrier.init.shared.b64 [%r1], %r2;|mbarrier.init.b64 [%rd1], %r2;
+mbarrier.inval.shared.b64 [%r1];|mbarrier.arrive.shared.b64 %rd0, [%r1];|mbarrier.arrive.shared.b64 %rd0, [%r1], %r2;
+mbarrier.arrive.b64 %rd0, [%rd1];|mbarrier.arrive.noComplete.shared.b64 %rd0, [%r1], %r2;
+mbarrier.arrive_drop.shared.b64 %rd0, [%r1];|mbarrier.arrive_drop.noComplete.shared.b64 %rd0, [%r1], %r2;
+mbarrier.arrive_drop.shared.b64 %rd0, [%r1], %r2;|mbarrier.arrive.release.cta.shared::cta.b64 _, [%r1];
+mbarrier.arrive.expect_tx.shared.b64 %rd0, [%r1], %r2;|mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];
+mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r1], %r2;|mbarrier.pending_count.b64 %r0, %rd1;
+mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], %r2;|mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r1], %r2;
+mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r1], %r2;
+mbarrier.test_wait.shared.b64 %p0, [%r1], %rd1;|mbarrier.test_wait.parity.shared.b64 %p0, [%r1], %r2;
+mbarrier.test_wait.acquire.cluster.shared::cta.b64 %p0, [%r1], %rd1;|mbarrier.try_wait.shared.b64 %p0, [%r1], %rd1;
+mbarrier.try_wait.parity.shared.b64 %p0, [%r1], %r2;|mbarrier.try_wait.shared.b64 %p0, [%r1], %rd1, %r2;
+mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [%r1], %r2, %r3;|mbarrier.test_wait.b64 %p0, [%rd1], %rd2;
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
 
 
 def corpus_files() -> list[Path]:
@@ -99,25 +128,28 @@ def legal_probes() -> list[str]:
     return [line.split("\t", 1)[1] for line in lines if line.startswith("ok\t")]
 
 
-def probe_cubin(probes: list[str], target: int) -> list[bytes]:
-    """The cubins of many probes, each an entry of its own, without those that this target refuses."""
+def probe_entries() -> list[str]:
+    """The legal single instructions, each in a kernel of one line."""
+    around = ENTRY.replace("REGISTERS", REGISTERS).replace("\n", " ")
+    return [around.replace("PROBE", probe) for probe in legal_probes() + ASYNCHRONOUS]
+
+
+def entries_cubin(entries: list[str], target: int, level: str) -> list[bytes]:
+    """The cubins of many kernels of one line, without those that this target refuses."""
     head = HEAD.replace("TARGET", str(target))
-    size = ENTRY.replace("REGISTERS", REGISTERS).count("\n")
-    left = list(probes)
+    left = list(entries)
     while left:
-        entries = [
-            ENTRY.replace("NAME", f"probe{i}").replace("REGISTERS", REGISTERS).replace("PROBE", probe)
-            for i, probe in enumerate(left)
-        ]
-        cubin, complaints = assemble(head + "".join(entries), target, "0")
+        lines = [entry.replace("NAME", f"probe{i}") for i, entry in enumerate(left)]
+        cubin, complaints = assemble(head + "\n".join(lines) + "\n", target, level)
         if cubin:
             return [cubin]
-        lines = {int(found) for found in re.findall(r"line (\d+); (?:error|fatal)", complaints)}
-        bad = {(line - head.count("\n") - 1) // size for line in lines if line > head.count("\n")}
+        first = head.count("\n") + 1
+        bad = {int(found) - first for found in re.findall(r"line (\d+); (?:error|fatal)", complaints)}
         if not bad & set(range(len(left))):
             half = len(left) // 2
-            return probe_cubin(left[:half], target) + probe_cubin(left[half:], target) if half else []
-        left = [probe for i, probe in enumerate(left) if i not in bad]
+            both = (left[:half], left[half:]) if half else ()
+            return [cubin for some in both for cubin in entries_cubin(some, target, level)]
+        left = [entry for i, entry in enumerate(left) if i not in bad]
     return []
 
 
@@ -127,12 +159,13 @@ def emitted_words(target: int, levels: tuple[str, ...] = LEVELS) -> Counter[int]
     keep = (1 << 105) - 1 if target >= 75 else (1 << 64) - 1
     texts = [retargeted(path.read_text(), target) for path in corpus_files()]
     jobs = [(text, level) for text in texts for level in levels]
-    probes = legal_probes()
-    groups = [probes[i : i + PROBES_AT_ONCE] for i in range(0, len(probes), PROBES_AT_ONCE)]
+    groups = []
+    for entries, level in ((probe_entries(), "0"), (spellings.entries(target), "3")):
+        groups += [(entries[i : i + PROBES_AT_ONCE], target, level) for i in range(0, len(entries), PROBES_AT_ONCE)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for cubin, _ in pool.map(lambda job: assemble(job[0], target, job[1]), jobs):
             counts.update(word & keep for word in (words_of(cubin, target) if cubin else ()))
-        for cubins in pool.map(lambda group: probe_cubin(group, target), groups):
+        for cubins in pool.map(lambda group: entries_cubin(*group), groups):
             for cubin in cubins:
                 counts.update(word & keep for word in words_of(cubin, target))
     return counts

@@ -316,7 +316,8 @@ def operand_field(
     if kind in NEUTRAL and pieces:
         mask = sum(((1 << width) - 1) << low for low, width, _ in pieces)
         answers = yield [word & ~mask if inverted else word | mask]
-        made.no_neutral = answers[0].key != key
+        # sm_75 prints any number for RZ beside a uniform register.
+        made.no_neutral = answers[0].key != key or answers[0].values[place] != NEUTRAL[kind]
     return made
 
 

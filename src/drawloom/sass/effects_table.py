@@ -30,17 +30,17 @@ CLASSES: Final[dict[str, str]] = {
     # special functions and conversions
     "special": "MUFU FLO POPC BREV I2F F2I F2F FRND I2I FCHK",
     "read special": "S2R CS2R",
-    "load": "LD LDG LDS LDSM LDL LDC LDCU QSPC LDGSTS LDU",
+    "load": "LD LDG LDS LDSM LDL LDC LDCU QSPC LDGSTS LDU LDGMC",
     "store": "ST STG STS STL",
-    "atomic": "ATOM ATOMG ATOMS RED REDG REDS REDAS SYNCS ARRIVES CCTL CCTLL CCTLT UBLKCP UBLKRED UBLKPF",
+    "atomic": "ATOM ATOMG ATOMS RED REDG REDS REDAS SYNCS ARRIVES CCTL CCTLL CCTLT UBLKCP UBLKRED UBLKPF UTMACCTL",
     # between the lanes of a warp
     "shuffle": "SHFL MATCH",
     "barrier": "BAR B2R R2B UCGABAR_ARV UCGABAR_WAIT",
-    "fence": "MEMBAR FENCE ERRBAR CGAERRBAR LDGDEPBAR ACQBULK USETMAXREG",
+    "fence": "MEMBAR FENCE ERRBAR CGAERRBAR LDGDEPBAR ACQBULK USETMAXREG UTMACMDFLUSH",
     "control": """
         BRA BRX BRXU JMP JMX JMXU CAL CALL JCAL RET EXIT PEXIT BRK CONT SYNC SSY PBK PCNT PRET LONGJMP PLONGJMP RTT
         BSSY BSYNC BREAK BMOV WARPSYNC YIELD BPT NOP NANOSLEEP PMTRIG KIL KILL ENDCOLLECTIVE PREEXIT RAM SAM
-        WARPGROUP""",
+        WARPGROUP GETCRSPTR SETCRSPTR""",
 }
 
 # Bases whose leading operands are not "predicates and one register, up to a second register or an address":
@@ -52,6 +52,7 @@ WRITTEN: Final[dict[str, int]] = {
     **dict.fromkeys(
         """ST STG STS STL RED REDG REDS REDAS CCTL CCTLL CCTLT BAR R2B MEMBAR FENCE ERRBAR CGAERRBAR LDGDEPBAR DEPBAR
         ACQBULK USETMAXREG UCGABAR_ARV UCGABAR_WAIT LDGSTS UBLKCP UBLKRED UBLKPF ARRIVES
+        UTMACCTL UTMACMDFLUSH SETCRSPTR
         BRA BRX BRXU JMP JMX JMXU CAL CALL JCAL RET EXIT PEXIT BRK CONT SYNC SSY PBK PCNT PRET LONGJMP PLONGJMP RTT
         BSYNC BREAK WARPSYNC YIELD BPT NOP NANOSLEEP PMTRIG KIL KILL ENDCOLLECTIVE PREEXIT RAM SAM WARPGROUP""".split(),
         0,
@@ -67,7 +68,7 @@ WIDTHS: Final[dict[str, str]] = {
     **dict.fromkeys("LEPC BRX JMX CALL RET JMP".split(), "code address"),
     **dict.fromkeys("BRXU JMXU ULEPC".split(), "code address"),
     **dict.fromkeys(
-        "LD LDG LDS LDL LDC LDCU LDU ULDC ST STG STS STL ATOM ATOMG ATOMS RED REDG REDS SYNCS".split(), "data"
+        "LD LDG LDGMC LDS LDL LDC LDCU LDU ULDC ST STG STS STL ATOM ATOMG ATOMS RED REDG REDS SYNCS".split(), "data"
     ),
     "CS2R": "special pair",
     "MATCH": "match",
@@ -92,6 +93,7 @@ MEMORY: Final[dict[str, tuple[str, str]]] = {
     "LD": ("load", "generic"),
     "LDG": ("load", "global"),
     "LDU": ("load", "global"),
+    "LDGMC": ("atomic", "global"),  # it may add up what the devices of a group hold
     "LDS": ("load", "shared"),
     "LDL": ("load", "local"),
     "LDC": ("load", "constant"),
@@ -117,12 +119,14 @@ MEMORY: Final[dict[str, tuple[str, str]]] = {
     "CCTL": ("atomic", "generic"),
     "CCTLL": ("atomic", "local"),
     "CCTLT": ("atomic", "generic"),
-    **dict.fromkeys("MEMBAR FENCE ERRBAR CGAERRBAR LDGDEPBAR ACQBULK".split(), ("fence", "generic")),
+    "UTMACCTL": ("atomic", "generic"),
+    **dict.fromkeys("MEMBAR FENCE ERRBAR CGAERRBAR LDGDEPBAR ACQBULK UTMACMDFLUSH".split(), ("fence", "generic")),
 }
 
 # Nothing may move across these: barriers, fences and what depends on the place where it stands.
 PINNED: Final = frozenset(
     """BAR B2R R2B UCGABAR_ARV UCGABAR_WAIT MEMBAR FENCE ERRBAR CGAERRBAR LDGDEPBAR ACQBULK USETMAXREG DEPBAR
+    UTMACCTL UTMACMDFLUSH GETCRSPTR SETCRSPTR
     BSSY BSYNC BREAK BMOV WARPSYNC YIELD BPT NANOSLEEP PMTRIG ENDCOLLECTIVE PREEXIT RAM SAM LEPC ULEPC WARPGROUP
     SSY PBK PCNT PRET PLONGJMP""".split()
 )
