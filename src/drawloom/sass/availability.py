@@ -3,17 +3,19 @@ architecture that it is assembled for (the "Target ISA Notes" of the PTX manual,
 
 from __future__ import annotations
 
+from typing import Final
+
 from drawloom.errors import SourceError, UnsupportedError
-from drawloom.ptx.declarations import sm_number
 from drawloom.ptx.ir import Instruction, Module, SpecialRegister
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.specials import find_special
 
+#: The first target with clusters of blocks, as scopes of memory accesses, too.
+_CLUSTERS: Final = 90
+
 
 def check_available(module: Module, number: int) -> None:
     """Raise UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have."""
-    if sm_number(module.arch) == number:
-        return  # verification has seen to it
     for function in module.functions.values():
         present: set[Opcode] = set()
         for statement in function.body if function.has_body else []:
@@ -24,16 +26,19 @@ def check_available(module: Module, number: int) -> None:
                 if lack:
                     raise refusal(module, statement.pos, f"sm_{number} has no '{statement.opcode.text}': {lack}")
                 present.add(statement.opcode)
+            if statement.opcode.name != "mov":
+                continue
             for operand in statement.operands:
-                if isinstance(operand, SpecialRegister):
-                    special = find_special(operand.name)
-                    if special is not None and special.sm > number:
-                        lack = f"sm_{number} has no {operand.name}: it needs sm_{special.sm} or later"
-                        raise refusal(module, statement.pos, lack)
+                special = find_special(operand.name) if isinstance(operand, SpecialRegister) else None
+                if special is not None and special.sm > number:
+                    lack = f"sm_{number} has no {special.name}: it needs sm_{special.sm} or later"
+                    raise refusal(module, statement.pos, lack)
 
 
 def lacks(opcode: Opcode, number: int) -> str:
     """Why sm_``number`` does not have any form of an opcode; "" if it has one."""
+    if opcode.scope == "cluster" and number < _CLUSTERS:
+        return f"the scope '.cluster' needs sm_{_CLUSTERS} or later"
     if any(form.sm <= number <= form.last_sm for form in opcode.forms):
         return ""
     if all(form.last_sm < number for form in opcode.forms):

@@ -19,13 +19,8 @@ def leave(s: Selector, i: Instruction) -> None:
 
 
 def trap(s: Selector, i: Instruction) -> None:
-    """``trap``: the breakpoint trap, as the driver's assembler makes it."""
+    """``trap`` and ``brkpt``: the breakpoint trap, as the driver's assembler makes it of both."""
     s.emit("BPT.TRAP", [imm(1)])
 
 
-def breakpoint(s: Selector, i: Instruction) -> None:
-    """``brkpt``."""
-    s.emit("BPT.DRAIN", [imm(1)])
-
-
-HANDLERS.update({"bra": branch, "ret": leave, "exit": leave, "trap": trap, "brkpt": breakpoint})
+HANDLERS.update({"bra": branch, "ret": leave, "exit": leave, "trap": trap, "brkpt": trap})

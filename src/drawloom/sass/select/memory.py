@@ -36,6 +36,10 @@ _REACHES: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
+#: The unsigned or untyped load is marked on sm_75.
+_SHARED_LOADS: Final[dict[int, str]] = {75: "LDS.U"}
+
+
 def load(s: Selector, i: Instruction) -> None:
     """``ld`` and ``ldu``: kernel parameters are no loads, but words of constant bank 0."""
     opcode = i.opcode
@@ -190,7 +194,7 @@ def access(s: Selector, opcode: Opcode, size: str, data: int, address: Address, 
     name = "LD" if loading else "ST"
     if space in ("shared", "local"):
         where = short_address(s, address, space)
-        mnemonic = name + space[0].upper() + size
+        mnemonic = (_SHARED_LOADS.get(s.number, "LDS") if loading and space == "shared" else name + space[0].upper()) + size
     elif space in ("global", ""):
         where = long_address(s, address)
         before, behind = strength(s, opcode)
