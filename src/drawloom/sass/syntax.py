@@ -56,7 +56,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign>[-|~!])"
     r"|(?P<other>.)"
 )
-_GUARD: Final = re.compile(r"@(!?)(U?)P(\d|T) +")
+_GUARD: Final = re.compile(r"@(!?)(U?)P([0-6]|T) +")
 _REGISTER: Final = re.compile(r"(UR|UP|SB|R|P|B)(\d+)")
 
 
