@@ -100,6 +100,18 @@ def test_shared_loads_finish_in_order_global_ones_do_not() -> None:
     assert problems(90, *apart, use, END)
 
 
+@pytest.mark.parametrize("target", [80, 86, 89])
+def test_the_descriptor_that_is_not_printed_is_waited_for(target: int) -> None:
+    load = ("LDG.E R0, [R2.64]", at(5, write_barrier=0, wait_mask=2))
+    setup, other = "ULDC.64 UR4, c[0x0][0x118]", "ULDC.64 UR6, c[0x0][0x118]"
+    assert problems(target, (setup, at(2)), load, END) == []
+    assert problems(target, (setup, at(1)), load, END) == [
+        "reads UR4 1 cycles after ULDC.64 at 0000, needs 2 (umov to mem)",
+        "reads UR5 1 cycles after ULDC.64 at 0000, needs 2 (umov to mem)",
+    ]
+    assert problems(target, (other, at(1)), load, END) == []
+
+
 def test_a_store_holds_its_sources() -> None:
     rewrite = "MOV R2, 0x1"
     assert problems(90, ("STS [R4], R2", at(4)), (rewrite, at(5)), END)
