@@ -33,8 +33,8 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import CALL, Opcode, decode
+from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import TYPES, Type
-from drawloom.sass.expand.template import copy_function
 
 #: No kernel may grow beyond this many statements.
 _MOST_STATEMENTS: Final = 1_000_000

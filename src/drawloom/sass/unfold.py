@@ -24,8 +24,8 @@ from drawloom.ptx.ir import (
     Symbol,
 )
 from drawloom.ptx.isa import Opcode, decode
+from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import TYPES, Type
-from drawloom.sass.expand.template import copy_function
 
 #: Operations that ATOMS lacks on 64 bits.
 _WIDE: Final = frozenset("add min max and or xor".split())

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.template import Template
 from drawloom.sass.expand.float_division import QuotientRule
 from drawloom.sass.expand.rules import Rule, rule
-from drawloom.sass.expand.template import Template
 
 #: y is 1 / divisor with a relative error below 2**-53 (1 + 2**-6) in y1, and half a unit in y.
 _RECIPROCAL: Final = """

@@ -11,10 +11,10 @@ from typing import Final
 
 from drawloom.ptx.ir import Function, Instruction, Module, Statement
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.template import Site
 from drawloom.sass.expand.families import family
 from drawloom.sass.expand.functions import helper
 from drawloom.sass.expand.rules import Rule
-from drawloom.sass.expand.template import Site
 
 TARGETS: Final = (61, 75, 80, 86, 89, 90)
 _rules: Final[dict[int, dict[Opcode, Rule | None]]] = {}

@@ -17,8 +17,8 @@ from typing import Final
 
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Immediate, Instruction, Operand
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.template import Template
 from drawloom.sass.expand.rules import Rule, rule
-from drawloom.sass.expand.template import Template
 
 #: y is 1 / divisor rounded to nearest; nb is -divisor.
 _RECIPROCAL: Final = """

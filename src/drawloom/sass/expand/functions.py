@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.ir import Function
+from drawloom.ptx.template import copy_function, parse_function
 from drawloom.sass.expand.double_division import FUNCTIONS as DOUBLE_DIVISIONS
 from drawloom.sass.expand.float_division import FUNCTIONS as FLOAT_DIVISIONS
 from drawloom.sass.expand.integer_division import FUNCTIONS as INTEGER_DIVISIONS
 from drawloom.sass.expand.square_roots import FUNCTIONS as SQUARE_ROOTS
-from drawloom.sass.expand.template import copy_function, parse_function
 
 #: What makes the text of a function, by the beginning of its name: ``$div_rn_f32`` is ``("rn", "f32")`` of ``$div``.
 _MAKERS: Final[dict[str, Callable[[str], str]]] = {

@@ -14,8 +14,8 @@ from typing import Final
 
 from drawloom.ptx.ir import Immediate, Instruction, Operand
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.template import Template
 from drawloom.sass.expand.rules import Rule
-from drawloom.sass.expand.template import Template
 
 #: q0 <= 2**32 / b with b rounded up and the reciprocal made 2 units smaller than it can be wrong by; the relative
 #: error of v0 is below 2**-21, so that v falls short of 2**32 / b by less than 2, and q of a / b by less than 3.

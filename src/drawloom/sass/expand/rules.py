@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drawloom.ptx.ir import Instruction, Operand
-from drawloom.sass.expand.template import Template
+from drawloom.ptx.template import Template
 
 
 class Rule:

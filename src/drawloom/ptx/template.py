@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.ir import (
+    Address,
     Arguments,
     BranchTargets,
     CallPrototype,
@@ -67,7 +68,7 @@ class Step:
 
 
 class Template:
-    """``types`` are those of ``d``, ``a``, ``b`` ... by name; ``body`` is PTX without the braces.
+    """``types`` are those of ``d``, ``a``, ``b`` ... by name; ``body`` is PTX without the braces, and need not write ``d``.
 
     ``straight`` templates have neither guards nor branches, so that a guard can be put on every statement.
     ``writes_early`` says that ``d`` is written before the last source is read: it must not be the same register.
@@ -91,7 +92,7 @@ class Template:
         )
         written = [n for n, i in enumerate(instructions) if any(r.id == self.result for r in i.destinations())]
         read = [n for n, i in enumerate(instructions) if any(r.id in self.sources for r in i.sources())]
-        self.writes_early = bool(read) and written[0] < read[-1]
+        self.writes_early = bool(read and written) and written[0] < read[-1]
 
 
 class Site:
@@ -167,6 +168,12 @@ class Site:
             return Vector([self.operand(e, bound, labels) for e in operand.elements])
         if isinstance(operand, Arguments):
             return Arguments([self.operand(e, bound, labels) for e in operand.elements])
+        if isinstance(operand, Address):
+            base = operand.base
+            assert isinstance(base, Register), operand
+            held = bound[base.id]
+            assert isinstance(held, Register)
+            return Address(held, operand.offset)
         if isinstance(operand, LabelRef):
             return LabelRef(self.label(operand.name, labels))
         if isinstance(operand, Symbol):
