@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from drawloom.errors import UnsupportedError
 from drawloom.ptx import parse, verify
+from drawloom.ptx.declarations import sm_number
 from drawloom.ptx.ir import Function, Module
-from drawloom.ptx.layout import param_layout, shared_layout
 from drawloom.ptx.loops import LoopForest, find_loops
-from drawloom.sass.assembly import AssembledFunction, Assembly, Parameter
+from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
+from drawloom.sass.bounds import Bounds, bounds_of, check_constants, check_target
 from drawloom.sass.convergence import Meeting, meetings
 from drawloom.sass.cubin import Cubin, write_cubin
+from drawloom.sass.describe import describe_code, describe_header
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.expand.expand import expand
@@ -24,6 +26,7 @@ from drawloom.sass.inline import inline
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.latencies import timing
+from drawloom.sass.lines import Lines
 from drawloom.sass.machine import BARRIER, RZ, STACK_POINTER, Machine, MachineBlock, MachineFunction
 from drawloom.sass.order import ordered
 from drawloom.sass.registers import Allocation, assign_registers
@@ -46,66 +49,72 @@ _UNIT = 128
 
 def assemble(
     source: str | Module, arch: str = "sm_90", *, max_registers: int = 255, serial: bool = False, cuda: int = 12,
-    filename: str = "<text>",
+    line_info: bool = False, filename: str = "<text>",
 ) -> Cubin:  # fmt: skip
-    """The cubin of PTX text, or of a module, for an architecture such as "sm_90".
+    """The cubin of PTX text, or of a module, for an architecture such as "sm_90" or "sm_90a".
 
-    ``max_registers`` bounds the general registers of a thread; ``serial`` waits for every instruction before the
-    next; ``cuda`` is the file's layout, 12 or 13; ``filename`` is what errors call the text. Raises ``drawloom.Error``
-    for PTX that is wrong, and ``UnsupportedError`` for what the target or the assembler lacks.
+    ``max_registers`` bounds the general registers of a thread where no directive of the kernel does; ``serial`` waits
+    for every instruction before the next; ``cuda`` is the file's layout, 12 or 13; ``line_info`` adds line tables, by
+    ``.loc`` where the PTX has it and else of the PTX itself; ``filename`` is what errors call the text.
+
+    Raises ``ParseError`` and ``VerifyError`` for PTX that is wrong and ``UnsupportedError`` for what the target or the
+    assembler lacks, each with file, line and column. Directives that cannot be obeyed are in ``Cubin.warnings``.
     """
     target = target_number(arch)
     module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
+    check_target(module, arch)
     check_available(module, target)
+    lines = Lines(module) if line_info else None
+    ptx_target = sm_number(module.arch)
     module = unfold(inline(expand(module, target)))
     variables = Variables(module)
-    assembly = Assembly(target, variables=variables.placed, cuda=cuda)
+    check_constants(module, variables.constant_bytes)
+    assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
+    warnings: list[str] = []
     for function in module.functions.values():
         if function.has_body and function.is_entry:
-            made = assemble_function(module, function, target, max_registers, serial, variables)
-            assembly.functions.append(made)
+            bounds = bounds_of(function, target, max_registers)
+            warnings += bounds.warnings
+            assembly.functions.append(assemble_function(module, function, target, bounds, serial, variables, lines))
+    if lines is not None:
+        lines.finish(assembly)
     assembly.addresses = variables.relocations()
     assembly.address_bytes = 8 * len(assembly.addresses)
-    return write_cubin(assembly)
+    cubin = write_cubin(assembly)
+    cubin.warnings = warnings
+    return cubin
 
 
 def target_number(arch: str) -> int:
-    """90 for "sm_90". Raises UnsupportedError, a drawloom.Error, for architectures that no code is made for yet."""
-    name = arch.removeprefix("sm_").removesuffix("a")
-    if not name.isdigit() or int(name) not in SELECTED:
-        raise UnsupportedError(f"no code is made for '{arch}'; there is", [f"sm_{number}" for number in SELECTED])
-    return int(name)
+    """90 for "sm_90" and "sm_90a". Raises UnsupportedError, a drawloom.Error, for what no code is made for."""
+    number = sm_number(arch) if arch.startswith("sm_") else 0
+    known = [f"sm_{n}" for n in SELECTED]
+    if arch not in known and arch != "sm_90a":
+        why = "a virtual architecture, which has no machine code" if arch.startswith("compute_") else "not one of ours"
+        raise UnsupportedError(f"no code is made for '{arch}', {why}; there is", known)
+    return number
 
 
 def assemble_function(
-    module: Module, function: Function, target: int, max_registers: int, serial: bool,
-    variables: Variables | None = None,
+    module: Module, function: Function, target: int, bounds: Bounds, serial: bool, variables: Variables | None = None,
+    lines: Lines | None = None,
 ) -> AssembledFunction:  # fmt: skip
     """One kernel; what it reads of ``variables`` is noted there."""
-    selector, code, used = machine_code(module, function, target, max_registers, serial, variables)
     tables = load_target(target)
-    out = AssembledFunction(function.name, pack(tables, code))
+    out = AssembledFunction(function.name, b"")
+    describe_header(out, module, function, target, bounds)
+    selector, code, used = machine_code(module, function, target, bounds.registers, serial, variables)
+    out.code = pack(tables, code)
     out.registers = max(used.registers, STACK_POINTER + 1) + _EXTRA_REGISTERS
     out.barriers = selector.barriers
     out.frame_bytes = code.frame
     out.stack_bytes = code.frame
     out.spill_stores, out.spill_loads = used.spill_stores, used.spill_loads
-    places, size = param_layout(function)
-    out.parameters = [
-        Parameter(at, variable.size) for variable, (at, _, _) in zip(function.params, places, strict=True)
-    ]
-    out.parameter_bytes = size
-    out.shared_bytes = shared_layout(module, function)[1]
     out.has_shared = bool(selector.shared)
-    exits: list[int] = []
-    offset = 0
-    for block in code.blocks:
-        for instruction in block.instructions:
-            if effects(instruction.opcode).base == "EXIT":
-                exits.append(offset)
-            offset += tables.word_bytes
-    out.offsets["EXIT_INSTR_OFFSETS"] = exits
+    describe_code(out, function, code, tables)
+    if lines is not None:
+        lines.note(out, code, tables)
     return out
 
 

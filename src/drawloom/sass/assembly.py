@@ -180,3 +180,4 @@ class Assembly:
     ptx_text: str = ""  # what `ptx_lines` of functions count lines of; it goes into the file
     is_relocatable: bool = False  # `-c`: for a linker, not for the driver
     cuda: int = 12  # layout of the file: 12 or 13
+    is_specific: bool = False  # made for sm_90a; only CUDA 12's layout says so

@@ -80,6 +80,8 @@ class Cubin:
         self.assembly = assembly
         self.kernels = {f.name: Kernel(assembly, f) for f in assembly.functions if f.is_entry}
         self.functions = {f.name: f for f in assembly.functions}
+        #: Directives of the program that could not be obeyed, one sentence each.
+        self.warnings: list[str] = []
 
     def __bytes__(self) -> bytes:
         return self.data

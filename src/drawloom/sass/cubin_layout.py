@@ -26,6 +26,7 @@ STO_CUDA_ENTRY: Final = 0x10
 STO_CUDA_MANAGED: Final = 0x04
 STO_CUDA_SPACE: Final[dict[str, int]] = {GLOBAL: 0x20, SHARED: 0x40, CONST: 0x80}
 STO_CUDA_CONSTANT: Final = 0x81  # something in a function's constant bank
+SPECIFIC: Final = 0x800  # in the file's flags, up to CUDA 12: made for sm_90a
 BARRIERS_SHIFT: Final = 20  # of the number of barriers in the flags of .text, up to CUDA 12
 REGISTERS_SHIFT: Final = 24  # of the number of registers in sh_info of .text, up to sm_89
 # `.nv.rel.action`: how R_CUDA_CONST_FIELD22_37 is to be applied, the same in every file.

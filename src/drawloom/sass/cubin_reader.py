@@ -30,6 +30,7 @@ from drawloom.sass.cubin_layout import (
     LAYOUTS,
     OFFSET_LISTS,
     RELOCATION_NAMES,
+    SPECIFIC,
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
     STO_CUDA_SPACE,
@@ -359,7 +360,8 @@ def _header(elf: Elf) -> Assembly:
     is_relocatable = elf.kind == ET_REL
     if elf.os_abi == TOOLKITS[12].os_abi:
         target = elf.flags & 0xFF
-        return Assembly(target, elf.flags >> 16 & 0xFF or target, is_relocatable=is_relocatable)
+        specific = bool(elf.flags & SPECIFIC)
+        return Assembly(target, elf.flags >> 16 & 0xFF or target, is_relocatable=is_relocatable, is_specific=specific)
     if elf.os_abi != TOOLKITS[13].os_abi:
         raise ElfError(f"a cubin with the layout 0x{elf.os_abi:x}, which is not known")
     target = elf.flags >> 8 & 0xFF

@@ -44,6 +44,7 @@ from drawloom.sass.cubin_layout import (
     SHT_CUDA_INFO,
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RELOCINFO,
+    SPECIFIC,
     STO_CUDA_CONSTANT,
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
@@ -498,6 +499,7 @@ class _Writer:
                 text.info |= function.registers << REGISTERS_SHIFT
         if assembly.cuda < 13:
             elf.flags = (assembly.ptx_target or assembly.target) << 16 | 0x500 | assembly.target
+            elf.flags |= SPECIFIC if assembly.is_specific else 0
         else:
             notes[1].link = number[notes[0].name]
             elf.flags = number[notes[1].name] << 24 | assembly.target << 8 | 4

@@ -1,0 +1,157 @@
+"""What a kernel's directives ask for: registers bounded so that enough threads fit, sizes that a launch must have.
+
+`.maxnreg` is a bound itself; `.maxntid` or `.reqntid` with `.minnctapersm` leave as many registers as the warps of so
+many blocks share out. The rules and the limits of each target are those that ptxas 12.9 was seen to apply; the limits
+are also in the CUDA programming guide (technical specifications per compute capability).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.errors import UnsupportedError, VerifyError
+from drawloom.ptx.declarations import sm_number
+from drawloom.ptx.ir import Function, Module
+from drawloom.sass.assembly import AssembledFunction
+
+#: The most registers that a thread can have.
+MOST_REGISTERS: Final = 255
+#: The fewest that the ABI works with.
+FEWEST_REGISTERS: Final[dict[int, int]] = {61: 16, 75: 24, 80: 24, 86: 24, 89: 24, 90: 24}
+#: Registers of a multiprocessor, and threads and blocks that fit on it.
+REGISTERS: Final = 65536
+THREADS: Final[dict[int, int]] = {61: 2048, 75: 1024, 80: 2048, 86: 1536, 89: 1536, 90: 2048}
+BLOCKS: Final[dict[int, int]] = {61: 32, 75: 16, 80: 32, 86: 16, 89: 24, 90: 32}
+#: Registers are given to warps by eights, to so many warps at once.
+_REGISTER_UNIT: Final = 8
+_WARP_UNIT: Final = 4
+_LANES: Final = 32
+#: Bytes that a kernel or file may have without asking the driver for more.
+STATIC_SHARED: Final = 48 * 1024
+CONSTANTS: Final = 64 * 1024
+PARAMETERS: Final = 4352
+#: From sm_70 and PTX 8.1 on.
+MANY_PARAMETERS: Final = 32764
+#: Local memory of a thread (CUDA programming guide, technical specifications).
+LOCAL: Final = 512 * 1024
+
+Extents = tuple[int, int, int]
+
+
+class Bounds:
+    """The directives of a kernel. `registers` is the bound of its general registers, with those that the system
+    takes; `warnings` says which directives cannot be obeyed."""
+
+    def __init__(self) -> None:
+        self.registers = MOST_REGISTERS
+        self.max_threads: Extents | None = None
+        self.required_threads: Extents | None = None
+        self.cluster: Extents | None = None
+        self.explicit_cluster = False
+        self.max_cluster_rank = 0
+        self.warnings: list[str] = []
+
+    def note(self, out: AssembledFunction) -> None:
+        """Put what the file says of it into the assembled kernel."""
+        out.max_registers = self.registers
+        out.max_threads = self.max_threads
+        out.required_threads = self.required_threads
+        out.cluster = self.cluster
+        out.explicit_cluster = self.explicit_cluster
+        out.max_cluster_rank = self.max_cluster_rank
+
+
+def bounds_of(function: Function, target: int, option: int = MOST_REGISTERS) -> Bounds:
+    """The bounds of a kernel; ``option`` (``--maxrregcount``) counts where no directive bounds its registers."""
+    out = Bounds()
+    numbers = {d.name: [int(word) for word in d.text.replace(",", " ").split()] for d in function.directives
+               if d.name != ".pragma"}  # fmt: skip
+    out.max_threads = extents(numbers.get(".maxntid"))
+    out.required_threads = extents(numbers.get(".reqntid"))
+    cluster = numbers.get(".reqnctapercluster")
+    out.cluster = extents(cluster or None)
+    out.explicit_cluster = ".explicitcluster" in numbers or cluster is not None
+    out.max_cluster_rank = numbers.get(".maxclusterrank", [0])[0]
+    threads = out.max_threads or out.required_threads
+    least = numbers.get(".minnctapersm", [0])[0]
+    bound = numbers.get(".maxnreg", [0])[0]
+    if bound > MOST_REGISTERS:
+        out.warnings.append(f"'{function.name}': .maxnreg {bound} is more than there are, it is ignored")
+        bound = 0
+    if threads is None and least:
+        out.warnings.append(f"'{function.name}': .minnctapersm without .maxntid or .reqntid is ignored")
+    if bound == 0 and threads is not None:
+        bound = shared_out(function.name, threads[0] * threads[1] * threads[2], least, target, out.warnings)
+    out.registers = at_least(bound, target, function.name, out.warnings) if bound else option
+    return out
+
+
+def extents(numbers: list[int] | None) -> Extents | None:
+    """One to three numbers as (x, y, z)."""
+    if numbers is None:
+        return None
+    x, y, z = [*numbers, 1, 1][:3]
+    return (x, y, z)
+
+
+def shared_out(name: str, threads: int, least: int, target: int, warnings: list[str]) -> int:
+    """The registers of a thread when ``least`` (0: one) blocks of so many threads share a multiprocessor's."""
+    warps = -(-threads // _LANES)
+    most = THREADS[target]
+    if least > BLOCKS[target]:
+        warnings.append(
+            f"'{name}': .minnctapersm {least} is more than the {BLOCKS[target]} blocks of sm_{target}, ignored"
+        )
+        least = 0
+    if least and warps * _LANES * least > most:
+        warnings.append(f"'{name}': sm_{target} has no room for {least} blocks of {threads}, .minnctapersm is ignored")
+        least = 0
+    if warps * _LANES > most:
+        warnings.append(f"'{name}': {threads} threads are more than sm_{target}'s {most}, .maxntid bounds no registers")
+        return MOST_REGISTERS
+    warps = -(-warps * max(least, 1) // _WARP_UNIT) * _WARP_UNIT
+    return min(REGISTERS // (warps * _LANES) // _REGISTER_UNIT * _REGISTER_UNIT, MOST_REGISTERS)
+
+
+def at_least(bound: int, target: int, what: str, warnings: list[str]) -> int:
+    """A bound, raised to what the ABI needs."""
+    fewest = FEWEST_REGISTERS[target]
+    if bound < fewest:
+        warnings.append(f"'{what}': {bound} registers are too few for sm_{target}'s ABI, {fewest} are used")
+        return fewest
+    return bound
+
+
+def check_target(module: Module, arch: str) -> None:
+    """Raise UnsupportedError if the module's ``.target`` asks for more than the architecture, or for another one."""
+    asked = module.arch
+    place = max(module.source.find(".target"), 0)
+    if sm_number(asked) > sm_number(arch):
+        refuse(module, place, f"the PTX is for {asked} or later, it cannot be assembled for {arch}")
+    if asked != arch and asked[-1:] in ("a", "f"):
+        refuse(module, place, f"the PTX is for {asked} only, it cannot be assembled for {arch}")
+
+
+def check_sizes(module: Module, function: Function, target: int, parameters: int, shared: int) -> None:
+    """Raise UnsupportedError for a kernel with more parameters or static shared memory (bytes) than there is room."""
+    most = MANY_PARAMETERS if target >= 70 and module.version >= (8, 1) else PARAMETERS
+    if parameters > most:
+        refuse(module, function.pos, f"kernel '{function.name}' has {parameters} bytes of parameters, {most} fit")
+    if shared > STATIC_SHARED:
+        refuse(
+            module, function.pos,
+            f"kernel '{function.name}' has {shared} bytes of static shared memory, {STATIC_SHARED} fit",
+            "an unsized .extern array and dynamic shared memory for more",
+        )  # fmt: skip
+
+
+def check_constants(module: Module, size: int) -> None:
+    """Raise UnsupportedError for more bytes of ``.const`` variables than the bank has; the one that ends there is
+    named."""
+    if size > CONSTANTS:
+        constants = [v for v in module.variables.values() if v.space == "const"]
+        refuse(module, constants[-1].pos, f"{size} bytes of .const variables, {CONSTANTS} fit into the bank")
+
+
+def refuse(module: Module, pos: int, message: str, expected: str = "") -> None:
+    raise UnsupportedError(str(module.error(VerifyError, pos, message, expected)))

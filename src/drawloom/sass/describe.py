@@ -1,0 +1,138 @@
+"""What a cubin says about a kernel besides its code: linkage, parameters, and where instructions of some kinds stand.
+
+Which instructions are listed was read off ptxas's code for probes; docs/sass.md has the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from drawloom.ptx.ir import Function, Instruction, Module, Variable
+from drawloom.ptx.layout import param_layout, shared_layout
+from drawloom.sass.assembly import LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter
+from drawloom.sass.bounds import Bounds, check_sizes
+from drawloom.sass.effects import effects
+from drawloom.sass.encoding import address_of
+from drawloom.sass.isa import Target
+from drawloom.sass.machine import Machine, MachineFunction
+
+#: Instructions for several lanes of a warp; those of a PTX instruction with a member mask are listed apart.
+_WARP_WIDE: Final = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX"})
+_NO_MASK: Final = 0xFFFFFFFF
+#: With the register that has the member mask.
+_MASK_REGISTER: Final = 0x05000000
+_BLOCK_IDS: Final = ("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z")
+#: Up to these targets block indices along z are announced, and atomics of system scope listed.
+_LAST_BLOCK_Z: Final = 89
+_LAST_SYSTEM_ATOMS: Final = 61
+
+
+def linkage_of(name: str) -> str:
+    """The linkage in the file of a function or variable with this PTX linkage."""
+    return WEAK if name in (".weak", ".common") else VISIBLE if name in (".visible", ".extern") else LOCAL
+
+
+def describe_header(out: AssembledFunction, module: Module, function: Function, target: int, bounds: Bounds) -> None:
+    """What the kernel's header says. Raises UnsupportedError where its parameters or shared memory are too large."""
+    places, size = param_layout(function)
+    out.linkage = linkage_of(function.linkage)
+    out.parameters = [parameter(at, v) for v, (at, _, _) in zip(function.params, places, strict=True)]
+    out.parameter_bytes = size
+    out.shared_bytes = shared_layout(module, function)[1]
+    bounds.note(out)
+    check_sizes(module, function, target, size, out.shared_bytes)
+
+
+def parameter(offset: int, variable: Variable) -> Parameter:
+    """A parameter; of a `.ptr` also where and how aligned it points."""
+    if not variable.is_pointer:
+        return Parameter(offset, variable.size)
+    space = POINTS_TO[variable.pointer_space or "generic"]
+    return Parameter(offset, variable.size, space, max(variable.pointer_align, 1).bit_length() - 1)
+
+
+def describe_code(out: AssembledFunction, function: Function, code: MachineFunction, tables: Target) -> None:
+    """Where the instructions stand that the driver and tools are told of."""
+    exits: list[int] = []
+    warp_wide: list[int] = []
+    together: list[int] = []
+    masks: list[int] = []
+    block_ids: list[int] = []
+    system_atoms: list[int] = []
+    diverges = False
+    synchronous: set[int] = set()
+    mask = (-1, _NO_MASK)  # the position of the last WARPSYNC, and what is said of its mask
+    for index, instruction in enumerate(instructions_of(code)):
+        found = effects(instruction.opcode)
+        base = found.base
+        if base == "EXIT":
+            exits.append(address_of(tables, index))
+        elif base == "WARPSYNC":
+            diverges = True
+            mask = (instruction.pos, mask_of(instruction))
+        elif base in ("BSSY", "RET"):
+            diverges = True
+        elif base in _WARP_WIDE:
+            if not synchronous:
+                synchronous = synchronous_positions(function)
+            if instruction.pos in synchronous:
+                together.append(address_of(tables, index))
+                masks.append(mask[1] if mask[0] == instruction.pos else _NO_MASK)
+            else:
+                warp_wide.append(address_of(tables, index))
+        elif base in ("S2R", "S2UR"):
+            name = special_name(instruction, tables)
+            if name in _BLOCK_IDS:
+                block_ids.append(address_of(tables, index))
+                out.reads_block_z |= name == _BLOCK_IDS[2] and tables.number <= _LAST_BLOCK_Z
+        elif base in ("ATOM", "RED") and tables.number <= _LAST_SYSTEM_ATOMS and is_system(instruction, function):
+            system_atoms.append(address_of(tables, index))
+    out.offsets["EXIT_INSTR_OFFSETS"] = exits
+    out.offsets["COOP_GROUP_INSTR_OFFSETS"] = together
+    out.offsets["COOP_GROUP_MASK_REGIDS"] = masks
+    out.offsets["INT_WARP_WIDE_INSTR_OFFSETS"] = warp_wide
+    if tables.number <= _LAST_SYSTEM_ATOMS:
+        out.offsets["S2RCTAID_INSTR_OFFSETS"] = block_ids
+        out.offsets["ATOM_SYS_INSTR_OFFSETS"] = system_atoms
+    elif diverges:
+        out.crs_stack_bytes = 0
+
+
+def instructions_of(code: MachineFunction) -> Iterator[Machine]:
+    for block in code.blocks:
+        yield from block.instructions
+
+
+def special_name(instruction: Machine, tables: Target) -> str:
+    """The special register that an S2R or S2UR reads."""
+    for slot, value in zip(instruction.opcode.slots, instruction.values, strict=True):
+        if slot.kind == "S":
+            return tables.special_names.get(value, "")
+    return ""
+
+
+def mask_of(instruction: Machine) -> int:
+    """What is said of the mask of a WARPSYNC: its register, if it is in one."""
+    for slot, value in zip(instruction.opcode.slots, instruction.values, strict=True):
+        if slot.kind == "R":
+            return _MASK_REGISTER | value
+    return _NO_MASK
+
+
+def synchronous_positions(function: Function) -> set[int]:
+    """The positions of PTX instructions with a member mask; with one that no instruction has, so that it is not
+    empty."""
+    found = {-2}
+    for statement in function.body:
+        if isinstance(statement, Instruction) and statement.pos >= 0 and "sync" in statement.opcode.text.split("."):
+            found.add(statement.pos)
+    return found
+
+
+def is_system(instruction: Machine, function: Function) -> bool:
+    """Whether the PTX instruction that an atomic was made of has system scope."""
+    for statement in function.body:
+        if isinstance(statement, Instruction) and statement.pos == instruction.pos:
+            return "sys" in statement.opcode.text.split(".")
+    return False
