@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drawloom.ptx.ir import Function, Module
 from drawloom.sass.select import (
     atomics,
     barriers,
@@ -19,7 +20,16 @@ from drawloom.sass.select import (
     specials,
     warp,
 )
+from drawloom.sass.select.pascal import PascalSelector
 from drawloom.sass.select.selector import Selector
+from drawloom.sass.variables import Variables
+
+
+def make_selector(module: Module, function: Function, number: int, variables: Variables | None = None) -> Selector:
+    """The selector of one function for sm_``number``; what it reads of ``variables`` is noted there."""
+    kind = PascalSelector if number == 61 else Selector
+    return kind(module, function, number, variables)
+
 
 __all__ = [
     "Selector",
@@ -32,6 +42,7 @@ __all__ = [
     "floats",
     "half",
     "integer",
+    "make_selector",
     "memory",
     "moves",
     "products",

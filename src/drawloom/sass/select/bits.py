@@ -273,9 +273,7 @@ def test_property(s: Selector, i: Instruction) -> None:
     elif test in ("infinite", "number", "notanumber"):
         relation = {"infinite": "EQ", "number": "LE", "notanumber": "GT"}[test]
         if bits == 64:
-            low = pred(s.fresh_predicate())
-            s.emit(f"ISETP.{relation}.U32.AND", [low, NO_PREDICATE, words[0], ZERO, TRUE])
-            s.emit(f"ISETP.{relation}.U32.AND.EX", [out, NO_PREDICATE, top, imm(infinity), TRUE, low])
+            s.compare_wide(relation, False, [out, NO_PREDICATE], [words[0], top], [ZERO, imm(infinity)])
         else:
             s.emit(f"ISETP.{relation}.U32.AND", [out, NO_PREDICATE, top, imm(infinity), TRUE])
     else:

@@ -46,13 +46,10 @@ def compare(s: Selector, i: Instruction, type: Type, outs: list[Src], combine: s
     kind = "" if signed else ".U32"
     a, b = i.operands[1], i.operands[2]
     if type.bits == 64:
-        low = pred(s.fresh_predicate())
-        low_a, low_b, relation_low = ordered(s, s.word(a, 0), s.word(b, 0), relation)
-        s.emit(f"ISETP.{relation_low}.U32.AND", [low, NO_PREDICATE, low_a, low_b, TRUE])
-        high_a, high_b = s.in_register(s.word(a, 1)), s.word(b, 1)
-        if relation_low != relation:
-            high_a, high_b = s.in_register(s.word(b, 1)), s.word(a, 1)
-        s.emit(f"ISETP.{relation_low}{kind}.{combine}.EX", [*outs, high_a, high_b, other, low])
+        first, second = [s.word(a, 0), s.word(a, 1)], [s.word(b, 0), s.word(b, 1)]
+        if first[0].kind != REGISTER and second[0].kind == REGISTER:
+            first, second, relation = second, first, _SWAPPED[relation]
+        s.compare_wide(relation, signed, outs, first, second, combine, other)
         return
     x, y = (s.word(a), s.word(b)) if type.bits == 32 else (narrow(s, a, signed), narrow(s, b, signed))
     x, y, relation = ordered(s, x, y, relation)

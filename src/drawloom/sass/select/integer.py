@@ -451,10 +451,8 @@ def extremum(s: Selector, which: str, signed: bool, out: Src, a: Src, b: Src) ->
 
 def compare_wide(s: Selector, relation: str, signed: bool, a: list[Src], b: list[Src]) -> Src:
     """A 64-bit comparison in a new predicate."""
-    low, out = pred(s.fresh_predicate()), pred(s.fresh_predicate())
-    s.emit(f"ISETP.{relation}.U32.AND", [low, NO_PREDICATE, a[0], b[0], TRUE])
-    kind = "" if signed else ".U32"
-    s.emit(f"ISETP.{relation}{kind}.AND.EX", [out, NO_PREDICATE, a[1], b[1], TRUE, low])
+    out = pred(s.fresh_predicate())
+    s.compare_wide(relation, signed, [out, NO_PREDICATE], a, b)
     return out
 
 

@@ -21,8 +21,8 @@ from drawloom.sass.convergence import parted
 from drawloom.sass.effects import effects
 from drawloom.sass.form import IsaError, Opcode
 from drawloom.sass.isa import Target, load_target
-from drawloom.sass.machine import GENERAL, PREDICATE, VIRTUAL, Machine, MachineBlock, MachineFunction, virtual_id
-from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, REGISTER, ZERO, Src, bank, imm, pred, reg
+from drawloom.sass.machine import GENERAL, PREDICATE, PT, VIRTUAL, Machine, MachineBlock, MachineFunction, virtual_id
+from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, REGISTER, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.values import Definitions
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.variables import Variables
@@ -34,7 +34,7 @@ STACK_TOP: Final[dict[int, int]] = {61: 0x20, 75: 0x28, 80: 0x28, 86: 0x28, 89: 
 DESCRIPTOR: Final[dict[int, int]] = {80: 0x118, 86: 0x118, 89: 0x118, 90: 0x208}
 #: How instructions name a 64-bit address: sm_80 to sm_89 have the descriptor in UR4, too, but do not print it.
 LONG_ADDRESS: Final[dict[int, str]] = {
-    75: "[R+I]", 80: "[R.64+I]", 86: "[R.64+I]", 89: "[R.64+I]", 90: "desc[UR][R.64+I]",
+    61: "[R+I]", 75: "[R+I]", 80: "[R.64+I]", 86: "[R.64+I]", 89: "[R.64+I]", 90: "desc[UR][R.64+I]",
 }  # fmt: skip
 #: Shared memory that the system keeps for itself below a kernel's own.
 SHARED_BEGIN: Final[dict[int, int]] = {61: 0, 75: 0, 80: 0, 86: 0, 89: 0, 90: 0x400}
@@ -67,6 +67,8 @@ class Selector:
         self.out = MachineFunction(function.name, number, function.is_entry)
         self.at: MachineBlock = self.out.block()
         self.plans: dict[str, Plan] = plans_of(number)
+        #: The table of handlers; sm_61 has its own.
+        self.handlers = HANDLERS
         count = len(function.registers)
         self.homes = [-1] * count
         #: Settled registers that are no more than an integer, words of the parameters' bank, or another register.
@@ -126,7 +128,7 @@ class Selector:
 
     def select(self, instruction: Instruction) -> None:
         """One PTX instruction. Raises UnsupportedError, with its place, for what the target lacks."""
-        handler = HANDLERS.get(instruction.opcode.name)
+        handler = self.handlers.get(instruction.opcode.name)
         self.pos = instruction.pos
         if handler is None:
             raise self.refusal(instruction, f"'{instruction.opcode.text}' is not supported by the assembler yet")
@@ -305,6 +307,16 @@ class Selector:
             return pred(self.home(operand))
         number = self.number_of(operand)
         return pred(7, not number)
+
+    def compare_wide(
+        self, relation: str, signed: bool, outs: list[Src], a: list[Src], b: list[Src], combine: str = "AND",
+        other: Src = TRUE,
+    ) -> None:  # fmt: skip
+        """A comparison of 64 bits, by words, into two predicates, combined with a third."""
+        low, neither = pred(self.fresh_predicate()), pred(PT)
+        kind = "" if signed else ".U32"
+        self.emit(f"ISETP.{relation}.U32.AND", [low, neither, self.in_register(a[0]), b[0], TRUE])
+        self.emit(f"ISETP.{relation}{kind}.{combine}.EX", [*outs, self.in_register(a[1]), b[1], other, low])
 
     def carry(self) -> Src:
         """The carry flag: it lives between neighbouring instructions, so one predicate does for all."""
