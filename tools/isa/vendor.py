@@ -145,10 +145,10 @@ def batch_texts(words: list[int], target: int, flags: tuple[str, ...] = ()) -> l
 
 def silent_ones(words: list[int], target: int, start: int, end: int) -> set[int]:
     """The illegal words between two places of which nvdisasm does not tell the address, found by halving."""
-    nop = NOP_128 if target >= 75 else NOP_64
-    alone = [word if start <= place < end else nop for place, word in enumerate(words)]
-    if AT_LINE.search(run_once(alone, target, ())[0]):
-        return set()
+    out, complaints = run_once(words[start:end], target, ())
+    told = {start + place_of(int(found, 16), target) for found in AT_ADDRESS.findall(complaints)}
+    if told or AT_LINE.search(out):
+        return told
     if end - start == 1:
         return {start}
     middle = (start + end) // 2
