@@ -216,9 +216,11 @@ class Cooperation(MemoryStatements):
         self.emit(f"setp.ne.u32 {first}, {self.tid}, {self.random.randrange(self.threads)};")
         self.emit(f"@{first} bra {end};")
         self.emit(f"{head}:")
-        self.emit(f"ld.acquire.gpu.global.u32 {passed}, [{self.acc}+{CHAIN * 8}];")
+        load = "ld.acquire.gpu" if self.sm >= 70 else "ld.volatile"
+        self.emit(f"{load}.global.u32 {passed}, [{self.acc}+{CHAIN * 8}];")
         self.emit(f"setp.ne.u32 {waits}, {passed}, {own};")
         self.emit(f"@{waits} bra {head};")
-        self.emit(f"red.release.gpu.global.add.u32 [{self.acc}+{CHAIN * 8}], 1;")
+        release = ".release.gpu" if self.sm >= 70 else ""
+        self.emit(f"red{release}.global.add.u32 [{self.acc}+{CHAIN * 8}], 1;")
         self.emit(f"{end}:")
         self.emit("bar.sync 0;")

@@ -94,9 +94,14 @@ def integer_to_float(operation: Operation) -> Step:
     to, source = _types(operation)
     bits, is_signed = INTEGERS[source]
     f, mode = FORMATS[to], rounding_of(operation)
-    if operation.operands[1].before:
-        raise operation.unsupported("a sign of an integer")
-    return _step(operation, to, source, lambda a: f.pattern(number_of(a, bits, is_signed), 0, mode))
+    negative, absolute = operation.operands[1].negative, operation.operands[1].absolute
+
+    def function(a: int) -> int:
+        value = number_of(a, bits, is_signed)
+        value = abs(value) if absolute else value
+        return f.pattern(-value if negative else value, 0, mode)
+
+    return _step(operation, to, source, function)
 
 
 def float_to_integer(operation: Operation) -> Step:

@@ -18,6 +18,7 @@ from drawloom.sass.assembly import CONST, GLOBAL, AssembledFunction, Relocation
 from drawloom.sass.cubin import Cubin
 from drawloom.sass.cubin_layout import LAYOUTS, parameters_at
 from drawloom.sass.decoder import decode, section_words
+from drawloom.sass.encoding import GROUP, address_of
 from drawloom.sass.form import IsaError
 from drawloom.sass.interpreter import (
     atomics,
@@ -29,6 +30,9 @@ from drawloom.sass.interpreter import (
     integers,
     loads_stores,
     logic,
+    pascal_control,
+    pascal_integers,
+    pascal_logic,
     warps,
 )
 from drawloom.sass.interpreter.basics import AccessFault, Fault, Row
@@ -41,6 +45,7 @@ BUILDERS: Final[dict[str, Builder]] = {
     **integers.BUILDERS, **logic.BUILDERS, **comparisons.BUILDERS, **floats.BUILDERS, **halves.BUILDERS,
     **conversions.BUILDERS, **loads_stores.BUILDERS, **atomics.BUILDERS, **warps.BUILDERS,
 }  # fmt: skip
+PASCAL: Final[dict[str, Builder]] = {**BUILDERS, **pascal_integers.BUILDERS, **pascal_logic.BUILDERS}
 #: Instructions after which a group gives way to another when it next jumps.
 GROUP_SLICE: Final = 128
 REVERSE_SLICE: Final = 11
@@ -49,12 +54,17 @@ BLOCK_SLICE: Final = 64
 #: Local memory of a lane, in bytes; the stack grows down from its end.
 STACK_TOP: Final = 1 << 14
 
-#: Places in constant bank 0, by target: the shared window, the local window, the stack's top, the address
-#: of bank 3. The descriptor of global memory is 0: nothing depends on it here. Read off what ptxas uses.
+#: Places in constant bank 0, by target: the block's shape with the grid's behind it, the words of the addresses of the
+#: shared and the local window, the stack's top, the address of bank 3. The descriptor of global memory is 0: nothing
+#: depends on it here. Read off what ptxas uses.
+_LATER: Final = {"shape": 0, "local": 0x20, "local high": 0x24, "stack": 0x28, "const": 0x50}
 PLACES: Final[dict[int, dict[str, int]]] = {
-    **{target: {"shared": 0x18, "local": 0x20, "stack": 0x28, "const": 0x50} for target in (75, 80, 86, 89)},
-    90: {"local": 0x20, "stack": 0x28, "const": 0xD0},
-}
+    61: {
+        "shape": 8, "shared": 0, "shared high": 0x100, "local": 4, "local high": 0x104, "stack": 0x20, "const": 0xD0,
+    },
+    **{target: {**_LATER, "shared": 0x18, "shared high": 0x1C} for target in (75, 80, 86, 89)},
+    90: {**_LATER, "const": 0xD0},
+}  # fmt: skip
 MULTIPROCESSORS: Final = 0x10C
 
 
@@ -112,7 +122,12 @@ class Launch:
         self.grid = grid
         self.block = block
         self.target = load_target(cubin.target)
-        self.instruction_count = len(function.code) // self.target.word_bytes
+        addresses = [address for address, _, _ in section_words(self.target, function.code)]
+        #: Which instruction stands at an address; on sm_61 a label may name the control word before it.
+        self.places = {address: n for n, address in enumerate(addresses)}
+        if not self.target.wide:
+            self.places.update({address - 8: n for n, address in enumerate(addresses) if n % GROUP == 0})
+        self.reverse = False
         self.stack_top = STACK_TOP
         self.time = 0
         self.reserved = LAYOUTS[cubin.target].shared_reserved
@@ -141,11 +156,12 @@ class Launch:
             data[at : at + size] = value.to_bytes(size, "little")
 
         for n in range(3):
-            put(4 * n, self.block[n])
-            put(12 + 4 * n, self.grid[n])
-        if "shared" in places:
-            put(places["shared"], SHARED_WINDOW, 8)
-        put(places["local"], LOCAL_WINDOW, 8)
+            put(places["shape"] + 4 * n, self.block[n])
+            put(places["shape"] + 12 + 4 * n, self.grid[n])
+        for name, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
+            if name in places:
+                put(places[name], window & 0xFFFFFFFF)
+                put(places[name + " high"], window >> 32)
         put(places["stack"], self.stack_top)
         put(places["const"], self._constants.range[0], 8)
         put(MULTIPROCESSORS, 1)
@@ -210,33 +226,38 @@ class Launch:
         return int.from_bytes(region.views[1][offset : offset + size].tobytes(), "little")
 
     def steps(self) -> list[Step]:
-        """A step for each instruction."""
-        target = self.target
-        found = []
-        for address, word, bits in section_words(target, self.code):
-            place = address // target.word_bytes
-            try:
-                operation = Operation(self, decode(target, word, bits), place)
-            except IsaError as error:
-                found.append(_refusal(UnsupportedError(str(error))))
-                continue
-            found.append(_step(operation))
-        return found
+        """A step for each instruction, made when it is first executed: much of a section never is."""
+        steps: list[Step] = []
+        for place, (_, word, bits) in enumerate(section_words(self.target, self.code)):
+            steps.append(self._first_step(steps, place, word, bits))
+        return steps
 
+    def _first_step(self, steps: list[Step], place: int, word: int, bits: int) -> Step:
+        def run(w: Warp, m: Row) -> int | None:
+            steps[place] = self._step(place, word, bits)
+            return steps[place](w, m)
 
-def _step(operation: Operation) -> Step:
-    """The step of an instruction. What cannot be built fails when it is executed: much of a section never is."""
-    try:
-        if operation.base in control.BUILDERS:
-            return control.BUILDERS[operation.base](operation)
-        if operation.base not in BUILDERS:
-            raise operation.unsupported()
-        return guarded(operation, BUILDERS[operation.base](operation))
-    except (UnsupportedError, Fault) as error:
-        return guarded(operation, _refusal(error))
+        return run
+
+    def _step(self, place: int, word: int, bits: int) -> Step:
+        try:
+            operation = Operation(self, decode(self.target, word, bits), place)
+        except IsaError as error:
+            raise UnsupportedError(str(error)) from None
+        try:
+            flow, others = (control.BUILDERS, BUILDERS) if self.target.wide else (pascal_control.BUILDERS, PASCAL)
+            if operation.base in flow:
+                return flow[operation.base](operation)
+            if operation.base not in others:
+                raise operation.unsupported()
+            return guarded(operation, others[operation.base](operation))
+        except (UnsupportedError, Fault) as error:
+            return guarded(operation, _refusal(error))
 
 
 def _refusal(error: Exception) -> Step:
+    """What cannot be built fails when a guard lets it execute."""
+
     def refuse(w: Warp, m: Row) -> None:
         raise error
 
@@ -282,6 +303,7 @@ class Machine:
         self.launch = launch
         self.reverse = reverse
         self.slice = REVERSE_SLICE if reverse else GROUP_SLICE
+        launch.reverse = reverse
         self.left = max_steps if max_steps is not None else sys.maxsize
         self.steps = launch.steps()
 
@@ -362,14 +384,17 @@ class Machine:
     def _fault(self, kind: type[KernelFault], message: str, warp: Warp, group: Group, pc: int) -> KernelFault:
         block = warp.block
         lane = (group.mask & -group.mask).bit_length() - 1 if group.mask else 0
-        where = f"\n  at 0x{pc * self.launch.target.word_bytes:x}: {self._text(pc)}"
+        where = f"\n  at 0x{self._address(pc):x}: {self._text(pc)}"
         return kind(
             message + where, self.launch.function.name, block=block.ctaid, thread=block.thread(warp.index, lane)
         )
 
+    def _address(self, pc: int) -> int:
+        return address_of(self.launch.target, pc)
+
     def _text(self, pc: int) -> str:
         for address, word, bits in section_words(self.launch.target, self.launch.code):
-            if address == pc * self.launch.target.word_bytes:
+            if address == self._address(pc):
                 try:
                     return decode(self.launch.target, word, bits).text(address)
                 except IsaError as error:
@@ -379,7 +404,7 @@ class Machine:
     def _deadlock(self, block: Block) -> KernelFault:
         waiting = [(warp, group) for warp in block.warps for group in warp.groups]
         parts = [
-            f"lanes 0x{g.mask:x} of warp {w.index} {g.state} before 0x{g.pc * self.launch.target.word_bytes:x}"
+            f"lanes 0x{g.mask:x} of warp {w.index} {g.state} before 0x{self._address(g.pc):x}"
             for w, g in waiting
         ]
         warp, group = waiting[0]

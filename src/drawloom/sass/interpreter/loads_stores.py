@@ -18,7 +18,8 @@ Address = Callable[[Warp], Row]  # 64-bit addresses
 SIZES: Final[dict[str, int]] = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "32": 4, "64": 8, "128": 16}
 #: What says how an access is cached, ordered or waited for, which changes no result here.
 HINTS: Final = (
-    "E STRONG WEAK MMIO CONSTANT SYS GPU SM CTA VC PRIVATE EF EL LU EU NA EN U LTC64B LTC128B LTC256B STRICT".split()
+    """E STRONG WEAK MMIO CONSTANT SYS GPU SM CTA VC PRIVATE EF EL LU EU NA EN U LTC64B LTC128B LTC256B STRICT
+    CG CI CS CV WT""".split()
 )
 SPACES: Final[dict[str, str]] = {
     "LD": "generic", "LDG": "global", "LDS": "shared", "LDL": "local",
@@ -78,7 +79,7 @@ def access(
     elif space == "shared":
         action(w.block.shared_region, np.arange(len(lanes)), addresses)
     else:
-        top = w.local.shape[1]
+        top = w.block.launch.stack_top
         if (addresses + np.uint64(size) > top).any():
             address = int(addresses.max())
             raise AccessFault(f"access outside of local memory, which ends at 0x{top:x}: {size} bytes", address, size)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from drawloom.errors import UnsupportedError
+from drawloom.sass.encoding import address_of
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.interpreter.basics import EVERYBODY, LANES, Fault, Row
 from drawloom.sass.interpreter.operands import Operand, operands_of
@@ -45,7 +46,7 @@ class Operation:
         self.instruction = instruction
         self.place = place
         self.bytes = launch.target.word_bytes
-        self.following = (place + 1) * self.bytes
+        self.following = address_of(launch.target, place) + self.bytes
         parts = instruction.opcode.mnemonic.split(".")
         self.base = parts[0]
         self.modifiers = parts[1:]
@@ -181,8 +182,8 @@ class Operation:
 
     def index_of(self, address: int) -> int:
         """The index of the instruction at a byte address. Raises Fault where there is none."""
-        index, rest = divmod(address, self.bytes)
-        if rest or not 0 <= index < self.launch.instruction_count:
+        index = self.launch.places.get(address, -1)
+        if index < 0:
             raise Fault(f"a branch to 0x{address:x}, where there is no instruction")
         return index
 

@@ -49,11 +49,21 @@ class Group:
         self.lanes = lanes_of(mask)
 
 
+class Token:
+    """On the stack of a warp of sm_61: what pushed it, and that `mask` goes on at `place`."""
+
+    def __init__(self, kind: str, mask: int, place: int) -> None:
+        self.kind = kind
+        self.mask = mask
+        self.place = place
+
+
 class Warp:
     """Registers are `r` (general), `u` (uniform, alike in all lanes), `p` and `up` (predicates); `rr` and `uu` are
     pairs as 64-bit words, by half the number of the first. RZ, PT and their like are rows that nobody writes.
 
-    `b[n]` is, for every lane, the mask of convergence barrier n as that lane set it up.
+    `b[n]` is, for every lane, the mask of convergence barrier n as that lane set it up. On sm_61, `cc` are the
+    condition codes (zero, sign, carry, overflow), and `stack` says where lanes go on that are not executed.
     """
 
     def __init__(self, block: Block, index: int, live: int, poison: int) -> None:
@@ -76,9 +86,19 @@ class Warp:
         self.p: list[Row] = list(predicates)
         self.up: list[Row] = list(uniform_predicates)
         self.b = [[0] * LANES for _ in range(16)]
+        self.cc: list[Row] = list(noise.integers(0, 2, (4, LANES)).astype(np.bool_))
+        self.stack: list[Token] = []
         self.reduced = np.zeros(LANES, np.uint32)  # what B2R.RESULT reads
-        self.local = noise.integers(0, 256, (LANES, block.launch.stack_top), np.uint8)
-        self.local_region = Region(0, self.local.size, self.local.reshape(-1), "local")
+        self._noise = noise
+        self._local: Region | None = None
+
+    @property
+    def local_region(self) -> Region:
+        """The local memory of all lanes, `stack_top` bytes each, behind one another; made when it is first used."""
+        if self._local is None:
+            size = LANES * self.block.launch.stack_top
+            self._local = Region(0, size, self._noise.integers(0, 256, size, np.uint8), "local")
+        return self._local
 
     def part(self, pieces: list[tuple[int, int]]) -> int:
         """The running group falls apart into (mask, pc); the first goes on first. A single piece stays together."""
