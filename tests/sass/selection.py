@@ -5,8 +5,10 @@ what that computes on the interpreter of machine code beside what the PTX refere
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from drawloom.reference.instructions import semantics
 from drawloom.reference.selection import BOOLEAN, setp
 from drawloom.sass import verify as checker
 from drawloom.sass.assemble import assemble, machine_code
+from drawloom.sass.availability import lacks
 from drawloom.sass.encoding import encode
 from drawloom.sass.expand.expand import expand
 from drawloom.sass.instruction import Instruction
@@ -25,11 +28,26 @@ from drawloom.sass.interpreter import run
 from drawloom.sass.isa import load_target
 from tools.isa import vendor
 
+#: Every form is tried for the last of these, of the others a sample (all of them in ``make fuzz``).
+TARGETS = (80, 86, 89, 90)
+FULL = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
+Item = TypeVar("Item")
 HEADER = ".version 8.6\n.target sm_90\n.address_size 64\n"
 #: Bytes from a thread's values to the next one's.
 STRIDE = 128
 #: Widths of operand words that do not follow from the instruction's types.
 FIXED = {"c": 32, "acc": 32, "r": 32, "i": 0, "u32": 32, "s32": 32, "f32": 32, "b16": 16, "b32": 32}
+
+
+def header(number: int) -> str:
+    return HEADER.replace("sm_90", f"sm_{number}")
+
+
+def sample(items: list[Item], number: int, one_in: int = 6) -> list[Item]:
+    """Which of many forms are tried for a target: one in so many, others for each target."""
+    if FULL or number == TARGETS[-1]:
+        return items
+    return random.Random(f"{number} {len(items)}").sample(items, -(-len(items) // one_in))
 
 
 def opcodes(names: Iterable[str], number: int = 90) -> Iterator[tuple[str, Form]]:
@@ -44,10 +62,11 @@ def opcodes(names: Iterable[str], number: int = 90) -> Iterator[tuple[str, Form]
             for words in itertools.product(*choices, *form.types):
                 text = ".".join([name, *filter(None, words)])
                 try:
-                    decode(text)
+                    opcode = decode(text)
                 except OpcodeError:
                     continue
-                yield text, form
+                if not lacks(opcode, number):
+                    yield text, form
 
 
 def operands(text: str, form: Form) -> list[str]:
@@ -108,7 +127,7 @@ def kernel(text: str, kinds: list[str], literals: dict[int, str] | None = None, 
 
 def code(source: str, number: int = 90, verified: bool = True) -> list[Instruction]:
     """The machine code of the one kernel of a source."""
-    module = parse(HEADER + source)
+    module = parse(header(number) + source)
     if verified:
         verify(module)
     module = expand(module, number)
@@ -176,11 +195,11 @@ def has_nan(op: Opcode, arguments: list[int]) -> bool:
 
 def differences(
     text: str, kinds: list[str], pick: random.Random, runs: int, literals: dict[int, str] | None = None, same: int = 0,
-    ignore_nan: bool = False,
+    ignore_nan: bool = False, number: int = 90,
 ) -> list[str]:  # fmt: skip
-    """Operands for which the machine code computes something else than the reference."""
+    """Operands for which the machine code of sm_``number`` computes something else than the reference."""
     op = decode(text)
-    cubin = assemble(HEADER + kernel(text, kinds, literals, same), "sm_90")
+    cubin = assemble(header(number) + kernel(text, kinds, literals, same), f"sm_{number}")
     memory = np.zeros((runs, STRIDE // 8), np.uint64)
     given: list[list[int]] = []
     for row in memory:
@@ -201,7 +220,7 @@ def differences(
         want = expected(op, arguments, kinds)
         got = [int(word) for word in row[: len(want)]]
         if got != want:
-            shown = f"{text} {literals or ''} {[hex(a) for a in arguments]}"
+            shown = f"sm_{number}: {text} {literals or ''} {[hex(a) for a in arguments]}"
             out.append(f"{shown}: {[hex(w) for w in want]}, not {[hex(g) for g in got]}")
     return out
 

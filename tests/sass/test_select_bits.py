@@ -1,5 +1,5 @@
-"""Selection of fields, single bits and composed integer arithmetic on sm_90: every form, with registers and literals,
-against nvdisasm and the reference."""
+"""Selection of fields, single bits and composed integer arithmetic: every form (on older targets a sample), with
+registers and literals, against nvdisasm and the reference."""
 
 from __future__ import annotations
 
@@ -12,29 +12,53 @@ from drawloom.ptx.isa import decode
 from drawloom.reference.integers import carry_operation
 from drawloom.sass.assemble import assemble
 from drawloom.sass.interpreter import run
-from tests.sass.selection import HEADER, check, code, differences, kernel, opcodes, operands, value
+from tests.sass.selection import (
+    TARGETS,
+    check,
+    code,
+    differences,
+    header,
+    kernel,
+    opcodes,
+    operands,
+    sample,
+    value,
+)
 
 FIELDS = ["bfe", "bfi", "bfind", "clz", "szext", "bmsk", "fns", "lop3", "testp", "copysign"]
 COMPOSED = ["sad", "dp4a", "dp2a", "mul24", "mad24", "mad", "mul", "add", "sub", "min", "max", "neg", "abs"]
-#: Halves have tests of their own, and so have floats outside of these families; carries need a second instruction.
-FORMS = [
-    (text, operands(text, form))
-    for text, form in opcodes([*FIELDS, *COMPOSED, "madc"])
-    if text.split(".")[0] in FIELDS or not decode(text).types[0].is_float or "xorsign" in text
-    if decode(text).types[0].name not in ("f16", "f16x2", "bf16", "bf16x2")
-]
-ALONE = [(text, kinds) for text, kinds in FORMS if ".cc" not in text and "madc" not in text]
 
 
-def test_every_form_is_what_the_checker_and_nvdisasm_take() -> None:
-    assert len(FORMS) > 150
-    check([code(kernel(text, kinds)) for text, kinds in FORMS])
+def forms_of(number: int) -> list[tuple[str, list[str]]]:
+    """Halves have tests of their own, and so have floats outside of these families."""
+    return [
+        (text, operands(text, form))
+        for text, form in opcodes([*FIELDS, *COMPOSED, "madc"], number)
+        if text.split(".")[0] in FIELDS or not decode(text).types[0].is_float or "xorsign" in text
+        if decode(text).types[0].name not in ("f16", "f16x2", "bf16", "bf16x2")
+    ]
 
 
-def test_results_are_those_of_the_reference() -> None:
+def alone(number: int) -> list[tuple[str, list[str]]]:
+    """Forms without carries, which need a second instruction."""
+    return [(text, kinds) for text, kinds in forms_of(number) if ".cc" not in text and "madc" not in text]
+
+
+ALONE = alone(90)
+
+
+@pytest.mark.parametrize("number", TARGETS)
+def test_every_form_is_what_the_checker_and_nvdisasm_take(number: int) -> None:
+    forms = forms_of(number)
+    assert len(forms) > 150
+    check([code(kernel(text, kinds), number) for text, kinds in sample(forms, number)], number)
+
+
+@pytest.mark.parametrize("number", TARGETS)
+def test_results_are_those_of_the_reference(number: int) -> None:
     pick = random.Random(1)
-    for text, kinds in ALONE:
-        assert not differences(text, kinds, pick, 32)
+    for text, kinds in sample(alone(number), number):
+        assert not differences(text, kinds, pick, 32, number=number)
 
 
 def test_literals_in_place_of_every_source() -> None:
@@ -71,7 +95,7 @@ def test_products_that_hand_on_a_carry(type: str, half: str, same: str) -> None:
     chain = "".join(f"{o} {same}{n}, a{n}, b{n}, c{n};" for n, o in enumerate(operations))
     stores = "".join(f"st.global.b{bits} [at+{8 * n}], {same}{n};" for n in range(3))
     registers = ", ".join(f"{r}{n}" for n in range(3) for r in "abcd")
-    source = f"""{HEADER}.visible .entry k(.param .u64 p) {{ .reg .b{bits} {registers}; .reg .u64 at; .reg .u32 t;
+    source = f"""{header(90)}.visible .entry k(.param .u64 p) {{ .reg .b{bits} {registers}; .reg .u64 at; .reg .u32 t;
 mov.u32 t, %tid.x; ld.param.u64 at, [p]; mad.wide.u32 at, t, 72, at; {loads} {chain} {stores} ret; }}"""
     pick = random.Random(bits)
     memory = np.array([[value(pick, bits) for _ in range(9)] for _ in range(32)], np.uint64)

@@ -1,4 +1,5 @@
-"""Selection of f16, f16x2, bf16 and bf16x2 on sm_90: every form, against nvdisasm and the reference."""
+"""Selection of f16, f16x2, bf16 and bf16x2: every form (on older targets a sample), against nvdisasm and the
+reference."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import pytest
 
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.isa import decode
-from tests.sass.selection import check, code, differences, kernel, opcodes, operands
+from tests.sass import selection
+from tests.sass.selection import TARGETS, check, code, differences, kernel, opcodes, operands
 
 HALVES = ("f16", "f16x2", "bf16", "bf16x2")
 ARITHMETIC = ["add", "sub", "mul", "fma", "neg", "abs", "min", "max"]
@@ -18,15 +20,15 @@ FUNCTIONS = ["ex2", "tanh"]
 PENDING = (".RELU R,",)
 
 
-def forms_of(names: list[str]) -> list[tuple[str, list[str]]]:
+def forms_of(names: list[str], number: int = 90) -> list[tuple[str, list[str]]]:
     """The forms of halves that are selected; those that are not must say which instruction is missing."""
     out = []
-    for text, form in opcodes(names):
+    for text, form in opcodes(names, number):
         if not any(t.name in HALVES for t in decode(text).types):
             continue
         kinds = operands(text, form)
         try:
-            code(kernel(text, kinds))
+            code(kernel(text, kinds), number)
         except UnsupportedError as error:
             assert "has no instruction HFMA2" in str(error) and any(p in str(error) for p in PENDING), text
         else:
@@ -38,11 +40,12 @@ def sample(forms: list[tuple[str, list[str]]], seed: int, count: int) -> list[tu
     return random.Random(seed).sample(forms, min(count, len(forms)))
 
 
+@pytest.mark.parametrize("number", TARGETS)
 @pytest.mark.parametrize("names", [ARITHMETIC, FUNCTIONS, COMPARISONS], ids=["arithmetic", "functions", "comparisons"])
-def test_every_form_is_what_the_checker_and_nvdisasm_take(names: list[str]) -> None:
-    forms = forms_of(names)
-    assert len(forms) > 5
-    check([code(kernel(text, kinds)) for text, kinds in sample(forms, 1, 700)])
+def test_every_form_is_what_the_checker_and_nvdisasm_take(names: list[str], number: int) -> None:
+    forms = selection.sample(sample(forms_of(names, number), 1, 700), number, 8)
+    assert forms
+    check([code(kernel(text, kinds), number) for text, kinds in forms], number)
 
 
 def loses_payloads(text: str) -> bool:
@@ -50,17 +53,19 @@ def loses_payloads(text: str) -> bool:
     return text.startswith(("neg.ftz", "abs.ftz"))
 
 
-def test_arithmetic_is_that_of_the_reference() -> None:
+@pytest.mark.parametrize("number", TARGETS)
+def test_arithmetic_is_that_of_the_reference(number: int) -> None:
     pick = random.Random(2)
-    for text, kinds in forms_of(ARITHMETIC):
+    for text, kinds in selection.sample(forms_of(ARITHMETIC, number), number):
         if "oob" not in text:  # the reference does not run it: the manual does not say which NaN is out of bounds
-            assert not differences(text, kinds, pick, 32, ignore_nan=loses_payloads(text))
+            assert not differences(text, kinds, pick, 32, ignore_nan=loses_payloads(text), number=number)
 
 
-def test_comparisons_are_those_of_the_reference() -> None:
+@pytest.mark.parametrize("number", TARGETS)
+def test_comparisons_are_those_of_the_reference(number: int) -> None:
     pick = random.Random(3)
-    for text, kinds in sample(forms_of(COMPARISONS), 4, 300):
-        assert not differences(text, kinds, pick, 32)
+    for text, kinds in selection.sample(sample(forms_of(COMPARISONS, number), 4, 300), number, 8):
+        assert not differences(text, kinds, pick, 32, number=number)
 
 
 @pytest.mark.parametrize("same", [1, 2, 3])

@@ -10,12 +10,16 @@ from drawloom.ptx.ir import Instruction, Module, SpecialRegister
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.specials import find_special
 
-#: The first target with clusters of blocks, as scopes of memory accesses, too.
+#: The first target with clusters of blocks: as scopes and spaces of memory accesses.
 _CLUSTERS: Final = 90
 
 
 def check_available(module: Module, number: int) -> None:
-    """Raise UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have."""
+    """Raise UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have, or if
+    addresses have not 64 bits, as all machine code here expects."""
+    if module.address_size != 64:
+        place = max(module.source.find(".address_size"), 0)
+        raise refusal(module, place, "addresses of 32 bits are not supported by the assembler")
     for function in module.functions.values():
         present: set[Opcode] = set()
         for statement in function.body if function.has_body else []:
@@ -37,8 +41,8 @@ def check_available(module: Module, number: int) -> None:
 
 def lacks(opcode: Opcode, number: int) -> str:
     """Why sm_``number`` does not have any form of an opcode; "" if it has one."""
-    if opcode.scope == "cluster" and number < _CLUSTERS:
-        return f"the scope '.cluster' needs sm_{_CLUSTERS} or later"
+    if number < _CLUSTERS and (opcode.scope == "cluster" or opcode.space == "shared::cluster"):
+        return f"clusters need sm_{_CLUSTERS} or later"
     if any(form.sm <= number <= form.last_sm for form in opcode.forms):
         return ""
     if all(form.last_sm < number for form in opcode.forms):

@@ -194,7 +194,11 @@ def access(s: Selector, opcode: Opcode, size: str, data: int, address: Address, 
     name = "LD" if loading else "ST"
     if space in ("shared", "local"):
         where = short_address(s, address, space)
-        mnemonic = (_SHARED_LOADS.get(s.number, "LDS") if loading and space == "shared" else name + space[0].upper()) + size
+        if loading and space == "shared":
+            name = _SHARED_LOADS.get(s.number, "LDS")
+        else:
+            name += space[0].upper()
+        mnemonic = name + size
     elif space in ("global", ""):
         where = long_address(s, address)
         before, behind = strength(s, opcode)

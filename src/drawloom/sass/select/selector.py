@@ -270,14 +270,16 @@ class Selector:
         return reg(self.pair(operand))
 
     def pair(self, operand: Operand) -> int:
-        """A 64-bit operand in a pair of registers."""
-        if isinstance(operand, Register):
+        """A 64-bit operand in a pair of registers; a narrower one is extended with zeros."""
+        held = isinstance(operand, Register) and self.is_held(operand)
+        if held:
+            assert isinstance(operand, Register)
             register = self.origin(operand)
-            if self.numbers[register.id] is None and self.banks[register.id] < 0:
+            if register.type.bits >= 64:
                 return self.home(register)
         low, high = self.word(operand, 0), self.word(operand, 1)
         key = f"pair {low.text}{low.values}{high.text}{high.values}"
-        known = self.moved.get(key)
+        known = None if held else self.moved.get(key)  # what a register holds may have changed since
         if known is None:
             known = self.fresh(2)
             self.unguarded("MOV", [reg(known), low])
