@@ -2,74 +2,205 @@
 
 import os
 import sys
-import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from drawloom.errors import DataError
+from drawloom.build_info import VERSION
+from drawloom.cli.ptxas_options import CommandLine, help_text, read_command_line
+from drawloom.errors import DataError, Error
+
+if TYPE_CHECKING:
+    from drawloom.ptx.ir import Function, Module
+    from drawloom.sass.cubin import Cubin
+
+STANDARD_INPUT: Final = "-"
+#: The release of ptxas whose place we take, by the layout of the file: what callers go by to choose a PTX version.
+RELEASES: Final[dict[str, str]] = {"12": "12.9", "13": "13.0"}
+#: What ptxas takes `archmin` and `archmax` for.
+REGISTER_WORDS: Final[dict[str, int]] = {"archmin": 32, "archmax": 255}
+MOST_LEVEL: Final = 4
 
 
-@click.command(name="as")
-@click.argument("files", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), nargs=-1, required=True)
-@click.option(
-    "-arch", "--gpu-name", "--gpu-architecture", "arch", default="sm_90", show_default=True, help="Target: sm_90."
+# The options are taken apart by their own table: ptxas spells some in ways that click does not know.
+@click.command(
+    name="as", options_metavar="[OPTIONS]", add_help_option=False, context_settings={"ignore_unknown_options": True}
 )
-@click.option("-o", "--output-file", "output", type=click.Path(path_type=Path), help="The cubin (one input file).")
-@click.option("-v", "--verbose", is_flag=True, help="Print registers, stack, spills and memory of every kernel.")
-@click.option("-O", "--opt-level", type=click.IntRange(0, 4), default=3, help="0 keeps the program's order.")
-@click.option(
-    "-maxrregcount", "--maxrregcount", "registers", type=click.IntRange(16, 255), default=255, help="Registers."
-)
-@click.option("--schedule", type=click.Choice(["list", "serial"]), default="list", help="serial waits for everything.")
-@click.option("--cuda", type=click.Choice(["12", "13"]), default="12", show_default=True, help="Layout of the file.")
-def command(
-    files: tuple[Path, ...],
-    arch: str,
-    output: Path | None,
-    verbose: bool,
-    opt_level: int,
-    registers: int,
-    schedule: str,
-    cuda: str,
-) -> None:
-    """Assemble the PTX FILES, each to a cubin beside it (FILE.cubin), or to -o; - is standard input.
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FILES...")
+def command(words: tuple[str, ...]) -> None:
+    """Assemble PTX files to cubins."""
+    given = read_command_line(list(words))
+    cuda = given.choice("cuda", ("12", "13"))
+    if given.has("help"):
+        from drawloom.sass.assemble import SELECTED
 
-    An option that ptxas has and that is not listed here is refused by name.
-    """
-    from drawloom.sass.assemble import assemble
-
-    if output is not None and len(files) > 1:
-        raise click.UsageError("-o takes one input file")
-    for file in files:
-        text, name = read(file)
-        serial = schedule == "serial" or opt_level == 0
-        cubin = assemble(text, arch, max_registers=registers, serial=serial, cuda=int(cuda), filename=name)
-        write(output or (Path("elf.cubin") if name == "<stdin>" else file.with_suffix(".cubin")), bytes(cubin))
-        if verbose:
+        click.echo(help_text([f"sm_{number}" for number in SELECTED]), nl=False)
+        return
+    if given.has("version"):
+        release = RELEASES[cuda]
+        click.echo(f"drawloom as {VERSION}: PTX assembler, in the place of ptxas\nrelease {release}, V{release}.0")
+        return
+    if not given.files:
+        raise click.UsageError("no input file; - is standard input")
+    for source, to in outputs(given.files, given.values.get("output-file")):
+        cubin = assembled(source, given, cuda)
+        warnings = [] if given.has("disable-warnings") else [*cubin.warnings]
+        for warning in warnings:
+            click.echo(f"{'error' if given.has('warning-as-error') else 'warning'}: {source}: {warning}", err=True)
+        if warnings and given.has("warning-as-error"):
+            raise Error(f"{source}: warnings are errors (-Werror)")
+        write(to, bytes(cubin))
+        if given.has("verbose"):
             click.echo(cubin.report(), nl=False, err=True)
 
 
-def read(file: Path) -> tuple[str, str]:
+def outputs(files: list[str], output: str | None) -> list[tuple[str, Path]]:
+    """Each input file with the file that its cubin goes to. Raises UsageError where two would go to one."""
+    folder = Path(output) if output is not None and (len(files) > 1 or os.path.isdir(output)) else None
+    if folder is not None and not folder.is_dir():
+        raise click.UsageError(f"-o {output}: of several input files it must be a folder that exists")
+    pairs = []
+    for file in files:
+        name = Path("elf.cubin") if file == STANDARD_INPUT else Path(file).with_suffix(".cubin")
+        to = folder / name.name if folder is not None else Path(output) if output is not None else name
+        if file != STANDARD_INPUT and os.path.exists(to) and os.path.exists(file) and os.path.samefile(file, to):
+            raise click.UsageError(f"{file}: the cubin would be written over it; name another with -o")
+        pairs.append((file, to))
+    taken: dict[Path, str] = {}
+    for file, to in pairs:
+        if taken.setdefault(to, file) != file:
+            raise click.UsageError(f"{taken[to]} and {file} would both be written to {to}")
+    return pairs
+
+
+def assembled(source: str, given: CommandLine, cuda: str) -> "Cubin":
+    """The cubin of a file, with what the options warn of."""
+    from drawloom.ptx.parser import parse
+    from drawloom.sass.assemble import assemble, target_number
+    from drawloom.sass.bounds import MOST_REGISTERS, at_least
+
+    arch = given.values.get("gpu-name", "sm_90")
+    debug = given.has("device-debug")
+    level = given.number("opt-level")
+    if level is not None and level > MOST_LEVEL:
+        raise click.UsageError(f"--opt-level {level}: expected 0 to {MOST_LEVEL}")
+    serial = given.choice("schedule", ("list", "serial")) == "serial" or (level == 0 if level is not None else debug)
+    line_info = (debug or given.has("generate-line-info")) and not given.has("suppress-debug-info")
+    target = target_number(arch)
+    text, filename = read(source)
+    module = parse(text, filename)
+    keep_entries(module, given.names("entry"))
+    warnings: list[str] = []
+    registers = given.number("maxrregcount", REGISTER_WORDS)
+    if registers is not None and registers > MOST_REGISTERS:
+        warnings.append(f"--maxrregcount {registers} is more than there are, it is ignored")
+        registers = None
+    if registers is not None:
+        registers = at_least(registers, target, "--maxrregcount", warnings)
+    put_directives(module, given, registers, warnings)
+    cubin = assemble(
+        module, arch, max_registers=registers or MOST_REGISTERS, serial=serial, cuda=int(cuda), line_info=line_info
+    )
+    cubin.warnings = [*warnings, *cubin.warnings, *wanted_warnings(given, module, cubin)]
+    return cubin
+
+
+def keep_entries(module: "Module", names: list[str]) -> None:
+    """Leave only these kernels in a module; all of them if none is named. Raises Error for one that is not there."""
+    if not names:
+        return
+    kernels = [function.name for function in module.kernels]
+    for name in names:
+        if name not in kernels:
+            raise Error(f"no kernel '{name}' in {module.filename}; there are: {', '.join(kernels) or 'none'}")
+    dropped = {name for name in kernels if name not in names}
+    module.items = [item for item in module.items if getattr(item, "name", "") not in dropped]
+    for name in dropped:
+        del module.functions[name]
+
+
+def put_directives(module: "Module", given: CommandLine, registers: int | None, warnings: list[str]) -> None:
+    """Options that stand for directives of every kernel."""
+    override = given.has("override-directive-values")
+    options: dict[str, str] = {}
+    for name in ("maxntid", "minnctapersm"):
+        if given.has(name) and registers is not None:
+            warnings.append(f"--{name} is ignored beside --maxrregcount")
+        elif given.has(name):
+            options["." + name] = extents(name, given.values[name], 3 if name == "maxntid" else 1)
+    if override and registers is not None:
+        options[".maxnreg"] = str(registers)
+    for kernel in module.kernels:
+        for name, text in options.items():
+            put_directive(kernel, name, text, override)
+
+
+def extents(name: str, text: str, most: int) -> str:
+    words = text.split(",")
+    if len(words) > most or not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        raise click.UsageError(
+            f"--{name} {text}: expected {'one to three numbers' if most > 1 else 'a number'} above 0"
+        )
+    return ", ".join(words)
+
+
+def put_directive(kernel: "Function", name: str, text: str, override: bool) -> None:
+    """Give a kernel a directive that it does not have; in place of its own where ``override`` says so."""
+    from drawloom.ptx.ir import Directive
+
+    rivals = (".maxntid", ".reqntid") if name == ".maxntid" else (name,)
+    present = [directive for directive in kernel.directives if directive.name in rivals]
+    if present and not override:
+        return
+    kept = [directive for directive in kernel.directives if directive.name not in rivals]
+    kernel.directives = [*kept, Directive(name, text)]
+
+
+def wanted_warnings(given: CommandLine, module: "Module", cubin: "Cubin") -> list[str]:
+    """What the options --warn-on-... ask for."""
+    found = []
+    for name, kernel in cubin.kernels.items():
+        if given.has("warn-on-spills") and (kernel.spill_stores or kernel.spill_loads):
+            spilled = f"{kernel.spill_stores} bytes stored, {kernel.spill_loads} loaded"
+            found.append(f"'{name}': registers are kept in local memory ({spilled})")
+        if given.has("warn-on-local-memory-usage") and kernel.stack:
+            found.append(f"'{name}': {kernel.stack} bytes of local memory are used")
+    if given.has("warn-on-double-precision-use"):
+        for function in module.functions.values():
+            used = [i for i in function.instructions() if any(t.name == "f64" for t in i.opcode.types)]
+            if used:
+                found.append(f"'{function.name}': doubles are used, first in line {module.line(used[0])}")
+    return found
+
+
+def read(file: str) -> tuple[str, str]:
     """The text of a file and the name that errors call it."""
-    if str(file) == "-":
-        return sys.stdin.read(), "<stdin>"
+    name = "<stdin>" if file == STANDARD_INPUT else file
     try:
-        return file.read_text(encoding="utf-8", errors="surrogateescape"), str(file)
+        data = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
     except OSError as failure:
-        raise DataError(f"cannot read {file}: {failure.strerror}") from failure
+        raise DataError(f"cannot read {name}: {failure.strerror}") from failure
+    for magic, what in ((b"\x7fELF", "a cubin already"), (b"\x50\xed\x55\xba", "a fatbin")):
+        if data.startswith(magic):
+            raise DataError(f"{name} is {what}, expected PTX")
+    # Drivers and cuobjdump end PTX with a NUL; what else is no text, the parser shows with its place.
+    return data.rstrip(b"\0").decode("utf-8", "surrogateescape"), name
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all. What is no plain file (/dev/null, a pipe) is written to as it is."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        path = path.resolve()  # a link stays one
+        temporary = path.with_name(temporary.name)
         try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
+            temporary.write_bytes(data)
             os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as failure:
         raise DataError(f"cannot write {path}: {failure.strerror}") from failure
