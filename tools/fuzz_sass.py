@@ -26,8 +26,6 @@ if __package__ in (None, ""):
 
 from drawloom.errors import Error, UnsupportedError
 from drawloom.ptx import parse, verify
-from drawloom.ptx.ir import Module
-from drawloom.ptx.layout import param_layout
 from drawloom.sass.assemble import assemble
 from drawloom.sass.cubin import Cubin, read_cubin
 from drawloom.sass.interpreter import run
@@ -91,9 +89,8 @@ def without_deviations(program: Program) -> Program:
     return program.with_text("\n".join(kept) + "\n")
 
 
-def parameters(module: Module, addresses: list[int], n: int) -> bytes:
+def parameters(size: int, addresses: list[int], n: int) -> bytes:
     """The parameter block: three pointers and a number."""
-    size = param_layout(module.functions["k"])[1]
     data = b"".join([address.to_bytes(8, "little") for address in addresses]) + n.to_bytes(4, "little")
     return data[:size].ljust(size, b"\0")
 
@@ -102,7 +99,7 @@ def run_machine_code(program: Program, cubin: Cubin, reverse: bool = False) -> O
     """Run on the interpreter of machine code; errors are part of the outcome."""
     arrays = [program.input.copy(), program.output.copy(), program.accumulators.copy()]
     addresses = [int(a.ctypes.data) for a in arrays]
-    params = parameters(parse(program.text), addresses, program.n)
+    params = parameters(cubin.functions["k"].parameter_bytes, addresses, program.n)
     buffers = [(address, a.nbytes) for address, a in zip(addresses, arrays)]
     try:
         run(

@@ -47,8 +47,8 @@ BUILDERS: Final[dict[str, Builder]] = {
 }  # fmt: skip
 PASCAL: Final[dict[str, Builder]] = {**BUILDERS, **pascal_integers.BUILDERS, **pascal_logic.BUILDERS}
 #: Instructions after which a group gives way to another when it next jumps.
-GROUP_SLICE: Final = 128
-REVERSE_SLICE: Final = 11
+GROUP_SLICE: Final = 8
+REVERSE_SLICE: Final = 3
 #: Rounds through its groups that a block may take before the next block has its turn.
 BLOCK_SLICE: Final = 64
 #: Local memory of a lane, in bytes; the stack grows down from its end.

@@ -13,6 +13,7 @@ from drawloom.sass.interpreter.operation import Builder, Operation, Read, Write,
 from drawloom.sass.interpreter.state import Step, Warp
 
 BITS: Final[Row] = np.arange(32, dtype=np.uint32)
+NIBBLES: Final[Row] = np.arange(0, 16, 4, dtype=np.uint32)
 
 
 def table_function(table: int) -> Callable[[Row, Row, Row], Row]:
@@ -114,18 +115,19 @@ def permute(operation: Operation) -> Step:
     """PRMT: bytes of `c:a`, chosen by nibbles of `s`, or by its two low bits in the other modes."""
     operation.only(*_PERMUTATIONS)
     mode = operation.modifiers[0] if operation.modifiers else ""
+    choose = _PERMUTATIONS.get(mode, np.maximum)
 
     def compute(a: Row, s: Row, c: Row) -> Row:
-        both = a.astype(np.uint64) | c.astype(np.uint64) << WORD
-        out = np.zeros(32, np.uint64)
-        for n in range(4):
-            chosen = _PERMUTATIONS[mode]((s & 3).astype(np.int64), n) if mode else s >> np.uint32(4 * n) & 7
-            byte = both >> (chosen.astype(np.uint64) * np.uint64(8)) & np.uint64(0xFF)
-            if not mode:
-                replicates = s >> np.uint32(4 * n + 3) & 1 == 1
-                byte = np.where(replicates, np.where(byte & np.uint64(0x80), np.uint64(0xFF), np.uint64(0)), byte)
-            out |= byte << np.uint64(8 * n)
-        return low_word(out)
+        both = np.stack((a, c), axis=1).view(np.uint8)
+        if mode:
+            two = (s & 3).astype(np.int64)
+            return np.take_along_axis(both, np.stack([choose(two, n) for n in range(4)], 1), 1).view(np.uint32)[:, 0]
+        nibbles = s[:, None] >> NIBBLES
+        bytes = np.take_along_axis(both, (nibbles & 7).astype(np.int64), 1)
+        replicates = nibbles & 8 != 0
+        if replicates.any():
+            bytes = np.where(replicates, (bytes.view(np.int8) >> 7).view(np.uint8), bytes)
+        return bytes.view(np.uint32)[:, 0]
 
     return words(operation, compute)
 

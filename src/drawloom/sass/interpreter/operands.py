@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from drawloom.sass.form import NUMBER_KINDS
+from typing import Final
+
+from drawloom.sass.form import NUMBER_KINDS, Opcode
 from drawloom.sass.instruction import Instruction
 
 
@@ -42,6 +44,11 @@ class Operand:
         self.descriptor = 63
         self.bank = -1
 
+    def copy(self) -> Operand:
+        made = Operand.__new__(Operand)
+        made.__dict__.update(self.__dict__)
+        return made
+
     @property
     def negative(self) -> bool:
         return "-" in self.before
@@ -62,56 +69,93 @@ class Operand:
 
 def operands_of(instruction: Instruction) -> list[Operand]:
     """The operands in the order in which they are printed."""
-    opcode = instruction.opcode
-    form = opcode.form
-    found: list[Operand] = []
-    values = iter(instruction.values)
-    number = 0
-    opening = ""
-    for place, token in enumerate(form.structure):
-        if place == 0 or token == ",":
-            found.append(Operand())
-        operand = found[-1]
-        if token in NUMBER_KINDS:
-            constant = form.constants[number]
-            value = next(values) if constant < 0 else constant
-            made = Number(form.kinds[number], value, opcode.gaps[place], opcode.gaps[place + 1])
-            number += 1
-            _place(operand, made, opening)
-        elif token[-1] == "[":
-            opening = token
-        elif token == "]":
-            opening = ""
-            operand.words += opcode.gaps[place + 1]
-        if token in ("_", ","):
-            operand.words += opcode.gaps[place + 1]
-    for operand in found:
-        _finish(operand)
-    return found
+    plan = _plans.get(instruction.opcode)
+    if plan is None:
+        plan = _plans[instruction.opcode] = _Plan(instruction.opcode)
+    return plan.filled(instruction.values)
 
 
-def _place(operand: Operand, number: Number, opening: str) -> None:
-    """Puts a number where the bracket around it says that it belongs."""
+class _Plan:
+    """The operands of an opcode, found once, and which values of an instruction go where in them."""
+
+    def __init__(self, opcode: Opcode) -> None:
+        self.operands: list[Operand] = []
+        #: (value, operand, its attribute), and (value, operand, which of its numbers) of pairs.
+        self.places: list[tuple[int, int, str]] = []
+        self.pairs: list[tuple[int, int, int]] = []
+        form = opcode.form
+        number = value = 0
+        opening = ""
+        for place, token in enumerate(form.structure):
+            if place == 0 or token == ",":
+                self.operands.append(Operand())
+            operand = self.operands[-1]
+            if token in NUMBER_KINDS:
+                constant = form.constants[number]
+                made = Number(form.kinds[number], constant, opcode.gaps[place], opcode.gaps[place + 1])
+                number += 1
+                attribute = _place(operand, made, opening)
+                if constant < 0:
+                    at = len(self.operands) - 1
+                    if attribute:
+                        self.places.append((value, at, attribute))
+                    else:
+                        self.pairs.append((value, at, len(operand.numbers) - 1))
+                    value += 1
+            elif token[-1] == "[":
+                opening = token
+            elif token == "]":
+                opening = ""
+                operand.words += opcode.gaps[place + 1]
+            if token in ("_", ","):
+                operand.words += opcode.gaps[place + 1]
+        for operand in self.operands:
+            _finish(operand)
+        self.places += [(value, at, "value") for value, at, _ in self.pairs if self.operands[at].kind != "pair"]
+        self.pairs = [p for p in self.pairs if self.operands[p[1]].kind == "pair"]
+
+    def filled(self, values: list[int]) -> list[Operand]:
+        """The operands with an instruction's values."""
+        found = [operand.copy() for operand in self.operands]
+        for value, at, attribute in self.places:
+            setattr(found[at], attribute, values[value])
+        for value, at, number in self.pairs:
+            numbers = found[at].numbers = list(found[at].numbers)
+            of = numbers[number]
+            numbers[number] = Number(of.kind, values[value], of.before, of.after)
+        return found
+
+
+_plans: Final[dict[Opcode, _Plan]] = {}
+
+
+def _place(operand: Operand, number: Number, opening: str) -> str:
+    """Puts a number where the bracket around it says that it belongs; the attribute that it is, "" for a number of
+    its own."""
     if opening in ("c[", "cx["):
         operand.kind = "bank"
         operand.bank = number.value if number.kind == "I" else -2
-    elif opening == "desc[":
+        return "bank" if number.kind == "I" else "value"
+    if opening == "desc[":
         operand.descriptor = number.value
-    elif opening == "[":
-        if operand.kind != "bank":
-            operand.kind = "address"
-        if number.kind == "R":
-            operand.base = number.value
-            operand.wide = ".64" in number.after
-            operand.unsigned = ".U32" in number.after
-            if ".X" in number.after:
-                operand.scale = int(number.after.partition(".X")[2].partition(".")[0])
-        elif number.kind == "UR":
-            operand.uniform = number.value
-        else:
-            operand.offset = number.value
-    else:
+        return "descriptor"
+    if opening != "[":
         operand.numbers.append(number)
+        return ""
+    if operand.kind != "bank":
+        operand.kind = "address"
+    if number.kind == "UR":
+        operand.uniform = number.value
+        return "uniform"
+    if number.kind != "R":
+        operand.offset = number.value
+        return "offset"
+    operand.base = number.value
+    operand.wide = ".64" in number.after
+    operand.unsigned = ".U32" in number.after
+    if ".X" in number.after:
+        operand.scale = int(number.after.partition(".X")[2].partition(".")[0])
+    return "base"
 
 
 def _finish(operand: Operand) -> None:

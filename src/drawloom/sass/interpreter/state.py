@@ -28,6 +28,7 @@ AT_BARRIER: Final = "waits at BAR"
 AT_SYNC: Final = "waits at BSYNC"
 AT_WARPSYNC: Final = "waits at WARPSYNC"
 AT_COLLECTIVE: Final = "waits at WARPSYNC.COLLECTIVE"
+MEETING: Final = (AT_SYNC, AT_WARPSYNC, AT_COLLECTIVE)
 
 
 class Group:
@@ -47,6 +48,14 @@ class Group:
     def restrict(self, mask: int) -> None:
         self.mask = mask
         self.lanes = lanes_of(mask)
+
+
+def mask_of_groups(groups: list[Group]) -> int:
+    """The lanes of all of them."""
+    mask = 0
+    for group in groups:
+        mask |= group.mask
+    return mask
 
 
 class Token:
@@ -133,47 +142,32 @@ class Warp:
 
     def settle(self) -> bool:
         """Lets every group go on whose lanes are all there; whether there was one."""
-        waiting = [g for g in self.groups if g.state in (AT_SYNC, AT_WARPSYNC, AT_COLLECTIVE)]
+        if len(self.groups) == 1 and self.groups[0].state in (RUNS, AT_BARRIER):
+            return False
+        waiting: dict[tuple[str, int, int], list[Group]] = {}
+        for group in self.groups:
+            if group.state in MEETING:
+                if group.state == AT_SYNC:
+                    group.mask_awaited = self.b[group.barrier][(group.mask & -group.mask).bit_length() - 1]
+                waiting.setdefault((group.state, group.barrier, group.mask_awaited), []).append(group)
         moved = False
-        for group in waiting:
-            if group.state == RUNS or group not in self.groups:
-                continue
-            if group.state == AT_SYNC:
-                group.mask_awaited = self.b[group.barrier][(group.mask & -group.mask).bit_length() - 1]
-            same = [
-                g for g in waiting if g.state == group.state and g.barrier == group.barrier and self._meets(g, group)
-            ]
-            present = 0
-            for g in same:
-                present |= g.mask
-            if group.mask_awaited & self.live & ~present:
-                continue
-            self._join(same)
-            moved = True
+        for (_, _, awaited), same in waiting.items():
+            if not awaited & self.live & ~mask_of_groups(same):
+                self._join(same)
+                moved = True
         return moved or self._yield(waiting)
 
-    def _yield(self, waiting: list[Group]) -> bool:
+    def _yield(self, waiting: dict[tuple[str, int, int], list[Group]]) -> bool:
         """Where nothing else can go on, a BSYNC gives up on lanes that wait at a WARPSYNC: ptxas leaves loops to one
         without a BREAK."""
-        if any(g.state not in (AT_SYNC, AT_WARPSYNC, AT_COLLECTIVE) for g in self.groups):
+        if any(g.state not in MEETING for g in self.groups):
             return False
-        away = 0
-        for group in waiting:
-            away |= 0 if group.state == AT_SYNC else group.mask
-        for group in waiting:
-            same = [g for g in waiting if g.state == AT_SYNC and g.barrier == group.barrier and self._meets(g, group)]
-            present = away
-            for g in same:
-                present |= g.mask
-            if group.state == AT_SYNC and not group.mask_awaited & self.live & ~present:
+        away = mask_of_groups([g for g in self.groups if g.state != AT_SYNC])
+        for (state, _, awaited), same in waiting.items():
+            if state == AT_SYNC and not awaited & self.live & ~(away | mask_of_groups(same)):
                 self._join(same)
                 return True
         return False
-
-    def _meets(self, group: Group, first: Group) -> bool:
-        if group.state == AT_SYNC:
-            group.mask_awaited = self.b[group.barrier][(group.mask & -group.mask).bit_length() - 1]
-        return group.mask_awaited == first.mask_awaited
 
     def _join(self, groups: list[Group]) -> None:
         """Groups that have met become one for each place that they are at; of a collective, one."""
@@ -182,9 +176,8 @@ class Warp:
         for group in groups:
             by_place.setdefault(groups[0].pc if collective else group.pc, []).append(group)
         for place, members in by_place.items():
-            mask = 0
+            mask = mask_of_groups(members)
             for group in members:
-                mask |= group.mask
                 self.groups.remove(group)
             joined = Group(mask, place)
             joined.parked = [(g.mask, g.label) for g in members] if collective else members[0].parked
