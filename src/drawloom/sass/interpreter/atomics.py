@@ -80,6 +80,9 @@ def atomic(operation: Operation) -> Step:
     done = operation.destination(0) if operation.is_predicate(0) else None
     target = operation.operands[at - 1].value if at else 255
     sources = [words_from(operation, n, size // 4) for n in range(at + 1, len(operation.operands))]
+    if len(sources) == 1 and operation.has("CAS"):  # sm_61 names the first of the registers of both
+        both = words_from(operation, at + 1, size // 2)
+        sources = [both[: size // 4], both[size // 4 :]]
     addresses = address_of(operation, at)
     space, function = SPACES[operation.base], update(operation, size * 8)
     tests = operation.has("CAST")

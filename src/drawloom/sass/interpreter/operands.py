@@ -64,7 +64,7 @@ class Operand:
     @property
     def half(self) -> str:
         """`H0_H0`, `H1_H1`, `F32` or "" of a packed operand."""
-        return self.after.rpartition(".")[2] if "." in self.after else ""
+        return self.after.rstrip("|").rpartition(".")[2] if "." in self.after else ""
 
 
 def operands_of(instruction: Instruction) -> list[Operand]:

@@ -93,8 +93,8 @@ def part_of(operand: Operand) -> str:
 
 
 def half(operation: Operation, at: int) -> Read:
-    """An operand, or the half of it that .H0 or .H1 names."""
-    read = operation.word(at)
+    """An operand without its sign, or the half of it that .H0 or .H1 names."""
+    read = operation.word(at, False)
     part = part_of(operation.operands[at])
     if part == "H0":
         return lambda w: read(w) & HALF
@@ -236,7 +236,7 @@ def multiply(operation: Operation) -> Step:
 
 def multiply_add(operation: Operation) -> Step:
     """IMAD: a word of the product, and the addend."""
-    operation.only("U32", "S32", "HI", "X")
+    operation.only("U32", "S32", "HI", "X", "SAT")
     types = _types(operation, 32)
     subtracts = operation.operands[1].negative or operation.operands[2].negative
     a, b = _factor(operation.word(1, False), types[0]), _factor(operation.word(2, False), types[1])
