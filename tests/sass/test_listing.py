@@ -19,8 +19,8 @@ INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/ +(?:\{ +)?(.*?) *(?:\(\*.*\*\))?
 
 
 def cubin(kernel: str, target: int) -> bytes:
-    if vendor.find("ptxas") is None:
-        pytest.skip("ptxas is not installed (python -m tools.isa fetch)")
+    if not vendor.assembles_for(target):
+        pytest.skip(f"no ptxas for sm_{target} is installed (python -m tools.isa fetch)")
     text = (ROOT / "benchmarks" / "kernels" / f"{kernel}.ptx").read_text()
     made, complaints = assemble(retargeted(text, target), target, "3")
     if not made and "Unsupported .version" in complaints:

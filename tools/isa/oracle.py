@@ -18,14 +18,6 @@ CONTROL_BITS = ((1 << 21) - 1) << 105
 PLAIN_CONTROL = 0x7F2 << 105
 REUSE_BITS = (122, 123, 124)
 
-# Textures, surfaces, graphics, tensor cores, ray tracing: outside of what ptx/ covers, so never in the tables.
-OUTSIDE = frozenset(
-    "TEX TLD TLD4 TXQ TXD TMML TXA TEXS TLDS TLD4S IPA AST ALD OUT AL2P ISBERD ISBEWR PIXLD FOOTPRINT KILL SULD SUST "
-    "SUATOM SURED SUQ SULEA SUCLAMP SUBFM SUEAU IMMA BMMA HMMA DMMA QMMA BGMMA HGMMA QGMMA IGMMA CSMTEST LDTRAM "
-    "GETLMEMBASE SETLMEMBASE SETCTAID RTT STP TTUCCTL TTUGO TTULD TTUMACROFUSE TTUOPEN TTUST TTUCLOSE RPCMOV "
-    "PSMTEST KEEPREFCOUNT AL2P TMML IDE RAM SAM LDSM STSM MOVM BMOVE SPMETADATA SUQUERY".split()
-)
-
 
 class Meaning(NamedTuple):
     """What nvdisasm says of one word. `key` is opcode, base and structure; it is empty where the word is illegal."""
@@ -49,7 +41,7 @@ def meaning_of(text: str, address: int, size: int) -> Meaning:
         parsed = scan(text)
     except SyntaxRefusal:
         return ILLEGAL
-    if parsed.base.split(".")[0] in OUTSIDE or parsed.base.startswith("__"):  # "__HIR...": nvdisasm has no name
+    if parsed.base.split(".")[0] in vendor.OUTSIDE or parsed.base.startswith("__"):  # "__HIR...": nvdisasm has no name
         return ILLEGAL
     if size == 8:
         drop_second_of_pair(parsed)
