@@ -1,15 +1,20 @@
 """Generated PTX programs on the reference interpreter and, as machine code, on the interpreter of machine code.
 
-    python -m tools.fuzz_sass --count 20000 --seed 0 --jobs 2 --target 90 --with ours
+    python -m tools.fuzz_sass --count 20000 --seed 0 --jobs 2 --target 80 86 89
+    python -m tools.fuzz_sass --count 5000 --resume --target 90
 
-`--with ours` assembles by ourselves; `--with ptxas` (at `--level` 0 to 3) validates the interpreter itself. What the
-assembler refuses as unsupported counts apart, by its message; it is no success. A failing program is made smaller as
-tools/fuzz.py does it and written to `<out>/<seed>.ptx`. The exit status is 1 when any failed.
+Programs for several targets keep to what the oldest has, and the reference runs once for all. By ourselves they are
+assembled in several ways (`VARIANTS`, chosen by the seed); `--with ptxas` (at `--level` 0 to 3) validates the
+interpreter itself. What the assembler refuses as unsupported counts apart, by its message; it is no success. A failing
+program is made smaller as tools/fuzz.py does it and written to `<out>/<seed>.ptx`. Counts are kept in
+`<out>/record.json`, from which `--resume` goes on. The exit status is 1 when any failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import json
 import multiprocessing
 import os
 import re
@@ -19,7 +24,9 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -36,6 +43,9 @@ from tools.programs import Program, generate
 #: Instructions that warps may execute before a program counts as endless.
 MAX_STEPS: Final = 400_000
 UNSUPPORTED: Final = "not supported: "
+#: Programs between two lines of progress, and between two collections of a worker's garbage.
+PROGRESS: Final = 200
+COLLECT: Final = 25
 
 #: Where ptxas 12.9 does something else than the manual says (seen in its code, at every level). Lines with these are
 #: left out of programs that it assembles; the interpreter of machine code has no part in them.
@@ -48,20 +58,37 @@ DEVIATIONS: Final[dict[str, str]] = {
 }
 
 
-class Settings:
-    """How programs become machine code: `by` is "ours" or "ptxas", with `level` its -O."""
+#: Ways of assembling: `seed % len(VARIANTS)` chooses. Where few registers do not suffice there is no limit.
+VARIANTS: Final = ("", "24 registers", "functions", "serial", "", "32 registers", "", "reverse")
+#: Targets with the same instructions: equal words, but for control bits, do the same.
+ALIKE: Final = (80, 86, 89)
+_CONTROL: Final = ((1 << 21) - 1) << 105
 
-    def __init__(self, target: int, by: str, level: int, reverse: bool) -> None:
+
+class Settings:
+    """How programs become machine code: `by` is "ours" or "ptxas", with `level` its -O; `variant` is one of VARIANTS.
+    `reverse` is the interpreter's other schedule of warps and lanes."""
+
+    def __init__(self, target: int, by: str, level: int, reverse: bool, variant: str = "") -> None:
         self.target = target
         self.by = by
         self.level = level
-        self.reverse = reverse
+        self.reverse = reverse or variant == "reverse"
+        self.variant = variant
+
+
+class Known:
+    """What the checks of one program for several targets share."""
+
+    def __init__(self) -> None:
+        self.expected: Outcome | None = None
+        self.outcomes: dict[bytes, Outcome] = {}
 
 
 def assembled(text: str, settings: Settings) -> Cubin:
     """The cubin of a PTX text. Raises UnsupportedError for what our assembler does not have yet."""
     if settings.by == "ours":
-        return assemble(text, f"sm_{settings.target}")
+        return _assembled_by_us(text, f"sm_{settings.target}", settings.variant)
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
         source.write_text(text)
@@ -70,6 +97,17 @@ def assembled(text: str, settings: Settings) -> Cubin:
         if done.returncode:
             raise UnsupportedError("ptxas: " + done.stderr.strip().partition("error")[2][:100])
         return read_cubin(out.read_bytes())
+
+
+def _assembled_by_us(text: str, arch: str, variant: str) -> Cubin:
+    if variant.endswith("registers"):
+        try:
+            return assemble(text, arch, max_registers=int(variant.partition(" ")[0]))
+        except Error:
+            return assemble(text, arch)
+    if variant == "functions":
+        return assemble(text, arch, most_copied=0)
+    return assemble(text, arch, serial=variant == "serial")
 
 
 def program_of(seed: int, target: int) -> Program:
@@ -111,8 +149,9 @@ def run_machine_code(program: Program, cubin: Cubin, reverse: bool = False) -> O
     return Outcome(arrays[1], arrays[2])
 
 
-def check_program(program: Program, settings: Settings) -> str:
+def check_program(program: Program, settings: Settings, known: Known | None = None) -> str:
     """The difference, "" for none, or a message that begins with UNSUPPORTED."""
+    known = known or Known()
     program = for_target(program, settings.target)
     if settings.by == "ptxas":
         program = without_deviations(program)
@@ -126,13 +165,27 @@ def check_program(program: Program, settings: Settings) -> str:
         return UNSUPPORTED + str(error)
     except Exception as error:  # a traceback of the assembler is a failure of its own
         return f"the assembler fails: {type(error).__name__}: {error}"
-    expected = run_on_reference(program)
-    if expected.error:
-        return f"the reference refuses the program: {expected.error}"
-    got = run_machine_code(program, cubin, settings.reverse)
+    if known.expected is None:
+        known.expected = run_on_reference(program)
+    if known.expected.error:
+        return f"the reference refuses the program: {known.expected.error}"
+    code = meaning(cubin)
+    got = known.outcomes.get(code)
+    if got is None:
+        got = known.outcomes[code] = run_machine_code(program, cubin, settings.reverse)
     if settings.by == "ptxas" and got.error.startswith("UnsupportedError: "):
         return UNSUPPORTED + got.error.partition(": ")[2]  # a gap of the tables or of the interpreter, not of ptxas
-    return difference(program, expected, got)
+    return difference(program, known.expected, got)
+
+
+def meaning(cubin: Cubin) -> bytes:
+    """What cubins of equal meaning have in common: target or group of targets, and code without control bits."""
+    functions = b"".join([cubin.functions[name].code for name in cubin.functions])
+    if cubin.target not in ALIKE:
+        return bytes([cubin.target]) + functions
+    words = np.frombuffer(functions, np.uint64).copy()
+    words[1::2] &= np.uint64(~(_CONTROL >> 64) & 0xFFFFFFFFFFFFFFFF)
+    return bytes([ALIKE[0]]) + words.tobytes()
 
 
 def disagrees(program: Program, settings: Settings) -> bool:
@@ -147,19 +200,32 @@ def disagrees(program: Program, settings: Settings) -> bool:
     return message != "" and not message.startswith(UNSUPPORTED)
 
 
-_settings: Settings
+_settings: list[Settings]
 
 
-def _begin(settings: Settings) -> None:
+def _begin(settings: list[Settings]) -> None:
+    """A worker has little garbage in circles and much that lives on, which looking for it would walk through."""
     global _settings
     _settings = settings
+    gc.disable()
 
 
-def _check_seed(seed: int) -> tuple[int, str]:
+def settings_of(seed: int, settings: Settings) -> Settings:
+    """The settings with the seed's variant."""
+    variant = VARIANTS[seed % len(VARIANTS)] if settings.by == "ours" else ""
+    return Settings(settings.target, settings.by, settings.level, settings.reverse, variant)
+
+
+def _check_seed(seed: int) -> tuple[int, list[str]]:
+    """The message for every target."""
+    if seed % COLLECT == 0:
+        gc.collect()
+    known = Known()
     try:
-        return seed, check_program(program_of(seed, _settings.target), _settings)
+        program = program_of(seed, min([s.target for s in _settings]))
+        return seed, [check_program(program, settings_of(seed, s), known) for s in _settings]
     except Error as error:
-        return seed, f"{type(error).__name__}: {error}"
+        return seed, [f"{type(error).__name__}: {error}"] * len(_settings)
 
 
 def reason(message: str) -> str:
@@ -171,48 +237,99 @@ def reason(message: str) -> str:
     return message.removeprefix(UNSUPPORTED).splitlines()[0][:100]
 
 
+class Record:
+    """What has been counted for one target, kept between runs."""
+
+    def __init__(self, path: Path, settings: Settings, first: int, resume: bool) -> None:
+        self.path = path
+        level = f" -O{settings.level}" if settings.by == "ptxas" else ""
+        self.name = f"sm_{settings.target} {settings.by}{level}"
+        kept = _records(path).get(self.name) if resume else None
+        self.first: int = kept["first"] if kept else first
+        self.following: int = kept["next"] if kept else first
+        self.ran: int = kept["ran"] if kept else 0
+        self.different: list[int] = kept["different"] if kept else []
+        self.refused: Counter[str] = Counter(kept["refused"] if kept else {})
+
+    def count(self, seed: int, message: str) -> None:
+        if seed < self.following:  # of a record that is behind another's
+            return
+        self.following = seed + 1
+        if message.startswith(UNSUPPORTED):
+            self.refused[reason(message)] += 1
+            return
+        self.ran += 1
+        if message:
+            self.different.append(seed)
+
+    def keep(self) -> None:
+        kept = _records(self.path)
+        kept[self.name] = {
+            "first": self.first, "next": self.following, "ran": self.ran, "different": self.different,
+            "refused": dict(self.refused.most_common()), "date": time.strftime("%Y-%m-%d"),
+        }  # fmt: skip
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self.path.with_suffix(".part")
+        unfinished.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        unfinished.replace(self.path)
+
+    def report(self) -> str:
+        lines = [f"{self.name}: {self.ran} programs from seed {self.first} to {self.following - 1} ran, "]
+        lines[0] += f"{len(self.different)} differ; {sum(self.refused.values())} not supported"
+        lines += [f"  {count:6d} {name}" for name, count in self.refused.most_common(20)]
+        return "\n".join(lines)
+
+
+def _records(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1000, help="programs to run")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--resume", action="store_true", help="go on behind the last recorded seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--target", type=int, default=90, help="75, 80, 86, 89 or 90")
+    parser.add_argument("--target", type=int, nargs="+", default=[90], help="61, 75, 80, 86, 89, 90; several share")
     parser.add_argument("--with", dest="by", choices=["ours", "ptxas"], default="ours", help="the assembler")
     parser.add_argument("--level", type=int, default=3, help="of ptxas: 0 to 3")
     parser.add_argument("--reverse", action="store_true", help="the other schedule of warps and lanes")
     parser.add_argument("--out", type=Path, default=Path("build/fuzz_sass"), help="folder for failing programs")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
     arguments = parser.parse_args()
-    settings = Settings(arguments.target, arguments.by, arguments.level, arguments.reverse)
-    seeds = range(arguments.seed, arguments.seed + arguments.count)
-    failures = 0
-    refused: Counter[str] = Counter()
+    settings = [Settings(t, arguments.by, arguments.level, arguments.reverse) for t in arguments.target]
+    record_path = arguments.out / "record.json"
+    records = [Record(record_path, s, arguments.seed, arguments.resume) for s in settings]
+    first = min([record.following for record in records])
+    seeds = range(first, first + arguments.count)
     start = time.monotonic()
+    failed = 0
     with multiprocessing.Pool(arguments.jobs, _begin, (settings,)) as pool:
-        for done, (seed, message) in enumerate(pool.imap_unordered(_check_seed, seeds), 1):
-            if message.startswith(UNSUPPORTED):
-                refused[reason(message)] += 1
-            elif message:
-                failures += 1
-                program = for_target(program_of(seed, settings.target), settings.target)
-                program = without_deviations(program) if settings.by == "ptxas" else program
-                if not arguments.no_minimise and not message.startswith("the reference refuses"):
-                    program = minimise(program, lambda p: disagrees(p, settings))
-                path = save(program, message, arguments.out)
-                print(f"\nseed {seed}: {message}\n  saved as {path}", flush=True)
-            if done % 200 == 0:
+        for done, (seed, messages) in enumerate(pool.imap(_check_seed, seeds), 1):
+            for record, setting, message in zip(records, settings, messages, strict=True):
+                record.count(seed, message)
+                if message and not message.startswith(UNSUPPORTED):
+                    failed += 1
+                    _save_failure(seed, message, settings_of(seed, setting), min(arguments.target), arguments)
+            if done % PROGRESS == 0 or done == len(seeds):
+                for record in records:
+                    record.keep()
                 rate = done / (time.monotonic() - start)
-                print(f"{done}/{len(seeds)}, {failures} failed, {rate:.1f}/s", file=sys.stderr, flush=True)
-    unsupported = sum(refused.values())
-    ran = len(seeds) - unsupported
-    print(
-        f"sm_{settings.target}, {settings.by}: {ran} programs from seed {arguments.seed} ran, {failures} differ; ",
-        end="",
-    )
-    print(f"{unsupported} not supported")
-    for name, count in refused.most_common(40):
-        print(f"  {count:6d} {name}")
-    return 1 if failures else 0
+                print(f"{done}/{len(seeds)}, {failed} failed, {rate:.1f}/s", file=sys.stderr, flush=True)
+    for record in records:
+        print(record.report())
+    return 1 if failed else 0
+
+
+def _save_failure(seed: int, message: str, settings: Settings, oldest: int, arguments: argparse.Namespace) -> None:
+    program = for_target(program_of(seed, oldest), settings.target)
+    program = without_deviations(program) if settings.by == "ptxas" else program
+    if not arguments.no_minimise and not message.startswith("the reference refuses"):
+        program = minimise(program, lambda p: disagrees(p, settings))
+    how = f"sm_{settings.target} {settings.by} {settings.variant}".strip()
+    path = save(program, f"{how}\n{message}", arguments.out)
+    print(f"\nseed {seed}, {how}: {message}\n  saved as {path}", flush=True)
 
 
 if __name__ == "__main__":

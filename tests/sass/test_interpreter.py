@@ -20,7 +20,7 @@ from tools.fuzz_sass import UNSUPPORTED, Settings, check_program
 from tools.isa import vendor
 from tools.programs import generate
 
-OURS = range(5000, 5150)
+OURS = range(5000, 5024)
 SEEDS_PER_LEVEL = 8
 
 
@@ -32,7 +32,7 @@ def test_our_code_for_generated_programs_computes_what_the_reference_does() -> N
         if not message.startswith(UNSUPPORTED):
             assert message == "", f"seed {seed}: {message}"
             ran += 1
-    assert ran >= 36
+    assert ran >= 18
 
 
 @pytest.mark.vendor
