@@ -618,6 +618,71 @@ def policies() -> Iterator[str]:
                 "createpolicy.b64 %rd0, %rd1;")  # fmt: skip
 
 
+def asynchronous() -> Iterator[str]:
+    """Copies to shared memory that are waited for, and the barriers in memory that count them."""
+    spaces = (".shared.global", ".shared::cta.global", ".global.shared", ".shared", "", ".shared::cluster.global")
+    for cache, space, size in product((".ca", ".cg", ".cs", ""), spaces, ("4", "8", "16", "12", "%r2", "")):
+        yield f"cp.async{cache}{space} [%r1], [%rd1]{', ' if size else ''}{size};"
+    for cache, hints in product((".ca", ".cg"), ("", ".L2::cache_hint", ".L2::128B", ".L2::cache_hint.L2::64B",
+                                ".L2::256B.L2::cache_hint", ".L2::32B", ".L1::no_allocate")):  # fmt: skip
+        for last in ("", ", %r2", ", 8", ", 0", ", 16", ", 17", ", %p1", ", !%p1", ", %rd2", ", %r2, %rd2", ", %p1, %rd2",
+                     ", %r2, %p1", ", %rd2, %r2", ", %h1", ", -1", ", 8, 9"):  # fmt: skip
+            yield f"cp.async{cache}.shared.global{hints} [smem+16], [%rd1+4], 16{last};"
+    for to, source in product(("%r1", "%rd1", "smem", "smem+4", "garr", "16", "%h1", "lmem", "%u1", "%f1"),
+                              ("%rd1", "%r1", "garr+4", "smem", "carr", "p0", "16", "%rd1+-4")):  # fmt: skip
+        yield f"cp.async.ca.shared.global [{to}], [{source}], 4;"
+    for words in ("commit_group;", "wait_group 0;", "wait_group 3;", "wait_group -1;", "wait_group %r1;", "wait_group;",
+                  "wait_all;", "wait_all 0;", "commit_group 1;", "wait_group 1000000;", "commit_group.b64;",
+                  "wait_group.sync 0;", "wait_all.aligned;", "mbarrier.arrive.b64 [%r1], 1;"):  # fmt: skip
+        yield f"cp.async.{words}"
+    for noinc, space, kind, place in product(("", ".noinc"), ("", ".shared", ".shared::cta", ".global", ".shared::cluster"),
+                                             (".b64", "", ".b32", ".u64"), ("%r1", "%rd1", "smem")):  # fmt: skip
+        yield f"cp.async.mbarrier.arrive{noinc}{space}{kind} [{place}];"
+    places = ("", ".shared", ".shared::cta", ".shared::cluster", ".global")
+    for space, place, count in product(places, ("%r1", "%rd1", "smem", "garr", "smem+8"), ("%r2", "1", "0", "1048575",
+                                       "1048576", "-1", "%rd2", "")):  # fmt: skip
+        yield f"mbarrier.init{space}.b64 [{place}]{', ' if count else ''}{count};"
+    for what, place in product(("inval.b64", "inval.shared.b64", "inval.shared::cta.b64", "inval", "inval.u64",
+                                "inval.global.b64"), ("%r1", "%rd1", "smem", "smem], [smem")):  # fmt: skip
+        yield f"mbarrier.{what} [{place}];"
+    orders = ("", ".release.cta", ".relaxed.cta", ".acquire.cta", ".release.cluster", ".relaxed.cluster", ".release",
+              ".cta", ".release.gpu", ".acq_rel.cta", ".acquire.cluster", ".acquire")  # fmt: skip
+    for order, space, name in product(orders, places[:4], ("expect_tx", "complete_tx")):
+        yield f"mbarrier.{name}{order}{space}.b64 [%r1], %r2;"
+    for name, count in product(("expect_tx", "complete_tx"), ("16", "-1", "1048576", "%rd1", "%p1", "")):
+        yield f"mbarrier.{name}.relaxed.cta.shared::cta.b64 [smem]{', ' if count else ''}{count};"
+    for name, order, space in product(("arrive", "arrive_drop"), orders, places):
+        for what, state, count in (("", "%rd0", ""), ("", "%rd0", ", %r2"), ("", "_", ""), ("", "_", ", 1"),
+                                   (".expect_tx", "%rd0", ", %r2"), (".expect_tx", "_", ", 64"),
+                                   (".noComplete", "%rd0", ", %r2"), (".noComplete", "_", ", %r2")):  # fmt: skip
+            yield f"mbarrier.{name}{what}{order}{space}.b64 {state}, [%r1]{count};"
+    for state, place, count in product(("%rd0", "%r0", "%ud0", "%fd0", "%p0"), ("%r1", "%rd1", "smem", "garr"),
+                                       ("", ", 1", ", 0", ", 1048576", ", -1", ", %rd1", ", %r1, %r2")):  # fmt: skip
+        yield f"mbarrier.arrive.shared.b64 {state}, [{place}]{count};"
+    for form in (
+        "arrive.noComplete.b64 %rd0, [%r1];",
+        "arrive.expect_tx.b64 %rd0, [%r1];",
+        "arrive.b32 %r0, [%r1];",
+        "arrive %rd0, [%r1];",
+        "arrive.b64 [%r1];",
+        "arrive.noComplete.shared.b64 %rd0, [%r1], 0;",
+        "arrive.noComplete.expect_tx.b64 %rd0, [%r1], 1;",
+        "arrive.shared.noComplete.b64 %rd0, [%r1], 1;",
+    ):
+        yield f"mbarrier.{form}"
+    for name, order, space in product(("test_wait", "try_wait"), orders, places):
+        for what, state in (("", "%rd2"), (".parity", "%r2")):
+            yield f"mbarrier.{name}{what}{order}{space}.b64 %p0, [%r1], {state};"
+            yield f"mbarrier.{name}{what}{order}{space}.b64 %p0, [%r1], {state}, %r3;"
+    for name, what in product(("test_wait", "try_wait"), ("", ".parity")):
+        for target, state in product(("%p0", "%r0", "_", "%p0|%p1"), ("%rd2", "%r2", "0", "1", "2", "%p2", "%ud1")):
+            yield f"mbarrier.{name}{what}.shared.b64 {target}, [smem], {state};"
+            yield f"mbarrier.{name}.shared{what}.b64 {target}, [smem], {state}, 1000;"
+    for form in ("%r0, %rd1", "%rd0, %rd1", "%r0, %r1", "%u0, %ud1", "%r0, 5", "_, %rd1", "%r0, [%rd1]"):
+        yield f"mbarrier.pending_count.b64 {form};"
+        yield f"mbarrier.pending_count.shared.b64 {form};"
+
+
 FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (
     integer_arithmetic,
     float_arithmetic,
@@ -633,6 +698,7 @@ FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (
     register_classes,
     video,
     policies,
+    asynchronous,
 )
 
 

@@ -11,7 +11,7 @@ from drawloom.ptx.types import DECLARABLE, TYPES
 
 #: Operand words that name no type of their own.
 WORDS = {"m", "v", "v>", "i", "l", "hint", "pack", "vec", "special", "mov", "cvta", "addr", "results", "callee"}
-WORDS |= {"arguments"}
+WORDS |= {"arguments", "ms", "mg", ""}
 ALL_FORMS = [form for forms in FORMS.values() for form in forms]
 
 
@@ -41,7 +41,15 @@ def test_modifiers_come_in_any_order_but_those_of_the_mnemonic() -> None:
     assert decode("add.ftz.rn.f32").ftz
     assert decode("atom.u32.add.global").operation == "add"
     assert decode("ld.u32.v2.global").vector == 2
-    for wrong in ("mul.u32.lo", "shf.wrap.l.b32", "cvta.global.to.u64", "div.f32.full", "bar.sync.cta"):
+    for wrong in (
+        "mul.u32.lo",
+        "shf.wrap.l.b32",
+        "cvta.global.to.u64",
+        "div.f32.full",
+        "bar.sync.cta",
+        "mbarrier.shared.arrive.b64",
+        "cp.async.ca.global.shared",
+    ):
         with pytest.raises(OpcodeError):
             decode(wrong)
 
@@ -68,8 +76,9 @@ def test_refusals_name_what_is_wrong() -> None:
             decode(f"{name}.sync")
     for text, topic in [
         ("barrier.cluster.arrive", "clusters"),
-        ("st.async.shared::cluster.b32", "asynchronous copies"),
-        ("fence.mbarrier_init.release.cluster", "asynchronous copies"),
+        ("st.async.shared::cluster.b32", "clusters"),
+        ("fence.mbarrier_init.release.cluster", "clusters"),
+        ("cp.async.bulk.commit_group", "copies in bulk"),
     ]:
         with pytest.raises(OpcodeError, match=f"'{text}' is not supported: {topic} are not covered"):
             decode(text)

@@ -31,7 +31,7 @@ _EFFECTS: Final[dict[str, int]] = {
     "redux": WARP, "elect": WARP, "shfl": WARP, "bra": BRANCH, "brx.idx": BRANCH, "call": CALL, "ret": RETURN,
     "exit": EXIT, "trap": EXIT, "brkpt": SIDE, "nanosleep": SIDE, "pmevent": SIDE, "griddepcontrol": SIDE,
     "setmaxnreg": SIDE, "discard": SIDE, "applypriority": SIDE, "prefetch": SIDE, "prefetchu": SIDE,
-    "alloca": SIDE, "stacksave": SIDE, "stackrestore": SIDE,
+    "alloca": SIDE, "stacksave": SIDE, "stackrestore": SIDE, "cp.async": SIDE, "mbarrier": ATOMIC,
 }  # fmt: skip
 
 #: Modifiers that belong to the mnemonic: where one of them is written, it stands first.
@@ -39,7 +39,8 @@ _LEADING: Final[dict[str, frozenset[str]]] = {
     "mul": frozenset({"lo", "hi", "wide"}), "mad": frozenset({"lo", "hi", "wide"}), "madc": frozenset({"lo", "hi"}),
     "mul24": frozenset({"lo", "hi"}), "mad24": frozenset({"lo", "hi"}), "dp2a": frozenset({"lo", "hi"}),
     "shf": frozenset({"l", "r"}), "div": frozenset({"full"}), "cvta": frozenset({"to"}), "bar": frozenset({"cta"}),
-    "barrier": frozenset({"cta"}),
+    "barrier": frozenset({"cta"}), "cp.async": frozenset({"mbarrier"}),
+    "mbarrier": frozenset("init inval arrive arrive_drop test_wait try_wait pending_count complete_tx".split()),
 }  # fmt: skip
 
 #: Modifiers that the driver's assembler lets stand twice, meaning the same as once.
@@ -47,12 +48,13 @@ _FLAGS: Final = frozenset("NaN approx cc relu sat shiftamt sync".split())
 
 #: Base names that themselves contain a dot.
 _DOTTED: Final = frozenset(
-    {"bar.warp", "brx.idx", "cvt.pack", "createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"}
+    {"bar.warp", "brx.idx", "cp.async", "cvt.pack", "createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"}
 )
 
 #: Opcodes that take only some integer literals: barrier numbers, event numbers, block sizes.
 _BOUNDED: Final = frozenset(
-    "bar barrier bfe bfi pmevent setmaxnreg discard applypriority createpolicy.fractional createpolicy.range".split()
+    "bar barrier bfe bfi pmevent setmaxnreg discard applypriority createpolicy.fractional createpolicy.range cp.async "
+    "mbarrier".split()
 )
 
 _ROUNDINGS: Final = frozenset("rn rz rm rp rni rzi rmi rpi rna".split())
@@ -78,6 +80,10 @@ _OPERATIONS: Final[dict[str, frozenset[str]]] = {
     "set": frozenset("and or xor".split()),
     "setp": frozenset("and or xor".split()),
     "lop3": frozenset("and or xor".split()),
+    "mbarrier": frozenset(
+        "init inval arrive arrive_drop test_wait try_wait pending_count complete_tx".split()
+    ),
+    "cp.async": frozenset("commit_group wait_group wait_all mbarrier".split()),
     **dict.fromkeys(FIELDS, frozenset("add min max".split())),
 }
 _ACTIONS: Final = frozenset("sync arrive red".split())
@@ -143,7 +149,8 @@ class Opcode:
     ``drawloom.ptx.isa_selectors``), and ``selectors`` lists them by operand, empty where there are none. Fields that
     do not apply are empty: ``space`` is ``""`` for generic addressing, ``order`` is ``""`` where none is written,
     ``operation`` is what ``atom``, ``red``, ``redux``, ``bar.red``, ``vote``, ``match``, ``shfl``, ``testp``,
-    ``prmt`` do, how ``set``/``setp``/``lop3`` combine, and what video instructions do second; ``action`` is ``sync``,
+    ``prmt``, ``mbarrier`` and ``cp.async`` (empty for the copy itself) do, how ``set``/``setp``/``lop3`` combine, and
+    what video instructions do second; ``action`` is ``sync``,
     ``arrive`` or ``red`` of a barrier; ``half`` is ``lo``, ``hi`` or ``wide``; ``vector`` is 1, 2, 4 or 8.
     """
 
@@ -199,6 +206,10 @@ class Opcode:
         if name == "membar":
             self.order = "sc"
             self.scope = {"cta": "cta", "gl": "gpu", "sys": "sys", "proxy": "gpu"}[modifiers[0]]
+        if name == "mbarrier" and not self.operation:
+            self.operation = "expect_tx"
+        if name == "cp.async" and not self.operation:
+            self.space = ""  # two of them: from global to shared
         self.ftz = "ftz" in present
         self.sat = "sat" in present
         self.approx = "approx" in present
@@ -321,6 +332,9 @@ def _decode(text: str) -> Opcode:
                 raise OpcodeError(f"'.{word}' stands too late in '{text}'", f"'{name}.{word}' first")
         if rest[:2] == ["cta", "aligned"] and "sync" not in rest:
             raise OpcodeError(f"'.aligned' stands too early in '{text}'", f"'{name}.cta.arrive' or '.red' first")
+    spaces = [w for w in rest if w in _SPACES]
+    if forms and len(spaces) == 2 and spaces[1] != "global":
+        raise OpcodeError(f"'.global' stands too early in '{text}'", "the spaces as '.shared.global'")
     if not forms:
         wrong = _first_unknown(name, rest)
         topic = NOT_COVERED_MODIFIERS.get(wrong)

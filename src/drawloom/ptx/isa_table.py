@@ -1,5 +1,5 @@
 """What every PTX opcode accepts, as one table: PTX ISA 9.0 chapter 9 outside tensor cores, textures and surfaces,
-asynchronous copies and clusters. ``drawloom.ptx.isa`` reads it. A row is
+bulk copies and clusters. ``drawloom.ptx.isa`` reads it. A row is
 
     name | modifiers | types | operands | smallest PTX version, smallest sm (30-62: and largest; 90a: only sm_90a ...)
 
@@ -12,7 +12,7 @@ and so does ``decode``. In *types* a word is one type position. In *operands* a 
     >        a register may be wider than the type u32 ...  of that fixed type
     p        predicate; ``!p`` may be negated      |p &p    a second predicate destination, optional or not
     _        (after =) ``_`` throws it away         hint     a cache policy, with L2::cache_hint only
-    m        an address                            v        t, or a vector of t as the vector modifier says
+    m        an address (ms mg: shared, global)    v        t, or a vector of t as the vector modifier says
     i        an integer constant                   l        a label
     c        shift amount or count: u32            other words: one operand form of one opcode (see the verifier)
 """
@@ -36,6 +36,7 @@ CLASSES: Final[dict[str, str]] = {
     "space": "const/global/local/shared/shared::cta/shared::cluster/param/param::entry/param::func",
     "stspace": "global/local/shared/shared::cta/shared::cluster/param/param::func",
     "atomspace": "global/shared/shared::cta/shared::cluster",
+    "scta": "shared/shared::cta",
     "l1": "L1::evict_normal/L1::evict_unchanged/L1::evict_first/L1::evict_last/L1::no_allocate",
     "l2": "L2::evict_normal/L2::evict_first/L2::evict_last",
     "primary": "L2::evict_last/L2::evict_normal/L2::evict_first/L2::evict_unchanged",
@@ -457,6 +458,45 @@ createpolicy.cvt | L2   | b64             | =u64 u64       | 7.4 80
 alloca |                | u32/u64         | =t t i?        | 7.3 52
 stacksave |             | u32/u64         | =t             | 7.3 52
 stackrestore |          | u32/u64         | r              | 7.3 52
+
+# Asynchronous copies (9.7.9.25.3) and barriers in memory (9.7.13.15); copies in bulk belong to clusters
+cp.async | ca/cg $scta global $l2size?                |     | ms mg i        | 7.0 80
+cp.async | ca/cg $scta global $l2size?                |     | ms mg i c      | 7.0 80
+cp.async | ca/cg $scta global $l2size?                |     | ms mg i !p     | 8.0 80
+cp.async | ca/cg $scta global L2::cache_hint $l2size? |     | ms mg i hint   | 7.4 80
+cp.async | ca/cg $scta global L2::cache_hint $l2size? |     | ms mg i c hint | 7.4 80
+cp.async | ca/cg $scta global L2::cache_hint $l2size? |     | ms mg i !p hint | 8.0 80
+cp.async | commit_group |                |                | 7.0 80
+cp.async | wait_group   |                | i              | 7.0 80
+cp.async | wait_all     |                |                | 7.0 80
+cp.async | mbarrier arrive noinc? $scta? | b64 | ms       | 7.0 80
+mbarrier | init $scta?  | b64            | ms c           | 7.0 80
+mbarrier | inval $scta? | b64            | ms             | 7.0 80
+mbarrier | expect_tx/complete_tx shared/shared::cta/shared::cluster?                     | b64 | ms c | 8.0 90
+mbarrier | expect_tx/complete_tx relaxed cta/cluster shared/shared::cta/shared::cluster? | b64 | ms c | 8.0 90
+mbarrier | arrive/arrive_drop $scta?                        | b64 | =u64_ ms | 7.0 80
+mbarrier | arrive/arrive_drop $scta?                        | b64 | =u64_ ms c | 7.8 90
+mbarrier | arrive/arrive_drop release cta $scta?            | b64 | =u64_ ms | 8.0 80
+mbarrier | arrive/arrive_drop release/relaxed cta/cluster $scta? | b64 | =u64_ ms c? | 8.0 90
+mbarrier | arrive/arrive_drop shared::cluster               | b64 | =_ ms c? | 8.0 90
+mbarrier | arrive/arrive_drop release/relaxed cta/cluster shared::cluster | b64 | =_ ms c? | 8.0 90
+mbarrier | arrive/arrive_drop noComplete $scta?             | b64 | =u64_ ms c | 7.0 80
+mbarrier | arrive/arrive_drop noComplete release cta $scta? | b64 | =u64_ ms c | 8.0 80
+mbarrier | arrive/arrive_drop expect_tx $scta?              | b64 | =u64_ ms c | 8.0 90
+mbarrier | arrive/arrive_drop expect_tx release/relaxed cta/cluster $scta? | b64 | =u64_ ms c | 8.0 90
+mbarrier | arrive/arrive_drop expect_tx shared::cluster     | b64 | =_ ms c | 8.0 90
+mbarrier | arrive/arrive_drop expect_tx release/relaxed cta/cluster shared::cluster | b64 | =_ ms c | 8.0 90
+mbarrier | test_wait $scta?               | b64 | =p ms t      | 7.0 80
+mbarrier | test_wait parity $scta?        | b64 | =p ms c      | 7.1 80
+mbarrier | try_wait $scta?                | b64 | =p ms t c?   | 7.8 90
+mbarrier | try_wait parity $scta?         | b64 | =p ms c c?   | 7.8 90
+mbarrier | test_wait acquire cta $scta?   | b64 | =p ms t      | 8.0 80
+mbarrier | test_wait parity acquire cta $scta? | b64 | =p ms c | 8.0 80
+mbarrier | test_wait acquire/relaxed cta/cluster $scta?        | b64 | =p ms t | 8.0 90
+mbarrier | test_wait parity acquire/relaxed cta/cluster $scta? | b64 | =p ms c | 8.0 90
+mbarrier | try_wait acquire/relaxed cta/cluster $scta?         | b64 | =p ms t c? | 8.0 90
+mbarrier | try_wait parity acquire/relaxed cta/cluster $scta?  | b64 | =p ms c c? | 8.0 90
+mbarrier | pending_count                  | b64 | =u32 t       | 7.0 80
 """
 # fmt: on
 
@@ -465,13 +505,13 @@ NOT_COVERED: Final[dict[str, str]] = {
     **dict.fromkeys("wmma mma ldmatrix stmatrix movmatrix wgmma tcgen05".split(), "tensor cores"),
     **dict.fromkeys("tex tld4 txq suld sust sured suq istypep".split(), "textures and surfaces"),
     **dict.fromkeys("mapa getctarank clusterlaunchcontrol multimem tensormap".split(), "clusters"),
-    **dict.fromkeys("cp mbarrier".split(), "asynchronous copies"),
+    "cp": "copies in bulk",
 }
 
 # The same for modifiers of opcodes that have other forms.
 NOT_COVERED_MODIFIERS: Final[dict[str, str]] = {
-    "cluster": "clusters", "async": "asynchronous copies", "mbarrier_init": "asynchronous copies",
-    "bulk": "bulk copies and stores", "tensormap::generic": "tensor maps",
+    "cluster": "clusters", "async": "clusters", "mbarrier_init": "clusters",
+    "bulk": "copies in bulk", "tensormap::generic": "tensor maps",
     **dict.fromkeys("e2m1x2 e2m3x2 e3m2x2 ue8m0x2 s2f6x2".split(), "floats of four and six bits and scale factors"),
     **dict.fromkeys("e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 rs".split(), "stochastically rounded conversions"),
     **dict.fromkeys("u8x4 s8x4".split(), "packed bytes"),

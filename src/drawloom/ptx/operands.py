@@ -230,7 +230,13 @@ def fits(word: str, sig: str, opcode: Opcode, address_size: int) -> bool:
             return second in ("pred", "_") and fits("=" + stem[:-2], first, opcode, address_size)
         return fits("=" + stem[:-2], first, opcode, address_size)
     if stem == "m":
-        return _address_fits(sig, opcode, address_size)
+        return _address_fits(sig, opcode, opcode.space, address_size)
+    if stem == "ms":
+        return _shared_address_fits(sig, opcode, address_size)
+    if stem == "mg":
+        return _address_fits(sig, opcode, "global", address_size)
+    if stem == "_":
+        return sig == "_"
     if stem in ("v", "v>", "v_"):
         return _vector_fits(sig, opcode, destination, stem)
     if stem == "label" or stem == "l":
@@ -284,11 +290,16 @@ def _scalar_fits(sig: str, type: Type, wider: bool, destination: bool, sink: boo
     return False
 
 
-def _address_fits(sig: str, opcode: Opcode, address_size: int) -> bool:
+def _shared_address_fits(sig: str, opcode: Opcode, address_size: int) -> bool:
+    """Whether an address may be one in shared memory: generic where the opcode names no space."""
+    generic = not opcode.space and (opcode.name == "mbarrier" or opcode.operation == "mbarrier")
+    return _address_fits(sig, opcode, "" if generic and not sig.startswith("[&") else "shared", address_size)
+
+
+def _address_fits(sig: str, opcode: Opcode, space: str, address_size: int) -> bool:
     if not sig.startswith("["):
         return False
     base = sig[1:]
-    space = opcode.space
     if base == "#":
         return space == "local"
     if base.startswith("&"):
@@ -297,7 +308,7 @@ def _address_fits(sig: str, opcode: Opcode, address_size: int) -> bool:
         found = base[1:].split(".")[0]
         if found == UNKNOWN_SPACE:
             return True
-        return found in _GENERIC_SPACES if not space else found == space.split(":")[0]
+        return found in _GENERIC_SPACES if not space else found == space.split(":", maxsplit=1)[0]
     held = TYPES[base]
     if held.kind not in ("b", "u", "s"):
         return False
@@ -369,6 +380,10 @@ def wrong_value(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
         return _wrong_barrier(opcode, operands)
     if name in ("bfe", "bfi"):
         return _wrong_field(opcode, operands)
+    if name == "cp.async":
+        return _wrong_copy(opcode, operands)
+    if name == "mbarrier":
+        return _wrong_count(opcode, operands)
     last = len(operands) - 1
     literal = operands[last]
     if not isinstance(literal, Immediate):
@@ -385,6 +400,38 @@ def wrong_value(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
         good = literal.value == 128
         expected = "128"
     return None if good else Verdict([], last, f"'{opcode.text}' is given {literal.value}", expected)
+
+
+def _wrong_copy(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
+    """Copies are of 4, 8 or 16 bytes, past the first cache of 16, and read no more than that (9.7.9.25.3.1)."""
+    if opcode.operation == "wait_group":
+        groups = operands[0]
+        if isinstance(groups, Immediate) and groups.value < 0:
+            return Verdict([], 0, f"'{opcode.text}' is given {groups.value}", "a number of groups, 0 or more")
+        return None
+    size = operands[2] if len(operands) > 2 else None
+    if not isinstance(size, Immediate):
+        return None
+    if size.value not in ((16,) if opcode.has("cg") else (4, 8, 16)):
+        expected = "16" if opcode.has("cg") else "4, 8 or 16"
+        return Verdict([], 2, f"'{opcode.text}' copies {size.value} bytes", expected)
+    has_source_size = len(operands) == (5 if opcode.has("L2::cache_hint") else 4)
+    read = operands[3] if has_source_size else None
+    if isinstance(read, Immediate) and not opcode.has("L2::cache_hint") and not 0 <= read.value <= size.value:
+        return Verdict([], 3, f"'{opcode.text}' reads {read.value} of {size.value} bytes", f"0 to {size.value}")
+    return None
+
+
+def _wrong_count(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
+    """Arrivals count for at least one; a parity is 0 or 1 (PTX ISA 9.0 section 9.7.13.15)."""
+    literal = operands[2] if len(operands) > 2 else None
+    if not isinstance(literal, Immediate):
+        return None
+    if opcode.operation in ("arrive", "arrive_drop") and not opcode.has("expect_tx") and literal.value < 1:
+        return Verdict([], 2, f"'{opcode.text}' counts {literal.value} arrivals", "1 or more")
+    if opcode.has("parity") and literal.value not in (0, 1):
+        return Verdict([], 2, f"'{opcode.text}' is given {literal.value}", "0 or 1")
+    return None
 
 
 def _wrong_policy(opcode: Opcode, operands: list[Operand], literal: Immediate) -> Verdict | None:
@@ -434,8 +481,9 @@ def describe_word(word: str, opcode: Opcode, address_size: int) -> str:
     stem = word.strip("=?>")
     destination = word.startswith("=")
     type = word_type(stem, opcode)
-    if stem == "m":
-        space = f" in .{opcode.space} space" if opcode.space else ""
+    if stem in ("m", "ms", "mg"):
+        found = {"m": opcode.space, "ms": "shared", "mg": "global"}[stem]
+        space = f" in .{found} space" if found else ""
         return f"an address{space} with a {address_size}-bit base register or a variable"
     if stem == "l":
         return "a label"

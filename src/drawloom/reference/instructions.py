@@ -8,6 +8,7 @@ from drawloom.ptx.ir import Instruction, Operand, Pair, Sink, SpecialRegister, S
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import PRED, U32, Type, integer_type
 from drawloom.reference.approx import approximate, transcendental
+from drawloom.reference.asynchronous import ASYNCHRONOUS_BUILDERS
 from drawloom.reference.control import CONTROL_BUILDERS
 from drawloom.reference.conversions import CONVERSION_OPERATIONS
 from drawloom.reference.decode import Builder, Decoder, apply, operand_types
@@ -218,6 +219,7 @@ BUILDERS: Final[dict[str, Builder]] = {
     "mov": _mov,
     **dict.fromkeys(("createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"), _createpolicy),
     **MEMORY_BUILDERS,
+    **ASYNCHRONOUS_BUILDERS,
     **CONTROL_BUILDERS,
     **WARP_BUILDERS,
 }

@@ -72,11 +72,22 @@ class Frame:
         self.results = results
 
 
+class PendingCopy:
+    """An asynchronous copy on its way: ``value`` is to be written to ``size`` bytes of shared memory at ``address``."""
+
+    def __init__(self, address: int, size: int, value: int, where: Instruction) -> None:
+        self.address = address
+        self.size = size
+        self.value = value
+        self.where = where
+
+
 class Thread:
     """One thread: its place, its call stack, its local memory and what it waits for."""
 
     __slots__ = (
-        "block", "carry", "clock", "frames", "index", "lane", "local", "stack_top", "state", "tid", "waits_at", "warp",
+        "block", "carry", "clock", "copies", "frames", "index", "lane", "local", "stack_top", "state", "tid",
+        "waits_at", "warp",
     )  # fmt: skip
 
     def __init__(self, block: Block, warp: Warp, index: int, tid: tuple[int, int, int]) -> None:
@@ -92,6 +103,8 @@ class Thread:
         self.state = RUNNABLE
         self.waits_at: Instruction | None = None
         self.clock = Clock(index, block.no_knowledge)
+        #: Groups of asynchronous copies that were not waited for; the last one is still open.
+        self.copies: list[list[PendingCopy]] = [[]]
 
     def push(self, code: Code, results: Callable[[Thread, Frame, Frame], None] | None = None) -> Frame:
         """Enter ``code``: a fresh frame on top of the stack and of local memory."""
