@@ -131,7 +131,7 @@ class MemoryStatements(Operations):
             ("add.u32", "r"), ("add.s32", "r"), ("and.b32", "r"), ("or.b32", "r"), ("xor.b32", "r"), ("min.u32", "r"),
             ("max.u32", "r"), ("min.s32", "r"), ("max.s32", "r"), ("inc.u32", ""), ("dec.u32", ""), ("add.f32", "f"),
             ("add.u64", "l"), ("min.s64", "l"), ("max.u64", "l"), ("xor.b64", "l"), ("add.f64", "d"), ("or.b64", "l"),
-            ("add.noftz.f16x2", "hh"), ("add.noftz.bf16x2", "bhh"),
+            ("add.noftz.f16x2", "hh"), ("add.noftz.bf16x2" if self.sm >= 90 else "add.noftz.f16x2", "bhh"),
         ]  # fmt: skip
         index = pick.randrange(len(operations))
         operation, cls = operations[index]
@@ -145,7 +145,7 @@ class MemoryStatements(Operations):
             if self.threads * self.blocks * 2 > 256:
                 return
             value = self.new("b32")
-            one = "0x3C00" if cls == "hh" else "0x3F80"
+            one = "0x3F80" if operation.endswith("bf16x2") else "0x3C00"
             self.emit(f"selp.b32 {value}, {one}, {one}0000, {self.reg('p')};")
         elif cls == "":
             value = "1000"
