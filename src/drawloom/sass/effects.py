@@ -210,7 +210,7 @@ def _words(found: Effects, operands: list[Operand], index: int, number: Number, 
         words = max([_DATA_WORDS.get(word, 1) for word in modifiers], default=1)
         return 2 * words if not wide and not is_written and _swaps(modifiers, operands) else words
     if rule == "special pair":
-        return 1 if "32" in modifiers else 2
+        return 1 if "32" in modifiers or not wide else 2
     if rule == "match":
         return 2 if "U64" in modifiers and not is_written else 1
     return 1

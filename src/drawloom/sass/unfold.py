@@ -32,12 +32,12 @@ _WIDE: Final = frozenset("add min max and or xor".split())
 _ATOMICS: Final = ("atom", "red")
 
 
-def unfold(module: Module) -> Module:
-    """``module`` without such instructions; functions without any are shared with the result."""
+def unfold(module: Module, number: int = 90) -> Module:
+    """``module`` without what sm_``number`` lacks; functions without any are shared with the result."""
     changed: dict[str, Function] = {}
     for function in module.functions.values():
-        if function.has_body and any(isinstance(s, Instruction) and is_folded(s.opcode) for s in function.body):
-            changed[function.name] = _Rewriter(function).run()
+        if function.has_body and any(isinstance(s, Instruction) and is_folded(s.opcode, number) for s in function.body):
+            changed[function.name] = _Rewriter(function, number).run()
     if not changed:
         return module
     out = Module()
@@ -48,13 +48,15 @@ def unfold(module: Module) -> Module:
     return out
 
 
-def is_folded(opcode: Opcode) -> bool:
-    """Whether instructions of this opcode have to be taken apart."""
+def is_folded(opcode: Opcode, number: int) -> bool:
+    """Whether instructions of this opcode have to be taken apart; on sm_61 no atomic finds shared memory by itself."""
     if opcode.name == "brx.idx":
         return True
     if opcode.name not in _ATOMICS or opcode.vector > 1:
         return False
-    return opcode.types[0].bits == 16 or (opcode.space in ("shared", "") and lacks(opcode))
+    if opcode.types[0].bits == 16 or (number == 61 and opcode.space == ""):
+        return True
+    return opcode.space in ("shared", "") and lacks(opcode)
 
 
 def lacks(opcode: Opcode) -> bool:
@@ -66,8 +68,9 @@ def lacks(opcode: Opcode) -> bool:
 class _Rewriter:
     """One function: a copy with a new body."""
 
-    def __init__(self, original: Function) -> None:
+    def __init__(self, original: Function, number: int) -> None:
         self.original = original
+        self.number = number
         self.function = copy_function(original)
         self.body: list[Statement] = []
         self.function.body = self.body
@@ -80,7 +83,7 @@ class _Rewriter:
 
     def run(self) -> Function:
         for statement in self.original.body:
-            if not isinstance(statement, Instruction) or not is_folded(statement.opcode):
+            if not isinstance(statement, Instruction) or not is_folded(statement.opcode, self.number):
                 self.body.append(statement)
                 continue
             self.pos = statement.pos
@@ -157,21 +160,26 @@ class _Rewriter:
             self.do(f"mov.b{opcode.types[0].bits}", target, old)
 
     def either(self, opcode: Opcode, target: Operand | None, address: Address, values: list[Operand]) -> None:
-        """A generic address: of shared memory the loop, of global memory the instruction."""
+        """A generic address: of shared memory the loop (or the instruction), of global memory the instruction."""
         type = opcode.types[0]
         place = self.address(address, "u64")
         inside, near = self.register("pred"), self.register("u64")
         shared, end = self.new_label(), self.new_label()
         self.do("isspacep.shared", inside, place)
         self.branch(shared, inside)
-        written = opcode.text.replace(f"{opcode.name}.", f"{opcode.name}.global.", 1)
-        self.do(written, *([] if target is None else [target]), Address(place), *values)
+        targets = [] if target is None else [target]
+        self.do(opcode.text.replace(f"{opcode.name}.", f"{opcode.name}.global.", 1), *targets, Address(place), *values)
         self.branch(end)
         self.label(shared)
         self.do("cvta.to.shared.u64", near, place)
-        old = self.loop(opcode, "shared", Address(near), values[0])
-        if isinstance(target, Register):
-            self.do(f"mov.b{type.bits}", target, old)
+        if lacks(opcode):
+            old = self.loop(opcode, "shared", Address(near), values[0])
+            if isinstance(target, Register):
+                self.do(f"mov.b{type.bits}", target, old)
+        else:
+            self.do(
+                opcode.text.replace(f"{opcode.name}.", f"{opcode.name}.shared.", 1), *targets, Address(near), *values
+            )
         self.label(end)
 
     def loop(self, opcode: Opcode, space: str, address: Address, value: Operand) -> Register:

@@ -22,6 +22,9 @@ from drawloom.sass.select.specials import read_special
 #: Where a window begins: (offset in constant bank 0 of a 64-bit address, what to add). `cvta` of ptxas 12.9.
 _EARLY: Final[dict[str, tuple[int, int]]] = {"shared": (0x18, 0), "local": (0x20, 0), "const": (0x50, 0)}
 _LATE: Final[dict[str, tuple[int, int]]] = {"local": (0x20, 0), "const": (0xD0, 0), "param": (0x198, 0)}
+#: sm_61: where each word of the address stands. Windows of shared and local memory have 16 MB.
+_FIRST: Final[dict[str, tuple[int, int]]] = {"shared": (0x0, 0x100), "local": (0x4, 0x104), "const": (0xD0, 0xD4)}
+_WINDOW_MASK: Final = 0xFF000000
 #: sm_90: the rank of a block in its cluster stands above the offset in generic addresses of shared memory.
 _RANK_SHIFT: Final = 24
 _OFFSET_MASK: Final = (1 << _RANK_SHIFT) - 1
@@ -29,11 +32,15 @@ _OFFSET_MASK: Final = (1 << _RANK_SHIFT) - 1
 _QUERIES: Final[dict[str, str]] = {"shared": "S", "shared::cluster": "D", "local": "L", "global": "G"}
 
 
-def window(s: Selector, space: str) -> tuple[int, int]:
-    """Where the window of a space begins: a place in bank 0, and what to add to the address there."""
+def window(s: Selector, space: str) -> tuple[list[Src], int]:
+    """Where the window of a space begins: the words of bank 0 with an address, and what to add to it."""
+    if s.number == 61:
+        return [bank(place) for place in _FIRST[space]], 0
     if s.number >= 90:
-        return _LATE[space]
-    return (0x40, s.parameters_at) if space == "param" else _EARLY[space]
+        place, more = _LATE[space]
+    else:
+        place, more = (0x40, s.parameters_at) if space == "param" else _EARLY[space]
+    return [bank(place), bank(place + 4)], more
 
 
 def convert(s: Selector, i: Instruction) -> None:
@@ -81,20 +88,20 @@ def late_shared(s: Selector, out: list[int], low: Src, from_generic: bool) -> No
 
 
 def add_window(s: Selector, out: list[int], low: Src, high: Src, space: str) -> None:
-    place, more = window(s, space)
+    begin, more = window(s, space)
     carry = pred(s.fresh_predicate())
     if more:
         moved = s.fresh()
         s.emit("IADD3", [reg(moved), s.in_register(low), imm(more), ZERO])
         low = reg(moved)
-    s.emit("IADD3", [reg(out[0]), carry, s.in_register(low), bank(place), ZERO])
-    s.emit("IADD3.X", [reg(out[1]), s.in_register(high), bank(place + 4), ZERO, carry, FALSE])
+    s.emit("IADD3", [reg(out[0]), carry, s.in_register(low), begin[0], ZERO])
+    s.emit("IADD3.X", [reg(out[1]), s.in_register(high), begin[1], ZERO, carry, FALSE])
 
 
 def subtract_window(s: Selector, out: list[int], low: Src, high: Src, space: str) -> None:
-    place, more = window(s, space)
+    words, more = window(s, space)
     carry = pred(s.fresh_predicate())
-    begin = [s.in_register(bank(place + 4 * part)).values for part in (0, 1)]
+    begin = [s.in_register(word).values for word in words]
     s.emit("IADD3", [reg(out[0]), carry, s.in_register(low), Src("-R", begin[0], REGISTER), ZERO])
     s.emit("IADD3.X", [reg(out[1]), s.in_register(high), Src("~R", begin[1], REGISTER), ZERO, carry, FALSE])
     if more:
@@ -115,12 +122,35 @@ def query(s: Selector, i: Instruction) -> None:
         size = s.variables.constant_bytes if space == "const" else s.parameter_bytes
         in_window(s, out, source, space, size)
         return
+    if s.number == 61:
+        query_windows(s, out, source, space)
+        return
     result = out if space != "global" else pred(s.fresh_predicate())
     s.emit(f"QSPC.E.{found}", [result, ZERO, Src("[R+I]", [s.pair(source), 0], OTHER)])
     if space == "global":
         constant = pred(s.fresh_predicate())
         in_window(s, constant, source, "const", s.variables.constant_bytes)
         s.emit("PLOP3.LUT", [out, NO_PREDICATE, result, invert(constant), TRUE, imm(0xC0), imm(0)])
+
+
+def query_windows(s: Selector, out: Src, source: Operand, space: str) -> None:
+    """sm_61 compares the upper bits; what lies in no window is global."""
+    low, high = s.register_word(source, 0), s.register_word(source, 1)
+    top = reg(s.fresh())
+    s.emit("LOP3.LUT", [top, low, imm(_WINDOW_MASK), ZERO, imm(0xC0), FALSE])
+    others: list[Src] = []
+    for name in ("shared", "local") if space == "global" else (space,):
+        begin, _ = window(s, name)
+        same, inside = pred(s.fresh_predicate()), out if space != "global" else pred(s.fresh_predicate())
+        s.emit("ISETP.EQ.U32.AND", [same, NO_PREDICATE, top, begin[0], TRUE])
+        s.emit("ISETP.EQ.U32.AND", [inside, NO_PREDICATE, high, begin[1], same])
+        others.append(inside)
+    if space == "global":
+        constant = pred(s.fresh_predicate())
+        in_window(s, constant, source, "const", s.variables.constant_bytes)
+        outside = pred(s.fresh_predicate())
+        s.emit("PLOP3.LUT", [outside, NO_PREDICATE, *map(invert, others), TRUE, imm(0xC0), imm(0)])
+        s.emit("PLOP3.LUT", [out, NO_PREDICATE, outside, invert(constant), TRUE, imm(0xC0), imm(0)])
 
 
 def in_window(s: Selector, out: Src, source: Operand, space: str, size: int) -> None:

@@ -42,8 +42,14 @@ _IN_EARLY_BANK: Final[dict[str, int]] = {
     "%current_graph_exec": 0x130, "%reserved_smem_offset_end": 0x120, "%reserved_smem_offset_1": 0x124,
     **{f"%envreg{n}": 0x88 + 4 * n for n in range(32)},
 }  # fmt: skip
+#: In constant bank 0 of sm_61.
+_IN_FIRST_BANK: Final[dict[str, int]] = {
+    "%ntid.x": 0x8, "%ntid.y": 0xC, "%ntid.z": 0x10, "%nctaid.x": 0x14, "%nctaid.y": 0x18, "%nctaid.z": 0x1C,
+    "%gridid": 0x28, "%dynamic_smem_size": 0xFC, "%current_graph_exec": 0x118,
+    **{f"%envreg{n}": 0x30 + 4 * n for n in range(32)},
+}  # fmt: skip
 #: Warps that a multiprocessor holds, where no register says so.
-_WARPS: Final[dict[int, int]] = {75: 32, 80: 64, 86: 48, 89: 48}
+_WARPS: Final[dict[int, int]] = {61: 64, 75: 32, 80: 64, 86: 48, 89: 48}
 
 
 def special(s: Selector, register: Register, name: str) -> None:
@@ -72,6 +78,8 @@ def special(s: Selector, register: Register, name: str) -> None:
 
 def bank_place(s: Selector, name: str) -> int:
     """The offset in constant bank 0, or -1."""
+    if s.number == 61:
+        return _IN_FIRST_BANK.get(name, -1)
     own = _IN_LATE_BANK if s.number >= 90 else _IN_EARLY_BANK
     at = own.get(name, _IN_BANK.get(name, -1))
     if s.number == 75 and name == "%current_graph_exec":
@@ -84,6 +92,8 @@ def put(s: Selector, out: int, name: str) -> None:
     at = bank_place(s, name)
     if at >= 0:
         s.emit("MOV", [reg(out), bank(at)])
+    elif s.number == 61 and name in _COMPUTED_FIRST:
+        _COMPUTED_FIRST[name](s, out)
     elif name in _BY_S2R:
         read_special(s, out, _BY_S2R[name])
     elif name in _BY_CS2R:
@@ -143,7 +153,7 @@ def shared_size(s: Selector, out: int) -> None:
     """``%total_smem_size``: what the system keeps for itself is no part of it."""
     word = s.fresh()
     read_special(s, word, "SR_SMEMSZ")
-    if s.number == 75:
+    if s.number <= 75:
         s.emit("MOV", [reg(out), reg(word)])
     else:
         s.emit("IADD3", [reg(out), reg(word), Src("-c[I][I]", [0, 0x114], OTHER), ZERO])
@@ -187,3 +197,7 @@ _COMPUTED: Final[dict[str, Callable[[Selector, int], None]]] = {
     "%reserved_smem_offset_0": reserved_begin,
     "%reserved_smem_offset_cap": reserved_end,
 }
+#: On sm_61 the multiprocessor's number and their count are fields.
+_COMPUTED_FIRST: Final[dict[str, Callable[[Selector, int], None]]] = {
+    "%smid": bits_of("SR_VIRTID", 20, 9), "%nsmid": bits_of("SR_VIRTCFG", 20, 9),
+}  # fmt: skip

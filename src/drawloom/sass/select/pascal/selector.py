@@ -173,10 +173,12 @@ def fitted(slot: Slot, operand: Src) -> Src | None:
     value = operand.values[0]
     if slot.kind == "I" and slot.bits == 20:
         value &= 0xFFFFFFFF
-        if value >> 31 and slot.signed:
+        if value >> 31:
             value -= 1 << 32
         if not -(1 << 19) <= value < 1 << 19:
             return None
+        if not slot.signed:
+            value &= (1 << 20) - 1  # printed so, but the machine extends its sign all the same
     elif not slot.fits(value):
         return None
     return operand if value == operand.values[0] else Src(operand.text, [value], operand.kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.sass.machine import PT, RZ
+from drawloom.sass.machine import PT
 from drawloom.sass.select.operands import (
     IMMEDIATE,
     OTHER,
@@ -138,14 +138,6 @@ def reverse(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:
     s.native("BFE.U32.BREV", [*operands, imm(0x2000)])
 
 
-def field(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:
-    """``SGXT`` with a known length: a field from bit 0 on."""
-    out, word, length = operands
-    bits = 0 if length.kind == REGISTER else length.values[0]
-    assert length.kind == IMMEDIATE or length.values[0] == RZ
-    s.native("BFE" if mnemonic == "SGXT" else "BFE.U32", [out, word, imm(min(bits, 32) << 8)])
-
-
 def multiply(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:
     """``IMAD``: 16 by 16 bits at a time."""
     kind = mnemonic.partition(".")[2]
@@ -167,7 +159,7 @@ def difference(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:
 SPELLINGS.update(
     {
         "MOV": move, "IADD3": add, "LOP3": logic, "SHF": shift, "LEA": scaled_add, "ISETP": compare,
-        "PLOP3": predicate_logic, "IABS": magnitude, "BREV": reverse, "SGXT": field, "IMAD": multiply,
+        "PLOP3": predicate_logic, "IABS": magnitude, "BREV": reverse, "IMAD": multiply,
         "VABSDIFF": difference,
     }
 )  # fmt: skip
