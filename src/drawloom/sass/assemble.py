@@ -10,28 +10,32 @@ from __future__ import annotations
 
 from drawloom.errors import UnsupportedError
 from drawloom.ptx import parse, verify
+from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.declarations import sm_number
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.loops import LoopForest, find_loops
+from drawloom.sass.abi import LEAST_REGISTERS
 from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
-from drawloom.sass.bounds import Bounds, bounds_of, check_constants, check_target
+from drawloom.sass.bounds import Bounds, bounds_of, check_target
+from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
 from drawloom.sass.convergence import Meeting, meetings
 from drawloom.sass.cubin import Cubin, write_cubin
-from drawloom.sass.describe import describe_code, describe_header
+from drawloom.sass.describe import describe_calls, describe_code, describe_header
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.expand.expand import expand
+from drawloom.sass.hoist import hoist
 from drawloom.sass.inline import inline
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.latencies import timing
 from drawloom.sass.lines import Lines
-from drawloom.sass.machine import BARRIER, RZ, STACK_POINTER, Machine, MachineBlock, MachineFunction
+from drawloom.sass.machine import BARRIER, STACK_POINTER, Machine, MachineBlock, MachineFunction
 from drawloom.sass.order import ordered
 from drawloom.sass.registers import Allocation, assign_registers
-from drawloom.sass.select import Selector
-from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
+from drawloom.sass.section import Joined, begin_kernel, branch_label, join, make_frame
+from drawloom.sass.select import Selector, make_selector
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.timetable import Timetable
 from drawloom.sass.unfold import unfold
@@ -49,13 +53,14 @@ _UNIT = 128
 
 def assemble(
     source: str | Module, arch: str = "sm_90", *, max_registers: int = 255, serial: bool = False, cuda: int = 12,
-    line_info: bool = False, filename: str = "<text>",
+    line_info: bool = False, most_copied: int = MOST_COPIED, filename: str = "<text>",
 ) -> Cubin:  # fmt: skip
     """The cubin of PTX text, or of a module, for an architecture such as "sm_90" or "sm_90a".
 
     ``max_registers`` bounds the general registers of a thread where no directive of the kernel does; ``serial`` waits
     for every instruction before the next; ``cuda`` is the file's layout, 12 or 13; ``line_info`` adds line tables, by
-    ``.loc`` where the PTX has it and else of the PTX itself; ``filename`` is what errors call the text.
+    ``.loc`` where the PTX has it and else of the PTX itself; ``most_copied`` is how many instructions all copies of
+    one device function may have together, with 0 each stays a function; ``filename`` is what errors call the text.
 
     Raises ``ParseError`` and ``VerifyError`` for PTX that is wrong and ``UnsupportedError`` for what the target or the
     assembler lacks, each with file, line and column. Directives that cannot be obeyed are in ``Cubin.warnings``.
@@ -67,16 +72,18 @@ def assemble(
     check_available(module, target)
     lines = Lines(module) if line_info else None
     ptx_target = sm_number(module.arch)
-    module = unfold(inline(expand(module, target)))
-    variables = Variables(module)
-    check_constants(module, variables.constant_bytes)
+    module = hoist(expand(synchronous(module), target))
+    plan = plan_calls(module, most_copied)
+    module = unfold(inline(module, plan))
+    variables = Variables(module, plan.ids)
     assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
     warnings: list[str] = []
     for function in module.functions.values():
         if function.has_body and function.is_entry:
             bounds = bounds_of(function, target, max_registers)
             warnings += bounds.warnings
-            assembly.functions.append(assemble_function(module, function, target, bounds, serial, variables, lines))
+            made = assemble_function(module, function, target, bounds, serial, variables, lines, plan)
+            assembly.functions.append(made)
     if lines is not None:
         lines.finish(assembly)
     assembly.addresses = variables.relocations()
@@ -98,50 +105,91 @@ def target_number(arch: str) -> int:
 
 def assemble_function(
     module: Module, function: Function, target: int, bounds: Bounds, serial: bool, variables: Variables | None = None,
-    lines: Lines | None = None,
+    lines: Lines | None = None, plan: CallPlan | None = None,
 ) -> AssembledFunction:  # fmt: skip
     """One kernel; what it reads of ``variables`` is noted there."""
     tables = load_target(target)
     out = AssembledFunction(function.name, b"")
-    describe_header(out, module, function, target, bounds)
-    selector, code, used = machine_code(module, function, target, bounds.registers, serial, variables)
+    describe_header(out, module, function, bounds)
+    plan = plan or CallPlan(False)
+    made = kernel_code(module, function, target, bounds.registers, serial, variables, plan)
+    used, code = made.used, made.joined.code
     out.code = pack(tables, code)
     out.registers = max(used.registers, STACK_POINTER + 1) + _EXTRA_REGISTERS
-    out.barriers = selector.barriers
+    out.barriers = made.barriers
     out.frame_bytes = code.frame
-    out.stack_bytes = code.frame
     out.spill_stores, out.spill_loads = used.spill_stores, used.spill_loads
-    out.has_shared = bool(selector.shared)
-    describe_code(out, function, code, tables)
+    out.has_shared = made.has_shared
+    describe_code(out, made.functions, code, tables)
+    describe_calls(out, made.joined, module, plan)
     if lines is not None:
         lines.note(out, code, tables)
     return out
 
 
+class KernelCode:
+    """The code of a kernel with all that it calls: `functions` are those of the module, `used` the most that one of
+    them uses, `barriers` the named barriers."""
+
+    def __init__(self, joined: Joined, functions: list[Function], used: Allocation) -> None:
+        self.joined = joined
+        self.functions = functions
+        self.used = used
+        self.barriers = 0
+        self.has_shared = False
+
+
+def kernel_code(
+    module: Module, kernel: Function, target: int, max_registers: int, serial: bool, variables: Variables | None,
+    plan: CallPlan,
+) -> KernelCode:  # fmt: skip
+    """A kernel and the functions that stay behind it in its section, all labels placed."""
+    tables = load_target(target)
+    variables = variables or Variables(module, plan.ids)
+    leaves = plan.leaves_file(kernel.name)
+    functions = [kernel, *[module.functions[name] for name in plan.needs(kernel.name)]]
+    selectors = [make_selector(module, f, target, variables, kernel, leaves) for f in functions]
+    codes = [selector.run() for selector in selectors]
+    uses_descriptor = any(selector.uses_descriptor for selector in selectors)
+    used = Allocation()
+    for selector, code in zip(selectors, codes, strict=True):
+        used.add(finish_function(selector, code, tables, max_registers, serial, uses_descriptor))
+    if any(code.calls for code in codes):
+        used.registers = max(used.registers, LEAST_REGISTERS)
+    made = KernelCode(join(codes, tables), functions, used)
+    made.barriers = max(selector.barriers for selector in selectors)
+    made.has_shared = bool(selectors[0].shared)
+    return made
+
+
 def machine_code(
     module: Module, function: Function, target: int, max_registers: int = 255, serial: bool = False,
-    variables: Variables | None = None,
-) -> tuple[Selector, MachineFunction, Allocation]:  # fmt: skip
-    """A kernel's instructions in their final order, with registers, control bits and labels."""
-    selector = Selector(module, function, target, variables)
-    code = selector.run()
-    tables = load_target(target)
+) -> tuple[Joined, MachineFunction, Allocation]:  # fmt: skip
+    """The instructions of a kernel that calls nothing in their final order, with registers, control bits and labels."""
+    made = kernel_code(module, function, target, max_registers, serial, None, CallPlan(False))
+    return made.joined, made.joined.code, made.used
+
+
+def finish_function(
+    selector: Selector, code: MachineFunction, tables: Target, max_registers: int, serial: bool, uses_descriptor: bool
+) -> Allocation:
+    """From what was selected to instructions in their final order, with registers and control bits."""
     loops = find_loops(selector.cfg)
     for b in selector.cfg.rpo:
         code.blocks[b].depth = loops.depth(b)
     found = meetings(selector.cfg, selector.uniform)
     set_meetings(code, tables, found, loops)
     end_every_way(code, tables)
-    begin(code, tables, selector)
+    if code.is_entry:
+        begin_kernel(code, tables, uses_descriptor)
     used = assign_registers(code, min(max_registers, 255) - _EXTRA_REGISTERS, 1 << STACK_POINTER)
     make_frame(code, tables)
-    timings = timing(target)
+    timings = timing(selector.number)
     if not serial:
         for block in code.blocks:
             block.instructions = ordered(block.instructions, timings)
     Timetable(code, tables, timings, serial).run()
-    place_labels(code, tables)
-    return selector, code, used
+    return used
 
 
 def set_meetings(code: MachineFunction, tables: Target, found: list[Meeting], loops: LoopForest) -> None:
@@ -212,7 +260,7 @@ def renumber(code: MachineFunction) -> None:
         block.id = new[block.id]
         block.successors = [new[s] for s in block.successors]
         for instruction in block.instructions:
-            label = effects(instruction.opcode).label
+            label = branch_label(instruction)
             if label >= 0:
                 instruction.values[label] = new[instruction.values[label]]
 
@@ -224,51 +272,6 @@ def end_every_way(code: MachineFunction, tables: Target) -> None:
         ends = last is not None and effects(last.opcode).flow in _LEAVES and last.guard == NO_GUARD
         if not block.successors and not ends:
             block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
-
-
-def begin(code: MachineFunction, tables: Target, selector: Selector) -> None:
-    """What every kernel starts with: the stack pointer, the descriptor of global memory."""
-    first: list[Machine] = []
-    top = STACK_TOP[code.target]
-    first.append(Machine(tables.opcode("MOV", "R,c[I][I]"), [STACK_POINTER, 0, top]))
-    if selector.uses_descriptor:
-        first.append(Machine(tables.opcode("ULDC.64", "UR,c[I][I]"), [4, 0, DESCRIPTOR[code.target]]))
-    code.blocks[0].instructions[0:0] = first
-
-
-def make_frame(code: MachineFunction, tables: Target) -> None:
-    """Room for the frame below the stack pointer."""
-    code.frame = (code.frame + 7) & ~7
-    if code.frame:
-        down = Machine(tables.opcode("IADD3", "R,R,I,R"), [STACK_POINTER, STACK_POINTER, -code.frame, RZ])
-        code.blocks[0].instructions.insert(1, down)
-
-
-def place_labels(code: MachineFunction, tables: Target) -> None:
-    """Put distances into branches, now that the place of every block is known."""
-    places: list[int] = []
-    offset = 0
-    for block in code.blocks:
-        places.append(offset)
-        offset += len(block.instructions) * tables.word_bytes
-    offset = 0
-    for block in code.blocks:
-        for instruction in block.instructions:
-            offset += tables.word_bytes
-            label = effects(instruction.opcode).label
-            if label >= 0:
-                to = instruction.values[label]
-                instruction.values[label] = places[to] - offset
-                if effects(instruction.opcode).base == "BSSY":
-                    instruction.values[label] += behind_wait(code.blocks[to], instruction.values[0]) * tables.word_bytes
-
-
-def behind_wait(block: MachineBlock, barrier: int) -> int:
-    """How many instructions of a block there are up to the one that waits at a barrier: BSSY names what follows it."""
-    for n, instruction in enumerate(block.instructions):
-        if effects(instruction.opcode).base == "BSYNC" and instruction.values[0] == barrier:
-            return n + 1
-    raise AssertionError(f"B{barrier} is set up for a block that does not wait for it")
 
 
 def pack(tables: Target, code: MachineFunction) -> bytes:

@@ -10,12 +10,14 @@ from typing import Final
 
 from drawloom.ptx.ir import Function, Instruction, Module, Variable
 from drawloom.ptx.layout import param_layout, shared_layout
-from drawloom.sass.assembly import LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter
-from drawloom.sass.bounds import Bounds, check_sizes
+from drawloom.sass.assembly import LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter, Part
+from drawloom.sass.bounds import Bounds, check_shared
+from drawloom.sass.calls import CallPlan
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import address_of
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import Machine, MachineFunction
+from drawloom.sass.section import Joined
 
 #: Instructions for several lanes of a warp; those of a PTX instruction with a member mask are listed apart.
 _WARP_WIDE: Final = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX"})
@@ -33,15 +35,15 @@ def linkage_of(name: str) -> str:
     return WEAK if name in (".weak", ".common") else VISIBLE if name in (".visible", ".extern") else LOCAL
 
 
-def describe_header(out: AssembledFunction, module: Module, function: Function, target: int, bounds: Bounds) -> None:
-    """What the kernel's header says. Raises UnsupportedError where its parameters or shared memory are too large."""
+def describe_header(out: AssembledFunction, module: Module, function: Function, bounds: Bounds) -> None:
+    """What the kernel's header says. Raises UnsupportedError where its shared memory is too large."""
     places, size = param_layout(function)
     out.linkage = linkage_of(function.linkage)
     out.parameters = [parameter(at, v) for v, (at, _, _) in zip(function.params, places, strict=True)]
     out.parameter_bytes = size
     out.shared_bytes = shared_layout(module, function)[1]
     bounds.note(out)
-    check_sizes(module, function, target, size, out.shared_bytes)
+    check_shared(module, function, out.shared_bytes)
 
 
 def parameter(offset: int, variable: Variable) -> Parameter:
@@ -52,8 +54,26 @@ def parameter(offset: int, variable: Variable) -> Parameter:
     return Parameter(offset, variable.size, space, max(variable.pointer_align, 1).bit_length() - 1)
 
 
-def describe_code(out: AssembledFunction, function: Function, code: MachineFunction, tables: Target) -> None:
-    """Where the instructions stand that the driver and tools are told of."""
+def describe_calls(out: AssembledFunction, joined: Joined, module: Module, plan: CallPlan) -> None:
+    """The functions that stand behind a kernel in its section, and those of other files that are called."""
+    frames = {part.name: part.frame for part in joined.parts}
+    frames[out.name] = joined.code.frame
+    out.stack_bytes = plan.deepest(out.name, frames) if len(frames) > 1 else joined.code.frame
+    out.parts = [
+        Part(f"${out.name}${p.name}", p.offset, p.size, p.frame, linkage_of(module.functions[p.name].linkage))
+        for p in joined.parts
+    ]
+    if out.parts:
+        out.parts[-1].size = len(out.code) - out.parts[-1].offset
+    out.externs = list(joined.external)
+    out.calls = list(joined.external)
+    out.offsets["SYSCALL_OFFSETS"] = joined.external_calls
+    if plan.uses_pointers(out.name):
+        out.constants = joined.table(plan.ids)
+
+
+def describe_code(out: AssembledFunction, functions: list[Function], code: MachineFunction, tables: Target) -> None:
+    """Where the instructions stand that the driver and tools are told of; ``functions`` are those of the code."""
     exits: list[int] = []
     warp_wide: list[int] = []
     together: list[int] = []
@@ -75,7 +95,7 @@ def describe_code(out: AssembledFunction, function: Function, code: MachineFunct
             diverges = True
         elif base in _WARP_WIDE:
             if not synchronous:
-                synchronous = synchronous_positions(function)
+                synchronous = synchronous_positions(functions)
             if instruction.pos in synchronous:
                 together.append(address_of(tables, index))
                 masks.append(mask[1] if mask[0] == instruction.pos else _NO_MASK)
@@ -86,7 +106,7 @@ def describe_code(out: AssembledFunction, function: Function, code: MachineFunct
             if name in _BLOCK_IDS:
                 block_ids.append(address_of(tables, index))
                 out.reads_block_z |= name == _BLOCK_IDS[2] and tables.number <= _LAST_BLOCK_Z
-        elif base in ("ATOM", "RED") and tables.number <= _LAST_SYSTEM_ATOMS and is_system(instruction, function):
+        elif base in ("ATOM", "RED") and tables.number <= _LAST_SYSTEM_ATOMS and is_system(instruction, functions):
             system_atoms.append(address_of(tables, index))
     out.offsets["EXIT_INSTR_OFFSETS"] = exits
     out.offsets["COOP_GROUP_INSTR_OFFSETS"] = together
@@ -120,19 +140,19 @@ def mask_of(instruction: Machine) -> int:
     return _NO_MASK
 
 
-def synchronous_positions(function: Function) -> set[int]:
+def synchronous_positions(functions: list[Function]) -> set[int]:
     """The positions of PTX instructions with a member mask; with one that no instruction has, so that it is not
     empty."""
     found = {-2}
-    for statement in function.body:
+    for statement in [statement for function in functions for statement in function.body]:
         if isinstance(statement, Instruction) and statement.pos >= 0 and "sync" in statement.opcode.text.split("."):
             found.add(statement.pos)
     return found
 
 
-def is_system(instruction: Machine, function: Function) -> bool:
+def is_system(instruction: Machine, functions: list[Function]) -> bool:
     """Whether the PTX instruction that an atomic was made of has system scope."""
-    for statement in function.body:
+    for statement in [statement for function in functions for statement in function.body]:
         if isinstance(statement, Instruction) and statement.pos == instruction.pos:
             return "sys" in statement.opcode.text.split(".")
     return False

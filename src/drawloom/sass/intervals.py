@@ -7,9 +7,15 @@ register's interval is the union over its words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+
 from drawloom.sass.effects import effects
-from drawloom.sass.machine import RZ, VIRTUAL, MachineBlock, MachineFunction
+from drawloom.sass.machine import RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
+
+#: Registers by number that nobody else gets anyway.
+_EVERYWHERE: Final = (RZ, STACK_POINTER)
 
 
 class Interval:
@@ -49,7 +55,8 @@ def ranges_meet(a: list[int], b: list[int]) -> bool:
 
 class Liveness:
     """`intervals[v]` is that of virtual register v, None for one that never lives. `fixed[r]` are the ranges of
-    general register r where an instruction names or changes it."""
+    general register r where an instruction names or changes it, `calls` the positions behind which calls have changed
+    what they may."""
 
     def __init__(self, function: MachineFunction) -> None:
         self.function = function
@@ -63,6 +70,7 @@ class Liveness:
         self.borders = _Borders(blocks, function.carriers)
         self.intervals: list[Interval | None] = [None] * len(function.files)
         self.fixed: dict[int, list[int]] = {}
+        self.calls: list[int] = []
         self._build()
 
     def _build(self) -> None:
@@ -71,6 +79,7 @@ class Liveness:
         found: list[list[int]] = [[] for _ in range(count)]  # ranges backwards: end, begin, end, begin ...
         blocks = self.function.blocks
         carriers = self.function.carriers
+        named: dict[int, int] = {}  # general registers by number that are read further down: where that ends
         for b in range(len(blocks) - 1, -1, -1):
             start, stop = self.starts[b], self.starts[b + 1]
             for word in self.borders.live_out(b):
@@ -84,11 +93,14 @@ class Liveness:
                 if effect.base == "MOV" and len(values) == 2 and instruction.opcode.slots[1].kind == "R":
                     self._hint(values[0], values[1])
                 guarded = instruction.guard != NO_GUARD
+                if instruction.clobbers:
+                    self.calls.append(position)
+                    self._write_named(_bits(instruction.clobbers), named, position)
                 for place, words in effect.writes:
                     value = values[place]
                     if value < VIRTUAL:
                         if instruction.opcode.slots[place].kind == "R" and value != RZ:
-                            self._fix(value, words, position + 1, position + 2)
+                            self._write_named(range(value, value + words), named, position)
                         continue
                     self._touch(value, weight)
                     for word in range(value - VIRTUAL, value - VIRTUAL + words):
@@ -100,6 +112,9 @@ class Liveness:
                 for place, words in effect.reads:
                     value = values[place]
                     if value < VIRTUAL:
+                        if instruction.opcode.slots[place].kind == "R" and value not in _EVERYWHERE:
+                            for register in range(value, value + words):
+                                named.setdefault(register, position + 1)
                         continue
                     self._touch(value, weight)
                     for word in range(value - VIRTUAL, value - VIRTUAL + words):
@@ -110,7 +125,11 @@ class Liveness:
                     self._touch(instruction.guard, weight)
                     if end[word] < 0:
                         end[word] = position + 1
-                self._call(instruction.arguments, instruction.clobbers, position)
+                for register in _bits(instruction.arguments):
+                    named.setdefault(register, position + 1)
+            for register, reader in named.items():
+                self._fix(register, start, reader)
+            named.clear()
             for word in self.borders.live_in(b):
                 found[word] += [end[word], start]
                 end[word] = -1
@@ -137,15 +156,13 @@ class Liveness:
                     interval.hint = other
                     interval.hint_part = one & 3
 
-    def _fix(self, value: int, words: int, begin: int, end: int) -> None:
-        for register in range(value, value + words):
-            self.fixed.setdefault(register, []).extend([begin, end])
+    def _fix(self, register: int, begin: int, end: int) -> None:
+        self.fixed.setdefault(register, []).extend([begin, end])
 
-    def _call(self, arguments: int, clobbers: int, position: int) -> None:
-        for register in _bits(arguments):
-            self.fixed.setdefault(register, []).extend([position, position + 1])
-        for register in _bits(clobbers):
-            self.fixed.setdefault(register, []).extend([position + 1, position + 2])
+    def _write_named(self, registers: Iterable[int], named: dict[int, int], position: int) -> None:
+        """Registers by number get values here, which live until they are read."""
+        for register in registers:
+            self._fix(register, position + 1, named.pop(register, position + 2))
 
 
 def _bits(mask: int) -> list[int]:

@@ -55,6 +55,20 @@ class Machine(Instruction):
         self.arguments = 0
 
 
+class CallSite:
+    """A call: of the function `callee`, or through a pointer (""). `address` is the instruction that puts the return
+    address into its register, in its slot `place`; it counts from the beginning of the section, or, where there is a
+    `base` (the instruction itself or an LEPC), from there. `is_external`: the callee is another file's."""
+
+    def __init__(self, call: Machine, callee: str, is_external: bool) -> None:
+        self.call = call
+        self.callee = callee
+        self.is_external = is_external
+        self.address: Machine | None = None
+        self.place = 1
+        self.base: Machine | None = None
+
+
 class MachineBlock:
     """`successors` are block ids: first where control falls through or goes always, then branch targets; `depth`
     counts the loops around the block."""
@@ -84,6 +98,12 @@ class MachineFunction:
         self.frame = 0
         #: Registers that only carry a value to or from where it is kept: keeping them elsewhere gains nothing.
         self.carriers: set[int] = set()
+        #: The calls, the bytes at the stack pointer that they pass arguments in, and the loads of such arguments.
+        self.calls: list[CallSite] = []
+        self.outgoing = 0
+        self.incoming: list[Machine] = []
+        #: Whether the barriers that it must leave as they were are kept.
+        self.saved_barriers = False
         #: How many blocks there are of the PTX function, of the same ids.
         self.ptx_blocks = 0
 

@@ -13,8 +13,20 @@ import heapq
 from typing import Final
 
 from drawloom.errors import Error
+from drawloom.sass.abi import RETURN_ADDRESS, SAVED, SAVED_BARRIER
+from drawloom.sass.effects import effects
 from drawloom.sass.intervals import Interval, Liveness, ranges_meet
-from drawloom.sass.machine import BARRIER, GENERAL, PREDICATE, UNIFORM, UNIFORM_PREDICATE, VIRTUAL, MachineFunction
+from drawloom.sass.isa import load_target
+from drawloom.sass.machine import (
+    BARRIER,
+    GENERAL,
+    PREDICATE,
+    UNIFORM,
+    UNIFORM_PREDICATE,
+    VIRTUAL,
+    Machine,
+    MachineFunction,
+)
 from drawloom.sass.spill import keep_elsewhere
 
 #: Registers of each file that may be assigned.
@@ -44,8 +56,18 @@ class Scan:
         self.widths = function.widths
         self.carriers = function.carriers
         self.assigned = [-1] * len(function.files)
-        self.fixed = {r: ascending(ranges) for r, ranges in liveness.fixed.items()} if file == GENERAL else {}
+        if file == GENERAL:
+            self.fixed = {r: ascending(ranges) for r, ranges in liveness.fixed.items()}
+        else:
+            # No call leaves predicates, uniform registers and the first barriers as they were.
+            changed = [edge for position in reversed(liveness.calls) for edge in (position + 1, position + 2)]
+            count = SAVED_BARRIER if file == BARRIER else limit
+            self.fixed = dict.fromkeys(range(count), changed) if changed else {}
         self.reserved = reserved
+        #: Registers that a function must save before it uses them: taken where no other one is free.
+        self.costly = SAVED if file == GENERAL and not function.is_entry else 0
+        if liveness.calls:
+            self.costly &= ~(3 << RETURN_ADDRESS)
         self.held: list[list[Interval]] = [[] for _ in range(limit)]
         self.highest = -1
         self.intervals = [
@@ -97,8 +119,18 @@ class Scan:
         if interval.hint >= 0:
             wanted = self.place_of(interval.hint) - interval.hint_part
             fits = 0 <= wanted <= self.limit - width and wanted % step == 0
-            if fits and self.is_free(interval, wanted, width, blocked):
+            if fits and self.is_free(interval, wanted, width, blocked | self.costly):
                 return wanted
+        if self.costly:
+            found = self.lowest(interval, width, step, blocked | self.costly)
+            if found >= 0:
+                return found
+        found = self.lowest(interval, width, step, blocked)
+        if found >= 0:
+            self.costly &= ~(((1 << width) - 1) << found)
+        return found
+
+    def lowest(self, interval: Interval, width: int, step: int, blocked: int) -> int:
         for first in range(0, self.limit - width + 1, step):
             if self.is_free(interval, first, width, blocked):
                 return first
@@ -134,6 +166,9 @@ class Scan:
         """The interval to keep elsewhere: the least read and written for the room that it takes."""
         best, least = current, self.cost(current)
         for register in range(self.limit):
+            fixed = self.fixed.get(register)
+            if fixed is not None and ranges_meet(fixed, current.ranges):
+                continue  # it would not be free without the other one either
             for other in self.held[register]:
                 if other.meets(current):
                     price = self.cost(other)
@@ -151,6 +186,13 @@ class Allocation:
         self.spill_stores = 0
         self.spill_loads = 0
 
+    def add(self, other: Allocation) -> None:
+        """What another function of the same kernel uses."""
+        self.registers = max(self.registers, other.registers)
+        self.predicates = max(self.predicates, other.predicates)
+        self.spill_stores += other.spill_stores
+        self.spill_loads += other.spill_loads
+
 
 def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Allocation:
     """Give every virtual register of ``function`` a register, in place.
@@ -163,6 +205,8 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
         liveness = Liveness(function)
         assigned = [-1] * len(function.files)
         try:
+            if saves_barriers(function, liveness):
+                continue
             for file, size in SIZES.items():
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
                 scan = Scan(liveness, file, limit if file == GENERAL else size, kept)
@@ -182,6 +226,29 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
     return out
 
 
+def saves_barriers(function: MachineFunction, liveness: Liveness) -> bool:
+    """Whether a function has just been made to leave the convergence barriers that it uses over calls as they were:
+    they are kept in general registers meanwhile."""
+    if function.is_entry or function.saved_barriers or not liveness.calls:
+        return False
+    scan = Scan(liveness, BARRIER, SIZES[BARRIER], 0)
+    scan.run()
+    for barrier in range(SAVED_BARRIER, scan.highest + 1):
+        save_barrier(function, barrier)
+    function.saved_barriers = True
+    return scan.highest >= SAVED_BARRIER
+
+
+def save_barrier(function: MachineFunction, barrier: int) -> None:
+    tables = load_target(function.target)
+    kept = function.register(GENERAL)
+    function.blocks[0].instructions.insert(0, Machine(tables.opcode("BMOV.32.CLEAR", "R,B"), [kept, barrier]))
+    restore = tables.opcode("BMOV.32", "B,R")
+    for block in function.blocks:
+        if block.instructions and effects(block.instructions[-1].opcode).flow == "return":
+            block.instructions.insert(-1, Machine(restore, [barrier, kept]))
+
+
 def ascending(ranges: list[int]) -> list[int]:
     """Ranges that were noted in any order, ascending."""
     pairs = sorted([(ranges[i], ranges[i + 1]) for i in range(0, len(ranges), 2)])
@@ -189,8 +256,9 @@ def ascending(ranges: list[int]) -> list[int]:
 
 
 def rewrite(function: MachineFunction, assigned: list[int]) -> None:
-    """Put the assigned registers into all instructions."""
+    """Put the assigned registers into all instructions; copies of a register to itself are left out."""
     for block in function.blocks:
+        copies = False
         for instruction in block.instructions:
             values = instruction.values
             for place in range(len(values)):
@@ -200,6 +268,17 @@ def rewrite(function: MachineFunction, assigned: list[int]) -> None:
             if instruction.guard >= VIRTUAL:
                 negated = instruction.guard & 1
                 instruction.guard = assigned[(instruction.guard - VIRTUAL) >> 2] | negated << 3
+            copies = copies or is_idle(instruction)
+        if copies:
+            block.instructions = [i for i in block.instructions if not is_idle(i)]
+
+
+def is_idle(instruction: Machine) -> bool:
+    """Whether an instruction moves a register to itself."""
+    values = instruction.values
+    if len(values) != 2 or values[0] != values[1]:
+        return False
+    return effects(instruction.opcode).base == "MOV" and instruction.opcode.slots[1].kind == "R"
 
 
 _REGISTER_KINDS: Final = frozenset({"R", "P", "UR", "UP", "B"})

@@ -21,10 +21,11 @@ _ADDRESS_BYTES: Final = 8
 
 class Variables:
     """The ``.global`` and ``.const`` variables of a module. `constants` has the offsets in bank 3 by name,
-    `constant_bytes` the size of that bank."""
+    `constant_bytes` the size of that bank; `functions` the numbers that are the addresses of functions."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, functions: dict[str, int] | None = None) -> None:
         self.module = module
+        self.functions: dict[str, int] = functions or {}
         self.addresses: dict[str, int] = {}
         self.constants: dict[str, int] = {}
         self.placed: list[Placed] = []
@@ -56,6 +57,13 @@ class Variables:
             known = self.addresses[name] = _ADDRESS_BYTES * len(self.addresses)
         return known
 
+    def external(self, name: str) -> int:
+        """Where in bank 4 the address of a function of another file stands."""
+        known = self.addresses.get(name)
+        if known is None:
+            known = self.addresses[name] = _ADDRESS_BYTES * len(self.addresses)
+        return known
+
     def relocations(self) -> list[Relocation]:
         """Bank 4, last address first as the driver's assembler lists them."""
         return [Relocation(at, "R_CUDA_64", name) for name, at in reversed(self.addresses.items())]
@@ -77,6 +85,12 @@ class Variables:
         symbol = item.value
         assert not isinstance(symbol, Immediate)
         width = variable.type.bytes
+        function = self.functions.get(symbol.name)
+        if function is not None:
+            shift = (item.mask & -item.mask).bit_length() - 1 if item.mask else 0
+            number = ((function + symbol.offset) & (item.mask or -1)) >> shift
+            data[at : at + width] = number.to_bytes(width, "little")
+            return
         named = self.module.variables.get(symbol.name)
         if named is None or named.space not in (GLOBAL, CONST):
             raise self.module.error(

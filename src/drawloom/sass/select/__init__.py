@@ -7,6 +7,7 @@ from drawloom.sass.select import (
     atomics,
     barriers,
     bits,
+    calls,
     compare,
     control,
     convert,
@@ -25,10 +26,15 @@ from drawloom.sass.select.selector import Selector
 from drawloom.sass.variables import Variables
 
 
-def make_selector(module: Module, function: Function, number: int, variables: Variables | None = None) -> Selector:
-    """The selector of one function for sm_``number``; what it reads of ``variables`` is noted there."""
-    kind = PascalSelector if number == 61 else Selector
-    return kind(module, function, number, variables)
+def make_selector(
+    module: Module, function: Function, number: int, variables: Variables | None = None,
+    kernel: Function | None = None, leaves_file: bool = False,
+) -> Selector:  # fmt: skip
+    """The selector of one function for sm_``number``; what it reads of ``variables`` is noted there. ``kernel`` and
+    ``leaves_file`` as for `Selector`."""
+    if number == 61:
+        return PascalSelector(module, function, number, variables)
+    return Selector(module, function, number, variables, kernel, leaves_file)
 
 
 __all__ = [
@@ -36,6 +42,7 @@ __all__ = [
     "atomics",
     "barriers",
     "bits",
+    "calls",
     "compare",
     "control",
     "convert",

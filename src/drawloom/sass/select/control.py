@@ -14,7 +14,7 @@ def branch(s: Selector, i: Instruction) -> None:
 
 
 def leave(s: Selector, i: Instruction) -> None:
-    """``ret`` and ``exit`` of a kernel: both end the thread."""
+    """``exit``."""
     s.emit("EXIT", [])
 
 
@@ -23,4 +23,4 @@ def trap(s: Selector, i: Instruction) -> None:
     s.emit("BPT.TRAP", [imm(1)])
 
 
-HANDLERS.update({"bra": branch, "ret": leave, "exit": leave, "trap": trap, "brkpt": trap})
+HANDLERS.update({"bra": branch, "exit": leave, "trap": trap, "brkpt": trap})

@@ -13,7 +13,7 @@ from drawloom.sass.select.barriers import acquire, release
 from drawloom.sass.select.floats import float_pair, float_word
 from drawloom.sass.select.moves import extract, pack_small
 from drawloom.sass.select.operands import FALSE, IMMEDIATE, OTHER, ZERO, Src, bank, imm, pred, reg
-from drawloom.sass.select.selector import DESCRIPTOR, HANDLERS, LONG_ADDRESS, Selector
+from drawloom.sass.select.selector import HANDLERS, LONG_ADDRESS, Selector
 
 #: The suffix for an access of so many bytes in all.
 _SIZES: Final[dict[int, str]] = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
@@ -256,7 +256,7 @@ def long_base(s: Selector, address: Address) -> tuple[int, int]:
 def long_address(s: Selector, address: Address) -> Src:
     """A 64-bit address as an operand, from sm_80 on with the descriptor of memory in UR4."""
     pair, offset = long_base(s, address)
-    s.uses_descriptor = s.uses_descriptor or s.number in DESCRIPTOR
+    s.need_descriptor()
     text = LONG_ADDRESS[s.number]
     return Src(text, [4, pair, offset] if text.startswith("desc") else [pair, offset], OTHER)
 

@@ -22,7 +22,8 @@ from drawloom.sass.effects import effects
 from drawloom.sass.form import IsaError, Opcode
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.machine import GENERAL, PREDICATE, PT, VIRTUAL, Machine, MachineBlock, MachineFunction, virtual_id
-from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, REGISTER, TRUE, ZERO, Src, bank, imm, pred, reg
+from drawloom.sass.parameters import stack_arguments
+from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, OTHER, REGISTER, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.values import Definitions
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.variables import Variables
@@ -56,10 +57,16 @@ class Plan:
 class Selector:
     """Selects one function. `out` is the result; `at` the block that instructions are added to."""
 
-    def __init__(self, module: Module, function: Function, number: int, variables: Variables | None = None) -> None:
+    def __init__(
+        self, module: Module, function: Function, number: int, variables: Variables | None = None,
+        kernel: Function | None = None, leaves_file: bool = False,
+    ) -> None:  # fmt: skip
+        """``kernel`` is the one that the function is a part of, itself by default; ``leaves_file`` says that code
+        of other files may run in between."""
         self.module = module
         self.function = function
         self.number = number
+        self.leaves_file = leaves_file
         self.target: Target = load_target(number)
         self.cfg: Cfg = build_cfg(function, module)
         self.live = liveness(self.cfg)
@@ -88,8 +95,9 @@ class Selector:
         self.begun: set[int] = set()
         #: The predicate of the carry flag, once a chain has set it.
         self.carry_predicate = -1
-        #: Whether global memory is reached through the descriptor in UR4.
+        #: Whether global memory is reached through the descriptor in UR4, and whether it is known to be there.
         self.uses_descriptor = False
+        self.has_descriptor = not leaves_file
         self.variables = Variables(module) if variables is None else variables
         #: Named barriers used, by number; 16 if a register says which.
         self.barriers = 0
@@ -101,11 +109,19 @@ class Selector:
             places, self.parameter_bytes = param_layout(function)
             begin = self.parameters_at
             self.parameters = {v.name: begin + p[0] for v, p in zip(function.params, places, strict=True)}
-        self.shared = {name: SHARED_BEGIN[number] + at for name, at in shared_layout(module, function)[0].items()}
-        #: Local variables by their distance from the stack pointer.
+        self.shared = {
+            name: SHARED_BEGIN[number] + at for name, at in shared_layout(module, kernel or function)[0].items()
+        }
+        #: Local variables by their distance from the stack pointer: above what calls pass on the stack.
         self.locals, self.out.frame = local_layout(function)
+        has_calls, self.out.outgoing = stack_arguments(function)
+        if self.out.outgoing:
+            self.locals = {name: at + self.out.outgoing for name, at in self.locals.items()}
+            self.out.frame += self.out.outgoing
         self._uniform: Uniformity | None = None
-        self._parted: list[bool] | None = None
+        # Lanes may call a function one after the other, and come back from one so.
+        together = function.is_entry and not has_calls
+        self._parted: list[bool] | None = None if together else [True] * len(self.cfg.blocks)
 
     # -- the whole ---------------------------------------------------------------------------------------
 
@@ -123,6 +139,7 @@ class Selector:
         self.block = b
         self.at.successors = list(self.cfg.blocks[b].succs)
         self.moved = {}
+        self.has_descriptor = not self.leaves_file
         for instruction in self.cfg.blocks[b].instructions:
             self.select(instruction)
 
@@ -195,7 +212,7 @@ class Selector:
         if at is None and name in self.parameters:
             at = self.parameters[name] - self.parameters_at
         if at is None and name not in self.locals:
-            at = self.variables.constants.get(name)
+            at = self.variables.constants.get(name, self.variables.functions.get(name))
         return None if at is None else at + symbol.offset
 
     def defining(self, operand: Operand, name: str) -> Instruction | None:
@@ -210,6 +227,21 @@ class Selector:
         """Whether a value stands in its register: it is no number and no word of a bank."""
         origin = self.origin(register)
         return self.numbers[origin.id] is None and self.banks[origin.id] < 0
+
+    # -- global memory -----------------------------------------------------------------------------------
+
+    def need_descriptor(self) -> None:
+        """The descriptor of global memory is in UR4 from here on; code of other files may have left something else."""
+        if self.number not in DESCRIPTOR:
+            return
+        self.uses_descriptor = True
+        if not self.has_descriptor:
+            self.has_descriptor = True
+            self.unguarded("ULDC.64", [Src("UR", [4], OTHER), bank(DESCRIPTOR[self.number])])
+
+    def forget_descriptor(self) -> None:
+        """Code of another file has run."""
+        self.has_descriptor = False
 
     # -- lanes -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,215 @@
+"""From the functions of a kernel, each scheduled by itself, to the code of its section: frames on the stack, one list
+of blocks, and the distances in branches, calls and return addresses.
+
+    kernel:    R1 = top of the stack, R1 -= frame, ..., EXIT
+    function:  R1 -= frame, save registers, ..., restore them, R1 += frame, RET
+
+A frame has, from R1 on: what calls pass on the stack, `.local` variables, spilled registers, saved registers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.ptx.layout import align_up
+from drawloom.sass.abi import RETURN_ADDRESS, SAVED
+from drawloom.sass.effects import effects, registers_written
+from drawloom.sass.isa import Target
+from drawloom.sass.machine import (
+    GENERAL,
+    RZ,
+    STACK_POINTER,
+    CallSite,
+    Machine,
+    MachineBlock,
+    MachineFunction,
+)
+from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
+
+#: Entries of the table of functions: the first one is no function (ptxas has 1 there).
+_NO_FUNCTION: Final = 1
+#: Frames are multiples of this where functions call each other, so that `.local` variables stay aligned.
+_FRAME_UNIT: Final = 16
+
+
+class Part:
+    """A function in a section: where it stands there, in bytes, and its frame."""
+
+    def __init__(self, name: str, frame: int) -> None:
+        self.name = name
+        self.frame = frame
+        self.offset = 0
+        self.size = 0
+
+
+class Joined:
+    """The code of a section: `code` has the blocks of all functions, `parts` the functions behind the kernel.
+    `external` are the functions of other files that it calls, `external_calls` the offsets of those calls."""
+
+    def __init__(self, code: MachineFunction) -> None:
+        self.code = code
+        self.parts: list[Part] = []
+        self.external: list[str] = []
+        self.external_calls: list[int] = []
+
+    def table(self, ids: dict[str, int]) -> bytes:
+        """The table of functions: for each of ``ids``, by its number, where it stands (0 where it does not)."""
+        places = {part.name: part.offset for part in self.parts}
+        entries = [_NO_FUNCTION, *[places.get(name, 0) for name in ids]]
+        return b"".join([entry.to_bytes(8, "little") for entry in entries])
+
+
+# -- beginnings and ends ---------------------------------------------------------------------------------
+
+
+def begin_kernel(code: MachineFunction, tables: Target, uses_descriptor: bool) -> None:
+    """What every kernel starts with: the stack pointer, the descriptor of global memory."""
+    top = STACK_TOP[code.target]
+    first = [Machine(tables.opcode("MOV", "R,c[I][I]"), [STACK_POINTER, 0, top])]
+    if uses_descriptor:
+        first.append(Machine(tables.opcode("ULDC.64", "UR,c[I][I]"), [4, 0, DESCRIPTOR[code.target]]))
+    code.blocks[0].instructions[0:0] = first
+
+
+def make_frame(code: MachineFunction, tables: Target) -> None:
+    """Room for the frame below the stack pointer; in a function, also for the registers that it must leave as they
+    were, which are put back before every return."""
+    saved = [] if code.is_entry else saved_registers(code)
+    at = align_up(code.frame, 4)
+    frame = at + 4 * len(saved)
+    code.frame = align_up(frame, _FRAME_UNIT if code.calls or not code.is_entry else 8)
+    for load in code.incoming:
+        load.values[2] += code.frame
+    down = move_stack(tables, -code.frame) if code.frame else []
+    store, load_back = tables.opcode("STL", "[R+I],R"), tables.opcode("LDL", "R,[R+I]")
+    places = [(register, at + 4 * n) for n, register in enumerate(saved)]
+    stores = [Machine(store, [STACK_POINTER, place, register]) for register, place in places]
+    first = code.blocks[0].instructions
+    behind = 1 if code.is_entry else 0
+    first[behind:behind] = down + stores
+    if code.is_entry:
+        return
+    for block in code.blocks:
+        if block.instructions and effects(block.instructions[-1].opcode).flow == "return":
+            loads = [Machine(load_back, [register, STACK_POINTER, place]) for register, place in places]
+            up = move_stack(tables, code.frame) if code.frame else []
+            block.instructions[-1:-1] = loads + up
+
+
+def move_stack(tables: Target, distance: int) -> list[Machine]:
+    return [Machine(tables.opcode("IADD3", "R,R,I,R"), [STACK_POINTER, STACK_POINTER, distance, RZ])]
+
+
+def saved_registers(code: MachineFunction) -> list[int]:
+    """The general registers that a function changes and must not, ascending."""
+    written = 3 << RETURN_ADDRESS if code.calls else 0
+    for block in code.blocks:
+        for instruction in block.instructions:
+            for file, register in registers_written(instruction):
+                if file == GENERAL:
+                    written |= 1 << register
+    return [register for register in range(255) if written & SAVED & 1 << register]
+
+
+# -- the section -----------------------------------------------------------------------------------------
+
+
+def join(functions: list[MachineFunction], tables: Target) -> Joined:
+    """One section of the kernel and the functions behind it, all labels placed."""
+    kernel = functions[0]
+    out = Joined(kernel)
+    entries: dict[str, int] = {}
+    sites: list[CallSite] = []
+    starts: list[int] = []
+    blocks: list[MachineBlock] = []
+    for function in functions:
+        base = len(blocks)
+        starts.append(base)
+        entries[function.name] = base
+        sites += function.calls
+        for block in function.blocks:
+            block.id += base
+            block.successors = [successor + base for successor in block.successors]
+            for instruction in block.instructions:
+                label = branch_label(instruction)
+                if label >= 0:
+                    instruction.values[label] += base
+        blocks += function.blocks
+    kernel.blocks = blocks
+    places = place_branches(kernel, tables)
+    for n, function in enumerate(functions[1:], 1):
+        part = Part(function.name, function.frame)
+        part.offset = places[starts[n]]
+        end = starts[n + 1] if n + 1 < len(functions) else len(blocks)
+        part.size = places[end] - part.offset
+        out.parts.append(part)
+    if sites or len(functions) > 1:
+        place_calls(out, sites, {name: places[block] for name, block in entries.items()}, tables)
+    return out
+
+
+def branch_label(instruction: Machine) -> int:
+    """The place of the slot that names a block; -1 where there is none, or where it is a call's or a return's."""
+    found = effects(instruction.opcode)
+    return -1 if found.flow in ("call", "return") or found.base == "LEPC" else found.label
+
+
+def place_branches(code: MachineFunction, tables: Target) -> list[int]:
+    """Put distances into branches, now that the place of every block is known; returns where blocks begin and the
+    last one ends."""
+    places: list[int] = []
+    offset = 0
+    for block in code.blocks:
+        places.append(offset)
+        offset += len(block.instructions) * tables.word_bytes
+    places.append(offset)
+    offset = 0
+    for block in code.blocks:
+        for instruction in block.instructions:
+            offset += tables.word_bytes
+            label = branch_label(instruction)
+            if label >= 0:
+                to = instruction.values[label]
+                instruction.values[label] = places[to] - offset
+                if effects(instruction.opcode).base == "BSSY":
+                    instruction.values[label] += behind_wait(
+                        code.blocks[to].instructions, instruction.values[0], tables
+                    )
+    return places
+
+
+def behind_wait(instructions: list[Machine], barrier: int) -> int:
+    """How many instructions of a block there are up to the one that waits at a barrier: BSSY names what follows it."""
+    for n, instruction in enumerate(instructions):
+        if effects(instruction.opcode).base == "BSYNC" and instruction.values[0] == barrier:
+            return n + 1
+    raise AssertionError(f"B{barrier} is set up for a block that does not wait for it")
+
+
+def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tables: Target) -> None:
+    """Put distances into calls and returns, and return addresses where they belong."""
+    ends: dict[int, int] = {}
+    offset = 0
+    for block in out.code.blocks:
+        for instruction in block.instructions:
+            offset += tables.word_bytes
+            ends[id(instruction)] = offset
+            if effects(instruction.opcode).flow == "return":
+                instruction.values[1] = -offset
+    for site in sites:
+        behind = ends[id(site.call)]
+        if site.is_external:
+            out.external_calls.append(behind - tables.word_bytes)
+            if site.callee not in out.external:
+                out.external.append(site.callee)
+        elif site.callee:
+            site.call.values[0] = entries[site.callee] - behind
+        else:
+            site.call.values[1] = -behind
+        if site.address is not None:
+            start = 0
+            if site.base is not None:
+                # LEPC with a label counts from its end, LEPC without one is its own address.
+                start = ends[id(site.base)] - (0 if site.base is site.address else tables.word_bytes)
+            site.address.values[site.place] = behind - start
+    out.external_calls.sort()
