@@ -52,6 +52,7 @@ COLLECT: Final = 25
 DEVIATIONS: Final[dict[str, str]] = {
     "the guard of testp is lost": r"@\S+ testp\.",
     "64-bit fields use more than 8 bits of their position and length": r"\bbf[ei]\.[bsu]64",
+    "the ftz of conversions to halves is lost (sm_61)": r"\bcvt\.\S*ftz\.(sat\.)?f16\.f32",
     "fns does not find what is 2**31 places before": r"\bfns\.b32",
     "the guard of set to halves is lost": r"@\S+ set\.\S*f16",
     "video: upper halves merged, 33-bit sums compared, unsigned products signed": r"\bv(?!ote)[a-z]+[24]?\.\S* %r",

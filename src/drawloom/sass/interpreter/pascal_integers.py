@@ -379,10 +379,10 @@ def extremum(operation: Operation) -> Step:
         first = np.where(smaller(w), x.view(type) < y.view(type), x.view(type) > y.view(type))
         if lower:
             first = np.where(w.cc[ZERO], first, w.cc[CARRY])
-        write(w, m, np.where(first, x, y))
         if upper:
             for flag, row in ((ZERO, x == y), (CARRY, first), (SIGN, NONE), (OVERFLOW, NONE)):
                 np.copyto(w.cc[flag], row, where=m)
+        write(w, m, np.where(first, x, y))
 
     return run
 
