@@ -172,9 +172,8 @@ def place_branches(code: MachineFunction, tables: Target) -> list[int]:
                 to = instruction.values[label]
                 instruction.values[label] = places[to] - offset
                 if effects(instruction.opcode).base == "BSSY":
-                    instruction.values[label] += behind_wait(
-                        code.blocks[to].instructions, instruction.values[0], tables
-                    )
+                    wait = behind_wait(code.blocks[to].instructions, instruction.values[0])
+                    instruction.values[label] += wait * tables.word_bytes
     return places
 
 
