@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import drawloom as package
-from drawloom.cli import assemble as command
 from drawloom.cli.ptxas_options import OPTIONS, REFUSED, WITHOUT_EFFECT, read_command_line
 from drawloom.errors import UnsupportedError
 from drawloom.sass.cubin import read_cubin
@@ -137,7 +136,7 @@ def test_an_interruption_leaves_nothing(source: Path, drawloom: Command, monkeyp
     def interrupt(*paths: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.os, "replace", interrupt)
+    monkeypatch.setattr(os, "replace", interrupt)
     assert drawloom("as", source).exit_code == 130
     assert list(source.parent.iterdir()) == [source]
 

@@ -50,7 +50,7 @@ def command(words: tuple[str, ...]) -> None:
             click.echo(f"{'error' if given.has('warning-as-error') else 'warning'}: {source}: {warning}", err=True)
         if warnings and given.has("warning-as-error"):
             raise Error(f"{source}: warnings are errors (-Werror)")
-        write(to, bytes(cubin))
+        cubin.save(to)
         if given.has("verbose"):
             click.echo(cubin.report(), nl=False, err=True)
 
@@ -186,21 +186,3 @@ def read(file: str) -> tuple[str, str]:
             raise DataError(f"{name} is {what}, expected PTX")
     # Drivers and cuobjdump end PTX with a NUL; what else is no text, the parser shows with its place.
     return data.rstrip(b"\0").decode("utf-8", "surrogateescape"), name
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all. What is no plain file (/dev/null, a pipe) is written to as it is."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        path = path.resolve()  # a link stays one
-        temporary = path.with_name(temporary.name)
-        try:
-            temporary.write_bytes(data)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as failure:
-        raise DataError(f"cannot write {path}: {failure.strerror}") from failure

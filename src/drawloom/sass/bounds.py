@@ -26,15 +26,8 @@ BLOCKS: Final[dict[int, int]] = {61: 32, 75: 16, 80: 32, 86: 16, 89: 24, 90: 32}
 _REGISTER_UNIT: Final = 8
 _WARP_UNIT: Final = 4
 _LANES: Final = 32
-#: Bytes that a kernel or file may have without asking the driver for more.
+#: Bytes of shared memory that a kernel may have without asking the driver for more.
 STATIC_SHARED: Final = 48 * 1024
-CONSTANTS: Final = 64 * 1024
-PARAMETERS: Final = 4352
-#: From sm_70 and PTX 8.1 on.
-MANY_PARAMETERS: Final = 32764
-#: Local memory of a thread (CUDA programming guide, technical specifications).
-LOCAL: Final = 512 * 1024
-
 Extents = tuple[int, int, int]
 
 
@@ -77,7 +70,7 @@ def bounds_of(function: Function, target: int, option: int = MOST_REGISTERS) -> 
     bound = numbers.get(".maxnreg", [0])[0]
     if bound > MOST_REGISTERS:
         out.warnings.append(f"'{function.name}': .maxnreg {bound} is more than there are, it is ignored")
-        bound = 0
+        bound = MOST_REGISTERS
     if threads is None and least:
         out.warnings.append(f"'{function.name}': .minnctapersm without .maxntid or .reqntid is ignored")
     if bound == 0 and threads is not None:
@@ -95,20 +88,19 @@ def extents(numbers: list[int] | None) -> Extents | None:
 
 
 def shared_out(name: str, threads: int, least: int, target: int, warnings: list[str]) -> int:
-    """The registers of a thread when ``least`` (0: one) blocks of so many threads share a multiprocessor's."""
+    """The registers of a thread when ``least`` (0: one) blocks of so many threads share a multiprocessor's; 0 where
+    they do not fit on one."""
     warps = -(-threads // _LANES)
     most = THREADS[target]
     if least > BLOCKS[target]:
-        warnings.append(
-            f"'{name}': .minnctapersm {least} is more than the {BLOCKS[target]} blocks of sm_{target}, ignored"
-        )
+        warnings.append(f"'{name}': sm_{target} has no room for {least} blocks, .minnctapersm is ignored")
         least = 0
     if least and warps * _LANES * least > most:
         warnings.append(f"'{name}': sm_{target} has no room for {least} blocks of {threads}, .minnctapersm is ignored")
         least = 0
     if warps * _LANES > most:
         warnings.append(f"'{name}': {threads} threads are more than sm_{target}'s {most}, .maxntid bounds no registers")
-        return MOST_REGISTERS
+        return 0
     warps = -(-warps * max(least, 1) // _WARP_UNIT) * _WARP_UNIT
     return min(REGISTERS // (warps * _LANES) // _REGISTER_UNIT * _REGISTER_UNIT, MOST_REGISTERS)
 
@@ -132,25 +124,15 @@ def check_target(module: Module, arch: str) -> None:
         refuse(module, place, f"the PTX is for {asked} only, it cannot be assembled for {arch}")
 
 
-def check_sizes(module: Module, function: Function, target: int, parameters: int, shared: int) -> None:
-    """Raise UnsupportedError for a kernel with more parameters or static shared memory (bytes) than there is room."""
-    most = MANY_PARAMETERS if target >= 70 and module.version >= (8, 1) else PARAMETERS
-    if parameters > most:
-        refuse(module, function.pos, f"kernel '{function.name}' has {parameters} bytes of parameters, {most} fit")
+def check_shared(module: Module, function: Function, shared: int) -> None:
+    """Raise UnsupportedError for a kernel with more static shared memory (bytes) than there is room. (How many
+    parameters and constants there may be, verification sees to.)"""
     if shared > STATIC_SHARED:
         refuse(
             module, function.pos,
             f"kernel '{function.name}' has {shared} bytes of static shared memory, {STATIC_SHARED} fit",
             "an unsized .extern array and dynamic shared memory for more",
         )  # fmt: skip
-
-
-def check_constants(module: Module, size: int) -> None:
-    """Raise UnsupportedError for more bytes of ``.const`` variables than the bank has; the one that ends there is
-    named."""
-    if size > CONSTANTS:
-        constants = [v for v in module.variables.values() if v.space == "const"]
-        refuse(module, constants[-1].pos, f"{size} bytes of .const variables, {CONSTANTS} fit into the bank")
 
 
 def refuse(module: Module, pos: int, message: str, expected: str = "") -> None:

@@ -2,11 +2,15 @@
 
 cubin = write_cubin(assembly)          # Assembly, see assembly.py -> Cubin
 cubin = read_cubin(data)               # bytes -> Cubin
-bytes(cubin), cubin.kernels["k"].registers, print(cubin.report())
+bytes(cubin), cubin.kernels["k"].registers, print(cubin.report()), print(cubin.disassembly()), cubin.save("k.cubin")
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+from drawloom.errors import DataError
 from drawloom.sass.assembly import CONST, GLOBAL, AssembledFunction, Assembly, Parameter
 from drawloom.sass.cubin_layout import LAYOUTS, parameters_at
 from drawloom.sass.cubin_reader import read_assembly
@@ -22,6 +26,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """The name as the driver is asked for it."""
         return self.function.name
 
     @property
@@ -35,7 +40,23 @@ class Kernel:
         return self.function.registers
 
     @property
+    def max_registers(self) -> int:
+        """What directives or options left as the most registers, 255 where they left all."""
+        return self.function.max_registers
+
+    @property
+    def max_threads(self) -> tuple[int, int, int] | None:
+        """Threads of a block along x, y, z that a launch may not exceed (`.maxntid`)."""
+        return self.function.max_threads
+
+    @property
+    def required_threads(self) -> tuple[int, int, int] | None:
+        """Threads of a block along x, y, z that a launch must have (`.reqntid`)."""
+        return self.function.required_threads
+
+    @property
     def barriers(self) -> int:
+        """Named barriers that it uses, 0 to 16."""
         return self.function.barriers
 
     @property
@@ -60,6 +81,7 @@ class Kernel:
 
     @property
     def parameters(self) -> list[Parameter]:
+        """Offset and size of each parameter, in order."""
         return self.function.parameters
 
     @property
@@ -71,16 +93,22 @@ class Kernel:
             banks[2] = len(self.function.constants)
         return banks
 
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}: {self.registers} registers, {len(self.code)} bytes of code>"
+
 
 class Cubin:
-    """A cubin, as bytes and as what is in it."""
+    """A cubin, as bytes and as what is in it.
+
+    `kernels` has every kernel by name, `functions` those and the device functions that stand by themselves;
+    `assembly` is everything that the file says, `warnings` which directives of the program could not be obeyed.
+    """
 
     def __init__(self, data: bytes, assembly: Assembly) -> None:
         self.data = data
         self.assembly = assembly
         self.kernels = {f.name: Kernel(assembly, f) for f in assembly.functions if f.is_entry}
         self.functions = {f.name: f for f in assembly.functions}
-        #: Directives of the program that could not be obeyed, one sentence each.
         self.warnings: list[str] = []
 
     def __bytes__(self) -> bytes:
@@ -90,6 +118,20 @@ class Cubin:
     def target(self) -> int:
         """The architecture, 61 to 90."""
         return self.assembly.target
+
+    def disassembly(self, function: str = "", words: bool = False) -> str:
+        """The code as `drawloom disasm` prints it: all of it, or the section of one function; `words` adds the
+        instruction words in hex. Raises Error for a function that is not there."""
+        from drawloom.sass.listing import list_cubin
+
+        return list_cubin(self.data, words, function)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all. Raises DataError where it cannot be written."""
+        write_whole(Path(path), self.data)
+
+    def __repr__(self) -> str:
+        return f"<Cubin for sm_{self.target}, {len(self.data)} bytes: {', '.join(self.kernels) or 'no kernels'}>"
 
     def report(self) -> str:
         """Registers, stack, spills, shared and constant bytes of every function, as `ptxas -v` prints them."""
@@ -119,6 +161,24 @@ def write_cubin(assembly: Assembly) -> Cubin:
 def read_cubin(data: bytes) -> Cubin:
     """Reads a cubin, ours or the vendor's. Raises ElfError, an Error, for anything that is not a whole one."""
     return Cubin(data, read_assembly(data))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all. What is no plain file (/dev/null, a pipe) is written to as it is, and a link
+    stays one. Raises DataError."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        path = path.resolve()
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_bytes(data)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as failure:
+        raise DataError(f"cannot write {path}: {failure.strerror}") from failure
 
 
 def _file_memory(assembly: Assembly) -> str:

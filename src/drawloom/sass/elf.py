@@ -135,7 +135,7 @@ class Elf:
 def read_elf(data: bytes) -> Elf:
     """Reads a file. Raises ElfError, naming what is wrong, where it is not a whole ELF64 file."""
     if len(data) < HEADER.size or data[:4] != MAGIC:
-        raise ElfError("not an ELF file")
+        raise ElfError("not an ELF file" + what_is(data))
     if data[4] != CLASS_64 or data[5] != LITTLE_ENDIAN:
         raise ElfError("not a 64-bit little-endian ELF file")
     (_, kind, machine, version, _, segments_at, sections_at, flags, _, segment_size, segment_count, section_size,
@@ -156,6 +156,27 @@ def read_elf(data: bytes) -> Elf:
             _read_symbols(elf, section)
             break
     return elf
+
+
+#: How files begin that are taken for cubins, and what to do with them.
+_OTHERS: Final = (
+    (b"\x50\xed\x55\xba", ", a fatbin: take its cubins or PTX out with cuobjdump -xelf all or -xptx all"),
+    (b"BC\xc0\xde", ", LLVM bitcode: make PTX of it with llc"),
+    (b"!<arch>", ", an archive of object files"),
+    (b"MZ", ", a program for Windows"),
+)
+
+
+def what_is(data: bytes) -> str:
+    """What a file is that is none of ours, as far as its beginning tells, for the end of a message."""
+    if not data:
+        return ", the file is empty"
+    for magic, what in _OTHERS:
+        if data.startswith(magic):
+            return what
+    if b".version" in data[:4096] and b".target" in data[:4096]:
+        return ", PTX: make a cubin of it with drawloom as"
+    return ""
 
 
 def _unpack(layout: struct.Struct, data: bytes, offset: int, what: str) -> tuple[int, ...]:
