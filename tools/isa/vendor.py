@@ -40,8 +40,9 @@ OUTSIDE = frozenset(
     "GETLMEMBASE SETLMEMBASE SETCTAID RTT STP TTUCCTL TTUGO TTULD TTUMACROFUSE TTUOPEN TTUST TTUCLOSE RPCMOV "
     "PSMTEST KEEPREFCOUNT AL2P TMML IDE RAM SAM LDSM STSM MOVM BMOVE SPMETADATA SUQUERY".split()
 )
-# A word of two classes ends the run, so that one shows at a time; on sm_75 every other word of ALD is one.
-AMBIGUOUS = re.compile(r"More than one pattern matched .* classes ([a-z0-9]+)_\w* and .*at address 0x([0-9a-f]+)")
+# A word of two classes ends the run without its address; on sm_75 every other word of ALD is one.
+AMBIGUOUS = re.compile(r"More than one pattern matched .* classes ([a-z0-9]+)_")
+SKIPPED: dict[int, set[int]] = {}  # by target, opcodes left out that have such words
 AT_LINE = re.compile(r"/\*[0-9a-f]{4,}\*/")
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:\{ +)?(.*?) *(?:\(\*.*\*\))? *(?:;|\})? *$")
 
@@ -142,15 +143,21 @@ def run_once(words: list[int], target: int, flags: tuple[str, ...]) -> tuple[str
 def batch_texts(words: list[int], target: int, flags: tuple[str, ...] = ()) -> list[str]:
     """The text of every word of one batch; "" where the word is illegal."""
     words = list(words)
-    illegal: set[int] = set()
     nop = NOP_128 if target >= 75 else NOP_64
+    skipped = SKIPPED.setdefault(target, set())
+    illegal = {place for place, word in enumerate(words) if word & 0xFFF in skipped}
+    for place in illegal:
+        words[place] = nop
     while True:
         out, complaints = run_once(words, target, flags)
-        bad = {place_of(int(found, 16), target) for found in AT_ADDRESS.findall(complaints)} - illegal
-        for name, found in AMBIGUOUS.findall(complaints):
-            if target >= 75 and name.upper() in OUTSIDE:
-                opcode = words[place_of(int(found, 16), target)] & 0xFFF
-                bad |= {place for place, word in enumerate(words) if word & 0xFFF == opcode}
+        ambiguous = AMBIGUOUS.search(complaints)
+        if ambiguous is None:
+            bad = {place_of(int(found, 16), target) for found in AT_ADDRESS.findall(complaints)} - illegal
+        else:
+            bad = {ambiguous_one(words, target)}
+            if target >= 75 and ambiguous[1].upper() in OUTSIDE:
+                skipped |= {words[place] & 0xFFF for place in bad}
+                bad |= {place for place, word in enumerate(words) if word & 0xFFF in skipped}
         if not bad and not AT_LINE.search(out):
             bad = silent_ones(words, target, 0, len(words))
         if not bad:
@@ -168,6 +175,18 @@ def batch_texts(words: list[int], target: int, flags: tuple[str, ...] = ()) -> l
     for place in illegal:
         texts[place] = ""
     return texts
+
+
+def ambiguous_one(words: list[int], target: int) -> int:
+    """The place of a word that ends a run because it is of two classes, found by halving."""
+    start, end = 0, len(words)
+    while end - start > 1:
+        middle = (start + end) // 2
+        if AMBIGUOUS.search(run_once(words[start:middle], target, ())[1]):
+            end = middle
+        else:
+            start = middle
+    return start
 
 
 def silent_ones(words: list[int], target: int, start: int, end: int) -> set[int]:
