@@ -28,7 +28,7 @@ from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
 
 #: Entries of the table of functions: the first one is no function (ptxas has 1 there).
 _NO_FUNCTION: Final = 1
-#: Frames are multiples of this where functions call each other, so that `.local` variables stay aligned.
+#: Frames are multiples of this, so that below spilled registers too `.local` variables stay aligned.
 _FRAME_UNIT: Final = 16
 
 
@@ -77,7 +77,7 @@ def make_frame(code: MachineFunction, tables: Target) -> None:
     saved = [] if code.is_entry else saved_registers(code)
     at = align_up(code.frame, 4)
     frame = at + 4 * len(saved)
-    code.frame = align_up(frame, _FRAME_UNIT if code.calls or not code.is_entry else 8)
+    code.frame = align_up(frame, _FRAME_UNIT)
     for load in code.incoming:
         load.values[2] += code.frame
     down = move_stack(tables, -code.frame) if code.frame else []
