@@ -35,6 +35,8 @@ _QUERIES: Final[dict[str, str]] = {"shared": "S", "shared::cluster": "D", "local
 def window(s: Selector, space: str) -> tuple[list[Src], int]:
     """Where the window of a space begins: the words of bank 0 with an address, and what to add to it."""
     if s.number == 61:
+        if space not in _FIRST:
+            raise UnsupportedError("parameters have no generic addresses before sm_70")
         return [bank(place) for place in _FIRST[space]], 0
     if s.number >= 90:
         place, more = _LATE[space]

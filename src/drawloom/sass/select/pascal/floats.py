@@ -68,7 +68,14 @@ def float_to_integer(s: PascalSelector, mnemonic: str, operands: list[Src]) -> N
     if to[1:] == "8" or (to[1:] == "16" and source == "F64"):
         word = reg(s.fresh())
         s.native(f"F2I{ftz}.{to[0]}32.{source}{rounding}", [word, value])
-        s.native(f"I2I.{to}.{to[0]}32.SAT", [out, word])
+        if source != "F64" or to[0] == "S":
+            s.native(f"I2I.{to}.{to[0]}32.SAT", [out, word])
+            return
+        # What is no number gives the top bit of the type; of a word cut to that it would be the largest number.
+        cut, is_number = reg(s.fresh()), pred(s.fresh_predicate())
+        s.native(f"I2I.{to}.U32.SAT", [cut, word])
+        s.native("DSETP.NUM.AND", [is_number, NO_PREDICATE, value, value, TRUE])
+        s.native("SEL", [out, cut, imm(1 << int(to[1:]) - 1), is_number])
         return
     s.native(f"F2I{ftz}.{to}.{source}{rounding}", [out, value])
 

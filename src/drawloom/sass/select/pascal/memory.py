@@ -96,8 +96,8 @@ def cache_control(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None
 
 
 def vote(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:
-    """``VOTE`` has always both results."""
-    s.native(mnemonic, operands if len(operands) == 3 else [ZERO, *operands])
+    """``VOTE`` has always both results, the ballot in a register."""
+    s.native(mnemonic, operands if len(operands) == 3 else [reg(s.fresh()), *operands])
 
 
 def clock(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:

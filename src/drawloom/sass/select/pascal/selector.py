@@ -171,13 +171,13 @@ def limits_of(plan: Plan, operands: list[Src]) -> list[tuple[int, Slot]]:
 def fitted(slot: Slot, operand: Src) -> Src | None:
     """An immediate as its slot takes it: the same 32 bits with the slot's sign; None where it has no room for them."""
     value = operand.values[0]
-    if slot.kind == "I" and slot.bits == 20:
+    if slot.kind == "I" and slot.bits in (20, 32):
         value &= 0xFFFFFFFF
-        if value >> 31:
+        if value >> 31 and (slot.signed or slot.bits == 20):
             value -= 1 << 32
-        if not -(1 << 19) <= value < 1 << 19:
+        if slot.bits == 20 and not -(1 << 19) <= value < 1 << 19:
             return None
-        if not slot.signed:
+        if slot.bits == 20 and not slot.signed:
             value &= (1 << 20) - 1  # printed so, but the machine extends its sign all the same
     elif not slot.fits(value):
         return None
