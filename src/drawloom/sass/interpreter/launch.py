@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections import deque
-from typing import Final
+from typing import Final, TextIO
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from drawloom.sass.interpreter import (
     comparisons,
     control,
     conversions,
+    external,
     floats,
     halves,
     integers,
@@ -43,7 +44,7 @@ from drawloom.sass.isa import load_target
 
 BUILDERS: Final[dict[str, Builder]] = {
     **integers.BUILDERS, **logic.BUILDERS, **comparisons.BUILDERS, **floats.BUILDERS, **halves.BUILDERS,
-    **conversions.BUILDERS, **loads_stores.BUILDERS, **atomics.BUILDERS, **warps.BUILDERS,
+    **conversions.BUILDERS, **loads_stores.BUILDERS, **atomics.BUILDERS, **warps.BUILDERS, **external.BUILDERS,
 }  # fmt: skip
 PASCAL: Final[dict[str, Builder]] = {**BUILDERS, **pascal_integers.BUILDERS, **pascal_logic.BUILDERS}
 #: Instructions after which a group gives way to another when it next jumps.
@@ -77,6 +78,7 @@ def run(
     *,
     shared_bytes: int = 0,
     buffers: list[tuple[int, int]] | None = None,
+    stdout: TextIO | None = None,
     max_steps: int | None = None,
     reverse: bool = False,
 ) -> None:
@@ -84,7 +86,8 @@ def run(
 
     `params` is the parameter block as the kernel declares it. Global memory is this process's own: `buffers` are the
     (address, bytes) ranges that the kernel may touch; the module's variables are made anew for the launch.
-    `shared_bytes` is dynamic shared memory. `max_steps` bounds the instructions that warps execute. `reverse` is a
+    `shared_bytes` is dynamic shared memory. `vprintf` writes to `stdout` (default: `sys.stdout`). `max_steps` bounds
+    the instructions that warps execute. `reverse` is a
     second schedule: later warps first, short turns, other contents of what was never written.
 
     Raises LaunchError for a wrong launch, UnsupportedError for an instruction that the interpreter does not have,
@@ -100,7 +103,7 @@ def run(
         raise LaunchError(f"grid {grid} of blocks {block}: 1 to 1024 threads per block", kernel)
     if len(params) != function.parameter_bytes:
         raise LaunchError(f"the parameters have {len(params)} bytes, {function.parameter_bytes} expected", kernel)
-    launch = Launch(cubin, function, grid, block, params, shared_bytes, buffers or [])
+    launch = Launch(cubin, function, grid, block, params, shared_bytes, buffers or [], stdout)
     Machine(launch, max_steps, reverse).run()
 
 
@@ -116,6 +119,7 @@ class Launch:
         params: bytes,
         shared_bytes: int,
         buffers: list[tuple[int, int]],
+        stdout: TextIO | None = None,
     ) -> None:
         self.cubin = cubin
         self.function = function
@@ -134,6 +138,7 @@ class Launch:
         self.shared_size = self.reserved + function.shared_bytes + shared_bytes + 15 & -16
         self._variables = _memory_of(cubin, GLOBAL)
         self._constants = _memory_of(cubin, CONST)
+        self.write = (sys.stdout if stdout is None else stdout).write
         self.memory = GlobalMemory([*buffers, self._variables.range, self._constants.range])
         self._fill_variables()
         self._banks = {
@@ -192,6 +197,8 @@ class Launch:
             return self._variables.range[0] + self._variables.places[symbol]
         if symbol in self._constants.places:
             return self._constants.places[symbol]
+        if symbol in external.EXTERNAL:
+            return external.address_of_function(symbol)
         raise UnsupportedError(f"the interpreter of machine code cannot take the address of {symbol}")
 
     def _addresses(self) -> bytes:
@@ -246,6 +253,8 @@ class Launch:
             raise UnsupportedError(str(error)) from None
         try:
             flow, others = (control.BUILDERS, BUILDERS) if self.target.wide else (pascal_control.BUILDERS, PASCAL)
+            if operation.base == "CALL" and operation.has("ABS"):
+                return external.call_absolute(operation)
             if operation.base in flow:
                 return flow[operation.base](operation)
             if operation.base not in others:
@@ -403,9 +412,6 @@ class Machine:
 
     def _deadlock(self, block: Block) -> KernelFault:
         waiting = [(warp, group) for warp in block.warps for group in warp.groups]
-        parts = [
-            f"lanes 0x{g.mask:x} of warp {w.index} {g.state} before 0x{self._address(g.pc):x}"
-            for w, g in waiting
-        ]
+        parts = [f"lanes 0x{g.mask:x} of warp {w.index} {g.state} before 0x{self._address(g.pc):x}" for w, g in waiting]
         warp, group = waiting[0]
         return self._fault(DeadlockError, "deadlock: " + ", ".join(parts), warp, group, max(group.pc - 1, 0))

@@ -70,7 +70,7 @@ def access(
     """Runs `action(region, which of the lanes, addresses)` for lanes and their addresses in `space`. Local memory is
     one region for all lanes, behind one another."""
     if space == "generic":
-        _by_window(w, lanes, addresses, size, action)
+        by_window(w, lanes, addresses, size, action)
         return
     memory.check_alignment(addresses, size, space)
     if space == "global":
@@ -86,7 +86,7 @@ def access(
         action(w.local_region, np.arange(len(lanes)), addresses + lanes.astype(np.uint64) * np.uint64(top))
 
 
-def _by_window(w: Warp, lanes: Row, addresses: Row, size: int, action: Callable[[Region, Row, Row], None]) -> None:
+def by_window(w: Warp, lanes: Row, addresses: Row, size: int, action: Callable[[Region, Row, Row], None]) -> None:
     """Generic addresses, each in the space that it lies in."""
     for space, inside in spaces(addresses).items():
         chosen = np.flatnonzero(inside)

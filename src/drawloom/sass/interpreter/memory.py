@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.sass.interpreter.basics import AccessFault, Row
+from drawloom.sass.interpreter.basics import AccessFault, Fault, Row
 
 SHARED_WINDOW: Final = 1 << 60
 LOCAL_WINDOW: Final = 1 << 61
@@ -64,6 +64,25 @@ class GlobalMemory:
             else:
                 merged.append((start, start + size))
         self.regions = [process_region(start, end - start) for start, end in merged]
+        self.starts = np.array([region.start for region in self.regions], np.uint64)
+        self._heap: dict[int, ctypes.Array[ctypes.c_char]] = {}
+
+    def allocate(self, size: int) -> int:
+        """`malloc`: the address of so many fresh bytes; they live until `free` or the end of the launch."""
+        block = ctypes.create_string_buffer(max(size, 1) + 32)
+        address = ctypes.addressof(block) + 15 & -16
+        self._heap[address] = block
+        self._set([*self.regions, process_region(address, size)])
+        return address
+
+    def free(self, address: int) -> None:
+        """`free`; raises Fault for what `malloc` did not give or what was freed before."""
+        if address and self._heap.pop(address, None) is None:
+            raise Fault(f"free of 0x{address:x}, which malloc did not return or which was freed before")
+        self._set([region for region in self.regions if not address or region.start != address])
+
+    def _set(self, regions: list[Region]) -> None:
+        self.regions = sorted(regions, key=lambda region: region.start)
         self.starts = np.array([region.start for region in self.regions], np.uint64)
 
     def split(self, addresses: Row, size: int) -> list[tuple[Row, Region]]:
