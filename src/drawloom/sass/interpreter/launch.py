@@ -154,7 +154,7 @@ class Launch:
     def _parameters(self, params: bytes) -> Region:
         """Constant bank 0."""
         start = parameters_at(self.cubin.target, len(params))
-        data = bytearray(start + len(params))
+        data = bytearray(start + len(params) + 3 & -4)  # banks are whole words: a last byte may be read as one
         places = PLACES[self.cubin.target]
 
         def put(at: int, value: int, size: int = 4) -> None:
@@ -170,7 +170,7 @@ class Launch:
         put(places["stack"], self.stack_top)
         put(places["const"], self._constants.range[0], 8)
         put(MULTIPROCESSORS, 1)
-        data[start:] = params
+        data[start : start + len(params)] = params
         return _bank(bytes(data))
 
     def _fill_variables(self) -> None:
