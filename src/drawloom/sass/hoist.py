@@ -9,7 +9,6 @@ from drawloom.ptx.ir import (
     Address,
     Arguments,
     Function,
-    InitializerItem,
     Instruction,
     Module,
     Operand,
@@ -59,7 +58,7 @@ def without_statics(function: Function, module: Module, moved: list[Variable]) -
             names[variable.name] = name
     made = copy_function(function)
     made.variables = [v for v in function.variables if v.name not in names]
-    moved += [renamed(v, names) for v in function.variables if v.name in names]
+    moved += [renamed(v, names[v.name]) for v in function.variables if v.name in names]
     body: list[Statement] = []
     for statement in function.body:
         if isinstance(statement, Instruction):
@@ -72,22 +71,13 @@ def without_statics(function: Function, module: Module, moved: list[Variable]) -
     return made
 
 
-def renamed(variable: Variable, names: dict[str, str]) -> Variable:
-    copy = Variable(
-        names[variable.name], variable.space, variable.type, variable.shape, variable.align, variable.vector
-    )
+def renamed(variable: Variable, name: str) -> Variable:
+    copy = Variable(name, variable.space, variable.type, variable.shape, variable.align, variable.vector)
     # A dynamic array stays what it is; all else is nobody's business outside of this module.
     copy.linkage = variable.linkage if variable.linkage == ".extern" else ""
     copy.attributes = variable.attributes
     copy.pos = variable.pos
-    if variable.initializer is not None:
-        items: list[InitializerItem] = []
-        for item in variable.initializer:
-            value = item.value
-            if isinstance(value, Symbol) and value.name in names:
-                value = Symbol(names[value.name], value.offset)
-            items.append(InitializerItem(value, item.generic, item.mask))
-        copy.initializer = items
+    copy.initializer = variable.initializer  # which can name variables of the module only
     return copy
 
 
