@@ -10,13 +10,11 @@ from drawloom.sass.select.operands import OTHER, TRUE, ZERO, Src, imm, pred, reg
 from drawloom.sass.select.pascal.selector import PASCAL_HANDLERS, SPELLINGS, PascalSelector
 from drawloom.sass.select.selector import Selector
 
-#: Which caches an access may use, by what later targets say of it.
+#: Which caches an access may use, by what later targets say of it; the first that is said.
 _LOADS: Final[dict[str, str]] = {
-    "": "", "EF": "", "LU": ".CG", "STRONG.SM": "", "STRONG.GPU": ".CG", "STRONG.SYS": ".CV", "CONSTANT": ".CI",
+    "CONSTANT": ".CI", "STRONG.SYS": ".CV", "STRONG.GPU": ".CG", "STRONG.SM": "", "LU": ".CG", "": "",
 }  # fmt: skip
-_STORES: Final[dict[str, str]] = {
-    "": "", "EF": ".CS", "STRONG.SM": "", "STRONG.GPU": ".CG", "STRONG.SYS": ".WT",
-}  # fmt: skip
+_STORES: Final[dict[str, str]] = {"STRONG.SYS": ".WT", "STRONG.GPU": ".CG", "STRONG.SM": "", "EF": ".CS", "": ""}
 _SIZES: Final = frozenset("U8 S8 U16 S16 64 128".split())
 _OFFSETS: Final = 1 << 19
 #: How far a fence reaches.
@@ -29,9 +27,8 @@ def access(s: PascalSelector, mnemonic: str, operands: list[Src]) -> None:
     """``LD``, ``LDG``, ``ST`` and ``STG``."""
     base, _, *modifiers = mnemonic.split(".")
     size = next((m for m in modifiers if m in _SIZES), "")
-    caching = ".".join([m for m in modifiers if m not in _SIZES])
     loading = base.startswith("LD")
-    kind = (_LOADS if loading else _STORES)[caching]
+    kind = next(kind for said, kind in (_LOADS if loading else _STORES).items() if said in mnemonic)
     if size == "128" and kind == ".CI":
         size = "U.128"
     made = f"{base}.E{kind}" + ("." + size if size else "")
