@@ -13,16 +13,15 @@ from drawloom.ptx import parse, verify
 from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.declarations import sm_number
 from drawloom.ptx.ir import Function, Module
-from drawloom.ptx.loops import LoopForest, find_loops
+from drawloom.ptx.loops import find_loops
 from drawloom.sass.abi import LEAST_REGISTERS
 from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
 from drawloom.sass.bounds import Bounds, bounds_of, check_target
 from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
-from drawloom.sass.convergence import Meeting, meetings
+from drawloom.sass.convergence import meetings
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.describe import describe_calls, describe_code, describe_header
-from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.expand.expand import expand
 from drawloom.sass.hoist import hoist
@@ -31,12 +30,12 @@ from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.latencies import timing
 from drawloom.sass.lines import Lines
-from drawloom.sass.machine import BARRIER, STACK_POINTER, Machine, MachineBlock, MachineFunction
+from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
+from drawloom.sass.meeting_places import falls_through, set_meetings
 from drawloom.sass.order import ordered
 from drawloom.sass.registers import Allocation, assign_registers
-from drawloom.sass.section import Joined, begin_kernel, branch_label, join, make_frame
+from drawloom.sass.section import Joined, begin_kernel, join, make_frame
 from drawloom.sass.select import Selector, make_selector
-from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.timetable import Timetable
 from drawloom.sass.unfold import unfold
 from drawloom.sass.variables import Variables
@@ -45,8 +44,6 @@ from drawloom.sass.variables import Variables
 SELECTED = (75, 80, 86, 89, 90)
 #: Registers that sm_75 and later need beyond those that a program uses.
 _EXTRA_REGISTERS = 2
-#: What control does not run on behind, if it has no guard.
-_LEAVES = ("jump", "indirect", "exit", "return")
 #: Code is padded with NOPs to whole units of this many bytes.
 _UNIT = 128
 
@@ -192,85 +189,10 @@ def finish_function(
     return used
 
 
-def set_meetings(code: MachineFunction, tables: Target, found: list[Meeting], loops: LoopForest) -> None:
-    """Set up convergence barriers where lanes part, and wait for them where they meet."""
-    begin_opcode = tables.opcode("BSSY", "B,L")
-    wait = tables.opcode("BSYNC", "B")
-    starts: dict[int, list[Machine]] = {}
-    entries: dict[int, MachineBlock] = {}
-    headed = {loop.header: index for index, loop in enumerate(loops.loops)}
-
-    def entry_of(header: int) -> MachineBlock:
-        if header not in entries:
-            entries[header] = MachineBlock(len(code.blocks) + len(entries))
-            entries[header].depth = loops.loops[headed[header]].depth - 1
-        return entries[header]
-
-    for meeting in found:
-        barrier = code.register(BARRIER)
-        # Lanes that meet at a loop's header meet once, on the way in, and not again in every round.
-        place = entry_of(meeting.end) if meeting.end in headed else code.blocks[meeting.end]
-        set_up = Machine(begin_opcode, [barrier, place.id])
-        if meeting.loop < 0:
-            starts.setdefault(meeting.start, []).append(set_up)
-        else:
-            entry_of(meeting.start).instructions.append(set_up)
-        place.instructions.insert(0, Machine(wait, [barrier]))
-    for block, set_ups in starts.items():
-        instructions = code.blocks[block].instructions
-        at = len(instructions)
-        while at and effects(instructions[at - 1].opcode).flow in _LEAVES:
-            at -= 1
-        instructions[at:at] = set_ups
-    for header in list(entries):
-        put_before(code, tables, entries[header], header, loops.loops[headed[header]].members)
-    renumber(code)
-
-
-def put_before(code: MachineFunction, tables: Target, entry: MachineBlock, header: int, members: int) -> None:
-    """Make ``entry`` the way from outside into the loop of ``header``; ``members`` are the loop's blocks, as bits."""
-    at = next(n for n, block in enumerate(code.blocks) if block.id == header)
-    above = code.blocks[at - 1]
-    if members >> above.id & 1 and falls_through(above):
-        above.instructions.append(Machine(tables.opcode("BRA", "L"), [header]))
-    entry.successors = [header]
-    for block in code.blocks:
-        if block.id < code.ptx_blocks and members >> block.id & 1:
-            continue
-        block.successors = [entry.id if s == header else s for s in block.successors]
-        for instruction in block.instructions:
-            label = effects(instruction.opcode).label
-            if label >= 0 and instruction.values[label] == header and effects(instruction.opcode).flow == "jump":
-                instruction.values[label] = entry.id
-    code.blocks.insert(at, entry)
-
-
-def falls_through(block: MachineBlock) -> bool:
-    """Whether control can run off the end of a block."""
-    if not block.instructions:
-        return True
-    last = block.instructions[-1]
-    return effects(last.opcode).flow not in _LEAVES or last.guard != NO_GUARD
-
-
-def renumber(code: MachineFunction) -> None:
-    """Make every block's id its place."""
-    new = {block.id: place for place, block in enumerate(code.blocks)}
-    for block in code.blocks:
-        block.id = new[block.id]
-        block.successors = [new[s] for s in block.successors]
-        for instruction in block.instructions:
-            label = branch_label(instruction)
-            if label >= 0:
-                instruction.values[label] = new[instruction.values[label]]
-
-
 def end_every_way(code: MachineFunction, tables: Target) -> None:
     """Blocks that run off the end of the kernel leave it."""
     for block in code.blocks:
-        last = block.instructions[-1] if block.instructions else None
-        ends = last is not None and effects(last.opcode).flow in _LEAVES and last.guard == NO_GUARD
-        if not block.successors and not ends:
+        if not block.successors and falls_through(block):
             block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
 
 

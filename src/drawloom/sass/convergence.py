@@ -53,6 +53,9 @@ def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
             end = post.idom[end]
         if 0 <= end < count and tree.strictly_dominates(header, end):
             found[header, left, end] = Meeting(header, left, end)
+    for region in loops.irreducible_regions:
+        # Lanes that go round would come to the end again without having been at the start.
+        found = {key: meeting for key, meeting in found.items() if meeting.end not in region}
     order = {b: n for n, b in enumerate(cfg.rpo)}
     return sorted(found.values(), key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
 

@@ -171,18 +171,7 @@ def place_branches(code: MachineFunction, tables: Target) -> list[int]:
             if label >= 0:
                 to = instruction.values[label]
                 instruction.values[label] = places[to] - offset
-                if effects(instruction.opcode).base == "BSSY":
-                    wait = behind_wait(code.blocks[to].instructions, instruction.values[0])
-                    instruction.values[label] += wait * tables.word_bytes
     return places
-
-
-def behind_wait(instructions: list[Machine], barrier: int) -> int:
-    """How many instructions of a block there are up to the one that waits at a barrier: BSSY names what follows it."""
-    for n, instruction in enumerate(instructions):
-        if effects(instruction.opcode).base == "BSYNC" and instruction.values[0] == barrier:
-            return n + 1
-    raise AssertionError(f"B{barrier} is set up for a block that does not wait for it")
 
 
 def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tables: Target) -> None:
