@@ -87,7 +87,31 @@ def test_ptx_that_the_driver_refuses_shows_its_log(device: str) -> None:
     if compute >= (12, 1):
         pytest.skip("this GPU runs the newest target that we know")
     with pytest.raises(DeviceError, match="the driver refused the PTX: cuModuleLoadDataEx: CUDA_ERROR"):
+        drawloom.load(newest, device, assembler="driver")
+
+
+def test_what_our_assembler_refuses_is_an_error_that_names_the_other_way(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = programs.SAXPY.replace("sm_60", "sm_121").replace(".version 7.0", ".version 9.0")
+    with pytest.raises(UnsupportedError, match=r"our assembler refuses the PTX; assembler='driver'") as caught:
         drawloom.load(newest, device)
+    assert "the PTX is for sm_121" in str(caught.value)
+    monkeypatch.setenv("DRAWLOOM_ASSEMBLER", "nobody")
+    with pytest.raises(drawloom.DataError, match="assembler=nobody: expected drawloom or driver"):
+        drawloom.load(programs.SAXPY, device)
+
+
+@pytest.mark.parametrize("assembler", ["drawloom", "driver"])
+def test_both_ways_to_machine_code(device: str, assembler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name and by the environment."""
+    x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+    module = drawloom.load(programs.SAXPY, device, assembler=assembler)
+    assert module.program.image.startswith(b"\x7fELF") == (assembler == "drawloom")
+    module["saxpy"][4, 32](2.0, x, y, 100)
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    monkeypatch.setenv("DRAWLOOM_ASSEMBLER", assembler)
+    assert drawloom.load(programs.SAXPY, device).program.image == module.program.image
 
 
 def test_an_illegal_address_names_the_kernel_and_resets_the_gpu(device: str, backend: CudaBackend) -> None:

@@ -83,7 +83,17 @@ def test_a_gpu_that_no_reset_brings_back_is_refused_and_the_process_goes_on(libr
 def test_the_log_of_the_drivers_compiler_is_in_the_error(library: object) -> None:
     newest = programs.SAXPY.replace("sm_60", "sm_100").replace(".version 7.0", ".version 9.0")
     with pytest.raises(DeviceError, match=r"the driver refused the PTX: .*INVALID_PTX.*\nptxas error: sm_100 is newer"):
-        drawloom.load(newest, "cuda:0")
+        drawloom.load(newest, "cuda:0", assembler="driver")
+
+
+def test_a_cubin_that_the_driver_does_not_take_names_the_other_way(
+    library: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drawloom.runtime.assembler.arch_for", lambda compute: "sm_80")
+    with pytest.raises(DeviceError, match="the driver refused our machine code of the PTX") as caught:
+        drawloom.load(programs.SAXPY, "cuda:0")
+    assert "sm_80 is another GPU" in str(caught.value)
+    assert "assembler='driver'" in str(caught.value)
 
 
 def test_a_fault_among_several_kernels_names_them(library: object) -> None:

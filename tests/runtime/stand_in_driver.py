@@ -1,8 +1,9 @@
 """A pytest plugin that makes a stand-in driver answer instead of a GPU's, for the real cuda-bindings.
 
-`stand_in_driver.c` becomes a `libcuda.so.1` of this process, and its kernels run on a host device. So the GPU
-tests, the driver code and every call through cuda-bindings run on machines without a GPU; what a real driver and
-GPU do is only seen on one. Use it in a process of its own: `pytest -p tests.runtime.stand_in_driver tests/gpu`.
+`stand_in_driver.c` becomes a `libcuda.so.1` of this process. PTX runs on a host device, cubins on the interpreter of
+machine code. So the GPU tests, the driver code and every call through cuda-bindings run on machines without a GPU;
+what a real driver and GPU do is only seen on one. Use it in a process of its own:
+`pytest -p tests.runtime.stand_in_driver tests/gpu`.
 """
 
 import ctypes
@@ -13,18 +14,23 @@ import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from drawloom.errors import KernelFault, MemoryAccessError, SourceError
+from drawloom.errors import DeadlockError, Error, KernelFault, MemoryAccessError, SourceError
 from drawloom.runtime.arguments import Arguments
 from drawloom.runtime.backend import Request
 from drawloom.runtime.memory import HOST, Span
 from drawloom.runtime.module import Module, load
+from drawloom.sass.assembly import GLOBAL
+from drawloom.sass.cubin import read_cubin
+from drawloom.sass.interpreter.launch import Launch, Machine
+from drawloom.sass.interpreter.memory import GlobalMemory
 
 SOURCE = Path(__file__).with_suffix(".c")
 COMPUTE_CAPABILITY = 90
 ILLEGAL_ADDRESS, LAUNCH_FAILED, UNKNOWN = 700, 719, 999
 
-LoadFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint)
+LoadFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
 LaunchFn = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_int,
@@ -50,6 +56,99 @@ def build(folder: str) -> str:
     return path
 
 
+class PtxModule:
+    """PTX, on a host device."""
+
+    def __init__(self, text: bytes, host_device: str) -> None:
+        self.module: Module = load(text, host_device)
+        if int(self.module.ptx.arch.removeprefix("sm_").rstrip("af")) > COMPUTE_CAPABILITY:
+            raise SourceError(f"{self.module.ptx.arch} is newer than this GPU")
+
+    def launch(self, name: str, dims: list[int], shared: int, params: list[int], spans: list[Span]) -> None:
+        signature = self.module[name].signature
+        places = [(parameter.offset, parameter.size) for parameter in signature.parameters]
+        block = parameter_block(signature.size, places, params)
+        arguments = Arguments(block, [offset for offset, _ in places], [], spans)
+        grid, sides = (dims[0], dims[1], dims[2]), (dims[3], dims[4], dims[5])
+        self.module.program.launch(Request(name, grid, sides, shared, arguments))
+
+    def holds(self, address: int, size: int) -> bool:
+        image = self.module.program.image
+        return image.address <= address and address + size <= image.address + image.memory.nbytes
+
+    def variable(self, name: str) -> tuple[int, int]:
+        view = self.module.globals[name]
+        return view.ctypes.data, view.nbytes
+
+
+class PersistentLaunch(Launch):
+    """A launch whose variables are those of the launches before it."""
+
+    def __init__(self, module: "MachineModule", name: str, dims: list[int], shared: int, block: bytes,
+                 buffers: list[tuple[int, int]]) -> None:  # fmt: skip
+        self.module = module
+        self.buffers = buffers
+        function = module.cubin.functions[name]
+        grid, sides = (dims[0], dims[1], dims[2]), (dims[3], dims[4], dims[5])
+        super().__init__(module.cubin, function, grid, sides, block, shared, buffers)
+
+    def _fill_variables(self) -> None:
+        if self.module.kept is None:
+            super()._fill_variables()
+            self.module.kept = (self._variables, self._constants)
+        self._variables, self._constants = self.module.kept
+        self.memory = GlobalMemory([*self.buffers, self._variables.range, self._constants.range])
+
+
+class MachineModule:
+    """A cubin, on the interpreter of machine code."""
+
+    def __init__(self, data: bytes) -> None:
+        self.cubin = read_cubin(data)
+        self.kept: tuple[Any, Any] | None = None
+        major, minor = divmod(self.cubin.target, 10)
+        if major != COMPUTE_CAPABILITY // 10 or minor > COMPUTE_CAPABILITY % 10:
+            raise SourceError(f"sm_{self.cubin.target} is another GPU")
+        for name, function in self.cubin.functions.items():
+            size = function.parameter_bytes
+            PersistentLaunch(self, name, [1, 1, 1, 1, 1, 1], 0, bytes(size), [])  # its variables are there from now on
+            break
+
+    def launch(self, name: str, dims: list[int], shared: int, params: list[int], spans: list[Span]) -> None:
+        function = self.cubin.functions[name]
+        places = [(parameter.offset, parameter.size) for parameter in function.parameters]
+        block = parameter_block(function.parameter_bytes, places, params)
+        buffers = [(span.address, span.size) for span in spans]
+        Machine(PersistentLaunch(self, name, dims, shared, bytes(block), buffers), None, False).run()
+
+    def holds(self, address: int, size: int) -> bool:
+        ranges = [] if self.kept is None else [store.range for store in self.kept]
+        return any(start <= address and address + size <= start + length for start, length in ranges)
+
+    def variable(self, name: str) -> tuple[int, int]:
+        (found,) = [v for v in self.cubin.assembly.variables if v.name == name]
+        assert self.kept is not None
+        store = self.kept[0 if found.space == GLOBAL else 1]
+        return store.range[0] + store.places[name], found.size
+
+
+def parameter_block(size: int, places: list[tuple[int, int]], params: list[int]) -> bytearray:
+    block = bytearray(size)
+    for index, (offset, length) in enumerate(places):
+        block[offset : offset + length] = ctypes.string_at(params[index], length)
+    return block
+
+
+def image_bytes(address: int) -> bytes:
+    """A cubin as long as its section headers reach, or text up to its NUL."""
+    if ctypes.string_at(address, 4) != b"\x7fELF":
+        return ctypes.string_at(address)
+    header = ctypes.string_at(address, 64)
+    sections, count = int.from_bytes(header[40:48], "little"), int.from_bytes(header[60:62], "little")
+    programs, segments = int.from_bytes(header[32:40], "little"), int.from_bytes(header[56:58], "little")
+    return ctypes.string_at(address, max(sections + 64 * count, programs + 56 * segments))
+
+
 class StandIn:
     """The loaded library and the modules that its kernels come from."""
 
@@ -58,17 +157,16 @@ class StandIn:
         self.library.stand_in_address.restype = ctypes.c_size_t
         self.library.stand_in_size.restype = ctypes.c_size_t
         self.host_device = host_device
-        self.modules: list[Module] = []
+        self.modules: list[PtxModule | MachineModule] = []
         self.callbacks = (LoadFn(self.load), LaunchFn(self.guarded), GlobalFn(self.variable))
         self.library.stand_in_callbacks(*self.callbacks)
 
-    def load(self, text: bytes, log: int, log_size: int) -> int:
+    def load(self, image: int, log: int, log_size: int) -> int:
+        data = image_bytes(image)
         try:
-            module = load(text, self.host_device)
-            if int(module.ptx.arch.removeprefix("sm_").rstrip("af")) > COMPUTE_CAPABILITY:
-                raise SourceError(f"{module.ptx.arch} is newer than this GPU")
-            self.modules.append(module)
-        except SourceError as refusal:
+            is_cubin = data.startswith(b"\x7fELF")
+            self.modules.append(MachineModule(data) if is_cubin else PtxModule(data, self.host_device))
+        except Error as refusal:
             said = f"ptxas error: {refusal.message}".encode()[: log_size - 1] + b"\0"
             if log:
                 ctypes.memmove(log, said, len(said))
@@ -81,6 +179,9 @@ class StandIn:
             self.launch(*request)
         except MemoryAccessError:
             return ILLEGAL_ADDRESS
+        except DeadlockError:
+            traceback.print_exc()
+            return UNKNOWN
         except KernelFault:
             return LAUNCH_FAILED
         except BaseException:
@@ -89,33 +190,18 @@ class StandIn:
         return 0
 
     def launch(self, module_id: int, name: bytes, dims: list[int], shared: int, params: list[int]) -> None:
-        module = self.modules[module_id]
-        signature = module[name.decode()].signature
-        block = bytearray(signature.size)
-        offsets = []
-        for index, parameter in enumerate(signature.parameters):
-            value = ctypes.string_at(params[index], parameter.size)
-            block[parameter.offset : parameter.offset + parameter.size] = value
-            offsets.append(parameter.offset)
         count = self.library.stand_in_live_allocations()
         spans = [
             Span(self.library.stand_in_address(i), self.library.stand_in_size(i), HOST, True, None)
             for i in range(count)
         ]
-        grid, sides = (dims[0], dims[1], dims[2]), (dims[3], dims[4], dims[5])
-        arguments = Arguments(block, offsets, [], spans)
-        module.program.launch(Request(signature.kernel, grid, sides, shared, arguments))
+        self.modules[module_id].launch(name.decode(), dims, shared, params, spans)
 
     def variable(self, module_id: int, name: bytes | None, address: list[int], size: list[int]) -> int:
         """Finds a variable; without a module, whether a range lies in any module's variables."""
         if module_id < 0:
-            return any(
-                program.image.address <= address[0]
-                and address[0] + size[0] <= program.image.address + program.image.memory.nbytes
-                for program in (module.program for module in self.modules)
-            )
-        view = self.modules[module_id].globals[name.decode()]
-        address[0], size[0] = view.ctypes.data, view.nbytes
+            return any(module.holds(address[0], size[0]) for module in self.modules)
+        address[0], size[0] = self.modules[module_id].variable(name.decode())
         return 1
 
 

@@ -170,7 +170,6 @@ def test_a_device_is_a_name() -> None:
         drawloom.load(programs.SAXPY, device=3)  # type: ignore[arg-type]
 
 
-
 def test_a_gpu_that_is_not_there_is_refused_with_the_reason() -> None:
     with pytest.raises(DeviceError, match=r"no device cuda:77: .*; there are: cpu, reference"):
         drawloom.load(programs.SAXPY, "cuda:77")

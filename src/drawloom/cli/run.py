@@ -56,6 +56,7 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--check", type=click.Choice(["memory", "off"]), help="memory: bounds-check every access.")
 @click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Run N times.")
+@click.option("--assembler", type=click.Choice(["drawloom", "driver"]), help="Who makes a GPU's machine code.")
 @click.option("--emit", type=click.Choice(["ptx", "llvm"]), help="Print this stage's result; run nothing.")
 def command(
     file: str,
@@ -70,6 +71,7 @@ def command(
     shared: int,
     repeat: int,
     emit: str | None,
+    assembler: str | None,
 ) -> None:
     """Run a kernel of a PTX FILE and say how long compiling and running took.
 
@@ -81,7 +83,7 @@ def command(
         if emit is not None:
             emit_stage(file, kernel, block, emit)
             return
-        run_kernel(file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat)
+        run_kernel(file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler)
     except Malformed as refusal:
         raise click.UsageError(str(refusal)) from refusal
 
@@ -125,6 +127,7 @@ def run_kernel(
     check: str | None,
     shared: int,
     repeat: int,
+    assembler: str | None,
 ) -> None:
     from drawloom.cli.run_arguments import check_writable, in_order, parse_argument, parse_save, save_array
     from drawloom.runtime import load
@@ -132,7 +135,7 @@ def run_kernel(
     wanted = [parse_save(text) for text in saves]
     for save in wanted:
         check_writable(save.path)
-    module: Module = read_path(file, lambda path: load(path, device, check))
+    module: Module = read_path(file, lambda path: load(path, device, check, assembler))
     name = kernel_name if kernel_name is not None else only_kernel([k.name for k in module], file)
     kernel = module[name]
     given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())

@@ -128,8 +128,9 @@ class Backend:
         """`size` bytes of zeroed memory. Raises DeviceError when there is not that much."""
         raise NotImplementedError
 
-    def program(self, module: Module, check: bool) -> Program:
-        """Makes a verified module ready. Raises UnsupportedError or DeviceError."""
+    def program(self, module: Module, check: bool, assembler: str) -> Program:
+        """Makes a verified module ready; `assembler` ("drawloom" or "driver") matters to GPUs only. Raises
+        UnsupportedError or DeviceError."""
         raise NotImplementedError
 
     def queue(self) -> Queue:

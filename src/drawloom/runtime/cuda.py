@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: modules, memory and launches through the driver, which compiles the PTX it is given.
+"""NVIDIA GPUs: modules, memory and launches through the driver, which loads our machine code or compiles PTX itself.
 
 An error of a kernel (an illegal address, a trap) makes the driver's context refuse everything after it. The
 context is then destroyed and made anew, and modules are loaded again on their next use; buffers of before are
@@ -128,14 +128,14 @@ class CudaBackend(Backend):
     def allocate(self, size: int) -> Allocation:
         return CudaAllocation(self, size)
 
-    def program(self, module: Module, check: bool) -> Program:
+    def program(self, module: Module, check: bool, assembler: str) -> Program:
         from drawloom.runtime.cuda_launch import CudaProgram
 
         if check:
             raise UnsupportedError(
                 f"{self.device.name}: check=memory works on cpu and reference only; on a GPU use compute-sanitizer"
             )
-        return CudaProgram(self, module)
+        return CudaProgram(self, module, assembler)
 
     def queue(self) -> Queue:
         from drawloom.runtime.cuda_launch import CudaQueue

@@ -16,6 +16,7 @@ import numpy as np
 from drawloom.errors import DeviceError, KernelFault, LaunchError
 from drawloom.ptx.ir import Module
 from drawloom.runtime.arguments import Arguments
+from drawloom.runtime.assembler import DRIVER, OTHER_WAY, image_of
 from drawloom.runtime.backend import Mark, Program, Queue, Request, Timing
 from drawloom.runtime.cuda import CudaBackend
 from drawloom.runtime.driver import LAUNCH_OUT_OF_RESOURCES, NOT_READY, STICKY, SUCCESS, CudaError, Driver
@@ -31,16 +32,18 @@ LONGEST_PAUSE: Final = 1e-3
 
 
 class CudaProgram(Program):
-    """A module that the driver compiled, for the current context."""
+    """A module that the driver loaded, for the current context. What it is given is made once."""
 
-    def __init__(self, backend: CudaBackend, module: Module) -> None:
+    def __init__(self, backend: CudaBackend, module: Module, assembler: str) -> None:
         self.backend = backend
         self.module = module
-        self.image = str(module).encode() + b"\0"
+        self.assembler = assembler
         self.generation = -1
         self.handle: Any = None
         self.functions: dict[str, Any] = {}
-        self.compile_seconds = 0.0  # not reported by a launch yet
+        start = time.perf_counter()
+        self.image = image_of(module, backend.device, assembler)
+        self.compile_seconds = time.perf_counter() - start  # not reported by a launch yet
         self.load()
 
     def load(self) -> None:
@@ -68,7 +71,11 @@ class CudaProgram(Program):
                 raise
             said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
             where = self.module.filename or "the PTX"
+            if self.assembler != DRIVER:
+                where = f"our machine code of {where}"
             message = f"{self.backend.device.name}: the driver refused {where}: {failure.message}"
+            if self.assembler != DRIVER:
+                message += f"\n{OTHER_WAY}"
             raise DeviceError(message + (f"\n{said}" if said else "")) from failure
 
     def function(self, driver: Driver, name: str) -> Any:

@@ -258,12 +258,12 @@ class HostBackend(Backend):
 
 
 class ReferenceBackend(HostBackend):
-    def program(self, module: Module, check: bool) -> Program:
+    def program(self, module: Module, check: bool, assembler: str) -> Program:
         return ReferenceProgram(module)
 
 
 class CpuBackend(HostBackend):
-    def program(self, module: Module, check: bool) -> Program:
+    def program(self, module: Module, check: bool, assembler: str) -> Program:
         from drawloom.cpu import Program as CpuProgram
         from drawloom.runtime.cache import kernel_store
 

@@ -12,6 +12,7 @@ from drawloom.errors import DataError, DeviceError, Error, LaunchError, Unsuppor
 from drawloom.ptx.ir import Function
 from drawloom.ptx.ir import Module as PtxModule
 from drawloom.runtime.arguments import Parameter, Signature, prepare
+from drawloom.runtime.assembler import DRAWLOOM, chosen_assembler
 from drawloom.runtime.backend import Dim3, Program, Request, Timing
 from drawloom.runtime.geometry import Limits, check_launch, dimensions
 from drawloom.runtime.machine import Device
@@ -32,16 +33,20 @@ NOT_LOADED: Final[dict[str, str]] = {
 _BINARY_MAGIC: Final = ((b"\x7fELF", ".cubin"), (b"\x50\xed\x55\xba", ".fatbin"))
 
 
-def load(source: Source, device: str | Device | None = None, check: str | None = None) -> "Module":
+def load(
+    source: Source, device: str | Device | None = None, check: str | None = None, assembler: str | None = None
+) -> "Module":
     """Makes the kernels of a PTX module ready on a device.
 
     `source` is the path of a `.ptx` file, PTX text (anything with a line break or a `.version` directive), or a
     `drawloom.ptx.Module`. `device` is "cpu", "reference", "cuda", "cuda:N" or a Device; None takes
     DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
+    `assembler` says who makes a GPU's machine code: "drawloom", our own assembler, or "driver", the driver's
+    compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
-    return Module(read_module(source), find_device(device), chosen_check(check))
+    return Module(read_module(source), find_device(device), chosen_check(check), chosen_assembler(assembler))
 
 
 def chosen_check(check: str | None) -> bool:
@@ -271,7 +276,7 @@ class Module:
     `ptx` is the module as parsed; `globals` its module-level variables.
     """
 
-    def __init__(self, module: PtxModule, where: Device, check: bool = False) -> None:
+    def __init__(self, module: PtxModule, where: Device, check: bool = False, assembler: str = DRAWLOOM) -> None:
         if module.address_size != 64:
             raise UnsupportedError(
                 f"{module.filename or 'the module'}: .address_size {module.address_size}; devices have 64-bit addresses"
@@ -279,7 +284,7 @@ class Module:
         self.ptx = module
         self.device = where
         self.check = check
-        self.program: Program = where.backend.program(module, check)
+        self.program: Program = where.backend.program(module, check, assembler)
         self.globals = Globals(self)
         self._kernels: dict[str, Kernel] = {}
 

@@ -1,0 +1,63 @@
+"""Who makes a GPU's machine code: our assembler unless the user says the driver, and never one for the other."""
+
+import pytest
+
+import drawloom
+from drawloom.errors import DataError, UnsupportedError, VerifyError
+from drawloom.ptx import parse
+from drawloom.runtime.assembler import arch_for, chosen_assembler, image_of
+from drawloom.runtime.machine import Device
+from drawloom.sass.assemble import SELECTED
+from drawloom.sass.cubin import read_cubin
+from tests.runtime import programs
+
+
+def gpu(major: int, minor: int) -> Device:
+    return Device("cuda:0", "cuda", "a GPU", 1, 0, compute=(major, minor))
+
+
+@pytest.mark.parametrize(
+    ("compute", "arch"),
+    [((7, 5), "sm_75"), ((8, 0), "sm_80"), ((8, 6), "sm_86"), ((8, 9), "sm_89"), ((9, 0), "sm_90"), ((8, 7), ""),
+     ((6, 0), ""), ((6, 2), ""), ((7, 0), ""), ((7, 2), ""), ((10, 0), ""), ((12, 1), ""), ((5, 2), "")],
+)  # fmt: skip
+def test_machine_code_runs_within_a_major_capability(compute: tuple[int, int], arch: str) -> None:
+    assert arch_for(compute) == arch
+    if compute == (8, 0):
+        assert arch_for((8, 5)) == "sm_80"
+    if 61 in SELECTED:
+        assert arch_for((6, 1)) == "sm_61"
+
+
+def test_the_environment_chooses_where_the_call_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DRAWLOOM_ASSEMBLER", raising=False)
+    assert chosen_assembler(None) == "drawloom"
+    monkeypatch.setenv("DRAWLOOM_ASSEMBLER", "driver")
+    assert (chosen_assembler(None), chosen_assembler("drawloom")) == ("driver", "drawloom")
+    with pytest.raises(DataError, match="assembler=ptxas: expected drawloom or driver"):
+        drawloom.load(programs.SAXPY, "cpu", assembler="ptxas")
+
+
+def test_what_the_driver_is_given() -> None:
+    module = parse(programs.SAXPY)
+    assert image_of(module, gpu(8, 6), "driver") == str(module).encode() + b"\0"
+    for compute, target in (((8, 6), 86), ((9, 0), 90)):
+        cubin = read_cubin(image_of(module, gpu(*compute), "drawloom"))
+        assert (cubin.target, list(cubin.kernels)) == (target, ["saxpy"])
+    specific = parse(programs.SAXPY.replace("sm_60", "sm_90a").replace(".version 7.0", ".version 8.0"))
+    assert read_cubin(image_of(specific, gpu(9, 0), "drawloom")).assembly.is_specific
+
+
+def test_refusals_name_the_other_way() -> None:
+    module = parse(programs.SAXPY)
+    with pytest.raises(UnsupportedError, match=r"cuda:0: .*compute capability 12\.0; assembler='driver'"):
+        image_of(module, gpu(12, 0), "drawloom")
+    shared = programs.SAXPY.replace(".visible", ".shared .b8 s[60000];\n.visible", 1).replace(
+        "ret;", ".reg .u32 t; mov.u32 t, s; st.shared.u32 [t], t; ret;"
+    )
+    with pytest.raises(UnsupportedError, match="assembler='driver'") as caught:
+        image_of(parse(shared), gpu(8, 0), "drawloom")
+    assert "60000 bytes of static shared memory" in str(caught.value)
+    wrong = parse(programs.SAXPY.replace("fma.rn.f32", "fma.rn.f64"))
+    with pytest.raises(VerifyError):  # no compiler takes it
+        image_of(wrong, gpu(8, 0), "drawloom")
