@@ -275,20 +275,6 @@ def test_device_functions_in_their_places() -> None:
     same(program(body, FUNCTIONS))
 
 
-@pytest.mark.parametrize(
-    "before, call, message",
-    [
-        (".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
-         "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], %rd0; st.param.b64 [b], %rd0; "
-         "call (r), vprintf, (a, b); }", "'vprintf' is not defined"),
-        (".func self(.reg .b32 x) { call self, (x); ret; }", "call self, (%r0);", "recursion"),
-    ],
-)  # fmt: skip
-def test_calls_without_a_place_are_refused_by_name(before: str, call: str, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=message):
-        assemble(HEADER + program(call, before), "sm_90")
-
-
 def test_vector_move_onto_its_own_sources() -> None:
     """The second element was read after the first had been written."""
     body = """ld.global.u32 %r4, [%rd1]; mov.u32 %r5, 9; @%p0 mov.u32 %r4, 1; @%p0 mov.u32 %r5, 1;
