@@ -10,6 +10,8 @@ from drawloom.ptx.ir import Instruction, Module, SpecialRegister
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.specials import find_special
 
+#: The first target that knows a word of an opcode, where the form exists on earlier ones.
+_WORDS: Final[dict[str, int]] = {"L2::256B": 80, "L2::cache_hint": 80}
 #: The first target with clusters of blocks: as scopes and spaces of memory accesses.
 _CLUSTERS: Final = 90
 
@@ -43,6 +45,9 @@ def lacks(opcode: Opcode, number: int) -> str:
     """Why sm_``number`` does not have any form of an opcode; "" if it has one."""
     if number < _CLUSTERS and (opcode.scope == "cluster" or opcode.space == "shared::cluster"):
         return f"clusters need sm_{_CLUSTERS} or later"
+    for word in opcode.modifiers:
+        if number < _WORDS.get(word, 0):
+            return f"'.{word}' needs sm_{_WORDS[word]} or later"
     if any(form.sm <= number <= form.last_sm for form in opcode.forms):
         return ""
     if all(form.last_sm < number for form in opcode.forms):

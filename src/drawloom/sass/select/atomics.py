@@ -14,7 +14,15 @@ from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import Type
 from drawloom.sass.machine import PT, RZ
 from drawloom.sass.select.barriers import acquire, release
-from drawloom.sass.select.memory import element_word, gather, long_address, long_base, scatter, short_address
+from drawloom.sass.select.memory import (
+    early_reach,
+    element_word,
+    gather,
+    long_address,
+    long_base,
+    scatter,
+    short_address,
+)
 from drawloom.sass.select.operands import OTHER, Src, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
 
@@ -59,7 +67,7 @@ def update(s: Selector, opcode: Opcode, out: int, address: Address, value: Opera
         where = short_address(s, address, "shared")
         s.emit(f"ATOMS.{operation}{kind_of(opcode, type)}", [reg(out), where, source])
         return
-    tail = f".E.{operation}{kind_of(opcode, type)}.STRONG.{SCOPES[opcode.scope]}"
+    tail = f".E.{operation}{kind_of(opcode, type)}{reach_of(s, opcode)}"
     where = long_address(s, address)
     if out == RZ and opcode.space == "global" and operation != "EXCH":
         s.emit(("REDG" if s.number >= 90 else "RED") + tail, [where, source])
@@ -83,8 +91,14 @@ def swap(s: Selector, opcode: Opcode, out: int, address: Address, values: list[O
         return
     pair, offset = long_base(s, address)
     where = Src("[R+I]", [pair, offset], OTHER)
-    mnemonic = f"{base_of(opcode)}.E.CAS{size}.STRONG.{SCOPES[opcode.scope]}"
+    mnemonic = f"{base_of(opcode)}.E.CAS{size}{reach_of(s, opcode)}"
     s.emit(mnemonic, [pred(PT), reg(out), where, *operands])
+
+
+def reach_of(s: Selector, opcode: Opcode) -> str:
+    """Who sees the operation in its order."""
+    reach = ".STRONG." + SCOPES[opcode.scope]
+    return early_reach(reach, "") if s.number == 75 else reach
 
 
 def base_of(opcode: Opcode) -> str:

@@ -75,15 +75,15 @@ def fence(s: Selector, i: Instruction) -> None:
     elif opcode.order == "release":
         release(s, opcode)
     else:
-        kind = "SC" if opcode.order in ("sc", "") and not opcode.has("acq_rel") else "ALL"
-        memory_barrier(s, kind, opcode.scope)
+        # `fence` without a word for its order is `.acq_rel`.
+        memory_barrier(s, "SC" if opcode.order == "sc" else "ALL", opcode.scope)
         forget_cache(s, opcode.scope)
 
 
 def proxy_fence(s: Selector, opcode: Opcode) -> None:
     """Between accesses by different ways to the same memory."""
     if opcode.has("alias"):
-        s.emit("MEMBAR.SC.SYS", [])
+        s.emit("MEMBAR.SC.GPU" if s.number == 75 else "MEMBAR.SC.SYS", [])
         s.emit("CCTL.IVALL", [])
     elif opcode.has("global"):
         s.emit("FENCE.VIEW.ASYNC.G", [])

@@ -225,7 +225,12 @@ def strength(s: Selector, opcode: Opcode) -> tuple[str, str]:
         reach = ".STRONG." + _SCOPES[opcode.scope]
     elif s.number == 75:
         reach = reach or ".SYS"
-    return before + fetch, reach
+    return before + fetch, early_reach(reach, before) if s.number == 75 else reach
+
+
+def early_reach(reach: str, eviction: str) -> str:
+    """sm_75 names the block where others name its multiprocessor; a strong access with a hint goes all the way."""
+    return ".STRONG.SYS" if eviction and reach.startswith(".STRONG") else reach.replace(".SM", ".CTA")
 
 
 def long_base(s: Selector, address: Address) -> tuple[int, int]:
