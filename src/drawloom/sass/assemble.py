@@ -41,11 +41,7 @@ from drawloom.sass.unfold import unfold
 from drawloom.sass.variables import Variables
 
 #: Architectures that the selector makes code for; the encodings of others are in the tables already.
-SELECTED = (75, 80, 86, 89, 90)
-#: Registers that sm_75 and later need beyond those that a program uses.
-_EXTRA_REGISTERS = 2
-#: Code is padded with NOPs to whole units of this many bytes.
-_UNIT = 128
+SELECTED = (61, 75, 80, 86, 89, 90)
 
 
 def assemble(
@@ -112,7 +108,7 @@ def assemble_function(
     made = kernel_code(module, function, target, bounds.registers, serial, variables, plan)
     used, code = made.used, made.joined.code
     out.code = pack(tables, code)
-    out.registers = max(used.registers, STACK_POINTER + 1) + _EXTRA_REGISTERS
+    out.registers = max(used.registers, STACK_POINTER + 1) + extra_registers(tables)
     out.barriers = made.barriers
     out.frame_bytes = code.frame
     out.spill_stores, out.spill_loads = used.spill_stores, used.spill_loads
@@ -179,7 +175,7 @@ def finish_function(
     end_every_way(code, tables)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor)
-    used = assign_registers(code, min(max_registers, 255) - _EXTRA_REGISTERS, 1 << STACK_POINTER)
+    used = assign_registers(code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER)
     make_frame(code, tables)
     timings = timing(selector.number)
     if not serial:
@@ -196,13 +192,18 @@ def end_every_way(code: MachineFunction, tables: Target) -> None:
             block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
 
 
+def extra_registers(tables: Target) -> int:
+    """How many registers sm_75 and later need beyond those that a program uses."""
+    return 2 if tables.wide else 0
+
+
 def pack(tables: Target, code: MachineFunction) -> bytes:
-    """The words of a function, an endless loop behind them, padded with NOPs."""
+    """The words of a function, an endless loop behind them, padded with NOPs to 128 bytes, on sm_61 to 64."""
     instructions: list[Instruction] = [i for block in code.blocks for i in block.instructions]
     stop = Machine(tables.opcode("BRA", "L"), [-tables.word_bytes])
     nop = tables.opcode("NOP", "")
     padded = [*instructions, stop]
-    while len(padded) * tables.word_bytes % _UNIT:
+    while len(padded) % (8 if tables.wide else 6):
         padded.append(Machine(nop, []))
     return pack_section(tables, padded)
 

@@ -25,6 +25,10 @@ _NO_MASK: Final = 0xFFFFFFFF
 #: With the register that has the member mask.
 _MASK_REGISTER: Final = 0x05000000
 _BLOCK_IDS: Final = ("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z")
+#: sm_61's stack of a warp: what pushes a token until it is resumed, and its size.
+_PUSHES: Final = frozenset({"SSY", "PBK"})
+_TOKEN_BYTES: Final = 16
+_LANES: Final = 32
 #: Up to these targets block indices along z are announced, and atomics of system scope listed.
 _LAST_BLOCK_Z: Final = 89
 _LAST_SYSTEM_ATOMS: Final = 61
@@ -115,8 +119,44 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
     if tables.number <= _LAST_SYSTEM_ATOMS:
         out.offsets["S2RCTAID_INSTR_OFFSETS"] = block_ids
         out.offsets["ATOM_SYS_INSTR_OFFSETS"] = system_atoms
+        out.crs_stack_bytes = divergence_stack(code)
     elif diverges:
         out.crs_stack_bytes = 0
+
+
+def divergence_stack(code: MachineFunction) -> int | None:
+    """The bytes that the warp's stack may need on sm_61; None if it stays empty.
+
+    A token has 16 bytes. What SSY, PBK and CAL have pushed depends on the place; on top of it come the sides of
+    branches that wait: one for each branch, or where there are loops one for each lane, since every round may leave
+    some behind.
+    """
+    depth: dict[int, int] = {0: 0}
+    work = [0]
+    deepest = branches = 0
+    loops = False
+    while work:
+        place = work.pop()
+        block = code.blocks[place]
+        tokens = depth[place]
+        for instruction in block.instructions:
+            base = effects(instruction.opcode).base
+            if base in _PUSHES:
+                tokens += 1
+                deepest = max(deepest, tokens)
+            elif base == "CAL":
+                deepest = max(deepest, tokens + 1)
+            branches += len(block.successors) > 1 and effects(instruction.opcode).flow == "jump"
+        if block.instructions and effects(block.instructions[-1].opcode).base == "SYNC":
+            tokens -= 1
+        for successor in block.successors:
+            loops |= successor <= place
+            if successor not in depth:
+                depth[successor] = tokens
+                work.append(successor)
+    if not deepest and not branches:
+        return None
+    return _TOKEN_BYTES * (deepest + (_LANES if loops else min(branches, _LANES)))
 
 
 def instructions_of(code: MachineFunction) -> Iterator[Machine]:

@@ -14,6 +14,7 @@ from typing import Final
 from drawloom.ptx.layout import align_up
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED
 from drawloom.sass.effects import effects, registers_written
+from drawloom.sass.encoding import GROUP, address_of
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import (
     GENERAL,
@@ -97,6 +98,8 @@ def make_frame(code: MachineFunction, tables: Target) -> None:
 
 
 def move_stack(tables: Target, distance: int) -> list[Machine]:
+    if not tables.wide:
+        return [Machine(tables.opcode("IADD32I", "R,R,I"), [STACK_POINTER, STACK_POINTER, distance])]
     return [Machine(tables.opcode("IADD3", "R,R,I,R"), [STACK_POINTER, STACK_POINTER, distance, RZ])]
 
 
@@ -158,29 +161,36 @@ def place_branches(code: MachineFunction, tables: Target) -> list[int]:
     """Put distances into branches, now that the place of every block is known; returns where blocks begin and the
     last one ends."""
     places: list[int] = []
-    offset = 0
+    index = 0
     for block in code.blocks:
-        places.append(offset)
-        offset += len(block.instructions) * tables.word_bytes
-    places.append(offset)
-    offset = 0
+        places.append(label_of(tables, index))
+        index += len(block.instructions)
+    places.append(label_of(tables, index))
+    index = 0
     for block in code.blocks:
         for instruction in block.instructions:
-            offset += tables.word_bytes
             label = branch_label(instruction)
             if label >= 0:
-                to = instruction.values[label]
-                instruction.values[label] = places[to] - offset
+                end = address_of(tables, index) + tables.word_bytes
+                instruction.values[label] = places[instruction.values[label]] - end
+            index += 1
     return places
+
+
+def label_of(tables: Target, index: int) -> int:
+    """Where a label before an instruction stands: on sm_61 before its control word, if that comes first."""
+    address = address_of(tables, index)
+    return address - address % 32 if not tables.wide and index % GROUP == 0 else address
 
 
 def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tables: Target) -> None:
     """Put distances into calls and returns, and return addresses where they belong."""
     ends: dict[int, int] = {}
-    offset = 0
+    index = 0
     for block in out.code.blocks:
         for instruction in block.instructions:
-            offset += tables.word_bytes
+            offset = address_of(tables, index) + tables.word_bytes
+            index += 1
             ends[id(instruction)] = offset
             if effects(instruction.opcode).flow == "return":
                 instruction.values[1] = -offset
