@@ -308,3 +308,84 @@ def test_f64_is_a_format_of_the_oracle() -> None:
     for x, y in zip(a, singles, strict=True):
         want = F32.encode(F64.decode(int(x)))
         assert F32.is_nan(int(y)) if want is None else int(y) == want
+
+
+#: Formats below eight bits: the type of ml_dtypes, the largest number, the bits of one value, those that it is kept in.
+SHORT = {
+    "e2m1": (ml_dtypes.float4_e2m1fn, 6.0, 4, 4),
+    "e2m3": (ml_dtypes.float6_e2m3fn, 7.5, 6, 8),
+    "e3m2": (ml_dtypes.float6_e3m2fn, 28.0, 6, 8),
+}
+
+
+@pytest.mark.parametrize(("target", "lanes"), CASES)
+@pytest.mark.parametrize("name", list(SHORT))
+def test_floats_of_four_and_six_bits(name: str, target: str, lanes: int) -> None:
+    dtype, largest, bits, kept = SHORT[name]
+    every = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float32)
+    middles = np.concatenate([(np.sort(every)[1:] + np.sort(every)[:-1]) / 2, every])
+    values = np.concatenate(
+        [patterns(F32, 14).astype(np.uint32).view(np.float32), middles, np.nextafter(middles, np.float32(9e9))]
+    )
+
+    def short(x: np.ndarray, relu: bool) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            out = np.clip(np.where(np.isnan(x), largest, x), -largest, largest).astype(np.float32).astype(dtype)
+        patterns_of = out.view(np.uint8).astype(np.uint64)
+        return np.where(relu & (patterns_of >> np.uint64(bits - 1) == 1), 0, patterns_of)
+
+    other = values[::-1].copy()
+    raw, raw_other = values.view(np.uint32).astype(np.uint64), other.view(np.uint32).astype(np.uint64)
+    codes = np.arange(1 << 2 * kept, dtype=np.uint64)
+    halves = every.astype(np.float16).view(np.uint16).astype(np.uint64)
+    mask = np.uint64((1 << bits) - 1)
+    for relu in (False, True):
+        words = ".relu" if relu else ""
+        out = run(f"cvt.rn.satfinite{words}.{name}x2.f32", target, lanes, raw, raw_other)
+        np.testing.assert_array_equal(out, short(values, relu) << np.uint64(kept) | short(other, relu))
+        table = np.where(relu & (halves >> np.uint64(15) == 1), 0, halves).astype(np.uint64)
+        out = run(f"cvt.rn{words}.f16x2.{name}x2", target, lanes, codes)
+        high, low = codes >> np.uint64(kept) & mask, codes & mask
+        np.testing.assert_array_equal(out, table[high] << np.uint64(16) | table[low])
+    if name == "e2m1":
+        half_values = values.clip(-65504, 65504).astype(np.float16)
+        packed = half_values.view(np.uint16).astype(np.uint64) << np.uint64(16) | half_values[::-1].view(np.uint16)
+        out = run("cvt.rn.satfinite.e2m1x2.f16x2", target, lanes, packed)
+        want = short(half_values.astype(np.float32), False)
+        np.testing.assert_array_equal(out, want << np.uint64(4) | want[::-1])
+
+
+@pytest.mark.parametrize(("target", "lanes"), CASES)
+def test_scale_factors_are_powers_of_two(target: str, lanes: int) -> None:
+    edges = [0, 1, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFF, 0x800000, 0x800001, 0x7F000000, 0x7F000001, 0x7F7FFFFF]
+    edges += [0x7F800000, 0x7FC00000, 0x80000001, 0xC0400000, 0xFF800000, 0x3F800000, 0x3FC00000]
+    raw = np.concatenate([np.array(edges, np.uint64), patterns(F32, 15)])
+    values = raw.astype(np.uint32).view(np.float32).astype(np.float64)
+
+    def scale(x: float, mode: str, finite: bool) -> int:
+        if math.isnan(x):
+            return 0xFF
+        size = abs(x)
+        if math.isinf(size) or (mode == "rp" and size > 2.0**127):
+            return 0xFE if finite else 0xFF
+        if size <= 2.0**-127:
+            return 0
+        exponent = math.frexp(size)[1] - 1
+        exact = size == 2.0**exponent
+        return max(exponent + (1 if mode == "rp" and not exact else 0), -127) + 127
+
+    shorts = raw >> np.uint64(16)
+    short_values = (shorts << np.uint64(16)).astype(np.uint32).view(np.float32).astype(np.float64)
+    for mode in ("rz", "rp"):
+        for words in ("", ".satfinite"):
+            one = np.array([scale(float(x), mode, bool(words)) for x in values], np.uint64)
+            out = run(f"cvt.{mode}{words}.ue8m0x2.f32", target, lanes, raw, raw[::-1].copy())
+            np.testing.assert_array_equal(out, one << np.uint64(8) | one[::-1])
+            one = np.array([scale(float(x), mode, bool(words)) for x in short_values], np.uint64)
+            out = run(f"cvt.{mode}{words}.ue8m0x2.bf16x2", target, lanes, shorts << np.uint64(16) | shorts[::-1])
+            np.testing.assert_array_equal(out, one << np.uint64(8) | one[::-1])
+    codes = np.arange(65536, dtype=np.uint64)
+    powers = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu).astype(ml_dtypes.bfloat16)
+    table = np.where(np.isnan(powers), 0x7FFF, powers.view(np.uint16)).astype(np.uint64)
+    out = run("cvt.rn.bf16x2.ue8m0x2", target, lanes, codes)
+    np.testing.assert_array_equal(out, table[codes >> np.uint64(8)] << np.uint64(16) | table[codes & np.uint64(255)])

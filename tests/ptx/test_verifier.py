@@ -214,3 +214,36 @@ def test_modules_that_passes_made_are_checked_for_what_the_parser_sees_to() -> N
 def test_parse_errors_are_no_verify_errors() -> None:
     with pytest.raises(ParseError, match="unknown opcode"):
         parse(HEADER + ".entry k () { frob; ret; }")
+
+
+# The verdicts of the driver's assembler for sm_100a, PTX 8.6.
+NARROW = [
+    ("ok", "cvt.rn.satfinite.relu.e2m1x2.f32 %b, %f, %f;"),
+    ("ok", "cvt.rn.satfinite.e3m2x2.f32 %h, %f, %f;"),
+    ("ok", "cvt.rn.satfinite.relu.e2m1x2.f16x2 %b, %r;"),
+    ("ok", "cvt.rn.relu.f16x2.e2m3x2 %r, %h;"),
+    ("ok", "cvt.rn.f16x2.e2m1x2 %r, %b;"),
+    ("ok", "cvt.rp.satfinite.ue8m0x2.f32 %h, %f, %f;"),
+    ("ok", "cvt.rz.ue8m0x2.bf16x2 %h, %r;"),
+    ("ok", "cvt.rn.bf16x2.ue8m0x2 %r, %h;"),
+    ("error", "cvt.rn.satfinite.e2m1x2.f32 %h, %f, %f;"),
+    ("error", "cvt.rn.satfinite.e2m3x2.f32 %b, %f, %f;"),
+    ("error", "cvt.rn.satfinite.e2m3x2.f32 %r, %f, %f;"),
+    ("error", "cvt.rn.satfinite.e2m3x2.f16x2 %h, %r;"),
+    ("error", "cvt.rn.e2m1x2.f32 %b, %f, %f;"),
+    ("error", "cvt.rz.satfinite.e2m1x2.f32 %b, %f, %f;"),
+    ("error", "cvt.rn.f16x2.e2m1x2 %r, %h;"),
+    ("error", "cvt.rn.f16x2.ue8m0x2 %r, %h;"),
+    ("error", "cvt.rn.ue8m0x2.f32 %h, %f, %f;"),
+    ("error", "cvt.rz.relu.ue8m0x2.f32 %h, %f, %f;"),
+    ("error", "cvt.rn.satfinite.bf16x2.ue8m0x2 %r, %h;"),
+    ("error", "cvt.rn.satfinite.e4m3x2.bf16x2 %h, %r;"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "text"), NARROW)
+def test_conversions_of_floats_below_eight_bits(verdict: str, text: str) -> None:
+    registers = ".reg .b8 %b; .reg .b16 %h; .reg .b32 %r; .reg .f32 %f;"
+    body = f".visible .entry k() {{ {registers} {text} ret; }}"
+    assert our_verdict(".version 8.6\n.target sm_100a\n.address_size 64\n" + body) == verdict
+    assert our_verdict(".version 8.6\n.target sm_100\n.address_size 64\n" + body) == "error"

@@ -387,6 +387,42 @@ def test_eight_bit_floats_are_ml_dtypes(name: str, type: str, dtype: np.dtype, f
         assert got >> 16 == (0x7FFF if np.isnan(value) else bits_of(np.array([value]))[0])
 
 
+@pytest.mark.parametrize(
+    ("type", "dtype", "largest", "kept"),
+    [
+        ("e2m1x2", ml_dtypes.float4_e2m1fn, 6.0, 4),
+        ("e2m3x2", ml_dtypes.float6_e2m3fn, 7.5, 8),
+        ("e3m2x2", ml_dtypes.float6_e3m2fn, 28.0, 8),
+    ],
+)
+def test_floats_of_four_and_six_bits_are_ml_dtypes(type: str, dtype: np.dtype, largest: float, kept: int) -> None:
+    narrow, wide = function(f"cvt.rn.satfinite.{type}.f32"), function(f"cvt.rn.f16x2.{type}")
+    bits = 4 if kept == 4 else 6
+    numbers = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float32)
+    ties = [(a + b) / 2 for a, b in itertools.pairwise(np.sort(numbers))]
+    tested = [int(np.float32(x).view(np.uint32)) for x in [*numbers, *ties]]
+    for p, q in [*samples(F32_EDGES, 32, 2), *zip(tested, reversed(tested))]:
+        got = narrow(p, q)
+        for pattern, part in ((p, got >> kept), (q, got & (1 << kept) - 1)):
+            value = array([pattern], "f32")[0]
+            value = np.float32(largest) if np.isnan(value) else np.clip(value, -largest, largest)
+            assert part == int(np.array([value], np.float32).astype(dtype).view(np.uint8)[0]), hex(pattern)
+    for code in range(1 << bits):
+        assert wide(code << kept) == bits_of(np.array([numbers[code]], np.float16))[0] << 16
+
+
+def test_scale_factors_round_up_or_towards_zero_and_have_no_sign() -> None:
+    up, down = function("cvt.rp.ue8m0x2.f32"), function("cvt.rz.satfinite.ue8m0x2.f32")
+    one, more, largest, infinite, nan = 0x3F800000, 0xBF800001, 0x7F7FFFFF, 0x7F800000, 0x7FC00000
+    assert (up(one, more), down(one, more)) == (0x7F80, 0x7F7F)
+    assert (up(largest, infinite), down(largest, infinite)) == (0xFFFF, 0xFEFE)
+    assert (up(nan, 0), down(nan, 0)) == (0xFF00, 0xFF00)
+    assert (up(0x400000, 0x400001), down(0x400000, 0x7FFFFF)) == (0x0001, 0x0000)
+    assert function("cvt.rp.satfinite.ue8m0x2.bf16x2")(0x3F813F80) == 0x807F
+    wide = function("cvt.rn.bf16x2.ue8m0x2")
+    assert (wide(0xFF00), wide(0x7F01)) == (0x7FFF0040, 0x3F800080)
+
+
 def test_tf32_keeps_ten_fraction_bits() -> None:
     nearest, away, zero = function("cvt.rn.tf32.f32"), function("cvt.rna.tf32.f32"), function("cvt.rz.tf32.f32")
     assert nearest(0x3F801000) == 0x3F800000 and away(0x3F801000) == 0x3F802000 and zero(0x3F801FFF) == 0x3F800000

@@ -80,9 +80,7 @@ _OPERATIONS: Final[dict[str, frozenset[str]]] = {
     "set": frozenset("and or xor".split()),
     "setp": frozenset("and or xor".split()),
     "lop3": frozenset("and or xor".split()),
-    "mbarrier": frozenset(
-        "init inval arrive arrive_drop test_wait try_wait pending_count complete_tx".split()
-    ),
+    "mbarrier": frozenset("init inval arrive arrive_drop test_wait try_wait pending_count complete_tx".split()),
     "cp.async": frozenset("commit_group wait_group wait_all mbarrier".split()),
     **dict.fromkeys(FIELDS, frozenset("add min max".split())),
 }

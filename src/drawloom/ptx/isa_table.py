@@ -324,6 +324,14 @@ cvt   | rn satfinite relu? | e4m3x2/e5m2x2 f16x2     | =b16 t1       | 7.8 90
 cvt   | rn satfinite relu? | e4m3x2/e5m2x2 f16x2     | =b16 t1       | 8.1 89
 cvt   | rn relu?        | f16x2 e4m3x2/e5m2x2        | =t b16        | 7.8 90
 cvt   | rn relu?        | f16x2 e4m3x2/e5m2x2        | =t b16        | 8.1 89
+cvt   | rn satfinite relu? | e2m1x2 f32              | =b8 t1 t1     | 8.6 100a
+cvt   | rn satfinite relu? | e2m1x2 f16x2            | =b8 t1        | 8.6 100a
+cvt   | rn satfinite relu? | e2m3x2/e3m2x2 f32       | =b16 t1 t1    | 8.6 100a
+cvt   | rn relu?        | f16x2 e2m1x2               | =t b8         | 8.6 100a
+cvt   | rn relu?        | f16x2 e2m3x2/e3m2x2        | =t b16        | 8.6 100a
+cvt   | rz/rp satfinite? | ue8m0x2 f32               | =b16 t1 t1    | 8.6 100a
+cvt   | rz/rp satfinite? | ue8m0x2 bf16x2            | =b16 t1       | 8.6 100a
+cvt   | rn              | bf16x2 ue8m0x2             | =t b16        | 8.6 100a
 cvt   | ftz? sat?       | f32 f32                    | =t> t1>       | 1.0 10
 cvt   | sat?            | f64 f64                    | =t> t1>       | 1.0 13
 cvt   | sat?            | f16 f16                    | =t> t1>       | 4.2 53
@@ -512,7 +520,7 @@ NOT_COVERED: Final[dict[str, str]] = {
 NOT_COVERED_MODIFIERS: Final[dict[str, str]] = {
     "cluster": "clusters", "async": "clusters", "mbarrier_init": "clusters",
     "bulk": "copies in bulk", "tensormap::generic": "tensor maps",
-    **dict.fromkeys("e2m1x2 e2m3x2 e3m2x2 ue8m0x2 s2f6x2".split(), "floats of four and six bits and scale factors"),
+    "s2f6x2": "fixed-point numbers of eight bits",
     **dict.fromkeys("e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 rs".split(), "stochastically rounded conversions"),
     **dict.fromkeys("u8x4 s8x4".split(), "packed bytes"),
 }  # fmt: skip

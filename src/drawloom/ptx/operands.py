@@ -184,7 +184,7 @@ def word_type(word: str, opcode: Opcode) -> Type | None:
 
 def register_type(type: Type) -> Type:
     """The type of register that holds a value of ``type``: itself where registers of it may be declared."""
-    if type.bits == 8 or type.name in ("bf16", "e4m3x2", "e5m2x2"):
+    if type.bits == 8 or type.name in ("bf16", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2"):
         return B16
     if type.name in ("bf16x2", "u16x2", "s16x2", "tf32"):
         return B32

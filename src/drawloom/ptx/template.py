@@ -68,7 +68,7 @@ class Step:
 
 
 class Template:
-    """``types`` are those of ``d``, ``a``, ``b`` ... by name; ``body`` is PTX without the braces; it need not write ``d``.
+    """``types`` are those of ``d``, ``a``, ``b`` ... by name; ``body`` is PTX without braces, and need not write ``d``.
 
     ``straight`` templates have neither guards nor branches, so that a guard can be put on every statement.
     ``writes_early`` says that ``d`` is written before the last source is read: it must not be the same register.

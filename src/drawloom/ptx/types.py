@@ -54,10 +54,16 @@ F32X2: Final = Type("f32x2", "f", 64, 2)
 TF32: Final = Type("tf32", "f", 32)
 E4M3X2: Final = Type("e4m3x2", "f", 16, 2)
 E5M2X2: Final = Type("e5m2x2", "f", 16, 2)
+#: Two of four bits in a byte; two of six in the low bits of a byte each; two powers of two.
+E2M1X2: Final = Type("e2m1x2", "f", 8, 2)
+E2M3X2: Final = Type("e2m3x2", "f", 16, 2)
+E3M2X2: Final = Type("e3m2x2", "f", 16, 2)
+UE8M0X2: Final = Type("ue8m0x2", "f", 16, 2)
 
 _ALL: Final = (
     PRED, B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64,
-    F16X2, BF16, BF16X2, U16X2, S16X2, F32X2, TF32, E4M3X2, E5M2X2,
+    F16X2, BF16, BF16X2, U16X2, S16X2, F32X2, TF32, E4M3X2, E5M2X2, E2M1X2, E2M3X2,
+    E3M2X2, UE8M0X2,
 )  # fmt: skip
 
 TYPES: Final[dict[str, Type]] = {t.name: t for t in _ALL}

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
-from drawloom.ptx.types import Type
+from drawloom.ptx.types import UE8M0X2, Type
 from drawloom.reference.floats import Semantics, relu, saturate
-from drawloom.reference.formats import F32, RM, RN, RP, RZ, TF32, Format, format_of
+from drawloom.reference.formats import BF16, F32, RM, RN, RP, RZ, TF32, Format, format_of
 from drawloom.reference.integers import clamp, reader, signed
 
 _TO_INTEGER: Final[dict[str, str]] = {"rni": RN, "rzi": RZ, "rmi": RM, "rpi": RP}
@@ -17,6 +17,10 @@ _TO_INTEGER: Final[dict[str, str]] = {"rni": RN, "rzi": RZ, "rmi": RM, "rpi": RP
 def convert(op: Opcode) -> Semantics:
     """A function from the source pattern(s) of a ``cvt`` to the pattern of its destination type."""
     destination, source = op.types[0], op.types[1]
+    if destination is UE8M0X2:
+        return _to_scales(op, source)
+    if source is UE8M0X2:
+        return lambda a: _scale(a >> 8 & 0xFF) << 16 | _scale(a & 0xFF)
     if destination.lanes == 2 or source.lanes == 2:
         return _packed(op, destination, source)
     if not source.is_float:
@@ -90,7 +94,7 @@ def reformat(to: Format, source: Format, pattern: int, mode: str, satfinite: boo
         return to.nan
     sign = 1 if pattern & source.sign_bit else 0
     if not source.is_finite(pattern):
-        out = (to.sign_bit if sign else 0) | to.infinity
+        out = (to.sign_bit if sign else 0) | to.beyond
     else:
         out = to.round(*source.unpack(pattern), mode)
     if satfinite and not to.is_finite(out):
@@ -140,6 +144,29 @@ def _packed(op: Opcode, destination: Type, source: Type) -> Semantics:
     if source.lanes == 2:
         return lambda a: one(a >> source_width & mask) << width | one(a & mask)
     return lambda a, b: one(a) << width | one(b)
+
+
+def _to_scales(op: Opcode, source: Type) -> Semantics:
+    """To two powers of two, 2**(n - 127), without signs; 0xFF is NaN, and where ``.satfinite`` is not written what is
+    too large, too."""
+    shift = F32.bits - source.bits // source.lanes
+    up = op.rounding == RP
+
+    def one(a: int) -> int:
+        magnitude = a << shift & F32.magnitude_mask
+        out = magnitude >> F32.fraction_bits
+        if up and magnitude & F32.fraction_mask and F32.hidden >> 1 < magnitude < F32.infinity:
+            out += 1  # what is at most 2**-127 is that
+        return 0xFE if op.satfinite and out == 0xFF and magnitude <= F32.infinity else out
+
+    if source.lanes == 2:
+        return lambda a: one(a >> 16 & 0xFFFF) << 8 | one(a & 0xFFFF)
+    return lambda a, b: one(a) << 8 | one(b)
+
+
+def _scale(pattern: int) -> int:
+    """The bf16 pattern of 2**(pattern - 127)."""
+    return BF16.nan if pattern == 0xFF else pattern << BF16.fraction_bits or BF16.hidden >> 1
 
 
 def convert_pack(op: Opcode) -> Semantics:

@@ -21,8 +21,8 @@ RNA: Final = "rna"
 class Format:
     """A binary floating-point format. ``minimum_exponent`` is that of the last place of subnormals.
 
-    ``infinity`` is the smallest pattern that is no finite number; formats without infinities have only NaNs there.
-    ``nan`` is the canonical NaN that the hardware produces.
+    ``infinity`` is the smallest pattern that is no finite number; formats without infinities have only NaNs there, or
+    nothing at all. ``nan`` is what the hardware makes of a NaN.
     """
 
     def __init__(self, name: str, exponent_bits: int, fraction_bits: int, nan: int, infinity: int = 0) -> None:
@@ -39,6 +39,8 @@ class Format:
         self.infinity = infinity if infinity else self.exponent_mask << fraction_bits
         self.has_infinity = infinity == 0
         self.largest = self.infinity - 1
+        #: What numbers become that are too large.
+        self.beyond = self.infinity if self.infinity <= self.magnitude_mask else self.largest
         self.nan = nan
         self.one = self.bias << fraction_bits
 
@@ -96,7 +98,7 @@ class Format:
 
     def _overflow(self, sign: int, mode: str) -> int:
         towards_zero = mode == RZ or (mode == RM and not sign) or (mode == RP and sign)
-        return self.largest if towards_zero else self.infinity
+        return self.largest if towards_zero else self.beyond
 
 
 def _increment(mode: str, sign: int, odd: int, rest: int, half: int) -> int:
@@ -120,10 +122,14 @@ TF32: Final = Format("tf32", 8, 10, 0x3FFFF)
 F64_HIGH: Final = Format("f64 high", 11, 20, 0x7FFFFFFF)
 E4M3: Final = Format("e4m3", 4, 3, 0x7F, 0x7F)
 E5M2: Final = Format("e5m2", 5, 2, 0x7F)
+# Every pattern is a number: a NaN becomes the largest.
+E2M1: Final = Format("e2m1", 2, 1, 0x7, 0x8)
+E2M3: Final = Format("e2m3", 2, 3, 0x1F, 0x20)
+E3M2: Final = Format("e3m2", 3, 2, 0x1F, 0x20)
 
 FORMATS: Final[dict[str, Format]] = {
     "f16": F16, "f16x2": F16, "bf16": BF16, "bf16x2": BF16, "f32": F32, "f32x2": F32, "f64": F64, "tf32": TF32,
-    "e4m3x2": E4M3, "e5m2x2": E5M2,
+    "e4m3x2": E4M3, "e5m2x2": E5M2, "e2m1x2": E2M1, "e2m3x2": E2M3, "e3m2x2": E3M2,
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ _TO_INTEGRAL: Final[dict[str, str]] = {
 }  # fmt: skip
 _F16_ONE: Final = 0x3C00
 _F16_INFINITY: Final = 0x7C00
-_PACKED: Final = frozenset("f16x2 bf16x2 tf32 e4m3x2 e5m2x2".split())
+_PACKED: Final = frozenset("f16x2 bf16x2 tf32 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2".split())
 
 
 def emit_cvt(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
