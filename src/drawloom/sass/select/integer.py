@@ -6,6 +6,7 @@ from typing import Final
 
 from drawloom.ptx.ir import Instruction, Operand, Register
 from drawloom.sass.machine import PT
+from drawloom.sass.select.fusion import leave_to_reader
 from drawloom.sass.select.operands import (
     FALSE,
     IMMEDIATE,
@@ -85,6 +86,8 @@ def add(s: Selector, i: Instruction) -> None:
         return
     if i.opcode.writes_carry:
         carrying(s, i)
+        return
+    if leave_to_reader(s, i):
         return
     if bits_of(i) == 64:
         add_wide(s, i, False)
@@ -249,7 +252,8 @@ def mul(s: Selector, i: Instruction) -> None:
 
         mul_floats(s, i)
         return
-    multiply(s, i, None)
+    if not leave_to_reader(s, i):
+        multiply(s, i, None)
 
 
 def mad(s: Selector, i: Instruction) -> None:
@@ -522,8 +526,10 @@ def shift(s: Selector, i: Instruction) -> None:
     """``shl`` and ``shr``: amounts beyond the width shift everything out."""
     opcode = i.opcode
     type = opcode.types[0]
-    out = s.home(target_register(i))
     left = opcode.name == "shl"
+    if left and leave_to_reader(s, i):
+        return
+    out = s.home(target_register(i))
     amount = s.word(i.operands[2])
     if amount.kind == IMMEDIATE:
         amount = imm(min(amount.values[0], type.bits))

@@ -13,13 +13,16 @@ from drawloom.ptx.liveness import Liveness, members
 
 class Definitions:
     """Per register id: `instruction` is the one definition of a settled register, None for others; `reads` counts
-    how often it is read; `block` is the block of its definition."""
+    how often it is read; `block` is the block of its definition; `reader` and `reader_block` are where it is read
+    last."""
 
     def __init__(self, cfg: Cfg, live: Liveness) -> None:
         registers = cfg.function.registers
         written = [0] * len(registers)
         self.reads = [0] * len(registers)
         self.block = [-1] * len(registers)
+        self.reader: list[Instruction | None] = [None] * len(registers)
+        self.reader_block = [-1] * len(registers)
         self.instruction: list[Instruction | None] = [None] * len(registers)
         for parameter in cfg.function.params:
             if parameter.register is not None:
@@ -34,6 +37,8 @@ class Definitions:
                         written[register.id] += 1
                 for register in instruction.sources():
                     self.reads[register.id] += 1
+                    self.reader[register.id] = instruction
+                    self.reader_block[register.id] = b
         for id in range(len(registers)):
             if written[id] != 1:
                 self.instruction[id] = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from drawloom.ptx.ir import Instruction, Operand
 from drawloom.sass.select import floats, integer, products
+from drawloom.sass.select.fusion import leave_to_reader
 from drawloom.sass.select.integer import bits_of, commuted, narrow, target_register
 from drawloom.sass.select.operands import IMMEDIATE, OTHER, REGISTER, ZERO, Src, imm, neg, reg
 from drawloom.sass.select.pascal.products import high_word, low_word, low_words, wide_product
@@ -92,6 +93,8 @@ def multiply(s: Selector, i: Instruction) -> None:
             floats.mul(s, i)
         else:
             floats.fma(s, i)
+        return
+    if opcode.name == "mul" and leave_to_reader(s, i):
         return
     p = own(s)
     out = s.home(target_register(i))
