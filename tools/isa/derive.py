@@ -21,7 +21,8 @@ from tools.isa.solve import Solution, solve
 from tools.isa.table import Table, row_of
 
 ISLAND_ROUNDS = 6
-CHECK_ROUNDS = 8
+CHECK_ROUNDS = 10
+PATIENCE = 5  # rounds after which values that ptxas uses are cut too, and forms that print wrong all the same dropped
 WORDS_PER_FORM = 32
 
 Log = Callable[[str], None]
@@ -195,8 +196,10 @@ def clean(derived: Derived, oracle: Oracle, log: Log) -> None:
             if name in silent or (name in wrong and not counts):
                 derived.dropped.append(f"{solution.key}: {wrong[name][0].ours if name in wrong else 'illegal'}")
                 continue
-            if name in wrong and not cut(target, solution, wrong[name], counts, turn):
+            if name in wrong and not cut(target, solution, wrong[name], counts, turn >= PATIENCE):
                 derived.dropped.append(f"{solution.key}: {wrong[name][0].ours} for {wrong[name][0].theirs}")
+                if turn >= PATIENCE:
+                    continue
             kept.append((solution, counts))
         derived.found = kept
 
@@ -210,8 +213,13 @@ def solution_name(solution: Solution, counts: dict[int, int], target: int) -> st
     return f"{base} {row[0]} {int(row[2], 16):x} {int(row[3], 16):x}"
 
 
-def cut(target: Target, solution: Solution, wrong: list[verify.Mismatch], counts: dict[int, int], turn: int) -> bool:
-    """Takes from an emitted form the modifier values without which its words print right; False if there are none."""
+def cut(
+    target: Target, solution: Solution, wrong: list[verify.Mismatch], counts: dict[int, int], used_too: bool
+) -> bool:
+    """Takes from an emitted form the modifier values without which its words print right; False if there are none.
+
+    Values that ptxas uses are spared unless `used_too`: the constant of a conversion, say, is of its source's type.
+    """
     form = wrong[0].form
     trials: list[tuple[Form, int]] = []
     blamed: list[tuple[int, int]] = []
@@ -241,6 +249,7 @@ def cut(target: Target, solution: Solution, wrong: list[verify.Mismatch], counts
     removed = False
     used = {(i, modifier.get(word)) for i, modifier in enumerate(form.fields) for word in counts}
     for index, value in guilty:
-        if (index, value) not in used and solution.fields[index].values.pop(value, None) is not None:
+        values = solution.fields[index].values
+        if ((index, value) not in used or (used_too and len(values) > 1)) and values.pop(value, None) is not None:
             removed = True
     return removed

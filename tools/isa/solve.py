@@ -19,6 +19,7 @@ from tools.isa.oracle import PLAIN_CONTROL, REUSE_BITS, Meaning
 
 Asking = Generator[list[int], list[Meaning], "Solution | None"]
 NUMBER_KINDS = ("R", "UR", "P", "UP", "B", "SB", "N", "F", "M", "S")
+UNIFORM_BASE = "[ R + UR + N ]"
 LARGEST_FIELD = 13  # bits of one modifier field that are enumerated together
 TOKEN = re.compile(r"\.[A-Za-z0-9_]+|[-|~!]|[A-Za-z0-9_]+")
 
@@ -316,8 +317,12 @@ def operand_field(
     if kind in NEUTRAL and pieces:
         mask = sum(((1 << width) - 1) << low for low, width, _ in pieces)
         answers = yield [word & ~mask if inverted else word | mask]
-        # sm_75 prints any number for RZ beside a uniform register.
-        made.no_neutral = answers[0].key != key or answers[0].values[place] != NEUTRAL[kind]
+        seen = answers[0]
+        made.no_neutral = seen.key != key or seen.gaps != base.gaps or seen.values[place] != NEUTRAL[kind]
+        # nvdisasm prints whatever number comes to its mind for RZ beside a uniform register of sm_75.
+        numbers = [index for index, token in enumerate(key.split(" ")[2:]) if token in NUMBER_KINDS]
+        after = base.gaps[numbers[place] + 1]
+        made.no_neutral |= kind == "R" and after in (".U32", ".64") and UNIFORM_BASE in key and "desc[" not in key
     return made
 
 

@@ -128,7 +128,7 @@ def _address(instruction: Instruction, start: int, end: int, number: int, slot: 
     described = bank = False
     if start >= 4 and form.structure[start - 2] == "]":
         bank = form.structure[start - 4] == "c["
-        described = not bank
+        described = form.structure[start - 4] == "desc["
     bare = values[0] == 255 and not described and (not decoration or (decoration[:2] == ".X" and len(tokens) == 2))
     if not bare or (len(tokens) == 2 and offset == 0):
         parts.append(register_text("R", values[0]) + ("" if bare else decoration))
