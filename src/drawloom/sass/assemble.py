@@ -22,6 +22,7 @@ from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.describe import describe_calls, describe_code, describe_header
+from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.expand.expand import expand
 from drawloom.sass.hoist import hoist
@@ -32,7 +33,7 @@ from drawloom.sass.latencies import timing
 from drawloom.sass.lines import Lines
 from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
 from drawloom.sass.meeting_places import falls_through, set_meetings
-from drawloom.sass.order import ordered
+from drawloom.sass.order import Orderer
 from drawloom.sass.registers import Allocation, assign_registers
 from drawloom.sass.section import Joined, begin_kernel, join, make_frame
 from drawloom.sass.select import Selector, make_selector
@@ -172,6 +173,7 @@ def finish_function(
         code.blocks[b].depth = loops.depth(b)
     found = meetings(selector.cfg, selector.uniform)
     set_meetings(code, tables, found, loops)
+    drop_jumps(code)
     end_every_way(code, tables)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor)
@@ -179,8 +181,9 @@ def finish_function(
     make_frame(code, tables)
     timings = timing(selector.number)
     if not serial:
+        orderer = Orderer(timings)
         for block in code.blocks:
-            block.instructions = ordered(block.instructions, timings)
+            block.instructions = orderer.ordered(block.instructions)
     Timetable(code, tables, timings, serial).run()
     return used
 
@@ -190,6 +193,16 @@ def end_every_way(code: MachineFunction, tables: Target) -> None:
     for block in code.blocks:
         if not block.successors and falls_through(block):
             block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
+
+
+def drop_jumps(code: MachineFunction) -> None:
+    """Take away branches to the block behind: lanes that take one and lanes that do not would part for nothing."""
+    for block in code.blocks:
+        instructions = block.instructions
+        while instructions and effects(instructions[-1].opcode).flow == "jump":
+            if instructions[-1].values[effects(instructions[-1].opcode).label] != block.id + 1:
+                break
+            instructions.pop()
 
 
 def extra_registers(tables: Target) -> int:
