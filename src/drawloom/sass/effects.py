@@ -88,28 +88,28 @@ class Operand:
 
 def effects(opcode: Opcode) -> Effects:
     """What an opcode reads, writes and does. The same object every time for the same opcode."""
-    found = _known.get(opcode)
+    found = opcode.effects
     if found is None:
-        form = opcode.form
-        places: list[int] = []
-        slot = 0
-        for constant in form.constants:
-            places.append(slot if constant < 0 else -1)
-            slot += constant < 0
-        kinds = [slot.kind if slot.kind in FILES or slot.kind == "L" else "I" for slot in form.slots]
-        found = _known[opcode] = derive(
-            opcode.mnemonic, form.structure, opcode.gaps, places, form.constants, kinds, form.wide
-        )
-        if form.wide:
-            _hidden_descriptor(found, opcode)
-        if not form.guard:
-            found.guard_file = -1
-        elif form.guard == "UP":
-            found.guard_file = UNIFORM_PREDICATE
+        found = opcode.effects = _of_opcode(opcode)
     return found
 
 
-_known: Final[dict[Opcode, Effects]] = {}
+def _of_opcode(opcode: Opcode) -> Effects:
+    form = opcode.form
+    places: list[int] = []
+    slot = 0
+    for constant in form.constants:
+        places.append(slot if constant < 0 else -1)
+        slot += constant < 0
+    kinds = [slot.kind if slot.kind in FILES or slot.kind == "L" else "I" for slot in form.slots]
+    found = derive(opcode.mnemonic, form.structure, opcode.gaps, places, form.constants, kinds, form.wide)
+    if form.wide:
+        _hidden_descriptor(found, opcode)
+    if not form.guard:
+        found.guard_file = -1
+    elif form.guard == "UP":
+        found.guard_file = UNIFORM_PREDICATE
+    return found
 
 
 def derive(

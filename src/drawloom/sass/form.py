@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mypy_extensions import i64
 
 from drawloom.errors import Error
 from drawloom.sass.floats import FLOAT_KINDS, float_text
+
+if TYPE_CHECKING:
+    from drawloom.sass.access import Facts
+    from drawloom.sass.effects import Effects
 
 NUMBER_KINDS: Final = frozenset("R UR P UP B SB N F M S".split())
 
@@ -266,6 +270,9 @@ class Opcode:
         self.mnemonic = form.base.split(".")[0] + self.gaps[0]
         self.signature = _signature(self)
         self.pieces = _pieces(form.slots)
+        #: What `effects` and `access.facts_of` made of it.
+        self.effects: Effects | None = None
+        self.facts: Facts | None = None
 
     def __repr__(self) -> str:
         return f"Opcode({self.mnemonic} {self.signature})"
