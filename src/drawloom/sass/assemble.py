@@ -68,7 +68,7 @@ def assemble(
     ptx_target = sm_number(module.arch)
     module = hoist(expand(synchronous(module), target))
     plan = plan_calls(module, most_copied)
-    module = unfold(inline(module, plan))
+    module = unfold(inline(module, plan), target)
     variables = Variables(module, plan.ids)
     assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
     warnings: list[str] = []
