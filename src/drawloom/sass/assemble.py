@@ -21,7 +21,7 @@ from drawloom.sass.bounds import Bounds, bounds_of, check_target
 from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.cubin import Cubin, write_cubin
-from drawloom.sass.describe import describe_calls, describe_code, describe_header
+from drawloom.sass.describe import describe_calls, describe_code, describe_header, linkage_of, prototype
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.expand.expand import expand
@@ -47,14 +47,15 @@ SELECTED = (61, 75, 80, 86, 89, 90)
 
 def assemble(
     source: str | Module, arch: str = "sm_90", *, max_registers: int = 255, serial: bool = False, cuda: int = 12,
-    line_info: bool = False, most_copied: int = MOST_COPIED, filename: str = "<text>",
+    line_info: bool = False, most_copied: int = MOST_COPIED, relocatable: bool = False, filename: str = "<text>",
 ) -> Cubin:  # fmt: skip
     """The cubin of PTX text, or of a module, for an architecture such as "sm_90" or "sm_90a".
 
     ``max_registers`` bounds the general registers of a thread where no directive of the kernel does; ``serial`` waits
     for every instruction before the next; ``cuda`` is the file's layout, 12 or 13; ``line_info`` adds line tables, by
     ``.loc`` where the PTX has it and else of the PTX itself; ``most_copied`` is how many instructions all copies of
-    one device function may have together, with 0 each stays a function; ``filename`` is what errors call the text.
+    one device function may have together, with 0 each stays a function; ``relocatable`` makes a file for a linker
+    (``-c``), in which visible device functions can be called by others; ``filename`` is what errors call the text.
 
     Raises ``ParseError`` and ``VerifyError`` for PTX that is wrong and ``UnsupportedError`` for what the target or the
     assembler lacks, each with file, line and column. Directives that cannot be obeyed are in ``Cubin.warnings``.
@@ -66,20 +67,27 @@ def assemble(
     check_available(module, target)
     lines = Lines(module) if line_info else None
     ptx_target = sm_number(module.arch)
-    module = hoist(expand(synchronous(module), target))
-    plan = plan_calls(module, most_copied)
+    module = hoist(expand(synchronous(module), target), relocatable)
+    plan = plan_calls(module, most_copied, relocatable)
     module = unfold(inline(module, plan), target)
-    variables = Variables(module, plan.ids)
+    variables = Variables(module, plan.ids, relocatable)
     assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
+    assembly.is_relocatable = relocatable
+    if relocatable and target < 75:
+        raise UnsupportedError(f"relocatable files for sm_{target} are not supported by the assembler")
     warnings: list[str] = []
     for function in module.functions.values():
-        if function.has_body and function.is_entry:
+        if function.has_body and (function.is_entry or (relocatable and function.name in plan.kept)):
             bounds = bounds_of(function, target, max_registers)
             warnings += bounds.warnings
             made = assemble_function(module, function, target, bounds, serial, variables, lines, plan)
             assembly.functions.append(made)
     if lines is not None:
         lines.finish(assembly)
+    if relocatable:
+        assembly.extern_prototypes = {
+            name: prototype(module.functions[name]) for f in assembly.functions for name in f.externs
+        }
     assembly.addresses = variables.relocations()
     assembly.address_bytes = 8 * len(assembly.addresses)
     cubin = write_cubin(assembly)
@@ -104,7 +112,10 @@ def assemble_function(
     """One kernel; what it reads of ``variables`` is noted there."""
     tables = load_target(target)
     out = AssembledFunction(function.name, b"")
-    describe_header(out, module, function, bounds)
+    if function.is_entry:
+        describe_header(out, module, function, target, bounds)
+    else:
+        out.is_entry, out.linkage = False, linkage_of(function.linkage)
     plan = plan or CallPlan(False)
     made = kernel_code(module, function, target, bounds.registers, serial, variables, plan)
     used, code = made.used, made.joined.code
@@ -140,15 +151,16 @@ def kernel_code(
     """A kernel and the functions that stay behind it in its section, all labels placed."""
     tables = load_target(target)
     variables = variables or Variables(module, plan.ids)
-    leaves = plan.leaves_file(kernel.name)
-    functions = [kernel, *[module.functions[name] for name in plan.needs(kernel.name)]]
+    leaves = plan.relocatable or plan.leaves_file(kernel.name)
+    behind = [] if plan.relocatable else plan.needs(kernel.name)
+    functions = [kernel, *[module.functions[name] for name in behind]]
     selectors = [make_selector(module, f, target, variables, kernel, leaves) for f in functions]
     codes = [selector.run() for selector in selectors]
     uses_descriptor = any(selector.uses_descriptor for selector in selectors)
     used = Allocation()
     for selector, code in zip(selectors, codes, strict=True):
         used.add(finish_function(selector, code, tables, max_registers, serial, uses_descriptor))
-    if any(code.calls for code in codes):
+    if any(code.calls or not code.is_entry for code in codes):
         used.registers = max(used.registers, LEAST_REGISTERS)
     made = KernelCode(join(codes, tables), functions, used)
     made.barriers = max(selector.barriers for selector in selectors)

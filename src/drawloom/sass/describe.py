@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from drawloom.ptx.ir import Function, Instruction, Module, Variable
-from drawloom.ptx.layout import param_layout, shared_layout
-from drawloom.sass.assembly import LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter, Part
+from drawloom.ptx.ir import CallPrototype, CallTargets, Function, Instruction, Module, Variable
+from drawloom.ptx.layout import param_layout, scoped_name, shared_layout
+from drawloom.sass.assembly import CONST, LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter, Part
 from drawloom.sass.bounds import Bounds, check_shared
 from drawloom.sass.calls import CallPlan
 from drawloom.sass.effects import effects
@@ -22,6 +22,10 @@ from drawloom.sass.section import Joined
 #: Instructions for several lanes of a warp; those of a PTX instruction with a member mask are listed apart.
 _WARP_WIDE: Final = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX"})
 _NO_MASK: Final = 0xFFFFFFFF
+_WORD: Final = 4
+#: Letters of types in prototypes.
+_FLOATS: Final[dict[str, str]] = {"f32": "f", "f64": "d"}
+_LETTERS: Final[dict[int, str]] = {1: "b", 2: "h", 4: "i", 8: "l", 16: "x"}
 #: With the register that has the member mask.
 _MASK_REGISTER: Final = 0x05000000
 _BLOCK_IDS: Final = ("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z")
@@ -29,6 +33,9 @@ _BLOCK_IDS: Final = ("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z")
 _PUSHES: Final = frozenset({"SSY", "PBK"})
 _TOKEN_BYTES: Final = 16
 _LANES: Final = 32
+#: Up to this target pointers to constants have a number of their own.
+_LAST_CONST_POINTERS: Final = 89
+_CONST_POINTER: Final = 3
 #: Up to these targets block indices along z are announced, and atomics of system scope listed.
 _LAST_BLOCK_Z: Final = 89
 _LAST_SYSTEM_ATOMS: Final = 61
@@ -39,27 +46,41 @@ def linkage_of(name: str) -> str:
     return WEAK if name in (".weak", ".common") else VISIBLE if name in (".visible", ".extern") else LOCAL
 
 
-def describe_header(out: AssembledFunction, module: Module, function: Function, bounds: Bounds) -> None:
+def describe_header(out: AssembledFunction, module: Module, function: Function, target: int, bounds: Bounds) -> None:
     """What the kernel's header says. Raises UnsupportedError where its shared memory is too large."""
     places, size = param_layout(function)
     out.linkage = linkage_of(function.linkage)
-    out.parameters = [parameter(at, v) for v, (at, _, _) in zip(function.params, places, strict=True)]
+    out.parameters = [parameter(at, v, target) for v, (at, _, _) in zip(function.params, places, strict=True)]
     out.parameter_bytes = size
-    out.shared_bytes = shared_layout(module, function)[1]
+    offsets, out.shared_bytes = shared_layout(module, function)
+    out.shared_align = shared_alignment(module, offsets)
     bounds.note(out)
     check_shared(module, function, out.shared_bytes)
 
 
-def parameter(offset: int, variable: Variable) -> Parameter:
+def shared_alignment(module: Module, offsets: dict[str, int]) -> int:
+    """The largest alignment of the shared variables that have an offset, as a number of bytes."""
+    found = [v.alignment for v in module.variables.values() if v.name in offsets]
+    for function in module.functions.values():
+        found += [v.alignment for v in function.variables if scoped_name(function, v) in offsets]
+    return max(found, default=_WORD)
+
+
+def parameter(offset: int, variable: Variable, target: int) -> Parameter:
     """A parameter; of a `.ptr` also where and how aligned it points."""
     if not variable.is_pointer:
         return Parameter(offset, variable.size)
     space = POINTS_TO[variable.pointer_space or "generic"]
+    if variable.pointer_space == CONST and target <= _LAST_CONST_POINTERS:
+        space = _CONST_POINTER
     return Parameter(offset, variable.size, space, max(variable.pointer_align, 1).bit_length() - 1)
 
 
 def describe_calls(out: AssembledFunction, joined: Joined, module: Module, plan: CallPlan) -> None:
     """The functions that stand behind a kernel in its section, and those of other files that are called."""
+    if plan.relocatable:
+        describe_links(out, joined, module, plan)
+        return
     frames = {part.name: part.frame for part in joined.parts}
     frames[out.name] = joined.code.frame
     out.stack_bytes = plan.deepest(out.name, frames) if len(frames) > 1 else joined.code.frame
@@ -76,6 +97,44 @@ def describe_calls(out: AssembledFunction, joined: Joined, module: Module, plan:
         out.constants = joined.table(plan.ids)
 
 
+def describe_links(out: AssembledFunction, joined: Joined, module: Module, plan: CallPlan) -> None:
+    """What a linker is told of a function: what it calls, how it may be called, what is to be filled in."""
+    function = module.functions[out.name]
+    names = list(dict.fromkeys(site.callee for site in joined.code.calls if site.callee))
+    out.calls = names
+    out.externs = [name for name in names if not module.functions[name].has_body]
+    out.relocations = joined.relocations
+    out.crs_stack_bytes = None
+    out.is_address_taken = out.name in plan.ids
+    if not function.is_entry and (out.is_address_taken or out.linkage != LOCAL):
+        out.prototype = prototype(function)
+    tables = [s for s in function.body if isinstance(s, (CallPrototype, CallTargets))]
+    found: list[str] = []
+    for table in tables:
+        if isinstance(table, CallPrototype):
+            found.append(prototype_of(table.returns, table.params))
+        else:
+            found += [prototype(module.functions[name]) for name in table.functions]
+    if any(not site.callee for site in joined.code.calls):
+        out.pointer_calls = list(dict.fromkeys(found))
+        out.pointer_callees = [name for name in plan.ids if prototype(module.functions[name]) in out.pointer_calls]
+
+
+def prototype(function: Function) -> str:
+    """The types of a function's results and parameters, a letter or number of bytes for each."""
+    return prototype_of(function.returns, function.params)
+
+
+def prototype_of(returns: list[Variable], params: list[Variable]) -> str:
+    return "#" + ("".join([letter(v) for v in returns]) or "v") + "".join([letter(v) for v in params])
+
+
+def letter(variable: Variable) -> str:
+    if variable.shape:
+        return f"b{variable.size}"
+    return _FLOATS.get(variable.type.name) or _LETTERS[variable.type.bytes]
+
+
 def describe_code(out: AssembledFunction, functions: list[Function], code: MachineFunction, tables: Target) -> None:
     """Where the instructions stand that the driver and tools are told of; ``functions`` are those of the code."""
     exits: list[int] = []
@@ -85,7 +144,7 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
     block_ids: list[int] = []
     system_atoms: list[int] = []
     diverges = False
-    synchronous: set[int] = set()
+    origins: dict[int, list[str]] = {}
     mask = (-1, _NO_MASK)  # the position of the last WARPSYNC, and what is said of its mask
     for index, instruction in enumerate(instructions_of(code)):
         found = effects(instruction.opcode)
@@ -98,20 +157,22 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
         elif base in ("BSSY", "RET"):
             diverges = True
         elif base in _WARP_WIDE:
-            if not synchronous:
-                synchronous = synchronous_positions(functions)
-            if instruction.pos in synchronous:
+            origins = origins or origins_of(functions)
+            origin = origins.get(instruction.pos, [""])
+            if "sync" in origin:
                 together.append(address_of(tables, index))
                 masks.append(mask[1] if mask[0] == instruction.pos else _NO_MASK)
-            else:
+            elif origin[0] != "activemask":
                 warp_wide.append(address_of(tables, index))
         elif base in ("S2R", "S2UR"):
             name = special_name(instruction, tables)
             if name in _BLOCK_IDS:
                 block_ids.append(address_of(tables, index))
                 out.reads_block_z |= name == _BLOCK_IDS[2] and tables.number <= _LAST_BLOCK_Z
-        elif base in ("ATOM", "RED") and tables.number <= _LAST_SYSTEM_ATOMS and is_system(instruction, functions):
-            system_atoms.append(address_of(tables, index))
+        elif base in ("ATOM", "RED") and tables.number <= _LAST_SYSTEM_ATOMS:
+            origins = origins or origins_of(functions)
+            if "sys" in origins.get(instruction.pos, ()):
+                system_atoms.append(address_of(tables, index))
     out.offsets["EXIT_INSTR_OFFSETS"] = exits
     out.offsets["COOP_GROUP_INSTR_OFFSETS"] = together
     out.offsets["COOP_GROUP_MASK_REGIDS"] = masks
@@ -180,19 +241,11 @@ def mask_of(instruction: Machine) -> int:
     return _NO_MASK
 
 
-def synchronous_positions(functions: list[Function]) -> set[int]:
-    """The positions of PTX instructions with a member mask; with one that no instruction has, so that it is not
-    empty."""
-    found = {-2}
-    for statement in [statement for function in functions for statement in function.body]:
-        if isinstance(statement, Instruction) and statement.pos >= 0 and "sync" in statement.opcode.text.split("."):
-            found.add(statement.pos)
+def origins_of(functions: list[Function]) -> dict[int, list[str]]:
+    """The words of the PTX opcode at each position."""
+    found = {-1: [""]}
+    for function in functions:
+        for statement in function.body:
+            if isinstance(statement, Instruction) and statement.pos >= 0:
+                found[statement.pos] = statement.opcode.text.split(".")
     return found
-
-
-def is_system(instruction: Machine, functions: list[Function]) -> bool:
-    """Whether the PTX instruction that an atomic was made of has system scope."""
-    for statement in [statement for function in functions for statement in function.body]:
-        if isinstance(statement, Instruction) and statement.pos == instruction.pos:
-            return "sys" in statement.opcode.text.split(".")
-    return False

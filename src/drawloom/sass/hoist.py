@@ -21,13 +21,14 @@ from drawloom.ptx.ir import (
 from drawloom.ptx.template import copy_function
 
 
-def hoist(module: Module) -> Module:
-    """``module`` with such variables at its beginning, under new names; functions without any are shared with it."""
+def hoist(module: Module, relocatable: bool = False) -> Module:
+    """``module`` with such variables at its beginning, under new names; functions without any are shared with it.
+    For a ``relocatable`` file, in which a linker places all of them, the ``.shared`` ones of kernels, too."""
     moved: list[Variable] = []
     changed: dict[str, Function] = {}
     for function in module.functions.values():
-        if function.has_body and any(is_static(v, function) for v in function.variables):
-            changed[function.name] = without_statics(function, module, moved)
+        if function.has_body and any(is_static(v, function, relocatable) for v in function.variables):
+            changed[function.name] = without_statics(function, module, moved, relocatable)
     if not changed:
         return module
     out = Module()
@@ -43,15 +44,16 @@ def hoist(module: Module) -> Module:
     return out
 
 
-def is_static(variable: Variable, function: Function) -> bool:
-    return variable.space in ("global", "const") or (variable.space == "shared" and not function.is_entry)
+def is_static(variable: Variable, function: Function, relocatable: bool) -> bool:
+    moves = relocatable or not function.is_entry
+    return variable.space in ("global", "const") or (variable.space == "shared" and moves)
 
 
-def without_statics(function: Function, module: Module, moved: list[Variable]) -> Function:
+def without_statics(function: Function, module: Module, moved: list[Variable], relocatable: bool) -> Function:
     """The function without its static variables, which are added to ``moved`` under names of their own."""
     names: dict[str, str] = {}
     for variable in function.variables:
-        if is_static(variable, function):
+        if is_static(variable, function, relocatable):
             name = f"{function.name}${variable.name}"
             while name in module.variables or name in module.functions or any(m.name == name for m in moved):
                 name += "$"

@@ -53,12 +53,25 @@ class Machine(Instruction):
         self.begins = 0
         self.clobbers = 0
         self.arguments = 0
+        #: Whether its immediate is a linker's business.
+        self.is_relocated = False
+
+
+class MachineRelocation:
+    """What a linker puts into an instruction: `kind` is one of `cubin_layout.RELOCATIONS`."""
+
+    def __init__(self, instruction: Machine, kind: str, symbol: str, addend: int) -> None:
+        self.instruction = instruction
+        self.kind = kind
+        self.symbol = symbol
+        self.addend = addend
 
 
 class CallSite:
     """A call: of the function `callee`, or through a pointer (""). `address` is the instruction that puts the return
     address into its register, in its slot `place`; it counts from the beginning of the section, or, where there is a
-    `base` (the instruction itself or an LEPC), from there. `is_external`: the callee is another file's."""
+    `base` (the instruction itself or an LEPC), from there. `is_external`: the callee is another file's. In a
+    relocatable file `upper` has the upper word of the return address, and a linker makes both of them absolute."""
 
     def __init__(self, call: Machine, callee: str, is_external: bool) -> None:
         self.call = call
@@ -67,6 +80,7 @@ class CallSite:
         self.address: Machine | None = None
         self.place = 1
         self.base: Machine | None = None
+        self.upper: Machine | None = None
 
 
 class MachineBlock:
@@ -102,6 +116,7 @@ class MachineFunction:
         self.calls: list[CallSite] = []
         self.outgoing = 0
         self.incoming: list[Machine] = []
+        self.relocations: list[MachineRelocation] = []
         #: Whether the barriers that it must leave as they were are kept.
         self.saved_barriers = False
         #: How many blocks there are of the PTX function, of the same ids.

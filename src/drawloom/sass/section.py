@@ -13,6 +13,7 @@ from typing import Final
 
 from drawloom.ptx.layout import align_up
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED
+from drawloom.sass.assembly import Relocation
 from drawloom.sass.effects import effects, registers_written
 from drawloom.sass.encoding import GROUP, address_of
 from drawloom.sass.isa import Target
@@ -45,13 +46,15 @@ class Part:
 
 class Joined:
     """The code of a section: `code` has the blocks of all functions, `parts` the functions behind the kernel.
-    `external` are the functions of other files that it calls, `external_calls` the offsets of those calls."""
+    `external` are the functions of other files that it calls, `external_calls` the offsets of those calls,
+    `relocations` what a linker has to fill in."""
 
     def __init__(self, code: MachineFunction) -> None:
         self.code = code
         self.parts: list[Part] = []
         self.external: list[str] = []
         self.external_calls: list[int] = []
+        self.relocations: list[Relocation] = []
 
     def table(self, ids: dict[str, int]) -> bytes:
         """The table of functions: for each of ``ids``, by its number, where it stands (0 where it does not)."""
@@ -146,7 +149,7 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
         end = starts[n + 1] if n + 1 < len(functions) else len(blocks)
         part.size = places[end] - part.offset
         out.parts.append(part)
-    if sites or len(functions) > 1:
+    if sites or len(functions) > 1 or kernel.relocations or not kernel.is_entry:
         place_calls(out, sites, {name: places[block] for name, block in entries.items()}, tables)
     return out
 
@@ -192,10 +195,15 @@ def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tab
             offset = address_of(tables, index) + tables.word_bytes
             index += 1
             ends[id(instruction)] = offset
-            if effects(instruction.opcode).flow == "return":
+            if effects(instruction.opcode).flow == "return" and instruction.opcode.slots[1].kind == "L":
                 instruction.values[1] = -offset
     for site in sites:
         behind = ends[id(site.call)]
+        if site.address is not None and site.upper is not None:
+            for word, part in ((site.address, "LO"), (site.upper, "HI")):
+                at = ends[id(word)] - tables.word_bytes
+                out.relocations.append(Relocation(at, f"R_CUDA_ABS32_{part}_32", out.code.name, behind))
+            continue
         if site.is_external:
             out.external_calls.append(behind - tables.word_bytes)
             if site.callee not in out.external:
@@ -211,3 +219,7 @@ def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tab
                 start = ends[id(site.base)] - (0 if site.base is site.address else tables.word_bytes)
             site.address.values[site.place] = behind - start
     out.external_calls.sort()
+    for relocation in out.code.relocations:
+        at = ends[id(relocation.instruction)] - tables.word_bytes
+        out.relocations.append(Relocation(at, relocation.kind, relocation.symbol, relocation.addend))
+    out.relocations.sort(key=lambda relocation: -relocation.offset)

@@ -52,7 +52,7 @@ def only_constant(function: MachineFunction, register: int) -> Machine | None:
                 if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
                     if found is not None or effects(instruction.opcode).reads or instruction.guard != NO_GUARD:
                         return None
-                    if effects(instruction.opcode).base != "MOV":
+                    if effects(instruction.opcode).base != "MOV" or instruction.is_relocated:
                         return None
                     found = instruction
     return found
@@ -103,6 +103,9 @@ def to_memory(function: MachineFunction, register: int, report: Allocation) -> N
                 out.append(instruction)
                 continue
             fresh = carrier(function, GENERAL, width)
+            guard = instruction.guard
+            if writes and writes_own_guard(instruction):
+                guard, reads = NO_GUARD, sorted({*reads, *writes})
             for part in reads:
                 out.append(local(target, "LDL", fresh + part, offset + 4 * part, NO_GUARD, instruction.pos))
                 report.spill_loads += 4
@@ -111,13 +114,25 @@ def to_memory(function: MachineFunction, register: int, report: Allocation) -> N
                     instruction.values[place] = fresh + (value & 3)
             out.append(instruction)
             for part in writes:
-                out.append(local(target, "STL", fresh + part, offset + 4 * part, instruction.guard, instruction.pos))
+                out.append(local(target, "STL", fresh + part, offset + 4 * part, guard, instruction.pos))
                 report.spill_stores += 4
         block.instructions = out
 
 
 def is_register(instruction: Machine, place: int) -> bool:
     return instruction.opcode.slots[place].kind in ("R", "P")
+
+
+def writes_own_guard(instruction: Machine) -> bool:
+    """Whether the guard is another one behind the instruction, so that what follows cannot have it too."""
+    if instruction.guard < VIRTUAL:
+        return False
+    own = (instruction.guard - VIRTUAL) >> 2
+    for place, _ in effects(instruction.opcode).writes:
+        value = instruction.values[place]
+        if value >= VIRTUAL and (value - VIRTUAL) >> 2 == own:
+            return True
+    return False
 
 
 def words_of(instruction: Machine, places: list[tuple[int, int]], register: int) -> list[int]:
@@ -159,11 +174,18 @@ def to_general(function: MachineFunction, register: int) -> None:
                 if guards:
                     instruction.guard = known | (instruction.guard & 1)
                 replace(instruction, effect.reads, register, known)
+            if not writes:
+                out.append(instruction)
+                continue
+            made = carrier(function, PREDICATE, 1)
+            if writes_own_guard(instruction):
+                guard = NO_GUARD
+                out.append(Machine(test, [made, PT, home, RZ, PT], pos=instruction.pos))
+            else:
+                guard = instruction.guard
+            replace(instruction, effect.writes, register, made)
             out.append(instruction)
-            if writes:
-                made = carrier(function, PREDICATE, 1)
-                replace(instruction, effect.writes, register, made)
-                out.append(Machine(keep, [home, RZ, 1, made], instruction.guard, pos=instruction.pos))
+            out.append(Machine(keep, [home, RZ, 1, made], guard, pos=instruction.pos))
         block.instructions = out
 
 

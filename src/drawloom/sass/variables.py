@@ -11,36 +11,43 @@ from typing import Final
 from drawloom.errors import UnsupportedError, VerifyError
 from drawloom.ptx.ir import Immediate, InitializerItem, Module, Variable
 from drawloom.ptx.layout import literal_bytes
-from drawloom.sass.assembly import CONST, GLOBAL, LOCAL, VISIBLE, WEAK, Relocation
+from drawloom.sass.assembly import CONST, GLOBAL, LOCAL, SHARED, VISIBLE, WEAK, Relocation
 from drawloom.sass.assembly import Variable as Placed
 from drawloom.sass.cubin_layout import place_variables
 
 _LINKAGES: Final[dict[str, str]] = {"": LOCAL, ".visible": VISIBLE, ".extern": VISIBLE, ".weak": WEAK, ".common": WEAK}
 _ADDRESS_BYTES: Final = 8
+#: In a relocatable file: the words of an address in an instruction, by the variable's space.
+_ADDRESS_KINDS: Final[dict[str, list[str]]] = {
+    GLOBAL: ["R_CUDA_ABS32_LO_32", "R_CUDA_ABS32_HI_32"], CONST: ["R_CUDA_ABS16_32"], SHARED: ["R_CUDA_ABS32_32"],
+}  # fmt: skip
 
 
 class Variables:
     """The ``.global`` and ``.const`` variables of a module. `constants` has the offsets in bank 3 by name,
     `constant_bytes` the size of that bank; `functions` the numbers that are the addresses of functions."""
 
-    def __init__(self, module: Module, functions: dict[str, int] | None = None) -> None:
+    def __init__(self, module: Module, functions: dict[str, int] | None = None, relocatable: bool = False) -> None:
         self.module = module
+        self.relocatable = relocatable
         self.functions: dict[str, int] = functions or {}
         self.addresses: dict[str, int] = {}
         self.constants: dict[str, int] = {}
         self.placed: list[Placed] = []
-        chosen = [v for v in module.variables.values() if v.space in (GLOBAL, CONST)]
+        spaces = (GLOBAL, CONST, SHARED) if relocatable else (GLOBAL, CONST)
+        chosen = [v for v in module.variables.values() if v.space in spaces]
         for variable in chosen:
             placed = Placed(
                 variable.name, variable.space, variable.size, variable.alignment,
                 linkage=_LINKAGES[variable.linkage], is_defined=variable.linkage != ".extern",
                 is_managed=".managed" in variable.attributes,
             )  # fmt: skip
-            if not placed.is_defined:
+            if not placed.is_defined and not relocatable:
                 self.refuse(variable, f"'{variable.name}' is defined in another module")
             self.placed.append(placed)
         place_variables([p for p in self.placed if p.space == CONST])
-        self.constants = {p.name: p.offset for p in self.placed if p.space == CONST}
+        if not relocatable:
+            self.constants = {p.name: p.offset for p in self.placed if p.space == CONST}
         ends = [p.offset + p.size for p in self.placed if p.space == CONST]
         self.constant_bytes = max(ends, default=0)
         for variable, placed in zip(chosen, self.placed, strict=True):
@@ -56,6 +63,15 @@ class Variables:
                 raise UnsupportedError(f"the address of '{name}' is not supported by the assembler yet")
             known = self.addresses[name] = _ADDRESS_BYTES * len(self.addresses)
         return known
+
+    def kinds(self, name: str, target: int) -> list[str]:
+        """How a linker puts each word of an address into an instruction; none for what has no address here."""
+        if name in self.module.functions:
+            kind = "UNIFIED32" if target >= 90 else "ABS32"
+            return [f"R_CUDA_{kind}_LO_32", f"R_CUDA_{kind}_HI_32"]
+        variable = self.module.variables.get(name)
+        space = "" if variable is None else variable.space
+        return _ADDRESS_KINDS.get(space, [])
 
     def external(self, name: str) -> int:
         """Where in bank 4 the address of a function of another file stands."""
@@ -86,6 +102,11 @@ class Variables:
         assert not isinstance(symbol, Immediate)
         width = variable.type.bytes
         function = self.functions.get(symbol.name)
+        if function is not None and self.relocatable:
+            if width != 8 or item.mask:
+                self.refuse(variable, f"an address of {width} bytes")
+            placed.relocations.append(Relocation(at, "R_CUDA_64", symbol.name, symbol.offset))
+            return
         if function is not None:
             shift = (item.mask & -item.mask).bit_length() - 1 if item.mask else 0
             number = ((function + symbol.offset) & (item.mask or -1)) >> shift
@@ -98,6 +119,8 @@ class Variables:
                 "a .global or .const variable of this module",
             )  # fmt: skip
         shift = (item.mask & -item.mask).bit_length() - 1 if item.mask else 0
+        if named.space == CONST and not item.generic and self.relocatable:
+            self.refuse(variable, f"the place of '{symbol.name}' in constant memory, which a linker chooses")
         if named.space == CONST and not item.generic:
             number = self.constants[symbol.name] + symbol.offset
             number = (number & item.mask) >> shift if item.mask else number

@@ -10,6 +10,7 @@ from drawloom.sass.machine import STACK_POINTER, CallSite, Machine
 from drawloom.sass.parameters import ENTRY
 from drawloom.sass.select.operands import FALSE, OTHER, ZERO, Src, bank, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
+from drawloom.sass.select.symbols import relocate
 
 #: The constant bank with the table of functions.
 TABLE_BANK: Final = 2
@@ -85,8 +86,13 @@ def enter(s: Selector, parameters: Operand) -> None:
 
 
 def call_by_name(s: Selector, name: str, is_external: bool) -> CallSite:
+    if s.variables.relocatable:
+        low, high = return_address(s)
+        made = s.emit("CALL.ABS.NOINC", [Src("I", [0], OTHER)])
+        relocate(s, made, "R_CUDA_ABS55_16_34" if s.number >= 90 else "R_CUDA_ABS47_34", name)
+        return linked(s, CallSite(made, name, is_external), low, high)
     if not is_external:
-        low = return_address(s)
+        low, _ = return_address(s)
         site = CallSite(s.emit("CALL.REL.NOINC", [Src("L", [0], OTHER)]), name, False)
         site.address = low
         return site
@@ -103,20 +109,34 @@ def call_by_name(s: Selector, name: str, is_external: bool) -> CallSite:
 
 def call_pointer(s: Selector, pointer: Operand) -> CallSite:
     """The pointer is a place in the table of functions, which has the distance of each from the kernel."""
+    if s.variables.relocatable:
+        target = s.pair(pointer)
+        low, high = return_address(s)
+        made = s.emit("CALL.ABS.NOINC", [Src("R", [target], OTHER)])
+        if s.number >= 90:
+            relocate(s, made, "R_CUDA_ABS56_16_34", "__UFT_OFFSET")
+        return linked(s, CallSite(made, "", False), low, high)
     where = s.fresh(2)
     index = s.register_word(pointer)
     s.emit("LDC.64", [reg(where), Src("c[I][R+I]", [TABLE_BANK, index.values[0], 0], OTHER)])
-    low = return_address(s)
+    low, _ = return_address(s)
     site = CallSite(s.emit("CALL.REL.NOINC", [Src("R L", [where, 0], OTHER)]), "", False)
     site.address = low
     return site
 
 
-def return_address(s: Selector) -> Machine:
+def linked(s: Selector, site: CallSite, low: Machine, high: Machine) -> CallSite:
+    """A call whose return address a linker makes absolute; nobody knows what comes back in uniform registers."""
+    site.address, site.upper = low, high
+    s.forget_descriptor()
+    return site
+
+
+def return_address(s: Selector) -> tuple[Machine, Machine]:
     """The place behind the call in its section."""
     low = s.emit("MOV", [reg(RETURN_ADDRESS), Src("I", [0], OTHER)])
-    s.emit("MOV", [reg(RETURN_ADDRESS + 1), ZERO])
-    return low
+    high = s.emit("MOV", [reg(RETURN_ADDRESS + 1), Src("I", [0], OTHER)])
+    return low, high
 
 
 def absolute_return_address(s: Selector) -> tuple[Machine, int, Machine]:
@@ -138,7 +158,10 @@ def leave(s: Selector, i: Instruction) -> None:
         s.emit("EXIT", [])
         return
     given = give(s, i.operands[0])
-    made = s.emit("RET.REL.NODEC", [Src("R L", [RETURN_ADDRESS, 0], OTHER)])
+    if s.variables.relocatable:
+        made = s.emit("RET.ABS.NODEC", [Src("R I", [RETURN_ADDRESS, 0], OTHER)])
+    else:
+        made = s.emit("RET.REL.NODEC", [Src("R L", [RETURN_ADDRESS, 0], OTHER)])
     made.arguments = given
 
 

@@ -14,6 +14,7 @@ from drawloom.sass.select.floats import float_pair, float_word
 from drawloom.sass.select.moves import extract, pack_small
 from drawloom.sass.select.operands import FALSE, IMMEDIATE, OTHER, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, LONG_ADDRESS, Selector
+from drawloom.sass.select.symbols import relocated
 
 #: The suffix for an access of so many bytes in all.
 _SIZES: Final[dict[int, str]] = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
@@ -100,7 +101,10 @@ def scatter(s: Selector, words: int, registers: list[Operand], type: Type) -> No
 
 def load_constant(s: Selector, type: Type, registers: list[Operand], number: int, address: Address, begin: int) -> None:
     """Elements from a constant bank, at most 8 bytes at once; ``begin`` is where address 0 stands in it."""
-    base = ZERO if address.base is None else s.word(address.base)
+    if isinstance(address.base, Symbol) and s.number_of(address.base) is None and s.variables.relocatable:
+        base = relocated(s, address.base, 1)[0]
+    else:
+        base = ZERO if address.base is None else s.word(address.base)
     offset = begin + address.offset
     if base.kind == IMMEDIATE:
         base, offset = ZERO, offset + base.values[0]
@@ -238,6 +242,10 @@ def long_base(s: Selector, address: Address) -> tuple[int, int]:
     base, offset = address.base, address.offset
     if isinstance(base, Register):
         pair = s.pair(base)
+    elif isinstance(base, Symbol) and s.variables.relocatable:
+        pair = s.fresh(2)
+        for part, word in enumerate(relocated(s, base, 2)):
+            s.unguarded("MOV", [reg(pair + part), word])
     elif isinstance(base, Symbol):
         at = s.variables.address(base.name)
         pair = s.fresh(2)
@@ -276,6 +284,8 @@ def short_address(s: Selector, address: Address, space: str) -> Src:
     number = s.number_of(base)
     if number is not None:
         return near(s, ZERO, number + offset)
+    if isinstance(base, Symbol) and s.variables.relocatable:
+        return near(s, relocated(s, base, 1)[0], offset)
     if isinstance(base, Symbol):
         raise UnsupportedError(f"'{base.name}' is no variable in {space} memory")
     total = s.defining(base, "add")

@@ -8,6 +8,7 @@ from drawloom.sass.select.integer import NO_PREDICATE, target_register
 from drawloom.sass.select.operands import FALSE, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector, float_bits
 from drawloom.sass.select.specials import special
+from drawloom.sass.select.symbols import relocated
 
 
 def move(s: Selector, i: Instruction) -> None:
@@ -133,6 +134,10 @@ def rearrange(s: Selector, registers: list[Register | None], source: Vector) -> 
 
 def symbol_address(s: Selector, register: Register, symbol: Symbol) -> None:
     """The address of a global variable: two words of bank 4, which the loader fills in."""
+    if s.variables.relocatable:
+        for part, word in enumerate(relocated(s, symbol, max(1, register.type.bits // 32))):
+            s.emit("MOV", [reg(s.home(register) + part), word])
+        return
     at = s.variables.address(symbol.name)
     out = s.home(register)
     if symbol.offset:

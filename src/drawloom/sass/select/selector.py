@@ -109,9 +109,9 @@ class Selector:
             places, self.parameter_bytes = param_layout(function)
             begin = self.parameters_at
             self.parameters = {v.name: begin + p[0] for v, p in zip(function.params, places, strict=True)}
-        self.shared = {
-            name: SHARED_BEGIN[number] + at for name, at in shared_layout(module, kernel or function)[0].items()
-        }
+        # A relocatable file leaves their places to a linker.
+        shared = {} if self.variables.relocatable else shared_layout(module, kernel or function)[0]
+        self.shared = {name: SHARED_BEGIN[number] + at for name, at in shared.items()}
         #: Local variables by their distance from the stack pointer: above what calls pass on the stack.
         self.locals, self.out.frame = local_layout(function)
         has_calls, self.out.outgoing = stack_arguments(function)

@@ -18,6 +18,7 @@ from drawloom.sass.select.moves import copy, symbol_address
 from drawloom.sass.select.operands import FALSE, OTHER, REGISTER, TRUE, ZERO, Src, bank, imm, invert, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
 from drawloom.sass.select.specials import read_special
+from drawloom.sass.select.symbols import relocated
 
 #: Where a window begins: (offset in constant bank 0 of a 64-bit address, what to add). `cvta` of ptxas 12.9.
 _EARLY: Final[dict[str, tuple[int, int]]] = {"shared": (0x18, 0), "local": (0x20, 0), "const": (0x50, 0)}
@@ -157,6 +158,8 @@ def query_windows(s: Selector, out: Src, source: Operand, space: str) -> None:
 
 def in_window(s: Selector, out: Src, source: Operand, space: str, size: int) -> None:
     """Whether a generic address is less than ``size`` behind the beginning of a window."""
+    if space == "const" and s.variables.relocatable:
+        raise UnsupportedError("the size of constant memory is a linker's business: not supported by the assembler")
     distance = [s.fresh(), s.fresh()]
     subtract_window(s, distance, s.word(source, 0), s.word(source, 1), space)
     near = pred(s.fresh_predicate())
@@ -170,6 +173,8 @@ def symbol_word(s: Selector, symbol: Symbol) -> Src:
     if number is not None:
         return imm(number) if number else ZERO
     at = s.locals.get(symbol.name)
+    if at is None and s.variables.relocatable:
+        return relocated(s, symbol, 1)[0]
     if at is None:
         raise UnsupportedError(f"the address of '{symbol.name}' is not supported by the assembler yet")
     out = s.fresh()
