@@ -25,7 +25,7 @@ GLOBAL = "global"
 CONST = "const"
 SHARED = "shared"
 # Spaces that a pointer parameter may point into, as KPARAM_INFO numbers them (probed with `.ptr`; `.const` is
-# numbered like `.global`). 0 is no pointer, or a pointer of which nothing is known.
+# numbered like `.global` on sm_90, and 3 before). 0 is no pointer, or a pointer of which nothing is known.
 POINTS_TO = {"": 0, "local": 1, "shared": 2, "global": 4, "const": 4, "generic": 5}
 
 
