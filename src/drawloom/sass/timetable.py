@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
+from drawloom.sass.access import REGISTERS, Facts, facts_of, first_register, read, written
 from drawloom.sass.control import NO_BARRIER, pack_control
-from drawloom.sass.effects import Effects, effects, registers_read, registers_written
 from drawloom.sass.isa import Target
 from drawloom.sass.latencies import Timing
-from drawloom.sass.machine import FILES, NEUTRAL, Machine, MachineFunction
+from drawloom.sass.machine import Machine, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
 SCOREBOARDS: Final = 6
@@ -25,38 +27,22 @@ _MOST: Final = 15
 _FETCH: Final = 5
 #: From this stall on another warp must be allowed to issue (sm_75 and later).
 _YIELDS: Final = 12
+#: Of a register whose result of fixed latency comes from several producers, on different ways into the block.
+_SEVERAL: Final = -2
+_LONG_AGO: Final = -16
 
 
 class State:
-    """What is under way: `fixed[register]` the producer class and the cycle of issue of results of fixed latency;
-    `written[register]` and `reading[register]` the scoreboards, as bits, of those that are written or read by
-    instructions of variable latency; `since[barrier]` when a scoreboard was last set. A register is
-    ``file << 9 | number``; cycles count from the beginning of the block."""
+    """What is under way at the beginning of a block: `fixed[register]` the producer class and the cycle of issue of
+    results of fixed latency; `written[register]` and `reading[register]` the scoreboards, as bits, of those that are
+    written or read by instructions of variable latency; `since[barrier]` when a scoreboard was last set. Cycles count
+    from the beginning of the block."""
 
     def __init__(self) -> None:
         self.fixed: dict[int, list[tuple[int, int]]] = {}
         self.written: dict[int, int] = {}
         self.reading: dict[int, int] = {}
-        self.since = [-16] * SCOREBOARDS
-
-    def busy(self) -> int:
-        """The scoreboards that somebody may still have to wait for."""
-        bits = 0
-        for mask in self.written.values():
-            bits |= mask
-        for mask in self.reading.values():
-            bits |= mask
-        return bits
-
-    def done(self, barriers: int) -> None:
-        """These scoreboards were waited for."""
-        for pending in (self.written, self.reading):
-            for register in [r for r, mask in pending.items() if mask & barriers]:
-                left = pending[register] & ~barriers
-                if left:
-                    pending[register] = left
-                else:
-                    del pending[register]
+        self.since = [_LONG_AGO] * SCOREBOARDS
 
     def join(self, other: State) -> None:
         """Add what is under way on another way into the same block."""
@@ -68,17 +54,134 @@ class State:
                 mine[register] = mine.get(register, 0) | mask
         self.since = [max(a, b) for a, b in zip(self.since, other.since)]
 
-    def later(self, cycles: int, longest: int) -> State:
-        """The same, seen so many cycles later."""
+    def copy(self) -> State:
         out = State()
-        for register, producers in self.fixed.items():
-            kept = [(p, at - cycles) for p, at in producers if at - cycles + longest > 0]
-            if kept:
-                out.fixed[register] = kept
+        out.fixed = {register: list(producers) for register, producers in self.fixed.items()}
         out.written = dict(self.written)
         out.reading = dict(self.reading)
-        out.since = [max(at - cycles, -16) for at in self.since]
+        out.since = list(self.since)
         return out
+
+
+class UnderWay:
+    """The same while a block is gone through, in lists by register.
+
+    `producer` is the class of the last result of fixed latency (-1: none, _SEVERAL: they are in `several`), `issued`
+    its cycle; `set_for[barrier]` are the registers that have a scoreboard's bit, and `busy` all bits that are in use.
+    """
+
+    def __init__(self, timing: Timing) -> None:
+        self.cycles = timing.cycles
+        self.slowest = [max(row) for row in timing.cycles]
+        self.longest: i64 = timing.longest
+        self.producer = [-1] * REGISTERS
+        self.issued = [0] * REGISTERS
+        self.written = [0] * REGISTERS
+        self.reading = [0] * REGISTERS
+        self.several: dict[int, list[tuple[int, int]]] = {}
+        self.touched: list[int] = []
+        self.set_for: list[list[int]] = [[] for _ in range(SCOREBOARDS)]
+        self.busy: i64 = 0
+        self.since = [_LONG_AGO] * SCOREBOARDS
+        #: Where the instruction at hand stands: the first cycle it may issue in, the scoreboards it waits for.
+        self.clock: i64 = 0
+        self.waits: i64 = 0
+
+    def begin(self, state: State) -> None:
+        for register, producers in state.fixed.items():
+            self.touched.append(register)
+            if len(producers) == 1:
+                self.producer[register], self.issued[register] = producers[0]
+            else:
+                self.producer[register] = _SEVERAL
+                self.several[register] = producers
+        for masks, found in ((self.written, state.written), (self.reading, state.reading)):
+            for register, mask in found.items():
+                self.add(masks, register, mask)
+        self.since = list(state.since)
+
+    def add(self, masks: list[int], register: int, mask: int) -> None:
+        """Note scoreboards that a register waits for."""
+        masks[register] |= mask
+        self.busy |= mask
+        for barrier in range(SCOREBOARDS):
+            if mask >> barrier & 1:
+                self.set_for[barrier].append(register)
+
+    def end(self, cycles: int) -> State:
+        """What is left so many cycles after the beginning of the block; nothing is under way afterwards."""
+        out = State()
+        for register in self.touched:
+            producer = self.producer[register]
+            producers = self.several[register] if producer == _SEVERAL else [(producer, self.issued[register])]
+            if producer != -1 and register not in out.fixed:
+                kept = [(p, at - cycles) for p, at in producers if at - cycles + self.longest > 0]
+                if kept:
+                    out.fixed[register] = kept
+        for registers in self.set_for:
+            for register in registers:
+                if self.written[register]:
+                    out.written[register] = self.written[register]
+                if self.reading[register]:
+                    out.reading[register] = self.reading[register]
+        out.since = [max(at - cycles, _LONG_AGO) for at in self.since]
+        self.done(self.busy)
+        for register in self.touched:
+            self.producer[register] = -1
+        self.touched = []
+        self.several = {}
+        return out
+
+    def drained(self, clock: i64) -> i64:
+        """When everything of fixed latency is there."""
+        end = clock
+        for register in self.touched:
+            producer = self.producer[register]
+            if producer == _SEVERAL:
+                for _, at in self.several[register]:
+                    end = max(end, at + self.longest)
+            elif producer >= 0:
+                end = max(end, self.issued[register] + self.longest)
+        return end
+
+    def done(self, barriers: i64) -> None:
+        """These scoreboards were waited for."""
+        left: int = ~barriers
+        for barrier in range(SCOREBOARDS):
+            if barriers >> barrier & 1 and self.set_for[barrier]:
+                for register in self.set_for[barrier]:
+                    self.written[register] &= left
+                    self.reading[register] &= left
+                self.set_for[barrier] = []
+        self.busy &= left
+
+    def wait_to_read(self, register: i64, consumer: i64) -> None:
+        self.waits |= self.written[register]
+        producer: i64 = self.producer[register]
+        if producer >= 0:
+            self.clock = max(self.clock, self.issued[register] + self.cycles[producer][consumer])
+        elif producer == _SEVERAL:
+            for several, at in self.several[register]:
+                self.clock = max(self.clock, at + self.cycles[several][consumer])
+
+    def wait_to_write(self, register: i64, slack: i64) -> None:
+        self.waits |= self.written[register] | self.reading[register]
+        producer: i64 = self.producer[register]
+        if producer >= 0:
+            self.clock = max(self.clock, self.issued[register] + self.slowest[producer] - slack)
+        elif producer == _SEVERAL:
+            for several, at in self.several[register]:
+                self.clock = max(self.clock, at + self.slowest[several] - slack)
+
+    def choose(self, busy: i64) -> i64:
+        """A scoreboard that is free, else the one that was set last: its waiters wait longest anyway."""
+        best: i64 = 0
+        for barrier in range(SCOREBOARDS):
+            if not busy >> barrier & 1:
+                return barrier
+            if self.since[barrier] > self.since[best]:
+                best = barrier
+        return best
 
 
 class Timetable:
@@ -92,68 +195,74 @@ class Timetable:
         self.nop = target.opcode("NOP", "")
         self.entry: list[State | None] = [None] * len(function.blocks)
         self.scheduled = [False] * len(function.blocks)
+        self.under_way = UnderWay(timing)
+        #: Per register, the last block (by its id) of which an instruction further down writes it.
+        self.later = [-1] * REGISTERS
 
     def run(self) -> None:
         for block in self.function.blocks:
-            state = self.entry[block.id] or State()
-            block.instructions, out = self.schedule(block.instructions, state, self.closes(block.successors, block.id))
+            self.under_way.begin(self.entry[block.id] or State())
+            self.entry[block.id] = None
+            drain = self.closes(block.successors, block.id)
+            block.instructions, out = self.schedule(block.instructions, block.id, drain)
             self.scheduled[block.id] = True
             for successor in block.successors:
                 if not self.scheduled[successor]:
                     known = self.entry[successor]
                     if known is None:
-                        self.entry[successor] = out.later(0, self.timing.longest)
+                        self.entry[successor] = out.copy()
                     else:
                         known.join(out)
 
     def closes(self, successors: list[int], block: int) -> bool:
         """Whether an edge goes back to a block whose times are settled."""
-        return any(s == block or self.scheduled[s] for s in successors)
+        return any(successor == block or self.scheduled[successor] for successor in successors)
 
-    def schedule(self, instructions: list[Machine], state: State, drain: bool) -> tuple[list[Machine], State]:
-        """Control bits for one block; the state is that at its beginning, the result that at its end."""
+    def schedule(self, instructions: list[Machine], block: int, drain: bool) -> tuple[list[Machine], State]:
+        """Control bits for one block, and what is under way at its end."""
         out: list[Machine] = []
-        rewritten = rewritten_sources(instructions, self.timing)
-        clock = 0  # when the instruction at hand may issue at the earliest
-        last = -1  # when the one before issued
-        for number, instruction in enumerate(instructions):
-            found = effects(instruction.opcode)
-            at, waits = self.earliest(instruction, found, state, clock)
-            leaves = found.flow in ("call", "return") or (drain and number == len(instructions) - 1)
+        state = self.under_way
+        facts = [facts_of(instruction.opcode, self.timing) for instruction in instructions]
+        rewritten = self.rewritten_sources(instructions, facts, block)
+        last: i64 = -1  # when the one before issued
+        state.clock = 0  # when the instruction at hand may issue at the earliest
+        count = len(instructions)
+        for number in range(count):
+            instruction, found = instructions[number], facts[number]
+            self.earliest(instruction, found)
+            at = state.clock
+            waits = state.waits
+            leaves = found.leaves or (drain and number == count - 1)
             if leaves or self.serial:
-                waits |= state.busy()
-            for barrier in range(SCOREBOARDS):
-                if waits >> barrier & 1:
-                    at = max(at, state.since[barrier] + _SET)
+                waits |= state.busy
+            if waits:
+                for barrier in range(SCOREBOARDS):
+                    if waits >> barrier & 1:
+                        at = max(at, state.since[barrier] + _SET)
             if out:
                 self.stall(out, at - last)
             elif at > 0:
-                idle = Machine(self.nop, [], pos=instruction.pos)
-                out.append(idle)
-                last = 0
+                out.append(Machine(self.nop, [], pos=instruction.pos))
                 self.stall(out, at)
             if waits:
                 state.done(waits)
-            write, read = self.barriers(instruction, found, state, rewritten[number])
-            self.note(instruction, found, state, at, write, read)
+            write: i64 = NO_BARRIER
+            read: i64 = NO_BARRIER
+            if found.variable:
+                write, read = self.barriers(instruction, found, rewritten[number], at)
+            self.note_writes(instruction, found, at, write)
             instruction.control = pack_control(1, False, write, read, waits)
             out.append(instruction)
             last = at
-            clock = at + 1
-            if found.flow not in ("", "prepare", "warp"):
-                clock = at + _FETCH
+            state.clock = at + (_FETCH if found.fetches else 1)
             if self.serial or leaves:
-                clock = max(clock, at + self.timing.longest)
-        end = clock
-        if drain:
-            for producers in state.fixed.values():
-                for _, at in producers:
-                    end = max(end, at + self.timing.longest)
+                state.clock = max(state.clock, at + state.longest)
+        end = state.drained(state.clock) if drain else state.clock
         if out:
             self.stall(out, end - last)
-        return out, state.later(end, self.timing.longest)
+        return out, state.end(end)
 
-    def stall(self, out: list[Machine], cycles: int) -> None:
+    def stall(self, out: list[Machine], cycles: i64) -> None:
         """The last instruction issues so many cycles before the next; more than fit are filled with NOPs."""
         while cycles > _MOST:
             self.set_stall(out[-1], _MOST)
@@ -161,107 +270,92 @@ class Timetable:
             cycles -= _MOST
         self.set_stall(out[-1], max(cycles, 1))
 
-    def set_stall(self, instruction: Machine, cycles: int) -> None:
+    def set_stall(self, instruction: Machine, cycles: i64) -> None:
         control = instruction.control & ~31
         if cycles < _YIELDS:
             control |= 1 << 4
         instruction.control = control | cycles
 
-    def earliest(self, instruction: Machine, found: Effects, state: State, clock: int) -> tuple[int, int]:
-        """The first cycle in which an instruction may issue, and the scoreboards that it waits for."""
-        timing = self.timing
-        opcode = instruction.opcode
-        waits = 0
-        for place, words in found.reads:
-            file = FILES[opcode.slots[place].kind]
-            first = instruction.values[place]
-            if first != NEUTRAL[file]:
-                consumer = timing.consumer(opcode, place, words)
-                clock, waits = self.reading(file, first, words, consumer, state, clock, waits)
-        for file, first, words in found.fixed_reads:
-            consumer = timing.consumer_of_file(opcode, file, words)
-            clock, waits = self.reading(file, first, words, consumer, state, clock, waits)
-        if instruction.guard & 7 != NO_GUARD and found.guard_file >= 0:
-            consumer = timing.consumer(opcode, -1, 1)
-            clock, waits = self.reading(found.guard_file, instruction.guard & 7, 1, consumer, state, clock, waits)
-        for file, number in registers_written(instruction):
-            register = file << 9 | number
-            waits |= state.written.get(register, 0) | state.reading.get(register, 0)
-            for producer, at in state.fixed.get(register, ()):
-                row = timing.cycles[producer]
-                clock = max(clock, at + max(row) - (0 if timing.variable(opcode) else 1))
-        return clock, waits
+    def earliest(self, instruction: Machine, found: Facts) -> None:
+        """Moves the clock to the first cycle in which an instruction may issue, and says what it waits for."""
+        state = self.under_way
+        state.waits = 0
+        values = instruction.values
+        for access in found.reads:
+            first = first_register(access, values)
+            if first >= 0:
+                for register in range(first, first + access.words):
+                    state.wait_to_read(register, access.consumer)
+        if instruction.guard & 7 != NO_GUARD and found.guard >= 0:
+            state.wait_to_read(found.guard | (instruction.guard & 7), found.guard_consumer)
+        slack: i64 = 0 if found.variable else 1
+        if found.is_masked:
+            for register in written(instruction, found):
+                state.wait_to_write(register, slack)
+            return
+        for access in found.writes:
+            first = first_register(access, values)
+            if first >= 0:
+                for register in range(first, first + access.words):
+                    state.wait_to_write(register, slack)
 
-    def reading(
-        self, file: int, first: int, words: int, consumer: int, state: State, clock: int, waits: int
-    ) -> tuple[int, int]:
-        for register in range(file << 9 | first, (file << 9 | first) + words):
-            waits |= state.written.get(register, 0)
-            for producer, at in state.fixed.get(register, ()):
-                clock = max(clock, at + self.timing.cycles[producer][consumer])
-        return clock, waits
-
-    def barriers(self, instruction: Machine, found: Effects, state: State, rewritten: bool) -> tuple[int, int]:
+    def barriers(self, instruction: Machine, found: Facts, rewritten: bool, at: i64) -> tuple[i64, i64]:
         """The write and the read barrier that an instruction of variable latency sets."""
-        if not self.timing.variable(instruction.opcode):
-            return NO_BARRIER, NO_BARRIER
-        busy = state.busy()
-        write = read = NO_BARRIER
-        has_result = bool(registers_written(instruction))
+        state = self.under_way
+        busy = state.busy
+        write: i64 = NO_BARRIER
+        barrier: i64 = NO_BARRIER
+        sources = read(instruction, found)
+        has_result = bool(written(instruction, found))
         if has_result:
-            write = self.choose(busy, state)
+            write = state.choose(busy)
             busy |= 1 << write
-        if rewritten or (not has_result and registers_read(instruction)):
-            read = self.choose(busy, state)
-        return write, read
+        if rewritten or (not has_result and sources):
+            barrier = state.choose(busy)
+        told = barrier if barrier != NO_BARRIER else write
+        if told != NO_BARRIER:
+            for register in sources:
+                state.reading[register] |= 1 << told
+                state.set_for[told].append(register)
+                state.busy |= 1 << told
+        for chosen in (write, barrier):
+            if chosen != NO_BARRIER:
+                state.since[chosen] = at
+        return write, barrier
 
-    def choose(self, busy: int, state: State) -> int:
-        """A scoreboard that is free, else the one that was set last: its waiters wait longest anyway."""
-        for barrier in range(SCOREBOARDS):
-            if not busy >> barrier & 1:
-                return barrier
-        return max(range(SCOREBOARDS), key=lambda b: state.since[b])
+    def note_writes(self, instruction: Machine, found: Facts, at: i64, write: i64) -> None:
+        """The registers that get a new value: after a fixed time, or when the scoreboard says so."""
+        state = self.under_way
+        for access in found.writes:
+            first = first_register(access, instruction.values)
+            if first < 0:
+                continue
+            for part in range(access.words):
+                register = first + part
+                if write != NO_BARRIER:
+                    state.written[register] |= 1 << write
+                    state.set_for[write].append(int(register))
+                    state.busy |= 1 << write
+                    state.producer[register] = -1
+                else:
+                    if state.producer[register] == -1:
+                        state.touched.append(int(register))
+                    state.producer[register] = access.producers[part]
+                    state.issued[register] = int(at)
 
-    def note(self, instruction: Machine, found: Effects, state: State, at: int, write: int, read: int) -> None:
-        """What is under way from here on."""
-        opcode = instruction.opcode
-        if read != NO_BARRIER or write != NO_BARRIER:
-            bits = 1 << (read if read != NO_BARRIER else write)
-            for file, number in registers_read(instruction):
-                register = file << 9 | number
-                state.reading[register] = state.reading.get(register, 0) | bits
-            for barrier in (write, read):
-                if barrier != NO_BARRIER:
-                    state.since[barrier] = at
-        for place, words in found.writes:
-            file = FILES[opcode.slots[place].kind]
-            first = instruction.values[place]
-            if first != NEUTRAL[file]:
-                self.under_way(instruction, file, first, words, state, at, write)
-        for file, first, words in found.fixed_writes:
-            self.under_way(instruction, file, first, words, state, at, write)
-
-    def under_way(
-        self, instruction: Machine, file: int, first: int, words: int, state: State, at: int, write: int
-    ) -> None:
-        """These registers get a new value: after a fixed time, or when the scoreboard says so."""
-        for part in range(words):
-            register = file << 9 | first + part
-            if write != NO_BARRIER:
-                state.written[register] = state.written.get(register, 0) | 1 << write
-                state.fixed.pop(register, None)
-            else:
-                state.fixed[register] = [(self.timing.producer(instruction.opcode, file, part), at)]
-
-
-def rewritten_sources(instructions: list[Machine], timing: Timing) -> list[bool]:
-    """For each instruction of variable latency whether a later one of the block writes a register that it reads."""
-    out = [False] * len(instructions)
-    later: set[tuple[int, int]] = set()
-    for number in range(len(instructions) - 1, -1, -1):
-        instruction = instructions[number]
-        if timing.variable(instruction.opcode):
-            written = set(registers_written(instruction))
-            out[number] = any(r in later and r not in written for r in registers_read(instruction))
-        later.update(registers_written(instruction))
-    return out
+    def rewritten_sources(self, instructions: list[Machine], facts: list[Facts], block: int) -> list[bool]:
+        """For each instruction of variable latency whether a later one of the block writes a register that it
+        reads."""
+        out = [False] * len(instructions)
+        later = self.later
+        for number in range(len(instructions) - 1, -1, -1):
+            instruction, found = instructions[number], facts[number]
+            registers = written(instruction, found)
+            if found.variable:
+                for register in read(instruction, found):
+                    if later[register] == block and register not in registers:
+                        out[number] = True
+                        break
+            for register in registers:
+                later[register] = block
+        return out
