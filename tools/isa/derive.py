@@ -60,6 +60,7 @@ def derive(number: int, emitted: Counter[int], log: Log, cousin: Derived | None 
     for word, count in emitted.items():
         bare[without_control(word, number)] += count
     words = sorted(bare)
+    words += moves(words, oracle)
     if cousin is not None:
         derived.special = dict(cousin.special)
         derived.found = sift(cousin, number, log)
@@ -73,6 +74,18 @@ def derive(number: int, emitted: Counter[int], log: Log, cousin: Derived | None 
     derived.special |= special_registers(oracle, derived)
     clean(derived, oracle, log)
     return derived
+
+
+def moves(words: list[int], oracle: Oracle) -> list[int]:
+    """IMAD by a number, made a product with 1 or of RZ: it is printed as a move then, which is several flips away."""
+    products = [
+        word
+        for word, meaning in zip(words, oracle.ask(words))
+        if meaning.key.split(" ", 1)[-1] in ("IMAD _ R , R , N , R", "IMAD.SHL _ R , R , N , R")
+    ]
+    by_one = [word & ~(0xFFFFFFFF << 32) & ~(0xFF << 64) | 1 << 32 | 255 << 64 for word in products]
+    of_zero = [word & ~(0xFFFFFFFF << 32) | 0x12345 << 32 | 255 << 24 for word in products]
+    return sorted({*by_one, *of_zero} - set(words))
 
 
 def solve_all(derived: Derived, oracle: Oracle, samples: Samples, bare: Counter[int], log: Log) -> None:
@@ -90,7 +103,7 @@ def solve_all(derived: Derived, oracle: Oracle, samples: Samples, bare: Counter[
         if not keys:
             return
         log(f"sm_{derived.target}: {len(derived.found)} forms, {len(keys)} to solve")
-        counts = [{w: bare[w] for w in samples.from_ptxas.get(key, {})} for key in keys]
+        counts = [{w: bare[w] for w in samples.from_ptxas.get(key, {}) if w in bare} for key in keys]
         questioners = [solve(key, uncovered[key][:1], uses, derived.target, []) for key, uses in zip(keys, counts)]
         for key, solution, uses in zip(keys, oracle.run(questioners), counts):
             if solution is None:

@@ -54,10 +54,6 @@ def explore(oracle: Oracle, emitted: Iterable[int]) -> Samples:
             samples.add(word, meaning)
             counts = samples.from_ptxas.setdefault(meaning.key, {})
             counts[word] = counts.get(word, 0) + 1
-    by_one = [word & ~(0xFFFFFFFF << 32) & ~(0xFF << 64) | 1 << 32 | 255 << 64 for word in times_number(samples)]
-    for word, meaning in zip(by_one, oracle.ask(by_one)):
-        if meaning.key:
-            samples.add(word, meaning)
     frontier = [word for kept in samples.words.values() for word in kept]
     bits = free_bits(oracle.target)
     for _ in range(ROUNDS):
@@ -69,11 +65,3 @@ def explore(oracle: Oracle, emitted: Iterable[int]) -> Samples:
         if not frontier:
             break
     return samples
-
-
-def times_number(samples: Samples) -> list[int]:
-    """Words of IMAD by a number: by 1 it is printed as a move, but that is several flips away."""
-    keys = [
-        key for key in samples.words if key.split(" ", 1)[1] in ("IMAD _ R , R , N , R", "IMAD.SHL _ R , R , N , R")
-    ]
-    return [word for key in keys for word in samples.words[key]]
