@@ -156,7 +156,8 @@ def kernel_code(
     functions = [kernel, *[module.functions[name] for name in behind]]
     selectors = [make_selector(module, f, target, variables, kernel, leaves) for f in functions]
     codes = [selector.run() for selector in selectors]
-    uses_descriptor = any(selector.uses_descriptor for selector in selectors)
+    # Where code of other files runs in between, each block that needs the descriptor reads it.
+    uses_descriptor = not leaves and any(selector.uses_descriptor for selector in selectors)
     used = Allocation()
     for selector, code in zip(selectors, codes, strict=True):
         used.add(finish_function(selector, code, tables, max_registers, serial, uses_descriptor))

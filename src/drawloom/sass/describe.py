@@ -105,6 +105,8 @@ def describe_links(out: AssembledFunction, joined: Joined, module: Module, plan:
     out.externs = [name for name in names if not module.functions[name].has_body]
     out.relocations = joined.relocations
     out.crs_stack_bytes = None
+    # All shared variables are the module's, for the linker to place.
+    out.shared_bytes, out.has_shared = 0, False
     out.is_address_taken = out.name in plan.ids
     if not function.is_entry and (out.is_address_taken or out.linkage != LOCAL):
         out.prototype = prototype(function)

@@ -31,6 +31,8 @@ class Variables:
         self.module = module
         self.relocatable = relocatable
         self.functions: dict[str, int] = functions or {}
+        #: The addresses that are numbers: places in constant memory, and functions. A linker has none of them yet.
+        self.numbers: dict[str, int] = {}
         self.addresses: dict[str, int] = {}
         self.constants: dict[str, int] = {}
         self.placed: list[Placed] = []
@@ -46,8 +48,9 @@ class Variables:
                 self.refuse(variable, f"'{variable.name}' is defined in another module")
             self.placed.append(placed)
         place_variables([p for p in self.placed if p.space == CONST])
+        self.constants = {p.name: p.offset for p in self.placed if p.space == CONST}
         if not relocatable:
-            self.constants = {p.name: p.offset for p in self.placed if p.space == CONST}
+            self.numbers = {**self.functions, **self.constants}
         ends = [p.offset + p.size for p in self.placed if p.space == CONST]
         self.constant_bytes = max(ends, default=0)
         for variable, placed in zip(chosen, self.placed, strict=True):

@@ -212,7 +212,7 @@ class Selector:
         if at is None and name in self.parameters:
             at = self.parameters[name] - self.parameters_at
         if at is None and name not in self.locals:
-            at = self.variables.constants.get(name, self.variables.functions.get(name))
+            at = self.variables.numbers.get(name)
         return None if at is None else at + symbol.offset
 
     def defining(self, operand: Operand, name: str) -> Instruction | None:
