@@ -102,22 +102,25 @@ def dominators(cfg: Cfg) -> DominatorTree:
     return DominatorTree(0, cfg.rpo, [b.preds for b in cfg.blocks])
 
 
-def post_dominators(cfg: Cfg) -> DominatorTree:
+def post_dominators(cfg: Cfg, succs: list[list[int]] | None = None, leaves: list[bool] | None = None) -> DominatorTree:
     """The post-dominator tree of the reachable blocks, its root a virtual exit with id ``len(cfg.blocks)``.
 
     Every block in which threads can leave the function has an edge to the virtual exit, also when it has other
     successors (a guarded ``exit``). Where control can never leave again (a cycle without a way out), every block
     with a back edge in reverse postorder gets such an edge: the loop is taken to end at its latches, so each
     reachable block has a post-dominator and branches inside a single-latch endless loop reconverge inside it.
+
+    ``succs`` and ``leaves`` (by block) take the places of the blocks' own, with fewer edges.
     """
-    blocks = cfg.blocks
-    count = len(blocks)
-    forward: list[list[int]] = [b.succs for b in blocks]
-    leaves = [cfg.blocks[b].leaves for b in range(count)]
-    for block_id in _endless_latches(cfg):
+    count = len(cfg.blocks)
+    forward = [b.succs for b in cfg.blocks] if succs is None else list(succs)
+    backward: list[list[int]] = [[] for _ in range(count + 1)]
+    for block_id in cfg.rpo:
+        for successor in forward[block_id]:
+            backward[successor].append(block_id)
+    leaves = [b.leaves for b in cfg.blocks] if leaves is None else list(leaves)
+    for block_id in _endless_latches(cfg, forward, backward, leaves):
         leaves[block_id] = True
-    backward: list[list[int]] = [b.preds for b in blocks]
-    backward.append([])
     for block_id in cfg.rpo:
         if leaves[block_id]:
             forward[block_id] = [*forward[block_id], count]
@@ -127,16 +130,15 @@ def post_dominators(cfg: Cfg) -> DominatorTree:
     return DominatorTree(count, order, forward)
 
 
-def _endless_latches(cfg: Cfg) -> list[int]:
+def _endless_latches(cfg: Cfg, forward: list[list[int]], backward: list[list[int]], leaves: list[bool]) -> list[int]:
     """The sources of back edges among the reachable blocks from which no path leaves the function, if these can
     only be left by being in a cycle for ever."""
-    blocks = cfg.blocks
-    leaving = bytearray(len(blocks))
-    stack = list(cfg.exit_blocks)
+    leaving = bytearray(len(cfg.blocks))
+    stack = [block_id for block_id in cfg.rpo if leaves[block_id]]
     for block_id in stack:
         leaving[block_id] = 1
     while stack:
-        for pred in blocks[stack.pop()].preds:
+        for pred in backward[stack.pop()]:
             if not leaving[pred]:
                 leaving[pred] = 1
                 stack.append(pred)
@@ -144,7 +146,7 @@ def _endless_latches(cfg: Cfg) -> list[int]:
     out: list[int] = []
     for block_id in cfg.rpo:
         if not leaving[block_id]:
-            for successor in blocks[block_id].succs:
+            for successor in forward[block_id]:
                 if index[successor] <= index[block_id]:
                     out.append(block_id)
                     break

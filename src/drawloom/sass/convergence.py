@@ -4,8 +4,8 @@ From the control-flow graph to a list of meetings: a place where a convergence b
 at whose beginning everybody waits (BSYNC). A branch whose sides meet inside the same loops sets its barrier up right
 before it; one that leaves a loop for some lanes, on the way into the outermost loop that is left, so that it happens
 once. Every way to the meeting must lead past the set-up and every way from the set-up to the meeting (or out of the
-kernel); where that is not so (irreducible graphs, several ways into a loop's end) lanes are left to meet by
-themselves, which sm_75 and later allow anywhere.
+kernel: nobody waits for lanes that end); where that is not so (irreducible graphs, several ways into a loop's end)
+lanes are left to meet further on, or not at all.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ class Meeting:
 
 def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
     """The meetings that divergent branches need, those set up first before those inside of them."""
-    divergent = [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
-    if not divergent:
+    if not any(len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b) for b in cfg.rpo):
         return []
+    ways, leaves = staying_ways(cfg)
+    divergent = [b for b in cfg.rpo if len(ways[b]) > 1 and uniformity.is_divergent(b)]
     tree = dominators(cfg)
-    post = post_dominators(cfg)
+    post = post_dominators(cfg, ways, leaves)
     loops = find_loops(cfg, tree)
     count = len(cfg.blocks)
     found: dict[tuple[int, int, int], Meeting] = {}
@@ -57,7 +58,32 @@ def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
         # Lanes that go round would come to the end again without having been at the start.
         found = {key: meeting for key, meeting in found.items() if meeting.end not in region}
     order = {b: n for n, b in enumerate(cfg.rpo)}
-    return sorted(found.values(), key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
+    kept = [meeting for meeting in found.values() if not only_leaves(cfg, meeting.end)]
+    return sorted(kept, key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
+
+
+def only_leaves(cfg: Cfg, b: int) -> bool:
+    """Whether lanes in a block do nothing but end for good."""
+    block = cfg.blocks[b]
+    return ends(cfg, b) and not block.succs and len(block.instructions) <= 1
+
+
+def ends(cfg: Cfg, b: int) -> bool:
+    """Whether lanes that leave the function in a block end: those that return from a called one go on elsewhere."""
+    block = cfg.blocks[b]
+    return block.leaves and (cfg.function.is_entry or not block.returns)
+
+
+def staying_ways(cfg: Cfg) -> tuple[list[list[int]], list[bool]]:
+    """The successors of every block, and whether lanes leave in it, for those who wait: nobody waits for lanes that end
+    while others have a way to go on."""
+    ways = []
+    leaves = []
+    for block in cfg.blocks:
+        staying = [s for s in block.succs if not only_leaves(cfg, s)]
+        ways.append(staying or block.succs)
+        leaves.append(block.leaves and not (block.succs and ends(cfg, block.id)))
+    return ways, leaves
 
 
 def outermost_left(loops: LoopForest, b: int, end: int) -> int:
@@ -82,11 +108,9 @@ def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
     divergent = [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
     if not divergent:
         return out
-    met = {(m.start, m.end) for m in meetings(cfg, uniformity) if m.loop < 0}
-    post = post_dominators(cfg)
+    met = {m.start: m.end for m in meetings(cfg, uniformity) if m.loop < 0}
     for b in divergent:
-        end = post.idom[b]
-        stop = end if (b, end) in met else -1
+        stop = met.get(b, -1)
         sides = [reached(cfg, successor, stop) for successor in cfg.blocks[b].succs]
         for n, side in enumerate(sides):
             others = 0
