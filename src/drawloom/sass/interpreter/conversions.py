@@ -105,14 +105,14 @@ def integer_to_float(operation: Operation) -> Step:
 
 
 def float_to_integer(operation: Operation) -> Step:
-    """F2I: to the nearest of the range. Of a NaN the top bit; 0 with .NTZ, and on sm_61 of a word."""
+    """F2I: to the nearest of the range. Of a NaN the top bit; 0 with .NTZ, and on sm_61 unless a side has 64 bits."""
     operation.only("FTZ", "NTZ", *TO_INTEGRAL, *INTEGERS, *FORMATS)
     to, source = _types(operation)
     bits, is_signed = INTEGERS[to]
     f = FORMATS[source]
     mode = next((TO_INTEGRAL[m] for m in operation.modifiers if m in TO_INTEGRAL), RN)
     signs, ftz = _signs(operation, f), operation.has("FTZ")
-    is_zero = operation.has("NTZ") or (bits < 64 and not operation.launch.target.wide)
+    is_zero = operation.has("NTZ") or (bits < 64 and source != "F64" and not operation.launch.target.wide)
     of_nan = 0 if is_zero else 1 << bits - 1
 
     def function(a: int) -> int:
