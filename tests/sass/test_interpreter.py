@@ -155,7 +155,7 @@ def test_lanes_that_meet_at_the_header_of_a_loop_do_not_wait_in_every_round() ->
 
 def test_a_convergence_barrier_names_the_instruction_behind_its_bsync() -> None:
     """It named the BSYNC itself, which the vendor's code never does."""
-    code = assemble(LOOP_AFTER_IF, "sm_90").functions["k"].code
+    code = assemble(LOOP_AFTER_IF.replace("ret;", "bar.sync 0; ret;"), "sm_90").functions["k"].code
     text = [i.text(16 * n) for n, i in enumerate(unpack_section(load_target(90), code))]
     set_ups = [re.fullmatch(r"BSSY (B\d+), 0x([0-9a-f]+)", line) for line in text]
     found = [(m[1], int(m[2], 16) // 16) for m in set_ups if m is not None]
