@@ -17,7 +17,7 @@ from drawloom.sass.interpreter import memory
 from drawloom.sass.interpreter.basics import Fault, Row, mask_of
 from drawloom.sass.interpreter.control import executing
 from drawloom.sass.interpreter.loads_stores import by_window
-from drawloom.sass.interpreter.operation import Builder, Operation
+from drawloom.sass.interpreter.operation import Builder, Operation, Read, constant_row
 from drawloom.sass.interpreter.state import Step, Warp
 
 if TYPE_CHECKING:
@@ -92,13 +92,10 @@ def address_of_function(name: str) -> int:
     return FUNCTIONS + _STEP * _NAMES.index(name) if name in EXTERNAL else -1
 
 
-def call_absolute(operation: Operation) -> Step:
-    """CALL.ABS of an address in a pair of registers: the functions above, and then on at the return address."""
-    operation.only("ABS", "NOINC")
-    operand = operation.operands[0]
-    if operand.kind != "R":
-        raise operation.unsupported("a target that is not in a register")
-    target, back = operation.pair("R", operand.value), operation.pair("R", RETURN_ADDRESS)
+def go_absolute(operation: Operation) -> Step:
+    """CALL.ABS and RET.ABS: to code of the kernel's file; of the functions above, to the return address at once."""
+    operation.only("ABS", "NOINC", "NODEC")
+    targets, back = absolute_target(operation), operation.pair("R", RETURN_ADDRESS)
     lanes, place, launch = executing(operation), operation.place, operation.launch
 
     def run(w: Warp, m: Row) -> int | None:
@@ -106,25 +103,45 @@ def call_absolute(operation: Operation) -> Step:
         taken = mask_of(going)
         if not taken:
             return None
-        targets, returns = target(w).copy(), back(w).copy()
-        results = np.zeros((2, len(going)), np.uint32)
-        for lane in np.flatnonzero(going).tolist():
-            number, rest = divmod(int(targets[lane]) - FUNCTIONS, _STEP)
-            if rest or not 0 <= number < len(_NAMES):
-                raise Fault(f"a call of 0x{int(targets[lane]):x}, where there is no function")
-            value = EXTERNAL[_NAMES[number]](launch, w, lane)
-            results[:, lane] = value & 0xFFFFFFFF, value >> 32
-        forget(w, going)
-        for part in (0, 1):
-            np.copyto(w.r[FIRST + part], results[part], where=going)
+        goals = targets(w).copy()
+        outside = going & (goals >= FUNCTIONS)
+        if outside.any():
+            returns = back(w).copy()
+            call_outside(launch, w, goals, outside)
+            goals[outside] = returns[outside]
         rest = w.running.mask & ~taken
         pieces = [(rest, place + 1)] if rest else []
-        for address in sorted(set(returns[going].tolist())):
-            members = mask_of(going & (returns == address))
-            pieces.append((members, operation.index_of(address - CODE)))
+        for address in sorted(set(goals[going].tolist())):
+            pieces.append((mask_of(going & (goals == address)), operation.index_of(address - CODE)))
         return pieces[0][1] if len(pieces) == 1 else w.part(pieces)
 
     return run
+
+
+def absolute_target(operation: Operation) -> Read:
+    """An address: an immediate, a pair of registers, or both."""
+    operand = operation.operands[0]
+    if operand.kind == "I":
+        return lambda w: constant_row(operand.value, np.uint64)
+    if operand.kind == "R":
+        return operation.pair("R", operand.value)
+    if operand.kind != "pair" or operand.numbers[0].kind != "R":
+        raise operation.unsupported("a target that is not in a register")
+    base, more = operation.pair("R", operand.numbers[0].value), np.uint64(operand.numbers[1].value)
+    return lambda w: base(w) + more
+
+
+def call_outside(launch: Launch, w: Warp, goals: Row, lanes: Row) -> None:
+    results = np.zeros((2, len(lanes)), np.uint32)
+    for lane in np.flatnonzero(lanes).tolist():
+        number, rest = divmod(int(goals[lane]) - FUNCTIONS, _STEP)
+        if rest or not 0 <= number < len(_NAMES):
+            raise Fault(f"a call of 0x{int(goals[lane]):x}, where there is no function")
+        value = EXTERNAL[_NAMES[number]](launch, w, lane)
+        results[:, lane] = value & 0xFFFFFFFF, value >> 32
+    forget(w, lanes)
+    for part in (0, 1):
+        np.copyto(w.r[FIRST + part], results[part], where=lanes)
 
 
 def forget(w: Warp, lanes: Row) -> None:

@@ -67,6 +67,11 @@ PLACES: Final[dict[int, dict[str, int]]] = {
     90: {**_LATER, "const": 0xD0},
 }  # fmt: skip
 MULTIPROCESSORS: Final = 0x10C
+#: Of relocations in instructions: the fields, as the bit of the address that they begin with, their place and size.
+INSTRUCTION_FIELDS: Final[dict[str, list[tuple[int, int, int]]]] = {
+    "R_CUDA_ABS32_LO_32": [(0, 32, 32)], "R_CUDA_ABS32_HI_32": [(32, 32, 32)], "R_CUDA_ABS32_32": [(0, 32, 32)],
+    "R_CUDA_ABS47_34": [(2, 34, 47)], "R_CUDA_ABS55_16_34": [(2, 16, 8), (10, 34, 47)],
+}  # fmt: skip
 
 
 def run(
@@ -126,7 +131,11 @@ class Launch:
         self.grid = grid
         self.block = block
         self.target = load_target(cubin.target)
-        addresses = [address for address, _, _ in section_words(self.target, function.code)]
+        #: The kernel's section and those of device functions behind it, and where each begins.
+        self.sections = [function, *[f for f in cubin.assembly.functions if not f.is_entry]]
+        self.begins = {f.name: sum([len(g.code) for g in self.sections[:n]]) for n, f in enumerate(self.sections)}
+        whole = b"".join([f.code for f in self.sections])
+        addresses = [address for address, _, _ in section_words(self.target, whole)]
         #: Which instruction stands at an address; on sm_61 a label may name the control word before it.
         self.places = {address: n for n, address in enumerate(addresses)}
         if not self.target.wide:
@@ -192,7 +201,9 @@ class Launch:
         data[relocation.offset : relocation.offset + size] = np.frombuffer(value.to_bytes(size, "little"), np.uint8)
 
     def address(self, symbol: str) -> int:
-        """The address of a variable: of a `.const` one, its place in bank 3."""
+        """The address of a variable (of a `.const` one, its place in bank 3) or of a function."""
+        if symbol in self.begins:
+            return external.CODE + self.begins[symbol]
         if symbol in self._variables.places:
             return self._variables.range[0] + self._variables.places[symbol]
         if symbol in self._constants.places:
@@ -208,15 +219,20 @@ class Launch:
         return data.tobytes()
 
     def _code(self) -> bytes:
-        """The section with its relocations applied."""
-        code = bytearray(self.function.code)
-        for relocation in self.function.relocations:
-            shifts = {"R_CUDA_ABS32_LO_32": 0, "R_CUDA_ABS32_HI_32": 32, "R_CUDA_ABS32_32": 0}
-            if relocation.kind not in shifts:
+        """The sections with their relocations applied."""
+        return b"".join([self._relocated(function) for function in self.sections])
+
+    def _relocated(self, function: AssembledFunction) -> bytes:
+        code = bytearray(function.code)
+        for relocation in function.relocations:
+            if relocation.kind not in INSTRUCTION_FIELDS:
                 raise UnsupportedError(f"the interpreter of machine code does not have {relocation.kind}")
-            value = self.address(relocation.symbol) + relocation.addend >> shifts[relocation.kind] & 0xFFFFFFFF
-            at = relocation.offset + 4
-            code[at : at + 4] = value.to_bytes(4, "little")
+            value = self.address(relocation.symbol) + relocation.addend
+            place = slice(relocation.offset, relocation.offset + 16)
+            word = int.from_bytes(code[place], "little")
+            for first, at, bits in INSTRUCTION_FIELDS[relocation.kind]:
+                word = word & ~((1 << bits) - 1 << at) | (value >> first & (1 << bits) - 1) << at
+            code[place] = word.to_bytes(16, "little")
         return bytes(code)
 
     def bank(self, number: int) -> Region:
@@ -253,8 +269,8 @@ class Launch:
             raise UnsupportedError(str(error)) from None
         try:
             flow, others = (control.BUILDERS, BUILDERS) if self.target.wide else (pascal_control.BUILDERS, PASCAL)
-            if operation.base == "CALL" and operation.has("ABS"):
-                return external.call_absolute(operation)
+            if operation.base in ("CALL", "RET") and operation.has("ABS"):
+                return external.go_absolute(operation)
             if operation.base in flow:
                 return flow[operation.base](operation)
             if operation.base not in others:
