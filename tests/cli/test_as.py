@@ -252,6 +252,15 @@ def test_line_tables_on_request(source: Path, drawloom: Command) -> None:
     assert not sections("-g", "--suppress-debug-info")
 
 
+def test_relocatable_files_keep_what_others_may_call(tmp_path: Path, drawloom: Command) -> None:
+    file = tmp_path / "f.ptx"
+    file.write_text(HEADER + ".visible .func f() { ret; }\n.visible .entry k() { call f; ret; }")
+    for words, kind, functions in ((["-c"], 1, ["f", "k"]), ([], 2, ["k"])):
+        assert drawloom("as", file, *words).exit_code == 0
+        data = file.with_suffix(".cubin").read_bytes()
+        assert (data[16], sorted(read_cubin(data).functions)) == (kind, functions)
+
+
 def test_help_lists_every_option(drawloom: Command) -> None:
     text = drawloom("as", "--help").stdout
     assert all(f"--{name}" in text for name in (*OPTIONS, *WITHOUT_EFFECT))

@@ -136,11 +136,12 @@ def test_what_differs_from_ptxas_is_explained(target: int, tmp_path: Path) -> No
         pytest.skip(f"no ptxas for sm_{target} is installed (python -m tools.isa fetch)")
     count = 0
     unexplained: dict[str, Any] = {}
-    for file in FILES[TARGETS.index(target) :: 6]:
-        text = lowered(file.read_text())
+    texts = [(file.name, lowered(file.read_text())) for file in FILES]
+    texts = [(name, text) for name, text in texts if int(re.search(r"\.target\s+sm_(\d+)", text)[1]) <= target]
+    for name, text in texts[TARGETS.index(target) :: len(texts) // 8]:
         theirs = by_ptxas(text, target, tmp_path)
         if theirs is None:
-            continue  # for a later target
+            continue  # it refuses what is not documented to need more
         try:
             ours = assemble(text, f"sm_{target}", cuda=13 if theirs[7] == 0x41 else 12)
         except UnsupportedError:
@@ -148,6 +149,6 @@ def test_what_differs_from_ptxas_is_explained(target: int, tmp_path: Path) -> No
         count += 1
         for part, contents in different(ours, theirs).items():
             if part not in EXPLAINED:
-                unexplained[part] = (file.name, *contents)
+                unexplained[part] = (name, *contents)
     assert unexplained == {}
-    assert count >= 3
+    assert count >= 5

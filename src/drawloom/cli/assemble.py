@@ -100,8 +100,9 @@ def assembled(source: str, given: CommandLine, cuda: str) -> "Cubin":
         registers = at_least(registers, target, "--maxrregcount", warnings)
     put_directives(module, given, registers, warnings)
     cubin = assemble(
-        module, arch, max_registers=registers or MOST_REGISTERS, serial=serial, cuda=int(cuda), line_info=line_info
-    )
+        module, arch, max_registers=registers or MOST_REGISTERS, serial=serial, cuda=int(cuda), line_info=line_info,
+        relocatable=given.has("compile-only"),
+    )  # fmt: skip
     cubin.warnings = [*warnings, *cubin.warnings, *wanted_warnings(given, module, cubin)]
     return cubin
 

@@ -17,6 +17,7 @@ OPTIONS: Final[dict[str, tuple[str, str, str]]] = {
     "output-file": ("o", "FILE", "The cubin; of several input files, the folder to put them in."),
     "verbose": ("v", "", "Print registers, stack, spills and memory of every kernel."),
     "opt-level": ("O", "N", "0 keeps the program's order and waits for every instruction; 1 to 4 are the same."),
+    "compile-only": ("c", "", "A relocatable file for nvlink; from sm_75 on."),
     "maxrregcount": ("maxrregcount", "N", "Most registers of a thread, where no directive says it."),
     "maxntid": ("maxntid", "X,Y,Z", "As the directive, where a kernel has none."),
     "minnctapersm": ("minnctapersm", "N", "As the directive, where a kernel has none."),
@@ -63,7 +64,7 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, tuple[str, ...], str]]] = {
 
 #: What ptxas has and we do not.
 REFUSED: Final = {
-    "compile-as-tools-patch": "astoolspatch", "compile-only": "c", "compiler-annotations": "annotate",
+    "compile-as-tools-patch": "astoolspatch", "compiler-annotations": "annotate",
     "def-load-cache": "dlcm", "def-store-cache": "dscm", "device-function-maxrregcount": "func-maxrregcount",
     "extensible-whole-program": "ewp", "force-load-cache": "flcm", "force-store-cache": "fscm",
     "g-tensor-memory-access-check": "g-tmem-access-check", "gno-tensor-memory-access-check": "gno-tmem-access-check",
