@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from drawloom.sass.effects_table import CLASS_OF, CONVERGENT, FLOW_OF, MEMORY, PINNED, WIDTHS, WRITTEN
 from drawloom.sass.form import NUMBER_KINDS, Opcode
 from drawloom.sass.instruction import Instruction
@@ -26,6 +28,15 @@ _DATA_WORDS: Final[dict[str, int]] = {
 }  # fmt: skip
 _WIDE_TYPES: Final = frozenset(("F64", "S64", "U64"))
 _TYPES: Final = frozenset("F64 F32 F16 BF16 S64 U64 S32 U32 S16 U16 S8 U8 TF32".split())
+
+
+class Place:
+    """A register slot: its `place` in the values, how many neighbouring registers it means, whether general ones."""
+
+    def __init__(self, place: int, words: int, is_general: bool) -> None:
+        self.place: i64 = place
+        self.words: i64 = words
+        self.is_general = is_general
 
 
 class Effects:
@@ -59,6 +70,12 @@ class Effects:
         self.convergent = base in CONVERGENT
         self.guard_file = PREDICATE
         self.data_words = 1  # of one element that is loaded or stored
+        #: `reads` and `writes` once more, for those who go through many instructions; the places of all register
+        #: slots; whether this is a move from one general register to another.
+        self.read_places: list[Place] = []
+        self.write_places: list[Place] = []
+        self.register_places: list[int] = []
+        self.is_copy = False
 
 
 class Number:
@@ -109,6 +126,11 @@ def _of_opcode(opcode: Opcode) -> Effects:
         found.guard_file = -1
     elif form.guard == "UP":
         found.guard_file = UNIFORM_PREDICATE
+    slots = form.slots
+    found.read_places = [Place(place, words, slots[place].kind == "R") for place, words in found.reads]
+    found.write_places = [Place(place, words, slots[place].kind == "R") for place, words in found.writes]
+    found.register_places = [place for place, slot in enumerate(slots) if slot.kind in FILES]
+    found.is_copy = found.base == "MOV" and [slot.kind for slot in slots] == ["R", "R"]
     return found
 
 

@@ -7,9 +7,11 @@ register's interval is the union over its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
+from mypy_extensions import i64
+
+from drawloom.ptx.liveness import members
 from drawloom.sass.effects import effects
 from drawloom.sass.machine import RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
@@ -29,6 +31,8 @@ class Interval:
         self.weight = 0.0
         self.hint = -1
         self.hint_part = 0
+        #: The first of `ranges` that a scan through all positions has not left behind.
+        self.current: i64 = 0
 
     def begin(self) -> int:
         return self.ranges[0]
@@ -37,13 +41,15 @@ class Interval:
         return self.ranges[-1]
 
     def meets(self, other: Interval) -> bool:
-        """Whether both live at some position."""
-        return ranges_meet(self.ranges, other.ranges)
+        """Whether both live at some position that a scan has not left behind."""
+        return ranges_meet(self.ranges, self.current, other.ranges, other.current)
 
 
-def ranges_meet(a: list[int], b: list[int]) -> bool:
-    i = j = 0
-    while i < len(a) and j < len(b):
+def ranges_meet(a: list[int], i: i64, b: list[int], j: i64) -> bool:
+    """Whether some range of ``a``, from index i on, and of ``b``, from j on, have a position in common."""
+    a_end: i64 = len(a)
+    b_end: i64 = len(b)
+    while i < a_end and j < b_end:
         if a[i + 1] <= b[j]:
             i += 2
         elif b[j + 1] <= a[i]:
@@ -67,7 +73,7 @@ class Liveness:
             self.starts.append(position)
             position += 2 * len(block.instructions)
         self.starts.append(position)
-        self.borders = _Borders(blocks, function.carriers)
+        self.borders = _Borders(blocks, function.carriers, 4 * len(function.files))
         self.intervals: list[Interval | None] = [None] * len(function.files)
         self.fixed: dict[int, list[int]] = {}
         self.calls: list[int] = []
@@ -79,10 +85,12 @@ class Liveness:
         found: list[list[int]] = [[] for _ in range(count)]  # ranges backwards: end, begin, end, begin ...
         blocks = self.function.blocks
         carriers = self.function.carriers
+        borders = self.borders
         named: dict[int, int] = {}  # general registers by number that are read further down: where that ends
         for b in range(len(blocks) - 1, -1, -1):
             start, stop = self.starts[b], self.starts[b + 1]
-            for word in self.borders.live_out(b):
+            # What lives on from the end of this block to the beginning of the next is in one range.
+            for word in borders.names(borders.live_out[b] & ~(borders.live_in[b + 1] if b + 1 < len(blocks) else 0)):
                 end[word] = stop
             weight = 10.0 ** min(blocks[b].depth, 6)
             position = stop
@@ -90,34 +98,34 @@ class Liveness:
                 position -= 2
                 effect = effects(instruction.opcode)
                 values = instruction.values
-                if effect.base == "MOV" and len(values) == 2 and instruction.opcode.slots[1].kind == "R":
+                if effect.is_copy:
                     self._hint(values[0], values[1])
                 guarded = instruction.guard != NO_GUARD
                 if instruction.clobbers:
                     self.calls.append(position)
-                    self._write_named(_bits(instruction.clobbers), named, position)
-                for place, words in effect.writes:
-                    value = values[place]
+                    self._write_named(members(instruction.clobbers), named, position)
+                for access in effect.write_places:
+                    value = values[access.place]
                     if value < VIRTUAL:
-                        if instruction.opcode.slots[place].kind == "R" and value != RZ:
-                            self._write_named(range(value, value + words), named, position)
+                        if access.is_general and value != RZ:
+                            self._write_named(list(range(value, value + access.words)), named, position)
                         continue
                     self._touch(value, weight)
-                    for word in range(value - VIRTUAL, value - VIRTUAL + words):
+                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if end[word] < 0:
                             found[word] += [position + 2, position + 1]  # written and never read
-                        elif not guarded or instruction.begins >> place & 1 or word >> 2 in carriers:
+                        elif not guarded or instruction.begins >> access.place & 1 or word >> 2 in carriers:
                             found[word] += [end[word], position + 1]
                             end[word] = -1
-                for place, words in effect.reads:
-                    value = values[place]
+                for access in effect.read_places:
+                    value = values[access.place]
                     if value < VIRTUAL:
-                        if instruction.opcode.slots[place].kind == "R" and value not in _EVERYWHERE:
-                            for register in range(value, value + words):
+                        if access.is_general and value not in _EVERYWHERE:
+                            for register in range(value, value + access.words):
                                 named.setdefault(register, position + 1)
                         continue
                     self._touch(value, weight)
-                    for word in range(value - VIRTUAL, value - VIRTUAL + words):
+                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if end[word] < 0:
                             end[word] = position + 1
                 if instruction.guard >= VIRTUAL:
@@ -125,18 +133,19 @@ class Liveness:
                     self._touch(instruction.guard, weight)
                     if end[word] < 0:
                         end[word] = position + 1
-                for register in _bits(instruction.arguments):
-                    named.setdefault(register, position + 1)
-            for register, reader in named.items():
-                self._fix(register, start, reader)
-            named.clear()
-            for word in self.borders.live_in(b):
+                if instruction.arguments:
+                    for register in members(instruction.arguments):
+                        named.setdefault(register, position + 1)
+            if named:
+                for register, reader in named.items():
+                    self._fix(register, start, reader)
+                named = {}
+            for word in borders.names(borders.live_in[b] & ~(borders.live_out[b - 1] if b else 0)):
                 found[word] += [end[word], start]
                 end[word] = -1
         for interval in self.intervals:
             if interval is not None:
-                parts = found[4 * interval.register : 4 * interval.register + 4]
-                interval.ranges = _union([ranges for ranges in parts if ranges])
+                interval.ranges = _union(found, 4 * interval.register)
 
     def _touch(self, value: int, weight: float) -> None:
         register = (value - VIRTUAL) >> 2
@@ -159,29 +168,29 @@ class Liveness:
     def _fix(self, register: int, begin: int, end: int) -> None:
         self.fixed.setdefault(register, []).extend([begin, end])
 
-    def _write_named(self, registers: Iterable[int], named: dict[int, int], position: int) -> None:
+    def _write_named(self, registers: list[int], named: dict[int, int], position: int) -> None:
         """Registers by number get values here, which live until they are read."""
         for register in registers:
             self._fix(register, position + 1, named.pop(register, position + 2))
 
 
-def _bits(mask: int) -> list[int]:
+def _union(found: list[list[int]], word: int) -> list[int]:
+    """Ranges that were found backwards, of the four words of a register, as one ascending list."""
     out: list[int] = []
-    while mask:
-        low = mask & -mask
-        out.append(low.bit_length() - 1)
-        mask ^= low
-    return out
-
-
-def _union(lists: list[list[int]]) -> list[int]:
-    """Ranges that were found backwards, of all words, as one ascending list."""
+    if not found[word + 1] and not found[word + 2] and not found[word + 3]:
+        ranges = found[word]
+        for i in range(len(ranges) - 1, 0, -2):
+            if out and ranges[i] <= out[-1]:
+                out[-1] = max(out[-1], ranges[i - 1])
+            else:
+                out.append(ranges[i])
+                out.append(ranges[i - 1])
+        return out
     pairs: list[tuple[int, int]] = []
-    for ranges in lists:
+    for ranges in found[word : word + 4]:
         for i in range(0, len(ranges), 2):
             pairs.append((ranges[i + 1], ranges[i]))
     pairs.sort()
-    out: list[int] = []
     for begin, end in pairs:
         if out and begin <= out[-1]:
             out[-1] = max(out[-1], end)
@@ -191,64 +200,84 @@ def _union(lists: list[list[int]]) -> list[int]:
 
 
 class _Borders:
-    """Words live at the borders of every block: `live_in[b]`, `live_out[b]`. Only words that some block reads before
-    it writes them can be, and those alone have bits in the sets of the iteration."""
+    """Words live at the borders of every block: `live_in[b]`, `live_out[b]`, as bits over `words`. Only words that
+    some block reads before it writes them can be."""
 
-    def __init__(self, blocks: list[MachineBlock], carriers: set[int]) -> None:
-        exposed = [set[int]() for _ in blocks]
-        written = [set[int]() for _ in blocks]
-        for block in blocks:
-            _block_words(block, exposed[block.id], written[block.id], carriers)
-        self.words = sorted(set().union(*exposed))
-        index = {word: n for n, word in enumerate(self.words)}
-        self.used = [_mask([index[w] for w in words]) for words in exposed]
-        self.killed = [_mask([index[w] for w in words if w in index]) for words in written]
-        self._in = list(self.used)
-        self._out = [0] * len(blocks)
+    def __init__(self, blocks: list[MachineBlock], carriers: set[int], count: int) -> None:
+        exposed: list[list[int]] = []
+        written: list[list[int]] = []
+        known = [-1] * count  # the last block that a word was found written in; that it was found exposed in
+        asked = [-1] * count
+        for number, block in enumerate(blocks):
+            exposed.append([])
+            written.append([])
+            _block_words(block, number, known, asked, exposed[number], written[number], carriers)
+        index = [-1] * count
+        self.words: list[int] = []
+        for words in exposed:
+            for word in words:
+                if index[word] < 0:
+                    index[word] = len(self.words)
+                    self.words.append(word)
+        used = [_mask([index[w] for w in words]) for words in exposed]
+        killed = [_mask([index[w] for w in words if index[w] >= 0]) for words in written]
+        self.live_in = list(used)
+        self.live_out = [0] * len(blocks)
         changed = True
         while changed:
             changed = False
             for b in range(len(blocks) - 1, -1, -1):
                 out = 0
                 for successor in blocks[b].successors:
-                    out |= self._in[successor]
-                if out != self._out[b]:
-                    self._out[b] = out
-                    self._in[b] = self.used[b] | (out & ~self.killed[b])
+                    out |= self.live_in[successor]
+                if out != self.live_out[b]:
+                    self.live_out[b] = out
+                    self.live_in[b] = used[b] | (out ^ (out & killed[b]))
                     changed = True
 
-    def live_in(self, block: int) -> list[int]:
-        return [self.words[n] for n in _bits(self._in[block])]
-
-    def live_out(self, block: int) -> list[int]:
-        return [self.words[n] for n in _bits(self._out[block])]
+    def names(self, mask: int) -> list[int]:
+        """The words whose bits are set."""
+        return [self.words[n] for n in members(mask)] if mask else []
 
 
 def _mask(numbers: list[int]) -> int:
-    mask = 0
+    """The bits of some numbers, in time linear in the largest."""
+    if not numbers:
+        return 0
+    buffer = bytearray((max(numbers) >> 3) + 1)
     for number in numbers:
-        mask |= 1 << number
-    return mask
+        buffer[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(buffer, "little")
 
 
-def _block_words(block: MachineBlock, exposed: set[int], written: set[int], carriers: set[int]) -> None:
+def _block_words(
+    block: MachineBlock, number: int, known: list[int], asked: list[int],
+    exposed: list[int], written: list[int], carriers: set[int],
+) -> None:  # fmt: skip
     """The words that a block reads before it writes them, and those that it writes for all threads or for the first
-    time."""
+    time. `known` and `asked` say of each word in which block that was noted last."""
     for instruction in block.instructions:
         effect = effects(instruction.opcode)
         values = instruction.values
-        for place, words in effect.reads:
-            if values[place] >= VIRTUAL:
-                for word in range(values[place] - VIRTUAL, values[place] - VIRTUAL + words):
-                    if word not in written:
-                        exposed.add(word)
+        for access in effect.read_places:
+            value = values[access.place]
+            if value >= VIRTUAL:
+                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    if known[word] != number and asked[word] != number:
+                        asked[word] = number
+                        exposed.append(word)
         guarded = instruction.guard != NO_GUARD
         if instruction.guard >= VIRTUAL:
             word = (instruction.guard - VIRTUAL) & ~3
-            if word not in written:
-                exposed.add(word)
-        for place, words in effect.writes:
-            value = values[place]
-            whole = not guarded or instruction.begins >> place & 1 or (value - VIRTUAL) >> 2 in carriers
-            if value >= VIRTUAL and whole:
-                written.update(range(values[place] - VIRTUAL, values[place] - VIRTUAL + words))
+            if known[word] != number and asked[word] != number:
+                asked[word] = number
+                exposed.append(word)
+        for access in effect.write_places:
+            value = values[access.place]
+            if value < VIRTUAL:
+                continue
+            if not guarded or instruction.begins >> access.place & 1 or (value - VIRTUAL) >> 2 in carriers:
+                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    if known[word] != number:
+                        known[word] = number
+                        written.append(word)

@@ -33,6 +33,8 @@ from drawloom.sass.spill import keep_elsewhere
 SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
 
 
+#: The registers, as bits, that a group may begin at whose beginning is a multiple of 1, 2 or 4.
+_FIRST_OF: Final[dict[int, int]] = {step: ((1 << 256) - 1) // ((1 << step) - 1) for step in (1, 2, 4)}
 #: The uniform registers that hold the descriptor of global memory, as bits.
 _DESCRIPTOR: Final = 3 << 4
 
@@ -47,15 +49,18 @@ class OutOfRegisters(Error):
 
 
 class Scan:
-    """One pass over the intervals of one register file. `limit` registers may be used, those in `reserved` not."""
+    """One pass over the intervals of one register file, which it sorts. `limit` registers may be used, those in
+    `reserved` not; what is found goes into `assigned`, by virtual register."""
 
-    def __init__(self, liveness: Liveness, file: int, limit: int, reserved: int) -> None:
+    def __init__(
+        self, liveness: Liveness, file: int, intervals: list[Interval], assigned: list[int], limit: int, reserved: int
+    ) -> None:
         self.file = file
         self.limit = limit
         function = liveness.function
         self.widths = function.widths
         self.carriers = function.carriers
-        self.assigned = [-1] * len(function.files)
+        self.assigned = assigned
         if file == GENERAL:
             self.fixed = {r: ascending(ranges) for r, ranges in liveness.fixed.items()}
         else:
@@ -70,28 +75,36 @@ class Scan:
             self.costly &= ~(3 << RETURN_ADDRESS)
         self.held: list[list[Interval]] = [[] for _ in range(limit)]
         self.highest = -1
-        self.intervals = [
-            interval for interval in liveness.intervals
-            if interval is not None and interval.ranges and function.files[interval.register] == file
-        ]  # fmt: skip
-        self.intervals.sort(key=lambda interval: (interval.ranges[0], interval.register))
+        self.intervals = intervals
+        self.intervals.sort(key=beginning)
+        for interval in intervals:
+            interval.current = 0
 
-    def run(self) -> list[int]:
-        """The first register of every virtual one of the file (-1: none). Raises OutOfRegisters."""
+    def run(self) -> None:
+        """Finds the first register of every interval. Raises OutOfRegisters."""
         live = 0  # registers of intervals whose current range covers the position
-        events: list[tuple[int, int, int]] = []  # position, interval's number, index of the range that begins or ends
+        # An event is a position, an interval's number, and the index of the range's edge that is there.
+        edges = max([len(interval.ranges) for interval in self.intervals], default=0).bit_length()
+        numbers = len(self.intervals).bit_length()
+        after = edges + numbers
+        edge_mask = (1 << edges) - 1
+        number_mask = (1 << numbers) - 1
+        events: list[int] = []
         for number, interval in enumerate(self.intervals):
-            position = interval.ranges[0]
-            while events and events[0][0] <= position:
-                _, other, edge = heapq.heappop(events)
+            bound = interval.ranges[0] + 1 << after
+            while events and events[0] < bound:
+                event = heapq.heappop(events)
+                edge = event & edge_mask
+                other = event >> edges & number_mask
                 ended = self.intervals[other]
                 bits = self.bits_of(ended.register)
                 if edge & 1:
                     live &= ~bits
+                    ended.current = edge + 1
                 else:
                     live |= bits
                 if edge + 1 < len(ended.ranges):
-                    heapq.heappush(events, (ended.ranges[edge + 1], other, edge + 1))
+                    heapq.heappush(events, ended.ranges[edge + 1] << after | other << edges | edge + 1)
                 elif edge & 1:
                     first = self.assigned[ended.register]
                     for register in range(first, first + self.widths[ended.register]):
@@ -105,8 +118,7 @@ class Scan:
             for register in range(chosen, chosen + width):
                 self.held[register].append(interval)
             live |= self.bits_of(interval.register)
-            heapq.heappush(events, (interval.ranges[1], number, 1))
-        return self.assigned
+            heapq.heappush(events, interval.ranges[1] << after | number << edges | 1)
 
     def bits_of(self, register: int) -> int:
         return ((1 << self.widths[register]) - 1) << self.assigned[register]
@@ -119,7 +131,11 @@ class Scan:
         if interval.hint >= 0:
             wanted = self.place_of(interval.hint) - interval.hint_part
             fits = 0 <= wanted <= self.limit - width and wanted % step == 0
-            if fits and self.is_free(interval, wanted, width, blocked | self.costly):
+            if (
+                fits
+                and (blocked | self.costly) >> wanted & ((1 << width) - 1) == 0
+                and self.is_free(interval, wanted, width)
+            ):
                 return wanted
         if self.costly:
             found = self.lowest(interval, width, step, blocked | self.costly)
@@ -131,9 +147,18 @@ class Scan:
         return found
 
     def lowest(self, interval: Interval, width: int, step: int, blocked: int) -> int:
-        for first in range(0, self.limit - width + 1, step):
-            if self.is_free(interval, first, width, blocked):
+        """The first group, from 0 on, of which no register is blocked now or live in the interval later."""
+        free = ~blocked & (1 << self.limit) - 1
+        groups = free
+        for more in range(1, width):
+            groups &= free >> more
+        groups &= _FIRST_OF[step]
+        while groups:
+            lowest = groups & -groups
+            first = lowest.bit_length() - 1
+            if self.is_free(interval, first, width):
                 return first
+            groups ^= lowest
         return -1
 
     def place_of(self, value: int) -> int:
@@ -143,16 +168,16 @@ class Scan:
         first = self.assigned[(value - VIRTUAL) >> 2]
         return first + (value & 3) if first >= 0 else -VIRTUAL
 
-    def is_free(self, interval: Interval, first: int, width: int, blocked: int) -> bool:
-        if blocked >> first & ((1 << width) - 1):
-            return False
+    def is_free(self, interval: Interval, first: int, width: int) -> bool:
+        """Whether nobody who holds a register of the group now lives in the interval later."""
         for register in range(first, first + width):
             for other in self.held[register]:
                 if interval.meets(other):
                     return False
-            fixed = self.fixed.get(register)
-            if fixed is not None and ranges_meet(fixed, interval.ranges):
-                return False
+            if self.fixed:
+                fixed = self.fixed.get(register)
+                if fixed is not None and ranges_meet(fixed, 0, interval.ranges, 0):
+                    return False
         return True
 
     def cost(self, interval: Interval) -> float:
@@ -167,7 +192,7 @@ class Scan:
         best, least = current, self.cost(current)
         for register in range(self.limit):
             fixed = self.fixed.get(register)
-            if fixed is not None and ranges_meet(fixed, current.ranges):
+            if fixed is not None and ranges_meet(fixed, 0, current.ranges, 0):
                 continue  # it would not be free without the other one either
             for other in self.held[register]:
                 if other.meets(current):
@@ -207,14 +232,10 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
         try:
             if saves_barriers(function, liveness):
                 continue
-            for file, size in SIZES.items():
+            for file, intervals in by_file(liveness).items():
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
-                scan = Scan(liveness, file, limit if file == GENERAL else size, kept)
-                if not scan.intervals:
-                    continue
-                for register, chosen in enumerate(scan.run()):
-                    if chosen >= 0:
-                        assigned[register] = chosen
+                scan = Scan(liveness, file, intervals, assigned, limit if file == GENERAL else SIZES[file], kept)
+                scan.run()
                 if file == GENERAL:
                     out.registers = scan.highest + 1
                 elif file == PREDICATE:
@@ -226,12 +247,27 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
     return out
 
 
+def by_file(liveness: Liveness) -> dict[int, list[Interval]]:
+    """The intervals of each register file that there are any of, the files in the order of SIZES."""
+    files = liveness.function.files
+    found: dict[int, list[Interval]] = {file: [] for file in SIZES}
+    for interval in liveness.intervals:
+        if interval is not None and interval.ranges:
+            found[files[interval.register]].append(interval)
+    return {file: intervals for file, intervals in found.items() if intervals}
+
+
+def beginning(interval: Interval) -> tuple[int, int]:
+    return interval.ranges[0], interval.register
+
+
 def saves_barriers(function: MachineFunction, liveness: Liveness) -> bool:
     """Whether a function has just been made to leave the convergence barriers that it uses over calls as they were:
     they are kept in general registers meanwhile."""
     if function.is_entry or function.saved_barriers or not liveness.calls:
         return False
-    scan = Scan(liveness, BARRIER, SIZES[BARRIER], 0)
+    intervals = by_file(liveness).get(BARRIER, [])
+    scan = Scan(liveness, BARRIER, intervals, [-1] * len(function.files), SIZES[BARRIER], 0)
     scan.run()
     for barrier in range(SAVED_BARRIER, scan.highest + 1):
         save_barrier(function, barrier)
@@ -261,24 +297,20 @@ def rewrite(function: MachineFunction, assigned: list[int]) -> None:
         copies = False
         for instruction in block.instructions:
             values = instruction.values
-            for place in range(len(values)):
+            effect = effects(instruction.opcode)
+            for place in effect.register_places:
                 value = values[place]
-                if value >= VIRTUAL and instruction.opcode.slots[place].kind in _REGISTER_KINDS:
+                if value >= VIRTUAL:
                     values[place] = assigned[(value - VIRTUAL) >> 2] + (value & 3)
             if instruction.guard >= VIRTUAL:
                 negated = instruction.guard & 1
                 instruction.guard = assigned[(instruction.guard - VIRTUAL) >> 2] | negated << 3
-            copies = copies or is_idle(instruction)
+            if effect.is_copy and values[0] == values[1]:
+                copies = True
         if copies:
             block.instructions = [i for i in block.instructions if not is_idle(i)]
 
 
 def is_idle(instruction: Machine) -> bool:
     """Whether an instruction moves a register to itself."""
-    values = instruction.values
-    if len(values) != 2 or values[0] != values[1]:
-        return False
-    return effects(instruction.opcode).base == "MOV" and instruction.opcode.slots[1].kind == "R"
-
-
-_REGISTER_KINDS: Final = frozenset({"R", "P", "UR", "UP", "B"})
+    return effects(instruction.opcode).is_copy and instruction.values[0] == instruction.values[1]
