@@ -108,7 +108,7 @@ def move_stack(tables: Target, distance: int) -> list[Machine]:
 
 def saved_registers(code: MachineFunction) -> list[int]:
     """The general registers that a function changes and must not, ascending."""
-    written = 3 << RETURN_ADDRESS if code.calls else 0
+    written = 3 << RETURN_ADDRESS if code.calls and code.target != 61 else 0
     for block in code.blocks:
         for instruction in block.instructions:
             for file, register in registers_written(instruction):
@@ -195,7 +195,7 @@ def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tab
             offset = address_of(tables, index) + tables.word_bytes
             index += 1
             ends[id(instruction)] = offset
-            if effects(instruction.opcode).flow == "return" and instruction.opcode.slots[1].kind == "L":
+            if tables.wide and effects(instruction.opcode).flow == "return" and instruction.opcode.slots[1].kind == "L":
                 instruction.values[1] = -offset
     for site in sites:
         behind = ends[id(site.call)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from drawloom.sass.select.pascal import bits, floats, integer, memory, spelling
+from drawloom.sass.select.pascal import bits, calls, floats, integer, memory, spelling
 from drawloom.sass.select.pascal.selector import PASCAL_HANDLERS, PascalSelector
 from drawloom.sass.select.selector import HANDLERS
 
 for name in HANDLERS:
     PASCAL_HANDLERS.setdefault(name, HANDLERS[name])
 
-__all__ = ["PascalSelector", "bits", "floats", "integer", "memory", "spelling"]
+__all__ = ["PascalSelector", "bits", "calls", "floats", "integer", "memory", "spelling"]

@@ -1,0 +1,43 @@
+"""Selection of calls on sm_61: the stack of the warp has the return address."""
+
+from __future__ import annotations
+
+from drawloom.errors import UnsupportedError
+from drawloom.ptx.ir import Instruction, Symbol
+from drawloom.sass.abi import CLOBBERED
+from drawloom.sass.machine import CallSite
+from drawloom.sass.parameters import ENTRY
+from drawloom.sass.select.calls import enter, give, pairs, take
+from drawloom.sass.select.operands import OTHER, Src
+from drawloom.sass.select.pascal.selector import PASCAL_HANDLERS
+from drawloom.sass.select.selector import Selector
+
+
+def call(s: Selector, i: Instruction) -> None:
+    """``call`` of a function of the file; and a function's entry."""
+    results, callee, arguments = i.operands[:3]
+    if not isinstance(callee, Symbol):
+        raise UnsupportedError("calls through pointers are not supported by the assembler for sm_61")
+    if callee.name == ENTRY:
+        enter(s, results)
+        return
+    if not s.module.functions[callee.name].has_body:
+        raise UnsupportedError(f"'{callee.name}' is only declared: not supported by the assembler for sm_61")
+    given = give(s, arguments)
+    site = CallSite(s.emit("CAL", [Src("L", [0], OTHER)]), callee.name, False)
+    site.call.arguments, site.call.clobbers = given, CLOBBERED
+    s.out.calls.append(site)
+    for place, result in pairs(results):
+        take(s, place, result)
+
+
+def leave(s: Selector, i: Instruction) -> None:
+    """``ret``: of a kernel it ends the thread."""
+    if s.function.is_entry:
+        s.emit("EXIT", [])
+        return
+    given = give(s, i.operands[0])
+    s.emit("RET", []).arguments = given
+
+
+PASCAL_HANDLERS.update({"call": call, "ret": leave})
