@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 from mypy_extensions import i64
@@ -16,25 +17,32 @@ CONTROL_WIDTH: Final = 21
 
 def encode(instruction: Instruction) -> int:
     """The word of an instruction; on sm_61 without its control bits. Values that do not fit are cut off."""
+    lower, upper = halves(instruction)
+    if not instruction.opcode.form.wide:
+        return int(lower) & LOWER_HALF
+    return (int(upper) & LOWER_HALF) << 64 | int(lower) & LOWER_HALF
+
+
+def halves(instruction: Instruction) -> tuple[i64, i64]:
+    """The lower and the upper 64 bits of a word, of which those above 64 say nothing."""
     opcode = instruction.opcode
     values = instruction.values
-    lower: i64 = 0
-    upper: i64 = 0
+    lower: i64 = opcode.lower
+    upper: i64 = opcode.upper
+    # Exclusive or: where a field holds the complement, the opcode has ones.
     for piece in opcode.pieces:
         value = values[piece.place]
         bits: i64 = (value >> piece.start if piece.start else value) & piece.mask
         if piece.upper:
-            upper |= bits << piece.low
+            upper ^= bits << piece.low
         else:
-            lower |= bits << piece.low
-    # Exclusive or: where a field holds the complement, opcode.word has ones.
+            lower ^= bits << piece.low
     if opcode.form.wide:
-        lower |= instruction.guard << 12
-        upper |= instruction.control << 41
-        return opcode.word ^ (int(upper) << 64 | int(lower) & LOWER_HALF)
-    if opcode.form.guard:  # SSY and its like have 0 there
-        lower |= instruction.guard << 16
-    return opcode.word ^ int(lower) & LOWER_HALF
+        lower ^= instruction.guard << 12
+        upper ^= instruction.control << 41
+    elif opcode.form.guard:  # SSY and its like have 0 there
+        lower ^= instruction.guard << 16
+    return lower, upper
 
 
 def address_of(target: Target, index: int) -> int:
@@ -46,10 +54,14 @@ def address_of(target: Target, index: int) -> int:
 
 def pack_section(target: Target, instructions: list[Instruction]) -> bytes:
     """The bytes of a `.text` section. On sm_61 the count must be a multiple of three, as padding with NOP makes it."""
-    if target.wide:
-        return b"".join([encode(instruction).to_bytes(16, "little") for instruction in instructions])
-    assert len(instructions) % GROUP == 0
     words: list[int] = []
+    if target.wide:
+        for instruction in instructions:
+            lower, upper = halves(instruction)
+            words.append(int(lower) & LOWER_HALF)
+            words.append(int(upper) & LOWER_HALF)
+        return struct.pack(f"<{len(words)}Q", *words)
+    assert len(instructions) % GROUP == 0
     for start in range(0, len(instructions), GROUP):
         group = instructions[start : start + GROUP]
         control = 0
@@ -58,4 +70,4 @@ def pack_section(target: Target, instructions: list[Instruction]) -> bytes:
         words.append(control)
         for instruction in group:
             words.append(encode(instruction))
-    return b"".join([word.to_bytes(8, "little") for word in words])
+    return struct.pack(f"<{len(words)}Q", *words)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from drawloom.sass.access import Facts
     from drawloom.sass.effects import Effects
 
+_HALF: Final = (1 << 64) - 1
 NUMBER_KINDS: Final = frozenset("R UR P UP B SB N F M S".split())
 
 
@@ -259,12 +260,19 @@ def _pieces(slots: list[Slot]) -> list[Piece]:
     return made
 
 
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
+
+
 class Opcode:
     """A form with every modifier chosen. `word` has all bits except operands, guard and control."""
 
     def __init__(self, form: Form, word: int) -> None:
         self.form = form
         self.word = word
+        #: Its halves as signed numbers.
+        self.lower: i64 = _signed(word & _HALF)
+        self.upper: i64 = _signed(word >> 64 & _HALF)
         self.slots = form.slots
         self.gaps = form.gap_texts(word)
         self.mnemonic = form.base.split(".")[0] + self.gaps[0]
