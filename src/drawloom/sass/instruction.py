@@ -137,7 +137,7 @@ def _address(instruction: Instruction, start: int, end: int, number: int, slot: 
     if bank and bare and not form.wide:  # sm_61 prints c[0x3][0x0], the others c[0x3][RZ]
         return hex(offset) + decorations[-1]
     if offset:
-        if bare and len(tokens) == 2 and not bank:
+        if bare and len(tokens) == 2 and not bank and form.base != "LDGSTS":
             offset &= (1 << instruction.opcode.slots[slot - 1].bits) - 1  # alone it prints as an address
         parts.append(hex(offset) + decorations[-1])
     return "+".join(parts)
