@@ -26,14 +26,17 @@ def barrier(s: Selector, i: Instruction) -> None:
     opcode = i.opcode
     operands = list(i.operands[1:] if opcode.has_destination else i.operands)
     holds = [s.predicate(operands.pop())] if opcode.action == "red" else []
-    if opcode.name == "barrier" and not opcode.has("aligned"):
+    aligned = opcode.name == "bar" or opcode.has("aligned")
+    if not aligned:
         s.bring_together(None)
     places = barrier_places(s, operands)
     late = ".DEFER_BLOCKING" if s.number >= 80 else ""
+    # As ptxas 12.9 has it: not where lanes may come one after the other, before sm_90.
+    plain = opcode.action == "sync" and not aligned and s.number < 90
     if opcode.action == "arrive":
         s.emit("BAR.ARV", places)
     elif opcode.action == "sync":
-        s.emit("BAR.SYNC" + late, places)
+        s.emit("BAR.SYNC" if plain else "BAR.SYNC" + late, places)
     else:
         s.emit(f"BAR.RED.{opcode.operation.upper()}{late}", places + holds)
         target = i.operands[0]
