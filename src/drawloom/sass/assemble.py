@@ -189,7 +189,7 @@ def finish_function(
     drop_jumps(code)
     end_every_way(code, tables)
     if code.is_entry:
-        begin_kernel(code, tables, uses_descriptor)
+        begin_kernel(code, tables, uses_descriptor, selector.function.pos)
     used = assign_registers(code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER)
     make_frame(code, tables)
     timings = timing(selector.number)

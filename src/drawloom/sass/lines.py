@@ -33,12 +33,15 @@ class Lines:
         for function in module.functions.values():
             if not function.has_body:
                 continue
+            header = len(places)
             places.append((function.pos, _NO_PLACE))
             for statement in function.body:
                 if isinstance(statement, Directive) and statement.name == ".file":
                     self.add_file(statement.text)
                 elif isinstance(statement, Directive) and statement.name == ".loc":
                     places.append((statement.pos, self.place(statement.text)))
+                    if places[header][1] == _NO_PLACE:  # what comes before the first one belongs to it
+                        places[header] = (function.pos, places[-1][1])
         self.has_source = any(place != _NO_PLACE for _, place in places)
         if not self.has_source:
             self.files = [SourceFile(module.filename or "<text>")]
@@ -73,7 +76,7 @@ class Lines:
         return self.places[at] if at >= 0 else _NO_PLACE
 
     def note(self, out: AssembledFunction, code: MachineFunction, tables: Target) -> None:
-        """The rows of a kernel, one wherever the line changes; what comes before the first belongs to it."""
+        """The rows of a kernel, one wherever the line changes; the first one stands at its beginning."""
         source, own = (0, 0), (0, 0)
         for index, instruction in enumerate(instructions_of(code)):
             if instruction.pos < 0:

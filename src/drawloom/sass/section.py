@@ -66,12 +66,13 @@ class Joined:
 # -- beginnings and ends ---------------------------------------------------------------------------------
 
 
-def begin_kernel(code: MachineFunction, tables: Target, uses_descriptor: bool) -> None:
-    """What every kernel starts with: the stack pointer, the descriptor of global memory."""
+def begin_kernel(code: MachineFunction, tables: Target, uses_descriptor: bool, pos: int) -> None:
+    """What every kernel starts with: the stack pointer, the descriptor of global memory. ``pos`` is of its header."""
     top = STACK_TOP[code.target]
-    first = [Machine(tables.opcode("MOV", "R,c[I][I]"), [STACK_POINTER, 0, top])]
+    first = [Machine(tables.opcode("MOV", "R,c[I][I]"), [STACK_POINTER, 0, top], pos=pos)]
     if uses_descriptor:
-        first.append(Machine(tables.opcode("ULDC.64", "UR,c[I][I]"), [4, 0, DESCRIPTOR[code.target]]))
+        load = tables.opcode("ULDC.64", "UR,c[I][I]")
+        first.append(Machine(load, [4, 0, DESCRIPTOR[code.target]], pos=pos))
     code.blocks[0].instructions[0:0] = first
 
 
