@@ -8,10 +8,13 @@ Every stage works on one function at a time and can be looked at alone: `machine
 
 from __future__ import annotations
 
+import gc
+
 from drawloom.errors import UnsupportedError
 from drawloom.ptx import parse, verify
 from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.declarations import sm_number
+from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.loops import find_loops
 from drawloom.sass.abi import LEAST_REGISTERS
@@ -60,6 +63,19 @@ def assemble(
     Raises ``ParseError`` and ``VerifyError`` for PTX that is wrong and ``UnsupportedError`` for what the target or the
     assembler lacks, each with file, line and column. Directives that cannot be obeyed are in ``Cubin.warnings``.
     """
+    collecting = gc.isenabled()
+    gc.disable()  # almost all that is made here is kept until the end: looking for garbage takes an eighth of the time
+    try:
+        return _assembled(source, arch, max_registers, serial, cuda, line_info, most_copied, relocatable, filename)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _assembled(
+    source: str | Module, arch: str, max_registers: int, serial: bool, cuda: int, line_info: bool, most_copied: int,
+    relocatable: bool, filename: str,
+) -> Cubin:  # fmt: skip
     target = target_number(arch)
     module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
@@ -181,11 +197,12 @@ def finish_function(
     selector: Selector, code: MachineFunction, tables: Target, max_registers: int, serial: bool, uses_descriptor: bool
 ) -> Allocation:
     """From what was selected to instructions in their final order, with registers and control bits."""
-    loops = find_loops(selector.cfg)
+    tree = dominators(selector.cfg)
+    loops = find_loops(selector.cfg, tree)
     for b in selector.cfg.rpo:
         code.blocks[b].depth = loops.depth(b)
     found = meetings(selector.cfg, selector.uniform)
-    set_meetings(code, tables, found, loops)
+    set_meetings(code, tables, found, loops, tree)
     drop_jumps(code)
     end_every_way(code, tables)
     if code.is_entry:
