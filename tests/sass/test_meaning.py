@@ -48,3 +48,28 @@ ALIGNED_LOCAL = f"""{HEAD}
 def test_vectors_in_local_variables_stay_aligned_beside_spilled_registers(registers: int) -> None:
     """The frame was a multiple of 8."""
     agree(ALIGNED_LOCAL, "k", 1, 32, np.zeros(32, np.uint32), 3, max_registers=registers)
+
+
+TWO_ENTRIES = f"""{HEAD}
+.visible .entry k(.param .u64 out) {{
+    .reg .u64 %o; .reg .u32 %x, %n, %y; .reg .pred %p, %q;
+    ld.param.u64 %o, [out]; mov.u32 %x, %tid.x; mad.wide.u32 %o, %x, 4, %o;
+    and.b32 %n, %x, 7; mov.u32 %y, 0; setp.gt.u32 %p, %n, 3;
+    @%p bra INSIDE;
+AGAIN:
+    add.u32 %y, %y, 1;
+INSIDE:
+    add.u32 %y, %y, 16; setp.eq.u32 %q, %n, 0; @%q bra END;
+    sub.u32 %n, %n, 1; @%p bra AGAIN;
+    add.u32 %y, %y, 256; bra INSIDE;
+END:
+    vote.sync.ballot.b32 %n, %p, 0xFFFFFFFF; add.u32 %y, %y, %n;
+    st.global.u32 [%o], %y; ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_lanes_meet_behind_a_cycle_with_two_entries_and_not_in_it(reverse: bool) -> None:
+    """A barrier was set up in every round, for those lanes only that came together."""
+    agree(TWO_ENTRIES, "k", 1, 32, np.zeros(32, np.uint32), reverse=reverse)
