@@ -3,15 +3,15 @@
 From the control-flow graph to a list of meetings: a place where a convergence barrier is set up (BSSY) and the block
 at whose beginning everybody waits (BSYNC). A branch whose sides meet inside the same loops sets its barrier up right
 before it; one that leaves a loop for some lanes, on the way into the outermost loop that is left, so that it happens
-once. Every way to the meeting must lead past the set-up and every way from the set-up to the meeting (or out of the
-kernel: nobody waits for lanes that end); where that is not so (irreducible graphs, several ways into a loop's end)
-lanes are left to meet further on, or not at all.
+once. Every way from the set-up must lead to the meeting (or out of the kernel: nobody waits for lanes that end), and
+nowhere may others join it before; those that come to the same block on a way of their own do not wait there. Where
+that is not so (irreducible graphs) lanes are left to meet further on, or not at all.
 """
 
 from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.dominators import dominators, post_dominators
+from drawloom.ptx.dominators import DominatorTree, dominators, post_dominators
 from drawloom.ptx.isa import BARRIER, WARP
 from drawloom.ptx.liveness import members
 from drawloom.ptx.loops import LoopForest, find_loops
@@ -45,21 +45,45 @@ def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
             continue
         left = outermost_left(loops, b, end)
         if left < 0:
-            if tree.strictly_dominates(b, end):
+            if is_closed(ways, tree, b, end):
                 found[b, -1, end] = Meeting(b, -1, end)
             continue
         header = loops.loops[left].header
         end = post.idom[header]
         while 0 <= end < count and loops.loops[left].contains(end):
             end = post.idom[end]
-        if 0 <= end < count and tree.strictly_dominates(header, end):
+        if 0 <= end < count and is_closed(ways, tree, header, end):
             found[header, left, end] = Meeting(header, left, end)
     for region in loops.irreducible_regions:
-        # Lanes that go round would come to the end again without having been at the start.
-        found = {key: meeting for key, meeting in found.items() if meeting.end not in region}
+        for key, meeting in list(found.items()):
+            if meeting.start in region or meeting.end in region:
+                del found[key]
+                start, end = around(region, meeting, tree.idom, post.idom)
+                if not (start >= 0 and 0 <= end < count and post.dominates(end, start)):
+                    continue
+                if tree.strictly_dominates(start, end) and outermost_left(loops, start, end) < 0:
+                    found[start, -1, end] = Meeting(start, -1, end)
     order = {b: n for n, b in enumerate(cfg.rpo)}
     kept = [meeting for meeting in found.values() if not only_leaves(cfg, meeting.end)]
     return sorted(kept, key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
+
+
+def around(region: list[int], meeting: Meeting, idom: list[int], post_idom: list[int]) -> tuple[int, int]:
+    """A start before and an end behind a cycle with several entries, in which lanes would set up and wait for others
+    of an earlier round; -1 where there is none."""
+    start, end = meeting.start, meeting.end
+    while start in region:
+        start = idom[start]
+    while end in region:
+        end = post_idom[end]
+    return start, end
+
+
+def is_closed(ways: list[list[int]], tree: DominatorTree, start: int, end: int) -> bool:
+    """Whether nobody comes to a block between ``start`` and ``end`` but through ``start``."""
+    if tree.strictly_dominates(start, end):
+        return True
+    return all(tree.dominates(start, b) for b in members(reached(ways, start, end)))
 
 
 def only_leaves(cfg: Cfg, b: int) -> bool:
@@ -108,10 +132,11 @@ def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
     divergent = [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
     if not divergent:
         return out
+    ways = [block.succs for block in cfg.blocks]
     met = {m.start: m.end for m in meetings(cfg, uniformity) if m.loop < 0}
     for b in divergent:
         stop = met.get(b, -1)
-        sides = [reached(cfg, successor, stop) for successor in cfg.blocks[b].succs]
+        sides = [reached(ways, successor, stop) for successor in cfg.blocks[b].succs]
         for n, side in enumerate(sides):
             others = 0
             for other in sides[:n] + sides[n + 1 :]:
@@ -122,7 +147,7 @@ def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
     return out
 
 
-def reached(cfg: Cfg, first: int, stop: int) -> int:
+def reached(ways: list[list[int]], first: int, stop: int) -> int:
     """The blocks on ways from ``first`` that do not go through ``stop``, as bits."""
     seen = 0
     work = [first]
@@ -130,7 +155,7 @@ def reached(cfg: Cfg, first: int, stop: int) -> int:
         b = work.pop()
         if b != stop and not seen >> b & 1:
             seen |= 1 << b
-            work += cfg.blocks[b].succs
+            work += ways[b]
     return seen
 
 

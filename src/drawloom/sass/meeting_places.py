@@ -5,7 +5,7 @@
     wait:   BSYNC B0                            wait:   SYNC
     end:    ...                                 end:    ...
 
-Every way into the meeting leads through a block of its own that waits; behind the last of them the lanes go on
+Every way into the meeting from its start leads through a block of its own that waits; behind it the lanes go on
 together. Into a loop leads, where that is needed, one more block: it prepares what lanes do when they leave the loop.
 On sm_61 what is prepared last is done first: meetings nest, since the ways from a start all lead to its end and the
 end of what starts in between lies on them.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.ptx.dominators import DominatorTree
 from drawloom.ptx.loops import Loop, LoopForest
 from drawloom.sass.convergence import Meeting
 from drawloom.sass.effects import effects
@@ -29,44 +30,65 @@ LEAVES: Final = ("jump", "indirect", "exit", "return")
 _STOPS: Final = ("SYNC", "BRK")
 
 
-def set_meetings(code: MachineFunction, tables: Target, found: list[Meeting], loops: LoopForest) -> None:
+class Waits:
+    """The meetings at one block, an outer one before those inside of it: where each starts and the block in which
+    lanes wait. Behind all of them they go on at `last`; `members` are, as bits, the blocks of the loop that the block
+    heads."""
+
+    def __init__(self, last: int, loop: Loop | None) -> None:
+        self.last = last
+        self.members = loop.members if loop is not None else 0
+        self.starts: list[int] = []
+        self.blocks: list[MachineBlock] = []
+
+    def way(self, tree: DominatorTree, source: int) -> int:
+        """Where lanes go that come from block ``source``: to the innermost meeting that it lies in."""
+        if self.members >> source & 1:
+            return -1
+        for start, block in zip(reversed(self.starts), reversed(self.blocks)):
+            if tree.dominates(start, source):
+                return block.id
+        return self.last
+
+
+def set_meetings(
+    code: MachineFunction, tables: Target, found: list[Meeting], loops: LoopForest, tree: DominatorTree
+) -> None:
     """Put the meetings, those that start first being first, into the code of a function; blocks get new numbers."""
+    if not found:
+        return
     headed = {loop.header: loop for loop in loops.loops}
-    starts: dict[int, list[Machine]] = {}
-    waits: dict[int, list[tuple[MachineBlock, Machine]]] = {}
     entries: dict[int, MachineBlock] = {}
-    count = len(code.blocks)
+    for meeting in found:
+        if meeting.loop >= 0 and meeting.start not in entries:
+            entry = entries[meeting.start] = MachineBlock(len(code.blocks) + len(entries))
+            entry.successors = [meeting.start]
+    count = len(code.blocks) + len(entries)
+    places: dict[int, Waits] = {}
+    for end in sorted({*entries, *[meeting.end for meeting in found]}):
+        places[end] = Waits(entries[end].id if end in entries else end, headed.get(end))
+    starts: dict[int, list[Machine]] = {}
     for meeting in found:
         prepare, wait = instructions_of(code, tables)
         block = MachineBlock(count)
         block.instructions.append(wait)
         count += 1
-        waits.setdefault(meeting.end, []).insert(0, (block, prepare))
+        waits = places[meeting.end]
+        prepare.values[-1] = waits.way(tree, meeting.start)
+        block.successors = [prepare.values[-1]]
+        waits.starts.append(meeting.start)
+        waits.blocks.append(block)
         if meeting.loop < 0:
             starts.setdefault(meeting.start, []).append(prepare)
-            continue
-        if meeting.start not in entries:
-            entries[meeting.start] = MachineBlock(count)
-            count += 1
-        entries[meeting.start].instructions.append(prepare)
+        else:
+            entries[meeting.start].instructions.append(prepare)
     for start, prepared in starts.items():
         instructions = code.blocks[start].instructions
         at = len(instructions)
         while at and effects(instructions[at - 1].opcode).flow in LEAVES:
             at -= 1
         instructions[at:at] = prepared
-    chains: dict[int, list[MachineBlock]] = {}
-    for end in sorted({*waits, *entries}):
-        waiting = waits.get(end, [])
-        chain = chains[end] = [block for block, _ in waiting]
-        if end in entries:
-            chain.append(entries[end])
-        behind = [*[block.id for block in chain[1:]], end]
-        for block, following in zip(chain, behind, strict=True):
-            block.successors = [following]
-        for (_, prepare), following in zip(waiting, behind):
-            prepare.values[-1] = following
-    put_before(code, tables, chains, headed)
+    place_waits(code, tables, places, entries, tree)
     renumber(code)
 
 
@@ -78,33 +100,46 @@ def instructions_of(code: MachineFunction, tables: Target) -> tuple[Machine, Mac
     return Machine(tables.opcode("BSSY", "B,L"), [barrier, -1]), Machine(tables.opcode("BSYNC", "B"), [barrier])
 
 
-def put_before(
-    code: MachineFunction, tables: Target, chains: dict[int, list[MachineBlock]], headed: dict[int, Loop]
-) -> None:
-    """Make each chain the way into its block; of a loop's header, the way from outside of the loop."""
-    inside = {end: headed[end].members if end in headed else 0 for end in chains}
+def place_waits(
+    code: MachineFunction, tables: Target, places: dict[int, Waits], entries: dict[int, MachineBlock],
+    tree: DominatorTree,
+) -> None:  # fmt: skip
+    """Put the waiting blocks, inner ones first, and the entry of a loop before the blocks that they lead to."""
     placed: list[MachineBlock] = []
+    falling = -1  # where control runs to off the end of the last one
     for block in code.blocks:
-        redirect(block, code.ptx_blocks, chains, inside)
-        if block.id in chains:
-            if placed and inside[block.id] >> placed[-1].id & 1 and falls_through(placed[-1]):
-                placed[-1].instructions.append(Machine(tables.opcode("BRA", "L"), [block.id]))
-            for before in chains[block.id]:
-                before.depth = block.depth - (1 if block.id in headed else 0)
-            placed += chains[block.id]
+        turned = {s: places[s].way(tree, block.id) for s in block.successors if s in places}
+        waits = places.get(block.id)
+        chain: list[MachineBlock] = []
+        if waits is not None:
+            chain = waits.blocks[::-1]
+            if block.id in entries:
+                chain.append(entries[block.id])
+        for before in chain:
+            before.depth = block.depth - (1 if block.id in entries or waits.members else 0)
+            join_up(placed, falling, before, tables)
+            placed.append(before)
+            falling = before.successors[0] if falls_through(before) else -1
+        join_up(placed, falling, block, tables)
         placed.append(block)
+        following = block.id + 1
+        falling = -1
+        if following in block.successors and falls_through(block):
+            falling = turned.get(following, -1)
+            falling = following if falling < 0 else falling
+        redirect(block, turned)
     code.blocks = placed
 
 
-def redirect(
-    block: MachineBlock, ptx_blocks: int, chains: dict[int, list[MachineBlock]], inside: dict[int, int]
-) -> None:
-    """Lead the ways out of a block into the chains before the blocks that they go to, but for the ways in a loop."""
-    turned = {
-        s: chains[s][0].id
-        for s in block.successors
-        if s in chains and not (block.id < ptx_blocks and inside[s] >> block.id & 1)
-    }
+def join_up(placed: list[MachineBlock], falling: int, block: MachineBlock, tables: Target) -> None:
+    """Branch from the end of the last block to ``falling``, if that is not ``block``, which comes next."""
+    if falling >= 0 and falling != block.id:
+        placed[-1].instructions.append(Machine(tables.opcode("BRA", "L"), [falling]))
+
+
+def redirect(block: MachineBlock, turned: dict[int, int]) -> None:
+    """Lead ways out of a block elsewhere, but for those with -1."""
+    turned = {s: to for s, to in turned.items() if to >= 0}
     if not turned:
         return
     block.successors = [turned.get(s, s) for s in block.successors]
