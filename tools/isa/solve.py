@@ -135,6 +135,9 @@ def solve(key: str, samples: list[int], counts: dict[int, int], target: int, joi
     if base.key != key:
         return None
     word, base, effects = yield from away_from_zero(key, word, base, effects, bits)
+    unsaid = unsaid_base(key, base, effects)
+    bits = [bit for bit in bits if bit not in unsaid]
+    effects = {bit: meaning for bit, meaning in effects.items() if bit not in unsaid}
     structure = key.split(" ")[2:]
     notes: list[str] = []
     operand_bits: dict[int, list[int]] = {}
@@ -179,7 +182,7 @@ def solve(key: str, samples: list[int], counts: dict[int, int], target: int, joi
     for operand in operands:
         for low, width, _ in operand.pieces:
             changing |= ((1 << width) - 1) << low
-    free = sum(1 << bit for bit in bits)
+    free = sum(1 << bit for bit in free_bits(target))
     return Solution(
         key, word, free & ~changing, operands, fields, template, guards[0].guard, reuse, bool(counts), notes
     )
@@ -227,6 +230,21 @@ def away_from_zero(
             if seen.key == key:
                 word, base, effects = moved, seen, around
     return word, base, effects
+
+
+def unsaid_base(key: str, base: Meaning, effects: dict[int, Meaning]) -> set[int]:
+    """The bits of a base register RZ beside a uniform one, where sm_75 prints neither RZ nor the size of the address
+    (`[UR4]`, else `[R2.64+UR4]`): they are fixed."""
+    structure = key.split(" ")[2:]
+    if UNIFORM_BASE not in key:
+        return set()
+    index = next(
+        i for i, token in enumerate(structure) if token == "[" and structure[i + 1 : i + 4] == ["R", "+", "UR"]
+    )
+    place = sum(token in NUMBER_KINDS for token in structure[:index])
+    if base.values[place] != NEUTRAL["R"] or base.gaps[index + 2]:
+        return set()
+    return {bit for bit, m in effects.items() if m.gaps[index + 2] and m.values[place] != NEUTRAL["R"]}
 
 
 def changed_places(meaning: Meaning, base: Meaning) -> list[int]:
@@ -319,10 +337,6 @@ def operand_field(
         answers = yield [word & ~mask if inverted else word | mask]
         seen = answers[0]
         made.no_neutral = seen.key != key or seen.gaps != base.gaps or seen.values[place] != NEUTRAL[kind]
-        # nvdisasm prints whatever number comes to its mind for RZ beside a uniform register of sm_75.
-        numbers = [index for index, token in enumerate(key.split(" ")[2:]) if token in NUMBER_KINDS]
-        after = base.gaps[numbers[place] + 1]
-        made.no_neutral |= kind == "R" and after in (".U32", ".64") and UNIFORM_BASE in key and "desc[" not in key
     return made
 
 
