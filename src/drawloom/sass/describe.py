@@ -102,7 +102,8 @@ def describe_links(out: AssembledFunction, joined: Joined, module: Module, plan:
     function = module.functions[out.name]
     names = list(dict.fromkeys(site.callee for site in joined.code.calls if site.callee))
     out.calls = names
-    out.externs = [name for name in names if not module.functions[name].has_body]
+    named = names + [r.symbol for r in joined.relocations if r.symbol in module.functions]
+    out.externs = [name for name in dict.fromkeys(named) if not module.functions[name].has_body]
     out.relocations = joined.relocations
     out.crs_stack_bytes = None
     # All shared variables are the module's, for the linker to place.
