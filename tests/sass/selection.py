@@ -29,7 +29,7 @@ from drawloom.sass.isa import load_target
 from tools.isa import vendor
 
 #: Every form is tried for the last of these, of the others a sample (all of them in ``make fuzz``).
-TARGETS = (75, 80, 86, 89, 90)
+TARGETS = (61, 75, 80, 86, 89, 90)
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 Item = TypeVar("Item")
 HEADER = ".version 8.6\n.target sm_90\n.address_size 64\n"

@@ -44,7 +44,7 @@ def sample(forms: list[tuple[str, list[str]]], seed: int, count: int) -> list[tu
 @pytest.mark.parametrize("names", [ARITHMETIC, FUNCTIONS, COMPARISONS], ids=["arithmetic", "functions", "comparisons"])
 def test_every_form_is_what_the_checker_and_nvdisasm_take(names: list[str], number: int) -> None:
     forms = selection.sample(sample(forms_of(names, number), 1, 700), number, 8)
-    assert forms
+    assert forms or number == 61  # which has no functions of halves
     check([code(kernel(text, kinds), number) for text, kinds in forms], number)
 
 

@@ -29,7 +29,10 @@ BARRIERS = "bar barrier membar fence nanosleep pmevent griddepcontrol".split()
 #: Forms of a name that are tried; the rest of the many combinations of order, scope and hints is left to chance.
 MOST = 220
 #: Why a form may be refused, by what the message must say.
-REFUSED = ("clusters are not covered", "tensor maps are not covered", "eight neighbouring registers", "bytes at once")
+REFUSED = (
+    "clusters are not covered", "tensor maps are not covered", "eight neighbouring registers", "bytes at once",
+    "no generic addresses",
+)  # fmt: skip
 #: Types of operands that do not follow from the opcode's.
 FIXED = {"u32": "b32", "c": "b32", "b": "b32", "addr": "b64", "r": "b64"}
 

@@ -17,7 +17,7 @@ def call(s: Selector, i: Instruction) -> None:
     """``call`` of a function of the file; and a function's entry."""
     results, callee, arguments = i.operands[:3]
     if not isinstance(callee, Symbol):
-        raise UnsupportedError("calls through pointers are not supported by the assembler for sm_61")
+        raise UnsupportedError("'call' through a pointer is not supported by the assembler for sm_61")
     if callee.name == ENTRY:
         enter(s, results)
         return
