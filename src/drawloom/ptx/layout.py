@@ -258,19 +258,26 @@ def _called(module: Module, function: Function) -> list[str]:
 
 def _reachable_shared(module: Module, function: Function) -> list[tuple[str, Variable]]:
     """Shared variables in use: the module's in file order, then those of each body."""
+    of_module = [(name, v) for name, v in module.variables.items() if v.space == "shared"]
+    if not of_module and not any(_has_shared(f) for f in module.functions.values()):
+        return []
     functions = reachable_functions(module, function)
     used: set[str] = set()
-    for reached in functions:
+    for reached in functions if of_module else []:
         for statement in reached.body:
             if isinstance(statement, Instruction):
                 for operand in statement.operands:
                     _collect_symbols(operand, used)
-    out = [(name, v) for name, v in module.variables.items() if v.space == "shared" and name in used]
+    out = [(name, v) for name, v in of_module if name in used]
     for reached in functions:
         for variable in reached.variables:
             if variable.space == "shared":
                 out.append((scoped_name(reached, variable), variable))
     return out
+
+
+def _has_shared(function: Function) -> bool:
+    return any(variable.space == "shared" for variable in function.variables)
 
 
 def _collect_symbols(operand: Operand, out: set[str]) -> None:
