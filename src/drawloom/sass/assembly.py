@@ -130,7 +130,7 @@ class AssembledFunction:
     max_registers: int = 255  # what .maxnreg, .minnctapersm or --maxrregcount left
     barriers: int = 0  # named barriers used, 0-16
     frame_bytes: int = 0  # of this function alone
-    stack_bytes: int = 0  # with everything that it calls; 0 where recursion leaves it open
+    stack_bytes: int = 0  # with everything that it calls; its own where recursion leaves that open
     crs_stack_bytes: int | None = None  # sm_61: divergence stack; later 0 if the function can diverge; None: not said
     spill_stores: int | None = 0  # bytes; None where unknown, as a file does not tell
     spill_loads: int | None = 0

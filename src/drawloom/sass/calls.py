@@ -69,12 +69,12 @@ class CallPlan:
         )
 
     def deepest(self, name: str, frames: dict[str, int]) -> int:
-        """The bytes of stack that ``name`` needs with all that it calls, each function ``frames`` of it; 0 where
-        recursion leaves it open."""
+        """The bytes of stack that ``name`` needs with all that it calls, each function ``frames`` of it; where
+        recursion leaves that open, its own."""
         depths: dict[str, int] = {}
         for reached in callees_first(self, name):
             if self.is_recursive(reached):
-                return 0
+                return frames[name]
             following = [*self.callees[reached], *(self.ids if reached in self.pointers else ())]
             below = max([depths.get(callee, 0) for callee in following], default=0)
             depths[reached] = frames.get(reached, 0) + below
