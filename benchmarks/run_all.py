@@ -31,6 +31,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "startup": ("Start of the command", ()),
     "frontend": ("Parsing and verifying PTX", ("--markdown",)),
+    "assembler": ("PTX to machine code", ("--markdown", "--data", "{data}")),
     "launch_costs": ("Cost of a run: start and memory", ("--markdown",)),
     "cpu_kernels": ("Kernels on the CPU", ("--markdown",)),
     "tpch_first": ("TPC-H Q6 and Q1", ("--data", "{data}")),

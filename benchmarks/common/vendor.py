@@ -41,11 +41,13 @@ class Ptxas:
         return used.ru_utime + used.ru_stime
 
     def cubin(self, source: Path, arch: str) -> tuple[bytes, int]:
-        """The file that -O3 makes, and the bytes that it spills (stores and loads)."""
+        """The file that -O3 makes, and the bytes that it spills (stores and loads). Raises Missing where it refuses."""
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "out.cubin"
             command = [self.path, "-v", f"-arch={arch}", "-O3", str(source), "-o", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise Missing(f"ptxas {self.release} refuses {source.name}")
             spilled = sum(int(n) for n in re.findall(r"(\d+) bytes spill", done.stderr + done.stdout))
             return out.read_bytes(), spilled
 
