@@ -46,6 +46,7 @@ def call(s: Selector, i: Instruction) -> None:
         site = call_pointer(s, callee)
     site.call.arguments = given
     site.call.clobbers = CLOBBERED
+    s.moved = {}  # constants are not worth a register that is kept over a call
     s.out.calls.append(site)
     for place, result in pairs(results):
         take(s, place, result)
