@@ -1,0 +1,107 @@
+"""What differs between the targets of one selector: descriptors, scopes, what a target lacks; examples and benchmark
+kernels for all of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from drawloom.errors import UnsupportedError
+from drawloom.ptx import parse
+from drawloom.ptx.declarations import sm_number
+from drawloom.sass.assemble import assemble
+from drawloom.sass.availability import check_available
+from drawloom.sass.decoder import unpack_section
+from drawloom.sass.effects import effects
+from drawloom.sass.instruction import Instruction
+from drawloom.sass.isa import load_target
+from drawloom.sass.machine import UNIFORM
+from drawloom.sass.verify import verify
+from tests.sass.selection import TARGETS, header
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = sorted([*(ROOT / "examples").glob("*.ptx"), *(ROOT / "benchmarks" / "kernels").glob("*.ptx")])
+#: An access of every kind through a generic or global address.
+ACCESSES = """ld.global.u32 x, [at]; ld.u32 y, [at+4]; st.global.u32 [at+8], x; st.u32 [at+12], y;
+atom.global.add.u32 x, [at], y; red.global.add.u32 [at], x; atom.min.u32 y, [at], x; st.global.u32 [at], y;"""
+
+
+def made(body: str, number: int) -> list[Instruction]:
+    text = f"{header(number)}.visible .entry k(.param .u64 p) {{ .reg .u64 at; .reg .u32 x, y; ld.param.u64 at, [p];"
+    return unpack_section(load_target(number), assemble(f"{text}\n{body}\nret; }}", f"sm_{number}").kernels["k"].code)
+
+
+@pytest.mark.parametrize("number", TARGETS)
+def test_examples_and_benchmark_kernels_pass_the_checker(number: int) -> None:
+    assert len(PROGRAMS) >= 10
+    for path in PROGRAMS:
+        text = path.read_text()
+        if sm_number(parse(text).arch) > number:
+            text = re.sub(r"(?m)^\.target sm_\d+", f".target sm_{number}", text)
+        cubin = assemble(text, f"sm_{number}", filename=path.name)
+        for kernel in cubin.kernels.values():
+            assert not verify(load_target(number), unpack_section(load_target(number), kernel.code)), path.name
+
+
+@pytest.mark.parametrize("number", [80, 86, 89])
+def test_accesses_have_the_descriptor_that_is_not_printed(number: int) -> None:
+    instructions = made(ACCESSES, number)
+    loads = [i for i in instructions if i.opcode.mnemonic == "ULDC.64"]
+    assert [str(i) for i in loads] == ["ULDC.64 UR4, c[0x0][0x118]"]
+    accesses = [i for i in instructions if effects(i.opcode).space in ("global", "generic")]
+    assert len(accesses) == 8
+    for access in accesses:
+        assert "desc" not in str(access)
+        assert (UNIFORM, 4, 2) in effects(access.opcode).fixed_reads, str(access)
+        assert instructions.index(loads[0]) < instructions.index(access)
+
+
+def test_sm_75_has_no_descriptor_and_names_the_system() -> None:
+    instructions = made(ACCESSES, 75)
+    assert not any("UR" in str(i) for i in instructions)
+    assert [str(i).split()[0] for i in instructions if "LDG" in str(i) or "STG" in str(i)] == [
+        "LDG.E.SYS", "STG.E.SYS", "STG.E.SYS",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text, late, early",
+    [
+        ("ld.relaxed.cta.global.u32 x, [at]", "LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"),
+        ("ld.relaxed.cta.global.L1::evict_last.u32 x, [at]", "LDG.E.EL.STRONG.SM", "LDG.E.EL.STRONG.SYS"),
+        ("st.relaxed.gpu.global.u32 [at], x", "STG.E.STRONG.GPU", "STG.E.STRONG.GPU"),
+        ("atom.relaxed.cta.global.add.u32 x, [at], y", "ATOMG.E.ADD.STRONG.SM", "ATOMG.E.ADD.STRONG.CTA"),
+        ("ld.global.nc.u32 x, [at]", "LDG.E.CONSTANT", "LDG.E.CONSTANT.SYS"),
+        ("fence.cta", "MEMBAR.ALL.CTA", "MEMBAR.ALL.CTA"),
+        ("membar.cta", "MEMBAR.SC.CTA", "MEMBAR.SC.CTA"),
+    ],
+)
+def test_scopes_as_ptxas_has_them(text: str, late: str, early: str) -> None:
+    for number, wanted in ((80, late), (90, late), (75, early)):
+        mnemonics = [i.opcode.mnemonic for i in made(f"mov.u32 x, 1; mov.u32 y, 2; {text};", number)]
+        assert wanted in mnemonics, (number, mnemonics)
+
+
+@pytest.mark.parametrize(
+    "text, number, need",
+    [
+        ("redux.sync.add.u32 x, y, -1;", 75, 80),
+        ("fma.rn.bf16x2 x, y, y, y;", 75, 80),
+        ("max.f16x2 x, y, y;", 75, 80),
+        ("ld.global.L2::256B.u32 x, [at];", 75, 80),
+        ("add.u16x2 x, x, y;", 89, 90),
+        ("atom.acquire.cluster.global.add.u32 x, [at], y;", 89, 90),
+        ("ld.shared::cluster.u32 x, [at];", 80, 90),
+        ("mov.u32 x, %cluster_ctarank;", 89, 90),
+        ("griddepcontrol.wait;", 86, 90),
+    ],
+)
+def test_what_a_target_lacks_is_refused_by_name_and_place(text: str, number: int, need: int) -> None:
+    source = f"{header(90)}.visible .entry k(.param .u64 p)\n{{ .reg .u64 at; .reg .u32 x, y; ld.param.u64 at, [p];\n"
+    module = parse(f"{source}{text}\nret; }}", "lacks.ptx")
+    with pytest.raises(UnsupportedError) as caught:
+        check_available(module, number)
+    message = str(caught.value)
+    assert message.startswith(f"lacks.ptx:6:1: sm_{number} has no ")
+    assert f"sm_{need} or later" in message and text in message
+    check_available(module, need)
