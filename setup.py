@@ -77,6 +77,8 @@ def extensions(target_dir: str) -> list[Extension]:
         )
     except SystemExit as refusal:  # mypyc prints its errors and exits
         raise CannotCompile(f"mypyc refused the sources: {refusal}") from refusal
+    for extension in made:  # calls inside of the one large extension need no detour that others could change
+        extension.extra_compile_args.append("-fvisibility=hidden")
     return made
 
 

@@ -1,6 +1,6 @@
 """What scheduling asks of an opcode, put together once: the registers that it reads and writes, with their times.
 
-A register is ``file << 9 | number`` here, so that lists of `REGISTERS` entries hold something for each of them.
+A register is ``_BASE[file] + number`` here, so that lists of `REGISTERS` entries hold something for each of them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from drawloom.sass.instruction import Instruction
 from drawloom.sass.latencies import Timing
 from drawloom.sass.machine import FILES, NEUTRAL
 
+#: Where the registers of each file begin: general, predicates, uniform, uniform predicates, barriers, condition codes.
+_BASE: Final = (0, 256, 264, 328, 336, 352)
 #: One more than the largest register.
-REGISTERS: Final = 6 << 9
+REGISTERS: Final = 353
 #: Cycles until a result that comes by scoreboard is expected, by the space that it comes from.
 _EXPECTED: Final[dict[str, int]] = {
     "global": 300, "generic": 300, "local": 80, "shared": 24, "constant": 30, "": 20,
@@ -57,18 +59,18 @@ class Facts:
         for place, words in found.reads:
             file = FILES[opcode.slots[place].kind]
             consumer = timing.consumer(opcode, place, words)
-            self.reads.append(Access(place, file << 9, words, NEUTRAL[file], consumer, []))
+            self.reads.append(Access(place, _BASE[file], words, NEUTRAL[file], consumer, []))
         for file, first, words in found.fixed_reads:
             consumer = timing.consumer_of_file(opcode, file, words)
-            self.reads.append(Access(-1, file << 9 | first, words, 0, consumer, []))
+            self.reads.append(Access(-1, _BASE[file] + first, words, 0, consumer, []))
         for place, words in found.writes:
             file = FILES[opcode.slots[place].kind]
             producers = [timing.producer(opcode, file, part) for part in range(words)]
-            self.writes.append(Access(place, file << 9, words, NEUTRAL[file], 0, producers))
+            self.writes.append(Access(place, _BASE[file], words, NEUTRAL[file], 0, producers))
         for file, first, words in found.fixed_writes:
             producers = [timing.producer(opcode, file, part) for part in range(words)]
-            self.writes.append(Access(-1, file << 9 | first, words, 0, 0, producers))
-        self.guard: i64 = found.guard_file << 9 if found.guard_file >= 0 else -1
+            self.writes.append(Access(-1, _BASE[file] + first, words, 0, 0, producers))
+        self.guard: i64 = _BASE[found.guard_file] if found.guard_file >= 0 else -1
         self.guard_consumer: int = timing.consumer(opcode, -1, 1)
 
 
@@ -91,7 +93,7 @@ def first_register(access: Access, values: list[int]) -> i64:
 def written(instruction: Instruction, facts: Facts) -> list[int]:
     """Every register that an instruction writes."""
     if facts.is_masked:
-        return [file << 9 | number for file, number in registers_written(instruction)]
+        return [_BASE[file] + number for file, number in registers_written(instruction)]
     out: list[int] = []
     for access in facts.writes:
         first = first_register(access, instruction.values)
@@ -104,7 +106,7 @@ def written(instruction: Instruction, facts: Facts) -> list[int]:
 def read(instruction: Instruction, facts: Facts) -> list[int]:
     """Every register that an instruction reads, its guard included."""
     if facts.is_masked:
-        return [file << 9 | number for file, number in registers_read(instruction)]
+        return [_BASE[file] + number for file, number in registers_read(instruction)]
     out: list[int] = []
     for access in facts.reads:
         first = first_register(access, instruction.values)
@@ -112,5 +114,5 @@ def read(instruction: Instruction, facts: Facts) -> list[int]:
             for register in range(first, first + access.words):
                 out.append(register)
     if instruction.guard & 7 != 7 and facts.guard >= 0:
-        out.append(facts.guard | (instruction.guard & 7))
+        out.append(facts.guard + (instruction.guard & 7))
     return out

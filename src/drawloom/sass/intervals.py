@@ -82,7 +82,7 @@ class Liveness:
     def _build(self) -> None:
         count = 4 * len(self.function.files)
         end = [-1] * count  # of a word that is live: where its range ends
-        found: list[list[int]] = [[] for _ in range(count)]  # ranges backwards: end, begin, end, begin ...
+        found: list[list[int] | None] = [None] * count  # ranges backwards: end, begin, end, begin ...
         blocks = self.function.blocks
         carriers = self.function.carriers
         borders = self.borders
@@ -113,9 +113,9 @@ class Liveness:
                     self._touch(value, weight)
                     for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if end[word] < 0:
-                            found[word] += [position + 2, position + 1]  # written and never read
+                            _add(found, word, position + 2, position + 1)  # written and never read
                         elif not guarded or instruction.begins >> access.place & 1 or word >> 2 in carriers:
-                            found[word] += [end[word], position + 1]
+                            _add(found, word, end[word], position + 1)
                             end[word] = -1
                 for access in effect.read_places:
                     value = values[access.place]
@@ -141,7 +141,7 @@ class Liveness:
                     self._fix(register, start, reader)
                 named = {}
             for word in borders.names(borders.live_in[b] & ~(borders.live_out[b - 1] if b else 0)):
-                found[word] += [end[word], start]
+                _add(found, word, end[word], start)
                 end[word] = -1
         for interval in self.intervals:
             if interval is not None:
@@ -174,11 +174,20 @@ class Liveness:
             self._fix(register, position + 1, named.pop(register, position + 2))
 
 
-def _union(found: list[list[int]], word: int) -> list[int]:
+def _add(found: list[list[int] | None], word: int, end: int, begin: int) -> None:
+    ranges = found[word]
+    if ranges is None:
+        found[word] = [end, begin]
+    else:
+        ranges.append(end)
+        ranges.append(begin)
+
+
+def _union(found: list[list[int] | None], word: int) -> list[int]:
     """Ranges that were found backwards, of the four words of a register, as one ascending list."""
     out: list[int] = []
-    if not found[word + 1] and not found[word + 2] and not found[word + 3]:
-        ranges = found[word]
+    ranges = found[word]
+    if ranges is not None and found[word + 1] is None and found[word + 2] is None and found[word + 3] is None:
         for i in range(len(ranges) - 1, 0, -2):
             if out and ranges[i] <= out[-1]:
                 out[-1] = max(out[-1], ranges[i - 1])
@@ -187,9 +196,11 @@ def _union(found: list[list[int]], word: int) -> list[int]:
                 out.append(ranges[i - 1])
         return out
     pairs: list[tuple[int, int]] = []
-    for ranges in found[word : word + 4]:
-        for i in range(0, len(ranges), 2):
-            pairs.append((ranges[i + 1], ranges[i]))
+    for part in range(word, word + 4):
+        ranges = found[part]
+        if ranges is not None:
+            for i in range(0, len(ranges), 2):
+                pairs.append((ranges[i + 1], ranges[i]))
     pairs.sort()
     for begin, end in pairs:
         if out and begin <= out[-1]:

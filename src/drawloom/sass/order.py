@@ -122,7 +122,7 @@ class Orderer:
                     for register in range(first, first + access.words):
                         self.read(register, number, access.consumer)
             if instruction.guard & 7 != NO_GUARD and facts.guard >= 0:
-                self.read(facts.guard | (instruction.guard & 7), number, facts.guard_consumer)
+                self.read(facts.guard + (instruction.guard & 7), number, facts.guard_consumer)
             for access in facts.writes:
                 first = first_register(access, values)
                 if first >= 0:

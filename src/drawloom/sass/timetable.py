@@ -287,7 +287,7 @@ class Timetable:
                 for register in range(first, first + access.words):
                     state.wait_to_read(register, access.consumer)
         if instruction.guard & 7 != NO_GUARD and found.guard >= 0:
-            state.wait_to_read(found.guard | (instruction.guard & 7), found.guard_consumer)
+            state.wait_to_read(found.guard + (instruction.guard & 7), found.guard_consumer)
         slack: i64 = 0 if found.variable else 1
         if found.is_masked:
             for register in written(instruction, found):
