@@ -625,8 +625,8 @@ def asynchronous() -> Iterator[str]:
         yield f"cp.async{cache}{space} [%r1], [%rd1]{', ' if size else ''}{size};"
     for cache, hints in product((".ca", ".cg"), ("", ".L2::cache_hint", ".L2::128B", ".L2::cache_hint.L2::64B",
                                 ".L2::256B.L2::cache_hint", ".L2::32B", ".L1::no_allocate")):  # fmt: skip
-        for last in ("", ", %r2", ", 8", ", 0", ", 16", ", 17", ", %p1", ", !%p1", ", %rd2", ", %r2, %rd2", ", %p1, %rd2",
-                     ", %r2, %p1", ", %rd2, %r2", ", %h1", ", -1", ", 8, 9"):  # fmt: skip
+        for last in ("", ", %r2", ", 8", ", 0", ", 16", ", 17", ", %p1", ", !%p1", ", %rd2", ", %r2, %rd2",
+                     ", %p1, %rd2", ", %r2, %p1", ", %rd2, %r2", ", %h1", ", -1", ", 8, 9"):  # fmt: skip
             yield f"cp.async{cache}.shared.global{hints} [smem+16], [%rd1+4], 16{last};"
     for to, source in product(("%r1", "%rd1", "smem", "smem+4", "garr", "16", "%h1", "lmem", "%u1", "%f1"),
                               ("%rd1", "%r1", "garr+4", "smem", "carr", "p0", "16", "%rd1+-4")):  # fmt: skip
@@ -635,8 +635,9 @@ def asynchronous() -> Iterator[str]:
                   "wait_all;", "wait_all 0;", "commit_group 1;", "wait_group 1000000;", "commit_group.b64;",
                   "wait_group.sync 0;", "wait_all.aligned;", "mbarrier.arrive.b64 [%r1], 1;"):  # fmt: skip
         yield f"cp.async.{words}"
-    for noinc, space, kind, place in product(("", ".noinc"), ("", ".shared", ".shared::cta", ".global", ".shared::cluster"),
-                                             (".b64", "", ".b32", ".u64"), ("%r1", "%rd1", "smem")):  # fmt: skip
+    places = ("", ".shared", ".shared::cta", ".global", ".shared::cluster")
+    for noinc, space, kind, place in product(("", ".noinc"), places, (".b64", "", ".b32", ".u64"),
+                                             ("%r1", "%rd1", "smem")):  # fmt: skip
         yield f"cp.async.mbarrier.arrive{noinc}{space}{kind} [{place}];"
     places = ("", ".shared", ".shared::cta", ".shared::cluster", ".global")
     for space, place, count in product(places, ("%r1", "%rd1", "smem", "garr", "smem+8"), ("%r2", "1", "0", "1048575",
