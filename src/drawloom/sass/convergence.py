@@ -13,7 +13,6 @@ from __future__ import annotations
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import DominatorTree, dominators, post_dominators
 from drawloom.ptx.isa import BARRIER, WARP
-from drawloom.ptx.liveness import members
 from drawloom.ptx.loops import LoopForest, find_loops
 from drawloom.ptx.uniformity import Uniformity
 
@@ -32,58 +31,117 @@ def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
     """The meetings that divergent branches need, those set up first before those inside of them."""
     if not any(len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b) for b in cfg.rpo):
         return []
-    ways, leaves = staying_ways(cfg)
-    divergent = [b for b in cfg.rpo if len(ways[b]) > 1 and uniformity.is_divergent(b)]
-    tree = dominators(cfg)
-    post = post_dominators(cfg, ways, leaves)
-    loops = find_loops(cfg, tree)
-    count = len(cfg.blocks)
+    finder = Finder(cfg)
     found: dict[tuple[int, int, int], Meeting] = {}
-    for b in divergent:
-        end = post.idom[b]
-        if not 0 <= end < count or cfg.rpo_index[end] < 0:
-            continue
-        left = outermost_left(loops, b, end)
-        if left < 0:
-            if is_closed(ways, tree, b, end):
-                found[b, -1, end] = Meeting(b, -1, end)
-            continue
-        header = loops.loops[left].header
-        end = post.idom[header]
-        while 0 <= end < count and loops.loops[left].contains(end):
-            end = post.idom[end]
-        if 0 <= end < count and is_closed(ways, tree, header, end):
-            found[header, left, end] = Meeting(header, left, end)
-    for region in loops.irreducible_regions:
-        for key, meeting in list(found.items()):
-            if meeting.start in region or meeting.end in region:
-                del found[key]
-                start, end = around(region, meeting, tree.idom, post.idom)
-                if not (start >= 0 and 0 <= end < count and post.dominates(end, start)):
-                    continue
-                if tree.strictly_dominates(start, end) and outermost_left(loops, start, end) < 0:
-                    found[start, -1, end] = Meeting(start, -1, end)
+    for b in cfg.rpo:
+        if len(finder.ways[b]) > 1 and uniformity.is_divergent(b):
+            meeting = finder.meeting_of(b)
+            if meeting is not None and not only_leaves(cfg, meeting.end):
+                found[meeting.start, meeting.loop, meeting.end] = meeting
     order = {b: n for n, b in enumerate(cfg.rpo)}
-    kept = [meeting for meeting in found.values() if not only_leaves(cfg, meeting.end)]
-    return sorted(kept, key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
+    kept = sorted(found.values(), key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
+    while True:
+        wrong = finder.unnested(kept)
+        if wrong is None:
+            return kept
+        kept.remove(wrong)
 
 
-def around(region: list[int], meeting: Meeting, idom: list[int], post_idom: list[int]) -> tuple[int, int]:
-    """A start before and an end behind a cycle with several entries, in which lanes would set up and wait for others
-    of an earlier round; -1 where there is none."""
-    start, end = meeting.start, meeting.end
-    while start in region:
-        start = idom[start]
-    while end in region:
-        end = post_idom[end]
-    return start, end
+class Finder:
+    """Finds the innermost start and end around a branch between which lanes can be counted."""
+
+    def __init__(self, cfg: Cfg) -> None:
+        self.cfg = cfg
+        self.ways, leaves = staying_ways(cfg)
+        self.tree = dominators(cfg)
+        self.post = post_dominators(cfg, self.ways, leaves)
+        self.loops = find_loops(cfg, self.tree)
+        self.headed = {loop.header: loop for loop in self.loops.loops}
+        self.irregular = {b for region in self.loops.irreducible_regions for b in region}
+
+    def meeting_of(self, b: int) -> Meeting | None:
+        """Where lanes that part at the end of block ``b`` meet; None where they end apart."""
+        start, end = b, self.post.idom[b]
+        while start >= 0 and 0 <= end < len(self.cfg.blocks):
+            left = outermost_left(self.loops, start, end)
+            if left >= 0:
+                start = self.loops.loops[left].header
+            if not self.post.strictly_dominates(end, start):
+                common = self.post.nearest_common(start, end)
+                end = self.post.idom[start] if common == start else common
+            elif self.comes_again(start, end):
+                end = self.post.idom[end]
+            elif self.is_closed(start, end, left):
+                return Meeting(start, left, end)
+            else:
+                start = self.tree.idom[start]
+        return None
+
+    def unnested(self, found: list[Meeting]) -> Meeting | None:
+        """A meeting that does not nest in the others: on some way lanes would come to it while another one is under way
+        that was set up later, or without its set-up. Follows what is set up along all ways."""
+        starting: dict[int, list[Meeting]] = {}
+        entering: dict[int, list[Meeting]] = {}
+        ending: dict[int, list[Meeting]] = {}
+        for meeting in found:
+            (starting if meeting.loop < 0 else entering).setdefault(meeting.start, []).append(meeting)
+            ending.setdefault(meeting.end, []).append(meeting)
+        under_way: dict[int, list[Meeting]] = {0: []}
+        work = [0]
+        while work:
+            b = work.pop()
+            for s in self.ways[b]:
+                now = under_way[b] + starting.get(b, [])
+                for meeting in passed(ending.get(s, []), self.tree, self.inside(s, b), b):
+                    if now and now[-1] is meeting:
+                        now.pop()
+                    else:
+                        return now[-1] if meeting in now else meeting
+                if s in entering and not self.inside(s, b):
+                    now += entering[s]
+                if s not in under_way:
+                    under_way[s] = now
+                    work.append(s)
+                elif now != under_way[s] and self.cfg.blocks[s].succs:
+                    return max(now, under_way[s], key=len)[-1]
+        return None
+
+    def inside(self, header: int, b: int) -> bool:
+        """Whether a block is in the loop that another one heads."""
+        return header in self.headed and self.headed[header].contains(b)
+
+    def comes_again(self, start: int, end: int) -> bool:
+        """Whether lanes can come from ``end`` to its waiting block without having been at ``start`` again."""
+        members = 0
+        index = self.loops.loop_of[end]
+        while index >= 0 and not self.loops.loops[index].contains(start):
+            if self.loops.loops[index].header != end:
+                return True
+            members = self.loops.loops[index].members
+            index = self.loops.loops[index].parent
+        if end not in self.irregular:
+            return False
+        again = reached(self.ways, end, start)
+        sources = [p for p in self.cfg.blocks[end].preds if p in again and not members >> p & 1]
+        return any(self.tree.dominates(start, p) for p in sources)
+
+    def is_closed(self, start: int, end: int, left: int) -> bool:
+        """Whether nobody comes to a block between ``start`` and ``end`` but through ``start``, once."""
+        inside = reached(self.ways, start, end)
+        if left < 0 and any(p in inside for p in self.cfg.blocks[start].preds):
+            return False
+        return all(self.tree.dominates(start, b) for b in inside)
 
 
-def is_closed(ways: list[list[int]], tree: DominatorTree, start: int, end: int) -> bool:
-    """Whether nobody comes to a block between ``start`` and ``end`` but through ``start``."""
-    if tree.strictly_dominates(start, end):
-        return True
-    return all(tree.dominates(start, b) for b in members(reached(ways, start, end)))
+def passed(ending: list[Meeting], tree: DominatorTree, is_back: bool, source: int) -> list[Meeting]:
+    """The meetings at one block, outer ones first in ``ending``, that lanes pass which come from block ``source``: the
+    innermost that this lies in, then the one in which that starts. On a way back to a loop's header there are none."""
+    found: list[Meeting] = []
+    for meeting in reversed(ending):
+        if not is_back and tree.dominates(meeting.start, source):
+            found.append(meeting)
+            source = meeting.start
+    return found
 
 
 def only_leaves(cfg: Cfg, b: int) -> bool:
@@ -138,23 +196,21 @@ def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
         stop = met.get(b, -1)
         sides = [reached(ways, successor, stop) for successor in cfg.blocks[b].succs]
         for n, side in enumerate(sides):
-            others = 0
-            for other in sides[:n] + sides[n + 1 :]:
-                others |= other
-            if stop >= 0 or any(syncs(cfg, x) for x in members(others)):
-                for x in members(side):
+            others = set().union(*sides[:n], *sides[n + 1 :])
+            if stop >= 0 or any(syncs(cfg, x) for x in others):
+                for x in side:
                     out[x] = True
     return out
 
 
-def reached(ways: list[list[int]], first: int, stop: int) -> int:
-    """The blocks on ways from ``first`` that do not go through ``stop``, as bits."""
-    seen = 0
+def reached(ways: list[list[int]], first: int, stop: int) -> set[int]:
+    """The blocks on ways from ``first`` that do not go through ``stop``."""
+    seen: set[int] = set()
     work = [first]
     while work:
         b = work.pop()
-        if b != stop and not seen >> b & 1:
-            seen |= 1 << b
+        if b != stop and b not in seen:
+            seen.add(b)
             work += ways[b]
     return seen
 

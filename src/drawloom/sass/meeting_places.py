@@ -110,13 +110,11 @@ def place_waits(
     for block in code.blocks:
         turned = {s: places[s].way(tree, block.id) for s in block.successors if s in places}
         waits = places.get(block.id)
-        chain: list[MachineBlock] = []
-        if waits is not None:
-            chain = waits.blocks[::-1]
-            if block.id in entries:
-                chain.append(entries[block.id])
+        chain = waits.blocks[::-1] if waits is not None else []
+        if block.id in entries:
+            chain.append(entries[block.id])
         for before in chain:
-            before.depth = block.depth - (1 if block.id in entries or waits.members else 0)
+            before.depth = block.depth - (1 if waits is not None and waits.members else 0)
             join_up(placed, falling, before, tables)
             placed.append(before)
             falling = before.successors[0] if falls_through(before) else -1
