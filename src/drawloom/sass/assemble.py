@@ -37,7 +37,7 @@ from drawloom.sass.lines import Lines
 from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
 from drawloom.sass.meeting_places import falls_through, set_meetings
 from drawloom.sass.order import Orderer
-from drawloom.sass.registers import Allocation, assign_registers
+from drawloom.sass.registers import Allocation, OutOfRegisters, assign_registers, too_few
 from drawloom.sass.section import Joined, begin_kernel, join, make_frame
 from drawloom.sass.select import Selector, make_selector
 from drawloom.sass.timetable import Timetable
@@ -207,7 +207,10 @@ def finish_function(
     end_every_way(code, tables)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
-    used = assign_registers(code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER)
+    try:
+        used = assign_registers(code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER)
+    except OutOfRegisters as lack:
+        raise too_few(lack, code, selector.module, max_registers) from lack
     make_frame(code, tables)
     timings = timing(selector.number)
     if not serial:

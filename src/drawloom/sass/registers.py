@@ -12,7 +12,8 @@ from __future__ import annotations
 import heapq
 from typing import Final
 
-from drawloom.errors import Error
+from drawloom.errors import Error, SourceError, UnsupportedError
+from drawloom.ptx.ir import Module
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED, SAVED_BARRIER
 from drawloom.sass.effects import effects
 from drawloom.sass.intervals import Interval, Liveness, ranges_meet
@@ -46,6 +47,34 @@ class OutOfRegisters(Error):
         super().__init__("no register is free")
         self.interval = interval
         self.file = file
+
+
+#: What the registers of each file are called.
+_CALLED: Final[dict[int, str]] = {
+    GENERAL: "registers", PREDICATE: "predicates", UNIFORM: "uniform registers",
+    UNIFORM_PREDICATE: "uniform predicates", BARRIER: "convergence barriers",
+}  # fmt: skip
+
+
+def too_few(lack: OutOfRegisters, function: MachineFunction, module: Module, most: int) -> UnsupportedError:
+    """The error for a function that cannot do with ``most`` general registers, or with those of another file, at the
+    PTX instruction that first names the register that there is no room for."""
+    count = most if lack.file == GENERAL else SIZES[lack.file]
+    message = f"'{function.name}' cannot do with {count} {_CALLED[lack.file]}"
+    found = [
+        instruction.pos
+        for block in function.blocks
+        for instruction in block.instructions
+        if instruction.pos >= 0 and names(instruction, lack.interval.register)
+    ]
+    return UnsupportedError(str(module.error(SourceError, min(found, default=-1), message)))
+
+
+def names(instruction: Machine, register: int) -> bool:
+    """Whether an instruction names a virtual register."""
+    values = [instruction.values[place] for place in effects(instruction.opcode).register_places]
+    values.append(instruction.guard)
+    return any(value >= VIRTUAL and (value - VIRTUAL) >> 2 == register for value in values)
 
 
 class Scan:

@@ -1,5 +1,5 @@
 """Keeps a virtual register elsewhere than in its file, in place: constants are made anew at every reader, general
-registers go to local memory under the stack pointer, predicates to a general register.
+registers go to local memory under the stack pointer, predicates and convergence barriers to a general register.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from drawloom.sass.effects import effects
 from drawloom.sass.isa import Target, load_target
 from drawloom.sass.machine import (
+    BARRIER,
     GENERAL,
     PREDICATE,
     PT,
@@ -38,6 +39,8 @@ def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allo
             to_memory(function, register, report)
     elif lack.file == PREDICATE:
         to_general(function, register)
+    elif lack.file == BARRIER:
+        barrier_to_general(function, register)
     else:
         raise lack
 
@@ -186,6 +189,27 @@ def to_general(function: MachineFunction, register: int) -> None:
             replace(instruction, effect.writes, register, made)
             out.append(instruction)
             out.append(Machine(keep, [home, RZ, 1, made], guard, pos=instruction.pos))
+        block.instructions = out
+
+
+def barrier_to_general(function: MachineFunction, register: int) -> None:
+    """Keep the lanes that a convergence barrier waits for in a general register from its BSSY to its BSYNC."""
+    target = load_target(function.target)
+    home = function.register(GENERAL)
+    take, put = target.opcode("BMOV.32.CLEAR", "R,B"), target.opcode("BMOV.32", "B,R")
+    value = VIRTUAL + 4 * register
+    for block in function.blocks:
+        out: list[Machine] = []
+        for instruction in block.instructions:
+            if instruction.values[:1] == [value] and instruction.opcode.slots[0].kind == "B":
+                known = carrier(function, BARRIER, 1)
+                instruction.values[0] = known
+                if effects(instruction.opcode).base == "BSSY":
+                    out += [instruction, Machine(take, [home, known], pos=instruction.pos)]
+                else:
+                    out += [Machine(put, [known, home], pos=instruction.pos), instruction]
+            else:
+                out.append(instruction)
         block.instructions = out
 
 

@@ -1,0 +1,70 @@
+"""Registers that do not suffice: barriers kept in general registers, and one error where nothing helps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import drawloom
+from drawloom.errors import UnsupportedError
+from drawloom.sass.assemble import SELECTED, assemble
+from drawloom.sass.decoder import unpack_section
+from drawloom.sass.interpreter import run
+from drawloom.sass.isa import load_target
+from drawloom.sass.verify import verify
+
+HEADER = ".version 8.0\n.target sm_61\n.address_size 64\n"
+
+
+def nested(depth: int) -> str:
+    """Lanes part ``depth`` times inside each other, and meet as often."""
+    lines = [
+        HEADER + ".visible .entry k(.param .u64 p)\n{ .reg .u64 %a, %o; .reg .u32 %x, %y, %t; .reg .pred %q;",
+        "ld.param.u64 %a, [p]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.u64 %a, %a, %o;",
+        "ld.global.u32 %x, [%a]; mov.u32 %y, 1;",
+    ]
+    for n in range(depth):
+        lines.append(
+            f"setp.lt.u32 %q, %x, {n}; @%q bra E{n}; mad.lo.u32 %y, %y, 3, {n}; st.global.u32 [%a+{256 * n}], %y;"
+        )
+    for n in reversed(range(depth)):
+        lines.append(f"add.u32 %y, %y, %t; E{n}: xor.b32 %y, %y, {77 * n};")
+        lines.append(f"st.global.u32 [%a+{256 * n + 128}], %y;")
+    return "\n".join([*lines, "ret; }"])
+
+
+@pytest.mark.parametrize("target", [target for target in SELECTED if target >= 75])
+@pytest.mark.parametrize("registers", [255, 24])
+def test_more_barriers_than_there_are_wait_in_registers(target: int, registers: int) -> None:
+    depth = 20
+    text = nested(depth)
+    cubin = assemble(text, f"sm_{target}", max_registers=registers)
+    tables = load_target(target)
+    code = unpack_section(tables, cubin.kernels["k"].code)
+    assert verify(tables, code) == []
+    assert sum("BMOV" in str(i) for i in code) == 2 * sum("BMOV.32.CLEAR" in str(i) for i in code) > 0
+    results = []
+    for by in ("reference", "machine code"):
+        memory = np.zeros(64 * (depth + 1), np.uint32)
+        memory[:32] = np.arange(32)
+        if by == "reference":
+            drawloom.load(text, "reference")["k"][1, 32](memory)
+        else:
+            at = memory.ctypes.data
+            run(cubin, "k", (1, 1, 1), (32, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)])
+        results.append(memory)
+    np.testing.assert_array_equal(*results)
+
+
+def test_where_nothing_helps_the_error_names_the_line_and_what_lacks() -> None:
+    text = (
+        HEADER
+        + """.visible .entry k(.param .u64 p) { .reg .u64 a; .reg .v4 .f32 v; .reg .f32 %f<4>;
+ld.param.u64 a, [p];
+ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [a];
+st.global.v4.f32 [a+16], {%f3, %f2, %f1, %f0}; ret; }""".replace(" .reg .v4 .f32 v;", "")
+    )
+    with pytest.raises(UnsupportedError, match=r"k\.ptx:\d:\d+: 'k' cannot do with 5 registers") as caught:
+        assemble(text, "sm_90", max_registers=5, filename="k.ptx")
+    assert "^" in str(caught.value)
+    assert assemble(text, "sm_90", max_registers=16).kernels["k"].registers <= 16
