@@ -1,4 +1,4 @@
-"""The package builds plain and compiled, and both read and print the golden programs in the same way."""
+"""The package builds plain and compiled; both read, print and assemble the golden programs in the same way."""
 
 import os
 import shutil
@@ -14,22 +14,27 @@ ROOT = Path(__file__).resolve().parents[1]
 
 pytestmark = pytest.mark.slow
 
-# Prints how each program parses, verifies and prints, or the refusal, and where the parser came from.
+# Prints how each program parses, verifies and prints, or the refusal, a hash of what some are assembled to, and where
+# the parser came from.
 SMOKE = """
+import hashlib
 import sys
 from pathlib import Path
 import drawloom
 from drawloom import ptx
 from drawloom.build_info import build_kind
+from drawloom.sass.assemble import assemble
 
 accepted = 0
-for path in sys.argv[1:]:
+for number, path in enumerate(sys.argv[1:]):
     try:
         module = ptx.parse(Path(path).read_text(encoding="utf-8"), path)
         ptx.verify(module)
         text = str(module)
         assert ptx.parse(text) == module, path
         accepted += 1
+        if number % 3 == 0:
+            text += hashlib.sha256(bytes(assemble(module, "sm_90"))).hexdigest()
     except drawloom.Error as refusal:
         text = str(refusal)
     print(path, text, sep="\\n")
@@ -104,7 +109,7 @@ def test_compiled_wheel_has_machine_code_and_gives_the_same_text(plain: Path, tm
     done = build_wheel(tmp_path, DRAWLOOM_BUILD="compiled")
     assert done.returncode == 0, done.stdout + done.stderr
     compiled = unpack(tmp_path)
-    for module in ("ptx/parser", "ptx/verifier", "cpu/lower", "horse/codegen"):
+    for module in ("ptx/parser", "ptx/verifier", "cpu/lower", "horse/codegen", "sass/assemble"):
         assert list((compiled / "drawloom").glob(f"{module}.*.so")) != [], module
     plain_text, (plain_kind, plain_accepted, plain_parser) = run_smoke(plain)
     compiled_text, (compiled_kind, compiled_accepted, compiled_parser) = run_smoke(compiled)
