@@ -67,10 +67,12 @@ PLACES: Final[dict[int, dict[str, int]]] = {
     90: {**_LATER, "const": 0xD0},
 }  # fmt: skip
 MULTIPROCESSORS: Final = 0x10C
+#: What relocations put into variables: (first bit of the address, bytes); with G in their name, of the generic one.
+DATA_FIELDS: Final = {"64": (0, 8), "32": (0, 4), **{f"8_{shift}": (shift, 1) for shift in range(0, 64, 8)}}
 #: Of relocations in instructions: the fields, as the bit of the address that they begin with, their place and size.
 INSTRUCTION_FIELDS: Final[dict[str, list[tuple[int, int, int]]]] = {
     "R_CUDA_ABS32_LO_32": [(0, 32, 32)], "R_CUDA_ABS32_HI_32": [(32, 32, 32)], "R_CUDA_ABS32_32": [(0, 32, 32)],
-    "R_CUDA_ABS47_34": [(2, 34, 47)], "R_CUDA_ABS55_16_34": [(2, 16, 8), (10, 34, 47)],
+    "R_CUDA_ABS32_20": [(0, 20, 32)], "R_CUDA_ABS47_34": [(2, 34, 47)], "R_CUDA_ABS55_16_34": [(2, 16, 8), (10, 34, 47)],
 }  # fmt: skip
 
 
@@ -193,11 +195,14 @@ class Launch:
                 self._relocate(store.data[at:], relocation)
 
     def _relocate(self, data: Row, relocation: Relocation) -> None:
-        sizes = {"R_CUDA_64": 8, "R_CUDA_32": 4, "R_CUDA_G64": 8, "R_CUDA_G32": 4}
-        if relocation.kind not in sizes:
+        kind = relocation.kind.removeprefix("R_CUDA_")
+        if kind.removeprefix("G") not in DATA_FIELDS:
             raise UnsupportedError(f"the interpreter of machine code does not have the relocation {relocation.kind}")
-        size = sizes[relocation.kind]
-        value = self.address(relocation.symbol) + relocation.addend & (1 << 8 * size) - 1
+        shift, size = DATA_FIELDS[kind.removeprefix("G")]
+        value = self.address(relocation.symbol) + relocation.addend
+        if kind.startswith("G") and relocation.symbol in self._constants.places:
+            value += self._constants.range[0]
+        value = value >> shift & (1 << 8 * size) - 1
         data[relocation.offset : relocation.offset + size] = np.frombuffer(value.to_bytes(size, "little"), np.uint8)
 
     def address(self, symbol: str) -> int:
@@ -304,13 +309,13 @@ class _Variables:
 
 
 def _memory_of(cubin: Cubin, space: str) -> _Variables:
-    """Variables with initial values stand behind those without: in files they are two sections."""
+    """Of global ones, those with initial values stand behind those without: in files they are two sections."""
     found = [v for v in cubin.assembly.variables if v.space == space and v.is_defined]
     ends = [0, 0]
     for v in found:
         ends[bool(v.data or v.relocations)] = max(ends[bool(v.data or v.relocations)], v.offset + v.size)
-    second = ends[0] + 255 & -256
-    made = _Variables(second + ends[1])
+    second = ends[0] + 255 & -256 if space == GLOBAL else 0
+    made = _Variables(max(ends[0], second + ends[1]))
     for v in found:
         made.places[v.name] = v.offset + (second if v.data or v.relocations else 0)
     return made
