@@ -4,6 +4,8 @@ checker; the places of parameters beside those that ptxas uses."""
 from __future__ import annotations
 
 import io
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from drawloom.sass.decoder import unpack_section
 from drawloom.sass.interpreter import run
 from drawloom.sass.isa import load_target
 from drawloom.sass.verify import verify as check
+from tools.isa import vendor
 
 TARGETS = (75, 80, 90)
 THREADS = 40
@@ -158,6 +161,21 @@ def test_recursion(functions: str, body: str, number: int) -> None:
     cubin = same(functions + kernel(body), number, most_copied=4000)
     made = cubin.functions["k"]
     assert made.parts and made.stack_bytes == made.frame_bytes and made.crs_stack_bytes == 0 and made.registers >= 24
+
+
+@pytest.mark.vendor
+@pytest.mark.parametrize("number", TARGETS)
+def test_nvdisasm_reads_barriers_that_are_kept(number: int, tmp_path: Path) -> None:
+    """A scoreboard on what writes a convergence barrier made an illegal instruction."""
+    nvdisasm = vendor.find("nvdisasm")
+    if nvdisasm is None:
+        pytest.skip("nvdisasm is not installed (python -m tools.isa fetch)")
+    path = tmp_path / "k.cubin"
+    path.write_bytes(
+        bytes(assembled(header(number) + ACKERMANN + kernel(call("ackermann", "%r9", "2", "%r0")), number))
+    )
+    text = subprocess.run([nvdisasm, "-c", "-ndf", str(path)], capture_output=True, text=True).stdout
+    assert text.count("BMOV.32.CLEAR") == text.count("BMOV.32 B") == 2
 
 
 SMALL = (

@@ -50,9 +50,12 @@ class Facts:
         self.timing = timing
         self.effects = found
         self.variable = timing.variable(opcode)
+        #: No scoreboard tells of a convergence barrier that is written.
+        self.tells = not found.writes or any(opcode.slots[place].kind != "B" for place, _ in found.writes)
         self.expected = _EXPECTED.get(found.space, 20)
         self.is_masked = found.mask >= 0
-        self.fetches = found.flow not in ("", "prepare", "warp")
+        # Behind a BMOV ptxas always leaves as many cycles as behind a branch.
+        self.fetches = found.flow not in ("", "prepare", "warp") or found.base == "BMOV"
         self.leaves = found.flow in ("call", "return")
         self.reads: list[Access] = []
         self.writes: list[Access] = []

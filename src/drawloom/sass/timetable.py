@@ -306,7 +306,7 @@ class Timetable:
         write: i64 = NO_BARRIER
         barrier: i64 = NO_BARRIER
         sources = read(instruction, found)
-        has_result = bool(written(instruction, found))
+        has_result = found.tells and bool(written(instruction, found))
         if has_result:
             write = state.choose(busy)
             busy |= 1 << write
