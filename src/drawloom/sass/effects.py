@@ -71,11 +71,12 @@ class Effects:
         self.guard_file = PREDICATE
         self.data_words = 1  # of one element that is loaded or stored
         #: `reads` and `writes` once more, for those who go through many instructions; the places of all register
-        #: slots; whether this is a move from one general register to another.
+        #: slots; whether this is a move from one general register to another; whether it reads a special register.
         self.read_places: list[Place] = []
         self.write_places: list[Place] = []
         self.register_places: list[int] = []
         self.is_copy = False
+        self.reads_special = base in ("S2R", "S2UR", "CS2R")
 
 
 class Number:
@@ -357,7 +358,7 @@ def _names(
 def pinned(instruction: Instruction) -> bool:
     """Whether nothing may move across this instruction: `Effects.pinned`, and what reads a clock or a timer."""
     found = effects(instruction.opcode)
-    if found.pinned or found.base not in ("S2R", "S2UR", "CS2R"):
+    if found.pinned or not found.reads_special:
         return found.pinned
     for slot, value in zip(instruction.opcode.slots, instruction.values):
         if slot.kind == "S":
