@@ -27,6 +27,7 @@ from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.describe import describe_calls, describe_code, describe_header, linkage_of, prototype
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
+from drawloom.sass.exits import leave_at_once
 from drawloom.sass.expand.expand import expand
 from drawloom.sass.hoist import hoist
 from drawloom.sass.inline import inline
@@ -202,9 +203,10 @@ def finish_function(
     for b in selector.cfg.rpo:
         code.blocks[b].depth = loops.depth(b)
     found = meetings(selector.cfg, selector.uniform)
+    end_every_way(code, tables)
+    leave_at_once(code, tables)
     set_meetings(code, tables, found, loops, tree)
     drop_jumps(code)
-    end_every_way(code, tables)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
     try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import DominatorTree, dominators, post_dominators
-from drawloom.ptx.isa import BARRIER, WARP
+from drawloom.ptx.isa import BARRIER, BRANCH, WARP
 from drawloom.ptx.loops import LoopForest, find_loops
 from drawloom.ptx.uniformity import Uniformity
 
@@ -147,7 +147,11 @@ def passed(ending: list[Meeting], tree: DominatorTree, is_back: bool, source: in
 def only_leaves(cfg: Cfg, b: int) -> bool:
     """Whether lanes in a block do nothing but end for good."""
     block = cfg.blocks[b]
-    return ends(cfg, b) and not block.succs and len(block.instructions) <= 1
+    for _ in cfg.blocks:
+        if len(block.succs) != 1 or [i.opcode.effect for i in block.instructions] != [BRANCH]:
+            break
+        block = cfg.blocks[block.succs[0]]
+    return ends(cfg, block.id) and not block.succs and len(block.instructions) <= 1
 
 
 def ends(cfg: Cfg, b: int) -> bool:
@@ -158,14 +162,32 @@ def ends(cfg: Cfg, b: int) -> bool:
 
 def staying_ways(cfg: Cfg) -> tuple[list[list[int]], list[bool]]:
     """The successors of every block, and whether lanes leave in it, for those who wait: nobody waits for lanes that end
-    while others have a way to go on."""
-    ways = []
-    leaves = []
+    while others have a way to go on, unless they can only go round until they end too."""
+    ways: list[list[int]] = []
+    leaves: list[bool] = []
     for block in cfg.blocks:
         staying = [s for s in block.succs if not only_leaves(cfg, s)]
         ways.append(staying or block.succs)
         leaves.append(block.leaves and not (block.succs and ends(cfg, block.id)))
+    for b in going_round(ways, leaves):
+        ways[b], leaves[b] = cfg.blocks[b].succs, cfg.blocks[b].leaves
     return ways, leaves
+
+
+def going_round(ways: list[list[int]], leaves: list[bool]) -> list[int]:
+    """The blocks from which no way leads to one where lanes leave."""
+    before: list[list[int]] = [[] for _ in ways]
+    for b, following in enumerate(ways):
+        for s in following:
+            before[s].append(b)
+    ending = set()
+    work = [b for b, leaving in enumerate(leaves) if leaving]
+    while work:
+        b = work.pop()
+        if b not in ending:
+            ending.add(b)
+            work += before[b]
+    return [b for b in range(len(ways)) if b not in ending]
 
 
 def outermost_left(loops: LoopForest, b: int, end: int) -> int:
