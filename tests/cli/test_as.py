@@ -12,6 +12,7 @@ import pytest
 import drawloom as package
 from drawloom.cli.ptxas_options import OPTIONS, REFUSED, WITHOUT_EFFECT, read_command_line
 from drawloom.errors import UnsupportedError
+from drawloom.sass.assemble import SELECTED
 from drawloom.sass.cubin import read_cubin
 from drawloom.sass.decoder import unpack_section
 from drawloom.sass.isa import load_target
@@ -114,6 +115,16 @@ def test_several_files_go_beside_or_into_a_folder(tmp_path: Path, drawloom: Comm
     done = drawloom("as", files[0], folder / "a.ptx", "-o", folder)
     assert done.exit_code == 2
     assert "would both be written to" in done.stderr
+
+
+@pytest.mark.parametrize("target", SELECTED)
+def test_the_examples_for_every_target(target: int, tmp_path: Path, drawloom: Command) -> None:
+    examples = sorted(ROOT.glob("examples/*.ptx"))
+    done = drawloom("as", *examples, "-arch", f"sm_{target}", "-o", tmp_path, "-Werror")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert [path.stem for path in sorted(tmp_path.iterdir())] == [path.stem for path in examples]
+    for path in tmp_path.iterdir():
+        assert read_cubin(path.read_bytes()).target == target
 
 
 def test_no_input_is_written_over(tmp_path: Path, drawloom: Command) -> None:
