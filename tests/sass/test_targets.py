@@ -4,6 +4,7 @@ kernels for all of them."""
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from drawloom.errors import UnsupportedError
@@ -14,6 +15,7 @@ from drawloom.sass.availability import check_available
 from drawloom.sass.decoder import unpack_section
 from drawloom.sass.effects import effects
 from drawloom.sass.instruction import Instruction
+from drawloom.sass.interpreter import run
 from drawloom.sass.isa import load_target
 from drawloom.sass.machine import UNIFORM
 from drawloom.sass.verify import verify
@@ -109,3 +111,25 @@ def test_what_a_target_lacks_is_refused_by_name_and_place(text: str, number: int
     assert message.startswith(f"lacks.ptx:6:1: sm_{number} has no ")
     assert f"sm_{need} or later" in message and text in message
     check_available(module, need)
+
+
+@pytest.mark.parametrize("number", [80, 86, 89, 90])
+@pytest.mark.parametrize(
+    "text, upper",
+    [
+        ("fractional.L2::evict_last.b64 at, 0.25", 0x14300000),
+        ("fractional.L2::evict_first.L2::evict_first.b64 at, 0.01", 0x13000000),
+        ("fractional.L2::evict_unchanged.L2::evict_unchanged.b64 at", 0x10F00000),
+        ("fractional.L2::evict_normal.b64 at, half", 0x16700000),
+        ("cvt.L2.b64 at, 0x12f0000000000000", 0x12F00000),
+    ],
+)
+def test_cache_policies_are_those_of_ptxas(text: str, upper: int, number: int) -> None:
+    memory = np.array([0.5, 0, 0, 0], np.float32)
+    address = int(memory.ctypes.data)
+    source = f"""{header(number)}.visible .entry k(.param .u64 p) {{ .reg .u64 to, at; .reg .f32 half, x;
+    ld.param.u64 to, [p]; ld.global.f32 half, [to]; createpolicy.{text};
+    ld.global.L2::cache_hint.f32 x, [to], at; st.global.u64 [to+8], at; st.global.f32 [to+4], x; ret; }}"""
+    cubin = assemble(source, f"sm_{number}")
+    run(cubin, "k", (1, 1, 1), (1, 1, 1), address.to_bytes(8, "little"), buffers=[(address, memory.nbytes)])
+    assert memory.view(np.uint32).tolist() == [0x3F000000, 0x3F000000, 0, upper]
