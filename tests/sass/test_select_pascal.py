@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 
 import numpy as np
@@ -151,3 +152,27 @@ def test_what_it_lacks_is_named_with_its_place(text: str, why: str) -> None:
     with pytest.raises(UnsupportedError, match=why) as caught:
         assemble(body(text), "sm_61")
     assert "sm_61" in str(caught.value) and "<text>:" in str(caught.value)
+
+
+def test_the_driver_s_functions_are_called_by_their_word() -> None:
+    """JCAL, whose address a relocation in the code brings, as ptxas makes it with ``-g``; from a kernel and from a
+    function that stays one."""
+    declared = """.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);
+.global .align 1 .b8 line[6] = {103, 111, 32, 37, 100, 0};
+.func say (.param .b32 times) { .reg .u32 n; .reg .pred q; .reg .u64 f, a; .local .align 8 .b32 value[2];
+ld.param.u32 n, [times]; setp.eq.u32 q, n, 0; @q bra END; mov.u64 a, value; cvta.local.u64 a, a;
+st.local.u32 [value], n;
+mov.u64 f, line; cvta.global.u64 f, f;
+{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], f; st.param.b64 [y], a; call (z), vprintf, (x, y); }
+sub.u32 n, n, 1; { .param .b32 x; st.param.b32 [x], n; call say, (x); } END: ret; }
+"""
+    source = body("{ .param .b32 x; st.param.b32 [x], 3; call say, (x); }", declared)
+    calls = [i.opcode.mnemonic for i in code(source) if "CAL" in i.opcode.mnemonic]
+    assert calls.count("JCAL") == 1 and calls.count("CAL") == 2
+    out = io.StringIO()
+    memory = np.zeros((1, WORDS), np.uint32)
+    at = int(memory.ctypes.data)
+    cubin = assemble(source, "sm_61")
+    run(cubin, "k", (1, 1, 1), (1, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)], stdout=out)
+    assert out.getvalue() == "go 3go 2go 1"
+    assert cubin.assembly.functions[0].externs == ["vprintf"]

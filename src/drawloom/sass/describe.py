@@ -92,6 +92,7 @@ def describe_calls(out: AssembledFunction, joined: Joined, module: Module, plan:
         out.parts[-1].size = len(out.code) - out.parts[-1].offset
     out.externs = list(joined.external)
     out.calls = list(joined.external)
+    out.relocations = joined.relocations
     out.offsets["SYSCALL_OFFSETS"] = joined.external_calls
     if plan.uses_pointers(out.name):
         out.constants = joined.table(plan.ids)

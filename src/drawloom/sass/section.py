@@ -134,6 +134,8 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
         starts.append(base)
         entries[function.name] = base
         sites += function.calls
+        if function is not kernel:
+            kernel.relocations += function.relocations
         for block in function.blocks:
             block.id += base
             block.successors = [successor + base for successor in block.successors]

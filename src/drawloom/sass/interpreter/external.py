@@ -1,7 +1,8 @@
 """Functions that the driver gives to machine code: `vprintf`, `__assertfail`, `malloc`, `free`, called by the
 convention of device functions.
 
-Code stands in memory from `CODE` on, these functions from `FUNCTIONS` on. What a call may change is noise behind it.
+Code stands in memory from `CODE` on, these functions from `FUNCTIONS` on: the lower word tells them apart, too. What a
+call may change is noise behind it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from drawloom.sass.interpreter.launch import Launch
 
 CODE: Final = 1 << 40
-FUNCTIONS: Final = 1 << 41
+FUNCTIONS: Final = (1 << 41) + (1 << 31)
 _STEP: Final = 128
 _NOISE: Final = np.random.default_rng(0xCA11)
 
@@ -118,6 +119,20 @@ def go_absolute(operation: Operation) -> Step:
     return run
 
 
+def call_by_word(operation: Operation) -> Step:
+    """JCAL of sm_61: the lower word of the address; of the functions above, which return at once."""
+    operation.only("NOINC")
+    goal = FUNCTIONS + operation.operands[0].value - (FUNCTIONS & 0xFFFFFFFF)
+    lanes, launch = executing(operation), operation.launch
+
+    def run(w: Warp, m: Row) -> None:
+        going = lanes(w, m)
+        if going.any():
+            call_outside(launch, w, np.full(len(going), goal, np.int64), going)
+
+    return run
+
+
 def absolute_target(operation: Operation) -> Read:
     """An address: an immediate, a pair of registers, or both."""
     operand = operation.operands[0]
@@ -166,4 +181,4 @@ def program_counter(operation: Operation) -> Step:
     return lambda w, m: write(w, lanes(w, m), row)
 
 
-BUILDERS: Final[dict[str, Builder]] = {"LEPC": program_counter}
+BUILDERS: Final[dict[str, Builder]] = {"LEPC": program_counter, "JCAL": call_by_word}

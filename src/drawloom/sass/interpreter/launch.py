@@ -72,7 +72,8 @@ DATA_FIELDS: Final = {"64": (0, 8), "32": (0, 4), **{f"8_{shift}": (shift, 1) fo
 #: Of relocations in instructions: the fields, as the bit of the address that they begin with, their place and size.
 INSTRUCTION_FIELDS: Final[dict[str, list[tuple[int, int, int]]]] = {
     "R_CUDA_ABS32_LO_32": [(0, 32, 32)], "R_CUDA_ABS32_HI_32": [(32, 32, 32)], "R_CUDA_ABS32_32": [(0, 32, 32)],
-    "R_CUDA_ABS32_20": [(0, 20, 32)], "R_CUDA_ABS47_34": [(2, 34, 47)], "R_CUDA_ABS55_16_34": [(2, 16, 8), (10, 34, 47)],
+    "R_CUDA_ABS32_20": [(0, 20, 32)], "R_CUDA_ABS47_34": [(2, 34, 47)],
+    "R_CUDA_ABS55_16_34": [(2, 16, 8), (10, 34, 47)],
 }  # fmt: skip
 
 

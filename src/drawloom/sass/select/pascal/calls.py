@@ -11,20 +11,23 @@ from drawloom.sass.select.calls import enter, give, pairs, take
 from drawloom.sass.select.operands import OTHER, Src
 from drawloom.sass.select.pascal.selector import PASCAL_HANDLERS
 from drawloom.sass.select.selector import Selector
+from drawloom.sass.select.symbols import relocate
 
 
 def call(s: Selector, i: Instruction) -> None:
-    """``call`` of a function of the file; and a function's entry."""
+    """``call`` of a function of the file, or of another one that the loader finds; and a function's entry."""
     results, callee, arguments = i.operands[:3]
     if not isinstance(callee, Symbol):
         raise UnsupportedError("'call' through a pointer is not supported by the assembler for sm_61")
     if callee.name == ENTRY:
         enter(s, results)
         return
-    if not s.module.functions[callee.name].has_body:
-        raise UnsupportedError(f"'{callee.name}' is only declared: not supported by the assembler for sm_61")
     given = give(s, arguments)
-    site = CallSite(s.emit("CAL", [Src("L", [0], OTHER)]), callee.name, False)
+    if s.module.functions[callee.name].has_body:
+        site = CallSite(s.emit("CAL", [Src("L", [0], OTHER)]), callee.name, False)
+    else:
+        site = CallSite(s.emit("JCAL", [Src("I", [0], OTHER)]), callee.name, True)
+        relocate(s, site.call, "R_CUDA_ABS32_20", callee.name)
     site.call.arguments, site.call.clobbers = given, CLOBBERED
     s.out.calls.append(site)
     for place, result in pairs(results):
