@@ -139,6 +139,19 @@ def sift(cousin: Derived, number: int, log: Log) -> list[tuple[Solution, dict[in
     return kept
 
 
+def borrow(derived: Derived, other: Derived, log: Log) -> None:
+    """Adds those of another target's forms that this one has too, though neither ptxas nor flips showed them."""
+
+    def name(solution: Solution) -> tuple[str, list[str]]:
+        return solution.key, row_of(solution, {}, derived.target)[1][1]
+
+    own = [name(solution) for solution, _ in derived.found]
+    left = [(solution, counts) for solution, counts in other.found if name(solution) not in own]
+    for solution, _ in sift(Derived(other.target, left, other.special), derived.target, log):
+        solution.emitted = False
+        derived.found.append((solution, {}))
+
+
 def recounted(derived: Derived, oracle: Oracle, bare: Counter[int]) -> list[tuple[Solution, dict[int, int]]]:
     """The solutions with the uses that this target's ptxas makes of them."""
     by_key: dict[str, list[int]] = {}

@@ -12,13 +12,14 @@ from pathlib import Path
 from drawloom.errors import Error
 from drawloom.sass.isa import TARGETS
 from tools.isa import vendor
-from tools.isa.derive import Derived, Log, derive
+from tools.isa.derive import Derived, Log, borrow, derive
 from tools.isa.probes import LEVELS, ROOT, emitted_words
 from tools.isa.table import Table, file_text
 
 TABLES = ROOT / "src" / "drawloom" / "sass" / "tables"
-# Whose forms a target tries first; and those for which ptxas is run at -O3 only.
+# Whose forms a target tries first; whose it tries last; and those for which ptxas is run at -O3 only.
 COUSINS = {80: 90, 86: 80, 89: 80}
+LENDERS = {75: 80}
 ALIKE = (86, 89)
 
 
@@ -43,6 +44,8 @@ def extend_targets(targets: list[int], log: Log) -> None:
 
 def derive_one(target: int, start: Derived | None, log: Log) -> None:
     derived = derive(target, emitted_words(target, LEVELS[:1] if target in ALIKE else LEVELS), log, start)
+    if target in LENDERS:
+        borrow(derived, load(LENDERS[target]), log)
     for line in derived.dropped:
         log(f"sm_{target}: dropped {line}")
     derived_path(target).write_bytes(pickle.dumps(derived))
