@@ -25,7 +25,9 @@ from drawloom.sass.isa import load_target
 from drawloom.sass.verify import verify as check
 from tools.isa import vendor
 
-TARGETS = (75, 80, 90)
+TARGETS = (61, 75, 80, 90)
+#: sm_61 has neither calls through pointers nor functions of other files yet.
+LATER = (75, 80, 90)
 THREADS = 40
 
 
@@ -160,11 +162,12 @@ EVEN = (
 def test_recursion(functions: str, body: str, number: int) -> None:
     cubin = same(functions + kernel(body), number, most_copied=4000)
     made = cubin.functions["k"]
-    assert made.parts and made.stack_bytes == made.frame_bytes and made.crs_stack_bytes == 0 and made.registers >= 24
+    assert made.parts and made.stack_bytes == made.frame_bytes
+    assert number < 75 or (made.crs_stack_bytes == 0 and made.registers >= 24)
 
 
 @pytest.mark.vendor
-@pytest.mark.parametrize("number", TARGETS)
+@pytest.mark.parametrize("number", LATER)
 def test_nvdisasm_reads_barriers_that_are_kept(number: int, tmp_path: Path) -> None:
     """A scoreboard on what writes a convergence barrier made an illegal instruction."""
     nvdisasm = vendor.find("nvdisasm")
@@ -204,7 +207,7 @@ def test_a_guarded_call(number: int) -> None:
     same(source + kernel(body), number)
 
 
-@pytest.mark.parametrize("number", TARGETS)
+@pytest.mark.parametrize("number", LATER)
 def test_calls_through_pointers(number: int) -> None:
     functions = (
         function("square", 1, "mul.lo.u32 %r0, %r1, %r1;")
@@ -345,7 +348,7 @@ PRINTF = """
 """
 
 
-@pytest.mark.parametrize("number", TARGETS)
+@pytest.mark.parametrize("number", LATER)
 def test_printf_and_the_heap(number: int) -> None:
     """Values that live over calls of functions of other files, loads and stores behind them."""
     source = (
