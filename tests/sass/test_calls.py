@@ -207,7 +207,7 @@ def test_a_guarded_call(number: int) -> None:
     same(source + kernel(body), number)
 
 
-@pytest.mark.parametrize("number", LATER)
+@pytest.mark.parametrize("number", TARGETS)
 def test_calls_through_pointers(number: int) -> None:
     functions = (
         function("square", 1, "mul.lo.u32 %r0, %r1, %r1;")

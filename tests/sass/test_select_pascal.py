@@ -144,7 +144,6 @@ def test_wide_counters_are_read_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (".reg .b64 f; mov.u64 f, at; P: .callprototype _ (); call f, P;", "through a pointer"),
         ("isspacep.param q, at;", "no generic addresses"),
     ],
 )

@@ -86,7 +86,7 @@ def _assembled(
     ptx_target = sm_number(module.arch)
     module = hoist(expand(synchronous(module), target), relocatable)
     plan = plan_calls(module, most_copied, relocatable)
-    module = unfold(inline(module, plan), target)
+    module = unfold(inline(module, plan), target, plan.ids)
     variables = Variables(module, plan.ids, relocatable)
     assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
     assembly.is_relocatable = relocatable

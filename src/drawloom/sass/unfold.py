@@ -1,5 +1,5 @@
 """Module to Module: atomic operations that no machine has in one instruction become loops of compare-and-swap, and
-`brx.idx` becomes a tree of branches.
+`brx.idx` becomes a tree of branches; on sm_61 a call through a pointer becomes one of the functions that it may be.
 
 Shared memory has no atomic addition of floats and, on 64 bits, nothing but exchange and compare-and-swap; no memory
 has operations on 16 bits. Where a generic address may be of shared memory, both ways are there (as ptxas makes it).
@@ -32,12 +32,13 @@ _WIDE: Final = frozenset("add min max and or xor".split())
 _ATOMICS: Final = ("atom", "red")
 
 
-def unfold(module: Module, number: int = 90) -> Module:
-    """``module`` without what sm_``number`` lacks; functions without any are shared with the result."""
+def unfold(module: Module, number: int = 90, ids: dict[str, int] | None = None) -> Module:
+    """``module`` without what sm_``number`` lacks; functions without any are shared with the result. ``ids`` are the
+    addresses of functions."""
     changed: dict[str, Function] = {}
     for function in module.functions.values():
         if function.has_body and any(isinstance(s, Instruction) and is_folded(s.opcode, number) for s in function.body):
-            changed[function.name] = _Rewriter(function, number).run()
+            changed[function.name] = _Rewriter(function, number, ids or {}).run()
     if not changed:
         return module
     out = Module()
@@ -49,8 +50,9 @@ def unfold(module: Module, number: int = 90) -> Module:
 
 
 def is_folded(opcode: Opcode, number: int) -> bool:
-    """Whether instructions of this opcode have to be taken apart; on sm_61 no atomic finds shared memory by itself."""
-    if opcode.name == "brx.idx":
+    """Whether instructions of this opcode have to be taken apart, or looked at: on sm_61 no atomic finds shared memory
+    by itself, and calls go to functions by name."""
+    if opcode.name == "brx.idx" or (opcode.name == "call" and number == 61):
         return True
     if opcode.name not in _ATOMICS or opcode.vector > 1:
         return False
@@ -68,9 +70,10 @@ def lacks(opcode: Opcode) -> bool:
 class _Rewriter:
     """One function: a copy with a new body."""
 
-    def __init__(self, original: Function, number: int) -> None:
+    def __init__(self, original: Function, number: int, ids: dict[str, int]) -> None:
         self.original = original
         self.number = number
+        self.ids = ids
         self.function = copy_function(original)
         self.body: list[Statement] = []
         self.function.body = self.body
@@ -93,6 +96,8 @@ class _Rewriter:
                 self.branch(skip, statement.guard, not statement.guard_negated)
             if statement.opcode.name == "brx.idx":
                 self.choose(statement)
+            elif statement.opcode.name == "call":
+                self.call(statement)
             else:
                 self.atomic(statement)
             if skip:
@@ -140,6 +145,25 @@ class _Rewriter:
         self.halve(index, table, edges[middle + 1 :])
         self.label(lower)
         self.halve(index, table[:edge], edges[:middle])
+
+    # -- calls -------------------------------------------------------------------------------------------
+
+    def call(self, instruction: Instruction) -> None:
+        """A call through a pointer: to the function whose address it is, a trap where it is none's."""
+        results, pointer, arguments = instruction.operands[:3]
+        if not isinstance(pointer, Register):
+            self.body.append(Instruction(instruction.opcode, instruction.operands, None, False, self.pos))
+            return
+        end = self.new_label()
+        for name, number in self.ids.items():
+            same, other = self.register("pred"), self.new_label()
+            self.do(f"setp.eq.b{pointer.type.bits}", same, pointer, Immediate(number))
+            self.branch(other, same, True)
+            self.body.append(Instruction(instruction.opcode, [results, Symbol(name), arguments], None, False, self.pos))
+            self.branch(end)
+            self.label(other)
+        self.do("trap")
+        self.label(end)
 
     # -- atomics -----------------------------------------------------------------------------------------
 

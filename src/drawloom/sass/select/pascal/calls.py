@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Instruction, Symbol
 from drawloom.sass.abi import CLOBBERED
 from drawloom.sass.machine import CallSite
@@ -17,8 +16,7 @@ from drawloom.sass.select.symbols import relocate
 def call(s: Selector, i: Instruction) -> None:
     """``call`` of a function of the file, or of another one that the loader finds; and a function's entry."""
     results, callee, arguments = i.operands[:3]
-    if not isinstance(callee, Symbol):
-        raise UnsupportedError("'call' through a pointer is not supported by the assembler for sm_61")
+    assert isinstance(callee, Symbol), "unfold() takes calls through pointers apart"
     if callee.name == ENTRY:
         enter(s, results)
         return
