@@ -112,8 +112,8 @@ def _assembled_by_us(text: str, arch: str, variant: str) -> Cubin:
 
 
 def program_of(seed: int, target: int) -> Program:
-    """The seed's program for a target; before sm_90 it keeps to what the target has."""
-    return generate(seed, target if target < 90 else 0)
+    """The seed's program for a target; it keeps to what the target has."""
+    return generate(seed, target)
 
 
 def for_target(program: Program, target: int) -> Program:
