@@ -26,7 +26,7 @@ from drawloom.sass.verify import verify as check
 from tools.isa import vendor
 
 TARGETS = (61, 75, 80, 90)
-#: sm_61 has no calls through pointers yet.
+#: Targets with convergence barriers.
 LATER = (75, 80, 90)
 THREADS = 40
 
