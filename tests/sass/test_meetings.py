@@ -143,7 +143,7 @@ def lines(body: str) -> list[str]:
 def test_ssy_names_what_stands_behind_its_sync() -> None:
     text = lines(FLOWS["if and else"])
     (set_up,) = [line for line in text if line.startswith("SSY")]
-    index = text.index("SYNC") + 1
+    index = len(text) - text[::-1].index("SYNC")
     address = address_of(load_target(61), index)
     assert set_up.partition(" 0x")[2] in (f"{address:x}", f"{address - 8:x}")
 

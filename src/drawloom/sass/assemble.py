@@ -25,6 +25,7 @@ from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.describe import describe_calls, describe_code, describe_header, linkage_of, prototype
+from drawloom.sass.divergence_stack import wait_at_once
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.exits import leave_at_once
@@ -207,6 +208,8 @@ def finish_function(
     leave_at_once(code, tables)
     set_meetings(code, tables, found, loops, tree)
     drop_jumps(code)
+    if not tables.wide:
+        wait_at_once(code, tables)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
     try:

@@ -13,6 +13,7 @@ from drawloom.ptx.layout import param_layout, scoped_name, shared_layout
 from drawloom.sass.assembly import CONST, LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter, Part
 from drawloom.sass.bounds import Bounds, check_shared
 from drawloom.sass.calls import CallPlan
+from drawloom.sass.divergence_stack import stack_bytes
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import address_of
 from drawloom.sass.isa import Target
@@ -29,10 +30,9 @@ _LETTERS: Final[dict[int, str]] = {1: "b", 2: "h", 4: "i", 8: "l", 16: "x"}
 #: With the register that has the member mask.
 _MASK_REGISTER: Final = 0x05000000
 _BLOCK_IDS: Final = ("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z")
-#: sm_61's stack of a warp: what pushes a token until it is resumed, and its size.
-_PUSHES: Final = frozenset({"SSY", "PBK"})
-_TOKEN_BYTES: Final = 16
-_LANES: Final = 32
+#: The stack of a warp of sm_61 where functions call themselves, and what those of other files may need (ptxas's).
+_RECURSIVE_STACK: Final = 2048
+_EXTERNAL_STACK: Final = 512
 #: Up to this target pointers to constants have a number of their own.
 _LAST_CONST_POINTERS: Final = 89
 _CONST_POINTER: Final = 3
@@ -90,6 +90,11 @@ def describe_calls(out: AssembledFunction, joined: Joined, module: Module, plan:
     ]
     if out.parts:
         out.parts[-1].size = len(out.code) - out.parts[-1].offset
+    if out.crs_stack_bytes:
+        if any(plan.is_recursive(part.name) for part in joined.parts):
+            out.crs_stack_bytes = _RECURSIVE_STACK
+        elif joined.external:
+            out.crs_stack_bytes += _EXTERNAL_STACK
     out.externs = list(joined.external)
     out.calls = list(joined.external)
     out.relocations = joined.relocations
@@ -184,44 +189,9 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
     if tables.number <= _LAST_SYSTEM_ATOMS:
         out.offsets["S2RCTAID_INSTR_OFFSETS"] = block_ids
         out.offsets["ATOM_SYS_INSTR_OFFSETS"] = system_atoms
-        out.crs_stack_bytes = divergence_stack(code)
+        out.crs_stack_bytes = stack_bytes(code)
     elif diverges:
         out.crs_stack_bytes = 0
-
-
-def divergence_stack(code: MachineFunction) -> int | None:
-    """The bytes that the warp's stack may need on sm_61; None if it stays empty.
-
-    A token has 16 bytes. What SSY, PBK and CAL have pushed depends on the place; on top of it come the sides of
-    branches that wait: one for each branch, or where there are loops one for each lane, since every round may leave
-    some behind.
-    """
-    depth: dict[int, int] = {0: 0}
-    work = [0]
-    deepest = branches = 0
-    loops = False
-    while work:
-        place = work.pop()
-        block = code.blocks[place]
-        tokens = depth[place]
-        for instruction in block.instructions:
-            base = effects(instruction.opcode).base
-            if base in _PUSHES:
-                tokens += 1
-                deepest = max(deepest, tokens)
-            elif base == "CAL":
-                deepest = max(deepest, tokens + 1)
-            branches += len(block.successors) > 1 and effects(instruction.opcode).flow == "jump"
-        if block.instructions and effects(block.instructions[-1].opcode).base == "SYNC":
-            tokens -= 1
-        for successor in block.successors:
-            loops |= successor <= place
-            if successor not in depth:
-                depth[successor] = tokens
-                work.append(successor)
-    if not deepest and not branches:
-        return None
-    return _TOKEN_BYTES * (deepest + (_LANES if loops else min(branches, _LANES)))
 
 
 def instructions_of(code: MachineFunction) -> Iterator[Machine]:
