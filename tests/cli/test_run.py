@@ -402,3 +402,10 @@ def test_help_shows_the_grammar_and_examples(drawloom: Command) -> None:
     assert result.exit_code == 0
     for words in ("--arg x:f32[4096]=random(7)", "drawloom run saxpy.ptx", "--emit [ptx|llvm]"):
         assert words in result.stdout
+
+
+def test_the_assembler_is_chosen_by_name(saxpy: Path, drawloom: Command) -> None:
+    words = ("run", saxpy, "--block", 4, "--arg", "a=1", "--arg", "x:f32[4]=1", "--arg", "y:f32[4]=1", "--arg", "n=4")
+    assert drawloom(*words, "--assembler", "driver").exit_code == 0  # host devices need none
+    refused = drawloom(*words, "--assembler", "ptxas")
+    assert (refused.exit_code, "--assembler" in refused.stderr) == (2, True)
