@@ -256,7 +256,8 @@ def _signs_fixed(a: Row, b: Row, c: Row) -> Row:
     signs: takes 2**16 off for each that is negative. That follows from what ptxas makes of mul.hi.s32."""
     first = (a.view(np.int32) < 0) & (b & HALF != 0)
     second = (b.view(np.int32) < 0) & (a & HALF != 0)
-    return c - (first.astype(np.uint32) + second << SIXTEEN)
+    fixed: Row = c - (first.astype(np.uint32) + second << SIXTEEN)
+    return fixed
 
 
 #: What XMAD adds, of its three operands.
@@ -326,13 +327,17 @@ def _comparison(operation: Operation, at: int, relation: str) -> Callable[[Warp]
         overflow = ((x ^ value) & (y ^ value)).view(np.int32) < 0
         less = ~(total >> WORD > 0) if unsigned else negative ^ overflow
         equal = (value == 0) & w.cc[ZERO]
-        rows = {
+        rows: dict[str, Row] = {
             "F": NONE, "LT": less, "EQ": equal, "LE": less | equal, "GT": ~(less | equal), "NE": ~equal, "GE": ~less,
             "T": ~NONE,
         }  # fmt: skip
         return rows[relation]
 
     return test
+
+
+def choose(condition: Row, a: Row, b: Row) -> Row:
+    return np.where(condition, a, b)
 
 
 def _relation(operation: Operation) -> str:
@@ -360,7 +365,8 @@ def compare_and_choose(operation: Operation) -> Step:
     operation.only("U32", *INTEGER_RELATIONS)
     compare = INTEGER_RELATIONS[_relation(operation)]
     type = np.uint32 if operation.has("U32") else np.int32
-    return words(operation, lambda a, b, c: np.where(compare(c.view(type), type(0)), a, b))
+    zero = np.zeros(32, type)
+    return words(operation, lambda a, b, c: choose(compare(c.view(type), zero), a, b))
 
 
 def extremum(operation: Operation) -> Step:

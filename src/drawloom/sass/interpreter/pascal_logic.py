@@ -19,7 +19,7 @@ from drawloom.sass.interpreter.comparisons import (
 )
 from drawloom.sass.interpreter.conversions import INTEGERS, clamped, number_of, round_in_place
 from drawloom.sass.interpreter.conversions import float_to_float as convert_float
-from drawloom.sass.interpreter.exact import FORMATS
+from drawloom.sass.interpreter.exact import F64, FORMATS, extremum
 from drawloom.sass.interpreter.integers import low_word, signed
 from drawloom.sass.interpreter.operation import Builder, Operation, Read, per_lane, words
 from drawloom.sass.interpreter.pascal_integers import CONDITIONS, NONE, condition, finish, part_of, plain
@@ -255,8 +255,9 @@ def compare_and_choose(operation: Operation) -> Step:
     operation.only("FTZ", *FLOAT_RELATIONS)
     compare = FLOAT_RELATIONS[operation.modifiers[0]]
     a, b = operation.word(1), operation.word(2)
+    zero = np.zeros(32, np.float32)
     write, number = operation.destination(), single_numbers(operation, 3, operation.has("FTZ"))
-    return lambda w, m: write(w, m, np.where(compare(number(w), np.float32(0)), a(w), b(w)))
+    return lambda w, m: write(w, m, np.where(compare(number(w), zero), a(w), b(w)))
 
 
 def set_word(operation: Operation) -> Step:
@@ -280,7 +281,7 @@ def double_extremum(operation: Operation) -> Step:
     a, b = floats.double_bits(operation, 1), floats.double_bits(operation, 2)
 
     def lane(x: int, y: int, least: int) -> int:
-        return floats.exact.extremum(floats.F64, x, y, bool(least), False)
+        return extremum(F64, x, y, bool(least), False)
 
     return lambda w, m: write(w, m, per_lane(m, lane, a(w), b(w), smaller(w)))
 
