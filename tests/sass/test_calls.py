@@ -330,6 +330,18 @@ def test_variables_of_functions_are_one_for_all_copies(number: int, most_copied:
 
 
 @pytest.mark.parametrize("number", TARGETS)
+def test_a_parameter_by_its_address(number: int) -> None:
+    """The load found the kernel's parameters there."""
+    source = """.func (.param .b32 r) pick(.param .align 4 .b8 p[16], .param .b32 n) { .reg .b32 %r<4>; .reg .b64 %d<4>;
+    ld.param.b32 %r1, [n]; and.b32 %r1, %r1, 3; mul.wide.u32 %d1, %r1, 4; mov.b64 %d2, p; add.u64 %d2, %d2, %d1;
+    ld.param.b32 %r2, [%d2]; st.param.b32 [r], %r2; ret; }"""
+    body = """{ .param .align 4 .b8 a[16]; .param .b32 b; .param .b32 c; st.param.b32 [a], 3; st.param.b32 [a+4], %r0;
+    st.param.b32 [a+8], 9; st.param.b32 [a+12], 77; st.param.b32 [b], %r0; call (c), pick, (a, b);
+    ld.param.b32 %r9, [c]; }"""
+    same(source + kernel(body), number, most_copied=4000)
+
+
+@pytest.mark.parametrize("number", TARGETS)
 def test_shuffles_and_votes_in_functions(number: int) -> None:
     source = function("sum", 1, "mov.u32 %r0, %r1;" + "".join(
         [f"shfl.sync.bfly.b32 %r2, %r0, {d}, 31, -1; add.u32 %r0, %r0, %r2;" for d in (16, 8, 4, 2, 1)]

@@ -1,9 +1,10 @@
 """Which device functions stay functions: from a module to the plan that `inline` follows.
 
-A function stays when something needs it as one: it calls itself (over others, too), its address is taken, or another
-file may call it. Others stay when copies at all of their calls would be too much code; the rest disappears into its
-callers. Addresses are numbers: the place of a function in a table that every kernel with calls through pointers has
-in constant bank 2, as ptxas has it, so that a pointer means the same in all kernels of a module.
+A function stays when something needs it as one: it calls itself (over others, too), its address or that of one of its
+parameters is taken, or another file may call it. Others stay when copies at all of their calls would be too much code;
+the rest disappears into its callers. Addresses are numbers: the place of a function in a table that every kernel with
+calls through pointers has in constant bank 2, as ptxas has it, so that a pointer means the same in all kernels of a
+module.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ def plan_calls(module: Module, most_copied: int = MOST_COPIED, relocatable: bool
 def note_calls(function: Function, module: Module, plan: CallPlan, taken: set[str]) -> int:
     """Note what a function calls and whose address it takes; the number of its instructions."""
     callees: list[str] = []
+    # Where the address of a parameter is taken, accesses by addresses must not mix with those of a kernel.
+    own = set() if function.is_entry else {v.name for v in function.params}
     size = 0
     for statement in function.body:
         if not isinstance(statement, Instruction):
@@ -128,6 +131,8 @@ def note_calls(function: Function, module: Module, plan: CallPlan, taken: set[st
             continue
         for operand in operands:
             note_address(operand, module, taken)
+            if isinstance(operand, Symbol) and operand.name in own:
+                plan.kept.add(function.name)
     plan.callees[function.name] = callees
     return size
 

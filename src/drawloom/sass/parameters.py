@@ -75,6 +75,8 @@ class Parameters:
         self.pieces: dict[str, dict[int, int]] = {name: {} for name in names}  # offset -> bytes
         self.mixed: set[str] = set()
         self.registers: dict[tuple[str, int], Register] = {}
+        #: Whether the address of one is taken.
+        self.has_addresses = False
         self.sizes: dict[str, int] = {v.name: v.size for v in function.variables}
         self.tables: dict[str, Statement] = {}
         for statement in function.body:
@@ -151,7 +153,8 @@ class Parameters:
             return
         for operand in instruction.operands:
             if isinstance(operand, Symbol) and operand.name in self.names:
-                self.mixed.add(operand.name)  # its address is taken
+                self.mixed.add(operand.name)
+                self.has_addresses = True
 
     def note_call(self, instruction: Instruction) -> None:
         results, arguments = instruction.operands[0], instruction.operands[2]
@@ -208,6 +211,9 @@ class Parameters:
             return
         name = self.accessed(instruction)
         out = self.body
+        if not name and opcode.space == "param" and self.has_addresses and not self.names_another(instruction):
+            self.by_address(instruction)
+            return
         if not name:
             out.append(instruction)
             return
@@ -233,6 +239,27 @@ class Parameters:
                 out.append(Instruction(convert, [value, piece], guard, negated, pos))
             else:
                 out.append(Instruction(decode(f"mov.b{type.bits}"), [value, piece], guard, negated, pos))
+
+    def names_another(self, instruction: Instruction) -> bool:
+        """Whether an operand names what is no parameter variable of this function: a kernel's own parameter."""
+        for operand in instruction.operands:
+            symbol = operand.base if isinstance(operand, Address) else operand
+            if isinstance(symbol, Symbol) and symbol.name not in self.names:
+                return True
+        return False
+
+    def by_address(self, instruction: Instruction) -> None:
+        """An access to parameters by an address, or its conversion: those of functions stand in local memory, those
+        of kernels in a constant bank. Raises UnsupportedError where it may be either."""
+        opcode = instruction.opcode
+        named = any(isinstance(o, Symbol) and o.name in self.names for o in instruction.operands)
+        if self.convention is None and not named:
+            raise self.refusal(
+                instruction.pos, f"'{opcode.text}' by an address, a kernel's or a function's parameter's"
+            )
+        text = opcode.text.replace("param::func", "local").replace("param", "local")
+        guard, negated, pos = instruction.guard, instruction.guard_negated, instruction.pos
+        self.body.append(Instruction(decode(text), instruction.operands, guard, negated, pos))
 
     def piece(self, name: str, offset: int, bits: int) -> Register:
         """The register of a piece; those of less than 32 bits have room for any register that is stored."""
