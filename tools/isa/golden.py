@@ -60,17 +60,20 @@ def samples(number: int) -> list[tuple[int, int, str]]:
     return [(int(row[0], 16), int(row[1]), row[2]) for row in (line.split("\t") for line in rows)]
 
 
-def losses(number: int) -> Counter[str]:
-    """By form and reason, the words of the sample that do not come back from their text."""
+def losses(number: int) -> tuple[Counter[str], int]:
+    """By form and reason, the words of the sample that do not come back from their text; and how many instructions of
+    ptxas are of those that do not come back from the word either."""
     target = load_target(number)
     found: Counter[str] = Counter()
-    for word, _, text in samples(number):
+    lost = 0
+    for word, uses, text in samples(number):
         reason = fault(target, word, text, 0)
         if reason:
             found[f"sm_{number} {text.split(' ')[text.startswith('@')]} ({reason})"] += 1
-    return found
+            lost += uses if reason != UNSAID else 0
+    return found, lost
 
 
 def write_losses() -> None:
-    lines = [f"{count} {name}" for number in TARGETS for name, count in sorted(losses(number).items())]
+    lines = [f"{count} {name}" for number in TARGETS for name, count in sorted(losses(number)[0].items())]
     (GOLDEN / "lost.txt").write_text("\n".join(lines) + "\n")
