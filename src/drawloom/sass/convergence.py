@@ -47,6 +47,28 @@ def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
         kept.remove(wrong)
 
 
+class Stack:
+    """The meetings under way: the one set up last, and the rest. Equal ones are the same object."""
+
+    def __init__(self, top: Meeting | None, rest: Stack | None) -> None:
+        self.top = top
+        self.rest = rest
+        self.depth: int = rest.depth + 1 if rest is not None else 0
+        self._above: dict[int, Stack] = {}
+
+    def with_top(self, meeting: Meeting) -> Stack:
+        found = self._above.get(id(meeting))
+        if found is None:
+            found = self._above[id(meeting)] = Stack(meeting, self)
+        return found
+
+    def has(self, meeting: Meeting) -> bool:
+        at: Stack | None = self
+        while at is not None and at.top is not meeting:
+            at = at.rest
+        return at is not None
+
+
 class Finder:
     """Finds the innermost start and end around a branch between which lanes can be counted."""
 
@@ -77,6 +99,19 @@ class Finder:
                 start = self.tree.idom[start]
         return None
 
+    def is_plain(self, start: int, end: int, left: int) -> bool:
+        """Whether ``start`` dominates ``end`` and no round leads back to it past ``end``: the usual case, seen from the
+        loops alone."""
+        if start in self.irregular or not self.tree.strictly_dominates(start, end):
+            return False
+        index = self.loops.loop_of[start] if left < 0 else self.loops.loops[left].parent
+        while index >= 0:
+            loop = self.loops.loops[index]
+            if not all(self.tree.dominates(end, latch) for latch in loop.latches):
+                return False
+            index = loop.parent
+        return True
+
     def unnested(self, found: list[Meeting]) -> Meeting | None:
         """A meeting that does not nest in the others: on some way lanes would come to it while another one is under way
         that was set up later, or without its set-up. Follows what is set up along all ways."""
@@ -86,24 +121,27 @@ class Finder:
         for meeting in found:
             (starting if meeting.loop < 0 else entering).setdefault(meeting.start, []).append(meeting)
             ending.setdefault(meeting.end, []).append(meeting)
-        under_way: dict[int, list[Meeting]] = {0: []}
+        nothing = Stack(None, None)
+        under_way: dict[int, Stack] = {0: nothing}
         work = [0]
         while work:
             b = work.pop()
             for s in self.ways[b]:
-                now = under_way[b] + starting.get(b, [])
+                now = under_way[b]
+                for meeting in starting.get(b, []):
+                    now = now.with_top(meeting)
                 for meeting in passed(ending.get(s, []), self.tree, self.inside(s, b), b):
-                    if now and now[-1] is meeting:
-                        now.pop()
-                    else:
-                        return now[-1] if meeting in now else meeting
+                    if now.top is not meeting or now.rest is None:
+                        return now.top if now.top is not None and now.has(meeting) else meeting
+                    now = now.rest
                 if s in entering and not self.inside(s, b):
-                    now += entering[s]
+                    for meeting in entering[s]:
+                        now = now.with_top(meeting)
                 if s not in under_way:
                     under_way[s] = now
                     work.append(s)
-                elif now != under_way[s] and self.cfg.blocks[s].succs:
-                    return max(now, under_way[s], key=len)[-1]
+                elif now is not under_way[s] and self.cfg.blocks[s].succs:
+                    return (now if now.depth > under_way[s].depth else under_way[s]).top
         return None
 
     def inside(self, header: int, b: int) -> bool:
@@ -127,6 +165,8 @@ class Finder:
 
     def is_closed(self, start: int, end: int, left: int) -> bool:
         """Whether nobody comes to a block between ``start`` and ``end`` but through ``start``, once."""
+        if self.is_plain(start, end, left):
+            return True
         inside = reached(self.ways, start, end)
         if left < 0 and any(p in inside for p in self.cfg.blocks[start].preds):
             return False
