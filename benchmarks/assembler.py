@@ -76,7 +76,7 @@ def generated(wanted: int) -> str:
     return "".join(parts)
 
 
-def inputs(every: int, data: Path) -> list[Input]:
+def inputs(every: int, most: int, data: Path) -> list[Input]:
     """The corpus (of its files every n-th), the benchmark kernels, the kernels of two queries, two large ones."""
     found: list[Input] = []
 
@@ -90,7 +90,7 @@ def inputs(every: int, data: Path) -> list[Input]:
     add("clang", CORPUS / "clang", "*.ptx")
     add("benchmark kernels", ROOT / "benchmarks" / "kernels", "*.ptx")
     found += queries(data)
-    found += [Input(name, name, generated(wanted)) for name, wanted in LARGE.items()]
+    found += [Input(name, name, generated(wanted)) for name, wanted in LARGE.items() if wanted <= most]
     return found
 
 
@@ -310,12 +310,15 @@ def main() -> int:
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th file of a folder")
+    parser.add_argument(
+        "--most", type=int, default=50_000, metavar="N", help="no generated kernel of more instructions"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the tables and nothing else")
     parser.add_argument("--data", type=Path, default=ROOT / "build" / "data", help="folder of the TPC-H tables")
     options = parser.parse_args()
     from drawloom.build_info import build_kind
 
-    found = inputs(options.every, options.data)
+    found = inputs(options.every, options.most, options.data)
     for given in found:
         prepare(given, options.arch)
     refused = Counter(i.refusal for i in found if i.refusal)
