@@ -166,8 +166,8 @@ def round_in_place(operation: Operation) -> Step:
 
 def pack_floats(operation: Operation) -> Step:
     """F2FP: two narrow floats of two singles (.PACK_AB, the second is the lower), or of the halves of a word; with
-    .MERGE_C the upper half of the result is the lower one of the last operand."""
-    kinds = ("PACK_AB", "UNPACK_B", "UNPACK_B_MERGE_C", "PACK_AB_MERGE_C")
+    .MERGE_C the upper half of the result is the lower one of the last operand. .PACK_B: one tf32 of one single."""
+    kinds = ("PACK_B", "PACK_AB", "UNPACK_B", "UNPACK_B_MERGE_C", "PACK_AB_MERGE_C")
     operation.only("RELU", "SATFINITE", *ROUNDINGS, *FORMATS, *kinds)
     kind = next(m for m in operation.modifiers if m in kinds)
     named = [FORMATS[m] for m in operation.modifiers if m in FORMATS]
@@ -187,6 +187,8 @@ def pack_floats(operation: Operation) -> Step:
         return out if not relu or (not out & to.sign) or to.is_nan(out) else 0
 
     def lane(*values: int) -> int:
+        if kind == "PACK_B":  # a tf32 stands in the upper bits of a word
+            return one(values[0], *signs[0]) << 32 - to.bits
         if kind.startswith("PACK_AB"):
             high, low = one(values[0], *signs[0]), one(values[1], *signs[1])
         else:
