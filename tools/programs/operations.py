@@ -60,7 +60,7 @@ class Operations(Writer):
     def _instantiate(self, form: Form) -> tuple[list[str], str] | None:
         """``(instructions before, the instruction)`` for a random spelling of ``form``, None where pools lack."""
         pick = self.random
-        if form.sm > self.sm or form.version > (8, 6):
+        if form.sm > self.sm or form.specific or form.version > (8, 6):
             return None
         types = [pick.choice(alternatives) for alternatives in form.types]
         modifiers: list[str] = []

@@ -12,6 +12,7 @@ from drawloom.cpu.layouts import Layout, at_once, block_of, layout_of, warps
 from drawloom.cpu.lower import FunctionLowering, Lowered
 from drawloom.cpu.scheduler import straight
 from drawloom.errors import UnsupportedError
+from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.layout import GlobalsLayout, reachable_functions, shared_layout
 
@@ -54,6 +55,7 @@ def compile_kernel(
     Raises ``UnsupportedError`` for what the cpu device lacks. A kernel whose blocks cannot run at once is compiled
     warp by warp, one whose warps cannot run in lock step lane by lane.
     """
+    module = synchronous(module)
     function = module.functions.get(kernel)
     if function is None or not function.has_body:
         raise UnsupportedError(f"kernel '{kernel}' is not defined in this module")
