@@ -32,6 +32,7 @@ from drawloom.ptx.ir import (
 )
 from drawloom.ptx.isa import BARRIER, CALL, RETURN, WARP, decode
 from drawloom.ptx.layout import reachable_functions, scoped_name
+from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import integer_type
 
 
@@ -43,7 +44,7 @@ def inline_stopping(module: Module, kernel: Function, lanes: int) -> Function:
     stopping = {f.name for f in reachable_functions(module, kernel) if f is not kernel and _stops(module, f, lanes)}
     if not stopping:
         return kernel
-    function = _copy(kernel)
+    function = copy_function(kernel)
     for _ in range(64):
         calls = [s for s in function.body if isinstance(s, Instruction) and _callee(s) in stopping]
         if not calls:
@@ -108,20 +109,6 @@ def _callee(instruction: Instruction) -> str:
         return ""
     callee = instruction.operands[1]
     return callee.name if isinstance(callee, Symbol) else ""
-
-
-def _copy(function: Function) -> Function:
-    """A function of its own with the same contents; registers and statements are shared."""
-    copy = Function(function.name, function.is_entry)
-    copy.linkage = function.linkage
-    copy.params = list(function.params)
-    copy.returns = list(function.returns)
-    copy.directives = list(function.directives)
-    copy.registers = list(function.registers)
-    copy.variables = list(function.variables)
-    copy.body = list(function.body)
-    copy.pos = function.pos
-    return copy
 
 
 class _Inliner:

@@ -23,7 +23,6 @@ from drawloom.cpu.layouts import gains_at_once, lanes_wanted, layout_of, whole
 from drawloom.cpu.scheduler import support
 from drawloom.cpu.workers import pool
 from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError
-from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.ir import Module
 from drawloom.ptx.layout import align_up
 from drawloom.ptx.printf import argument_bytes, format_vprintf
@@ -119,7 +118,7 @@ class Program:
     """The kernels of ``module`` on the CPU. ``check`` makes every access bounds-checked."""
 
     def __init__(self, module: Module, store: KernelStore | None = None, check: bool = False) -> None:
-        self.module = synchronous(module)
+        self.module = module
         self.store = store
         self.check = check
         self._text_hash = hashlib.sha256(str(module).encode()).hexdigest()

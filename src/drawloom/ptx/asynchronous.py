@@ -39,14 +39,7 @@ def synchronous(module: Module) -> Module:
     for function in module.functions.values():
         if any(isinstance(s, Instruction) and s.opcode.name in _NAMES for s in function.body):
             changed[function.name] = _rewritten(module, function)
-    if not changed:
-        return module
-    out = Module()
-    out.version, out.target, out.address_size = module.version, module.target, module.address_size
-    out.source, out.filename = module.source, module.filename
-    for item in module.items:
-        out.add(changed.get(item.name, item) if isinstance(item, Function) and item.has_body else item)
-    return out
+    return module.with_functions(changed) if changed else module
 
 
 def _rewritten(module: Module, function: Function) -> Function:

@@ -21,6 +21,7 @@ need not visit it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -568,6 +569,24 @@ class Module:
     def kernels(self) -> list[Function]:
         """The entries that have a body, in file order."""
         return [f for f in self.functions.values() if f.is_entry and f.has_body]
+
+    def with_functions(self, changed: dict[str, Function], first: Sequence[Variable | Function] = ()) -> Module:
+        """A module with the functions ``changed``, by name, in the places of those that it defines, and ``first``
+        before the first function; everything else is shared."""
+        out = Module()
+        out.version, out.target, out.address_size = self.version, self.target, self.address_size
+        out.source, out.filename = self.source, self.filename
+        waiting = list(first)
+        for item in self.items:
+            if isinstance(item, Function):
+                for more in waiting:
+                    out.add(more)
+                waiting = []
+                if item.has_body:
+                    out.add(changed.get(item.name, item))
+                    continue
+            out.add(item)
+        return out
 
     def add(self, item: Directive | Variable | Function) -> None:
         """Append ``item``; a definition replaces an earlier declaration in the name views."""

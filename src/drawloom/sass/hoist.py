@@ -29,19 +29,7 @@ def hoist(module: Module, relocatable: bool = False) -> Module:
     for function in module.functions.values():
         if function.has_body and any(is_static(v, function, relocatable) for v in function.variables):
             changed[function.name] = without_statics(function, module, moved, relocatable)
-    if not changed:
-        return module
-    out = Module()
-    out.version, out.target, out.address_size = module.version, module.target, module.address_size
-    out.source, out.filename = module.source, module.filename
-    added = False
-    for item in module.items:
-        if isinstance(item, Function) and not added:
-            added = True
-            for variable in moved:
-                out.add(variable)
-        out.add(changed.get(item.name, item) if isinstance(item, Function) and item.has_body else item)
-    return out
+    return module.with_functions(changed, moved) if changed else module
 
 
 def is_static(variable: Variable, function: Function, relocatable: bool) -> bool:

@@ -52,14 +52,7 @@ def inline(module: Module, plan: CallPlan) -> Module:
     for f in module.functions.values():
         if f.has_body and (f.name in plan.kept or (f.is_entry and calls(f))):
             changed[f.name] = _Inliner(module, f, plan).run()
-    if not changed:
-        return module
-    out = Module()
-    out.version, out.target, out.address_size = module.version, module.target, module.address_size
-    out.source, out.filename = module.source, module.filename
-    for item in module.items:
-        out.add(changed.get(item.name, item) if isinstance(item, Function) and item.has_body else item)
-    return out
+    return module.with_functions(changed) if changed else module
 
 
 def calls(function: Function) -> bool:

@@ -39,14 +39,7 @@ def unfold(module: Module, number: int = 90, ids: dict[str, int] | None = None) 
     for function in module.functions.values():
         if function.has_body and any(isinstance(s, Instruction) and is_folded(s.opcode, number) for s in function.body):
             changed[function.name] = _Rewriter(function, number, ids or {}).run()
-    if not changed:
-        return module
-    out = Module()
-    out.version, out.target, out.address_size = module.version, module.target, module.address_size
-    out.source, out.filename = module.source, module.filename
-    for item in module.items:
-        out.add(changed.get(item.name, item) if isinstance(item, Function) and item.has_body else item)
-    return out
+    return module.with_functions(changed) if changed else module
 
 
 def is_folded(opcode: Opcode, number: int) -> bool:

@@ -46,7 +46,9 @@ def _expand_module(module: Module, target: int) -> Module:
             made = _expand_function(module, function, rules, target, helpers)
             if made is not None:
                 changed[function.name] = made
-    return _rebuilt(module, changed, helpers) if changed else module
+    if not changed:
+        return module
+    return module.with_functions(changed, [helper(name, helpers[name]) for name in sorted(helpers)])
 
 
 def _expand_function(
@@ -80,22 +82,3 @@ def _expand_function(
         start = index + 1
     site.function.body.extend(body[start:])
     return site.function
-
-
-def _rebuilt(module: Module, changed: dict[str, Function], helpers: dict[str, str]) -> Module:
-    """``module`` with the changed functions, and the functions that they call before the first of all."""
-    out = Module()
-    out.version, out.target, out.address_size = module.version, module.target, module.address_size
-    out.source, out.filename = module.source, module.filename
-    added = False
-    for item in module.items:
-        if isinstance(item, Function):
-            if not added:
-                added = True
-                for name in sorted(helpers):
-                    out.add(helper(name, helpers[name]))
-            if item.has_body:
-                out.add(changed.get(item.name, item))
-                continue
-        out.add(item)
-    return out
