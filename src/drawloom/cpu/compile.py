@@ -103,7 +103,8 @@ def _compile(
             *emitter.lines,
             runtime,
             *[d for name, d in sorted(emitter.declarations.items()) if name not in declared],
-            "attributes #0 = { nounwind alignstack=64 null_pointer_is_valid }",
+            # A frame touches each of its pages, so that one past the stack meets the guard page, not another's stack.
+            'attributes #0 = { nounwind alignstack=64 null_pointer_is_valid "probe-stack"="inline-asm" }',
             "!0 = !{}",
             '!1 = !{!"branch_weights", i32 2000, i32 1}',
         ]
