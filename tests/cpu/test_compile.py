@@ -140,8 +140,6 @@ RECURSIVE = ".func again() { bar.sync 0; call again; ret; }\n"
 @pytest.mark.parametrize(
     ("before", "body", "message"),
     [
-        ("", "alloca.u32 %r1, 16, 4; ret;", "'alloca' is not supported by the cpu device"),
-        ("", "stacksave.u32 %r1; ret;", "'stacksave' is not supported by the cpu device"),
         ("", "mov.u32 %r1, %clusterid.x; ret;", "special register %clusterid.x is not supported by the cpu device"),
         (".extern .func other();\n", "call other; ret;", "function 'other' is called but not defined in this module"),
         (
@@ -155,7 +153,7 @@ RECURSIVE = ".func again() { bar.sync 0; call again; ret; }\n"
             "function 'stops' is called indirectly and contains a barrier",
         ),
     ],
-    ids=["alloca", "stacksave", "cluster register", "undefined function", "recursive barrier", "indirect barrier"],
+    ids=["cluster register", "undefined function", "recursive barrier", "indirect barrier"],
 )
 @pytest.mark.parametrize("by_lane", [False, True], ids=["warps", "lanes"])
 def test_refused(before: str, body: str, message: str, by_lane: bool) -> None:

@@ -117,6 +117,13 @@ ERROR_DIVERGED: Final = 10  # a warp operation whose members wait elsewhere
 ERROR_STACK: Final = 11  # device functions call each other too deeply
 ERROR_SIGNAL: Final = 12  # the processor refused: an unmapped address and the like
 ERROR_BRKPT: Final = 13
+ERROR_LOCAL: Final = 14  # alloca of more than a thread has
+ERROR_RESTORE: Final = 15  # stackrestore to what is no earlier top
 
 #: Bytes of native stack that a kernel's functions may use; workers have some more.
 STACK_LIMIT: Final = 48 << 20
+#: Bytes of local memory for the ``alloca`` of a thread. A little more than a power of two: the processor's cache would
+#: keep the stacks of all lanes in the same few places.
+DYNAMIC_STACK: Final = (64 << 10) + 80
+#: Of which for the top of its stack.
+STACK_TOP_BYTES: Final = 16

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.cpu import abi
 from drawloom.cpu.abi import WARP
 from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
@@ -40,8 +41,9 @@ class Body:
     """
 
     def __init__(
-        self, module: Module, function: Function, emitter: Emitter, layout: Layout, image: GlobalsLayout
-    ) -> None:
+        self, module: Module, function: Function, emitter: Emitter, layout: Layout, image: GlobalsLayout,
+        has_stack: bool = False,
+    ) -> None:  # fmt: skip
         self.module = module
         self.function = function
         self.e = emitter
@@ -50,7 +52,13 @@ class Body:
         self.is_kernel = function.is_entry
         self.cfg = build_cfg(function, module)
         local_offsets, local_size = local_layout(function)
-        self.local_stride = align_up(local_size, 16)
+        #: Bytes of ``.local`` variables of a lane; from one lane's to the next's; and what a launch provides.
+        self.local_bytes = self.local_stride = self.thread_bytes = align_up(local_size, 16)
+        #: Whether local memory of the kernel is also for ``alloca``.
+        self.has_stack = has_stack and self.is_kernel
+        if self.has_stack:
+            self.thread_bytes += abi.DYNAMIC_STACK
+            self.local_stride = self.thread_bytes - abi.STACK_TOP_BYTES
         params = frozenset([v.name for v in function.params]) if self.is_kernel else frozenset[str]()
         others = [v.name for v in function.variables if v.space == "param"]
         if not self.is_kernel:

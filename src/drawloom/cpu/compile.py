@@ -14,7 +14,7 @@ from drawloom.cpu.scheduler import straight
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.ir import Function, Module
-from drawloom.ptx.layout import GlobalsLayout, reachable_functions, shared_layout
+from drawloom.ptx.layout import GlobalsLayout, has_dynamic_stack, reachable_functions, shared_layout
 
 
 class KernelCode:
@@ -82,11 +82,11 @@ def _compile(
     lowered: Lowered | None = None
     operations = LaneOperations()
     kernel = inline_stopping(module, function, lanes)
-    for called in reachable_functions(module, kernel):
-        if not called.has_body:
-            continue
+    program = [called for called in reachable_functions(module, kernel) if called.has_body]
+    has_stack = any(has_dynamic_stack(called) for called in program)
+    for called in program:
         name = "kernel" if called is kernel else symbol_of(called.name)
-        lowering = FunctionLowering(module, called, emitter, layout, check, image, operations)
+        lowering = FunctionLowering(module, called, emitter, layout, check, image, operations, has_stack)
         lowering.f.shared_offsets = shared_layout(module, called if called is not kernel else function)[0]
         part = lowering.lower(name)
         if called is kernel:

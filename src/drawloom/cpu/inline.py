@@ -31,7 +31,7 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import BARRIER, CALL, RETURN, WARP, decode
-from drawloom.ptx.layout import reachable_functions, scoped_name
+from drawloom.ptx.layout import has_dynamic_stack, reachable_functions, scoped_name
 from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import integer_type
 
@@ -127,6 +127,9 @@ class _Inliner:
         if not isinstance(results, Arguments) or not isinstance(arguments, Arguments):
             raise UnsupportedError(f"malformed call of '{self.callee.name}'")
         out: list[Statement] = []
+        top = self.caller.new_register(integer_type("u", 64)) if has_dynamic_stack(self.callee) else None
+        if top is not None:
+            out.append(Instruction(decode("stacksave.u64"), [top], pos=call.pos))
         if call.guard is not None:
             skip = Instruction(decode("bra"), [LabelRef(self.end)], call.guard, not call.guard_negated, call.pos)
             out.append(skip)
@@ -145,6 +148,8 @@ class _Inliner:
         for statement in self.callee.body:
             out.append(self.renamed(statement))
         out.append(Label(self.end, call.pos))
+        if top is not None:
+            out.append(Instruction(decode("stackrestore.u64"), [top], pos=call.pos))
         self.deliver(results, out, call.pos)
         return out
 

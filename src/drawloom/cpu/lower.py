@@ -23,11 +23,12 @@ from drawloom.cpu.layouts import Layout, register_bytes
 from drawloom.cpu.memory import Memory
 from drawloom.cpu.pure import Pure
 from drawloom.cpu.spinning import spinning_loops, varying_exits
+from drawloom.cpu.stack import Stack
 from drawloom.cpu.suspension import Suspension
 from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.ir import Function, Instruction, Module, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, STORE, WARP
-from drawloom.ptx.layout import GlobalsLayout
+from drawloom.ptx.layout import GlobalsLayout, has_dynamic_stack
 
 #: How many times the vector registers a block's live values may fill and still run at once; measured on the kernels
 #: of the corpus: 1.0 to 2 gain 10 to 60 %, from 2.0 on spills cost more than barriers.
@@ -56,8 +57,9 @@ class FunctionLowering:
         check: bool,
         image: GlobalsLayout,
         operations: LaneOperations,
+        has_stack: bool = False,
     ) -> None:
-        body = Body(module, function, emitter, layout, image)
+        body = Body(module, function, emitter, layout, image, has_stack)
         lanes = layout.lanes
         self.body = body
         self.function = function
@@ -73,6 +75,7 @@ class FunctionLowering:
             self.admit_at_once(bool(spinning), layout.always)
         self.memory = Memory(body.f, check)
         self.calls = Calls(body.f, self.memory)
+        self.stack = Stack(body, self.memory, has_dynamic_stack(function))
         self.suspension = Suspension(body, spinning)
         self.pure = Pure(body, self.calls)
         self.cooperation = Cooperation(body, self.suspension, operations)
@@ -116,7 +119,7 @@ class FunctionLowering:
         self.suspension.entry_switch()
         e.lines.extend(body)
         e.line("}")
-        local = self.body.local_stride if self.is_kernel else 0
+        local = self.body.thread_bytes if self.is_kernel else 0
         return Lowered(self.suspension.frame_bytes, local, bool(self.suspension.resumes), self.suspension.spins)
 
     def header(self, name: str) -> str:
@@ -135,10 +138,13 @@ class FunctionLowering:
             self.local_memory()
         if self.is_kernel:
             f.store(self.initial_mask(), self.body.live)
+            if self.body.has_stack:
+                self.stack.begin_kernel()
         else:
             f.store(Value("%mask", "i1", self.lanes), self.body.live)
             self.stack_check()
             self.function_blocks()
+            self.stack.begin_function()
         for variable in self.function.variables:
             if variable.space == "param":
                 self.param_block(variable.name, variable.size)
@@ -164,7 +170,7 @@ class FunctionLowering:
             base = f.alloca("local", "i64")
             f.store(int_const("i64", 0), base)
             start = f.word("%slot", abi.SLOT_LOCAL, False)
-            bytes_per_unit = self.body.local_stride * max(self.lanes, 1)
+            bytes_per_unit = self.body.thread_bytes * max(self.lanes, 1)
             offset = e.binary("mul", Value("%index", "i64", 0), int_const("i64", bytes_per_unit))
             f.store(e.binary("add", start, offset), base)
             self.body.local_slot = base
@@ -217,6 +223,7 @@ class FunctionLowering:
                 place = self.memory.symbol_place(Symbol(variable.name), 0, "param")
                 value = f.read(variable.register, self.lanes)
                 self.memory.store_lanes(place, [value], value.elem, 1, False)
+        self.stack.end_function()
         gone = f.load(self.body.gone_slot(), "i1", self.lanes)
         bits = f.mask_bits(gone)
         e.line(f"  ret i64 {e.cast('zext', bits, 'i64').text}")
@@ -335,7 +342,7 @@ class FunctionLowering:
             self.f.fail(abi.ERROR_BRKPT if name == "brkpt" else abi.ERROR_TRAP, instruction.pos, self.f.mask)
             self.f.place(self.f.label("unreachable"))
         elif name in ("alloca", "stacksave", "stackrestore"):
-            raise UnsupportedError(f"'{name}' is not supported by the cpu device")
+            self.stack.lower(instruction)
 
     def call(self, instruction: Instruction) -> None:
         if self.f.at_once:

@@ -513,6 +513,8 @@ class _Run:
             abi.ERROR_ASSERT: self.failed_message or "assertion failed",
             abi.ERROR_CALL: "indirect call to an address that is no function",
             abi.ERROR_STACK: _STACK_OVERFLOW,
+            abi.ERROR_LOCAL: f"stack overflow: alloca takes more than the {abi.DYNAMIC_STACK >> 10} KiB of a thread",
+            abi.ERROR_RESTORE: "stackrestore to an address that stacksave did not give",
             abi.ERROR_BARRIER_ID: "barrier number is over 15",
         }.get(code, f"error {code}")
         raise KernelFault(message, name, module.filename, line, text, block, thread)

@@ -218,6 +218,14 @@ def local_layout(function: Function) -> tuple[dict[str, int], int]:
     return {variable.name: where[0] for variable, where in zip(variables, places, strict=True)}, size
 
 
+def has_dynamic_stack(function: Function) -> bool:
+    """Whether a body takes or frees local memory as it runs (``alloca``, ``stackrestore``)."""
+    for statement in function.body:
+        if isinstance(statement, Instruction) and statement.opcode.name in ("alloca", "stackrestore"):
+            return True
+    return False
+
+
 def reachable_functions(module: Module, function: Function) -> list[Function]:
     """``function`` and every function that it may call, directly or not, in the order they are found.
 

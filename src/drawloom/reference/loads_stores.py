@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.ptx.ir import SINK, Address, Instruction, Operand, Register, Symbol, Vector
+from drawloom.ptx.ir import SINK, Address, Immediate, Instruction, Operand, Register, Symbol, Vector
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import U64
 from drawloom.reference.atomics import read_modify_write
@@ -289,9 +289,11 @@ def _alloca(d: Decoder, i: Instruction) -> Handler:
     """Local memory until the function returns (9.7.16.3): its address in the local window's own space."""
     to = d.destination(i.operands[0])
     size = d.source(i.operands[1], U64)
+    last = i.operands[-1]
+    alignment = max(1, last.value) if len(i.operands) > 2 and isinstance(last, Immediate) else 8
 
     def step(r: Registers, t: Thread) -> None:
-        r[to] = t.allocate(r[size] + 0)  # type: ignore[operator]
+        r[to] = t.allocate(r[size] + 0, alignment)  # type: ignore[operator]
 
     return step
 

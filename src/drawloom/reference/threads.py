@@ -119,14 +119,14 @@ class Thread:
         self.frames.append(frame)
         return frame
 
-    def allocate(self, size: int) -> int:
-        """Take ``size`` bytes of zeroed local memory from the stack; their address."""
-        start = self.stack_top
+    def allocate(self, size: int, alignment: int = 16) -> int:
+        """Take ``size`` bytes of zeroed local memory from the stack; their address, a multiple of ``alignment``."""
+        start = (self.stack_top + alignment - 1) & -alignment
         end = (start + size + 15) & -16
         if end > LOCAL_LIMIT:
             raise Fault(f"stack overflow: {end} bytes of local memory, the limit is {LOCAL_LIMIT}")
         data = self.local.data
-        data[start:end] = bytes(end - start)
+        data[self.stack_top : end] = bytes(end - self.stack_top)
         self.stack_top = end
         return start
 
