@@ -8,12 +8,14 @@ from collections import Counter
 import pytest
 
 from drawloom.sass.control import pack_control
-from drawloom.sass.encoding import address_of
+from drawloom.sass.effects import effects
+from drawloom.sass.encoding import address_of, encode
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import TARGETS, load_target
 from drawloom.sass.text import parse_instruction
 from drawloom.sass.verify import verify
 from tests.sass.schedule_faults import faults, golden_sections
+from tools.isa import vendor
 
 #: Faults that are tried of each kind in one section, chosen by the target as seed.
 SAMPLE = 2
@@ -164,3 +166,42 @@ def test_a_short_first_result_must_not_overtake() -> None:
     first, second = "DADD R2, R4, R6", "MOV R2, 0x1"
     assert problems(90, (first, at(2)), (second, at(5)), END)
     assert problems(90, (first, at(6)), (second, at(5)), END) == []
+
+
+def test_what_has_no_result_sets_no_scoreboard_for_one() -> None:
+    move = "BMOV.32 B0, R2"
+    assert problems(90, (move, at(5, read_barrier=0)), END) == []
+    assert problems(90, (move, at(5, write_barrier=0)), END) == ["sets a scoreboard for a result, which it cannot"]
+    kept = ("BMOV.32.CLEAR R2, B0", at(5, write_barrier=0))
+    assert problems(90, kept, END) == []
+    assert problems(90, ("BMOV.32.CLEAR R2, B0", at(5, read_barrier=0)), END) == [
+        "sets a scoreboard for operands, which it cannot"
+    ]
+    assert problems(86, ("BSSY B0, 0x20", at(5, write_barrier=0)), END) == [
+        "sets a scoreboard for a result, which it cannot"
+    ]
+    assert problems(61, ("IADD R2, R3, R4", at(6, write_barrier=0)), END)[:1] == ["sets a scoreboard, which it cannot"]
+
+
+@pytest.mark.parametrize("target", [61, 90])
+def test_scoreboards_are_refused_where_nvdisasm_refuses_them(target: int) -> None:
+    if vendor.find("nvdisasm-12.4" if target == 61 else "nvdisasm") is None:
+        pytest.skip("needs nvdisasm")
+    isa = load_target(target)
+    place = 105 if isa.wide else 64
+    found = {effects(i.opcode).base: i for _, code in golden_sections(target) for i in code}
+    words = []
+    for instruction in found.values():
+        for control in (at(2, write_barrier=0), at(2, read_barrier=0)):
+            instruction.control = 0
+            words.append(encode(instruction) | control << place)
+    texts = iter(vendor.texts_of(words, target))
+    wrong = []
+    for name, instruction in found.items():
+        for control in (at(2, write_barrier=0), at(2, read_barrier=0)):
+            instruction.control = control
+            refused = any("cannot" in problem.why for problem in verify(isa, [instruction]))
+            if refused == bool(next(texts)):
+                wrong.append((name, control))
+    assert len(found) > 60
+    assert wrong == []

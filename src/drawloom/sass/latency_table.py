@@ -124,3 +124,18 @@ READS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
     "special; double; reduction; load, load generic, load global, load shared, load local, store generic, "
     "store global, store shared, store local, atomic generic, atomic global, atomic shared, shuffle",
 )
+
+#: What sets no scoreboard for a result, and none for its operands: nvdisasm refuses such words of sm_75 and later
+#: (of BMOV, and of `READS_SOME`, those that write, or read, no general register), and of sm_61 those of all that has a
+#: fixed latency but `SETS_ANY`.
+SETS_NO_RESULT: Final = frozenset(
+    """ARRIVES BAR BPT BRA BREAK BRX BRXU BSSY BSYNC CALL CCTL CCTLL CCTLT DEPBAR EXIT JMP JMX MEMBAR NANOSLEEP RED REDG
+    RET ST STG STL STS WARPGROUP WARPSYNC YIELD""".split()
+)
+SETS_NO_READ: Final = frozenset(
+    "BPT BRA BREAK BRX BRXU BSSY BSYNC CALL DEPBAR EXIT FENCE JMP JMX NANOSLEEP RET WARPGROUP WARPSYNC YIELD".split()
+)
+READS_SOME: Final = frozenset("BMOV CCTL CCTLT".split())
+SETS_ANY: Final = frozenset(
+    "BAR GETCRSPTR SETCRSPTR MEMBAR R2B HADD2 HADD2_32I HFMA2 HFMA2_32I HMUL2 HMUL2_32I HSET2 HSETP2".split()
+)

@@ -31,7 +31,17 @@ from drawloom.sass.flow import Flow, control_flow
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
 from drawloom.sass.latencies import CONSUMERS, PRODUCERS, Timing, register_reads, register_writes, timing
-from drawloom.sass.latency_table import BARRIER_DELAY, CONTROL_STALL, LONG_STALL, READS_IN_ORDER, RESULTS_IN_ORDER
+from drawloom.sass.latency_table import (
+    BARRIER_DELAY,
+    CONTROL_STALL,
+    LONG_STALL,
+    READS_IN_ORDER,
+    READS_SOME,
+    RESULTS_IN_ORDER,
+    SETS_ANY,
+    SETS_NO_READ,
+    SETS_NO_RESULT,
+)
 
 #: Names of the register files in messages.
 _LETTERS: Final = ("R", "P", "UR", "UP", "B", "CC")
@@ -230,6 +240,7 @@ class Step:
         self.read_board = read_barrier(instruction.control)
         self.most = [0] * 6  # what is waited for: at most so many accesses still to come
         self.depends = self.boards
+        self.refused = self.refused_boards(times)
         # A barrier of the block queues behind the memory instructions: after it their operands have been read.
         self.drains = found.base == "BAR" and "ARV" not in found.modifiers and guard == _UNGUARDED
         if found.base == "DEPBAR":
@@ -239,6 +250,25 @@ class Step:
                 elif slot.kind == "SB":
                     self.depends |= 1 << value
                     self.most[value] = instruction.values[-1]
+
+    def refused_boards(self, times: Timing) -> str:
+        """Which of the scoreboards that it sets an instruction cannot set; "" where there is none."""
+        result, read = self.write_board != NO_BARRIER, self.read_board != NO_BARRIER
+        base = self.found.base
+        if not result and not read:
+            return ""
+        if times.family == 61:
+            refused = not self.variable and base not in SETS_ANY
+            return "a scoreboard" if refused else ""
+        result = result and (base in SETS_NO_RESULT or (base == "BMOV" and self.writes_no_general()))
+        read = read and (base in SETS_NO_READ or (base in READS_SOME and self.reads_no_general()))
+        return "a scoreboard for a result" if result else "a scoreboard for operands" if read else ""
+
+    def writes_no_general(self) -> bool:
+        return all(file != GENERAL for file, _, _ in self.writes)
+
+    def reads_no_general(self) -> bool:
+        return all(file != GENERAL for file, _, _ in self.reads)
 
 
 class _Checker:
@@ -292,6 +322,8 @@ class _Checker:
         control = self.instructions[index].control
         if self.target.wide and step.stall >= LONG_STALL and not switches(control):
             self.problem(index, f"stall of {step.stall} without the yield bit at 0")
+        if step.refused:
+            self.problem(index, f"sets {step.refused}, which it cannot")
         flow = step.found.flow
         if flow not in ("", "prepare", "warp") and step.stall < CONTROL_STALL and not self.ends_here(index, step):
             self.problem(index, f"changes the flow of control with a stall of {step.stall}")
