@@ -73,3 +73,18 @@ END:
 def test_lanes_meet_behind_a_cycle_with_two_entries_and_not_in_it(reverse: bool) -> None:
     """A barrier was set up in every round, for those lanes only that came together."""
     agree(TWO_ENTRIES, "k", 1, 32, np.zeros(32, np.uint32), reverse=reverse)
+
+
+ONE_IN_BRACES = f"""{HEAD}
+.visible .entry k(.param .u64 out) {{
+    .reg .u64 %o, %d; .reg .u32 %x, %y;
+    ld.param.u64 {{%o}}, [out]; mov.u32 %x, %tid.x; mad.wide.u32 %o, %x, 8, %o;
+    ld.global.u32 {{%y}}, [%o]; add.u32 %y, %y, %x; st.global.u32 [%o], {{%y}};
+    ld.global.b64 {{%d}}, [%o]; add.u64 %d, %d, 7; st.global.b64 [%o], {{%d}}; ret;
+}}
+"""
+
+
+def test_loads_of_one_register_in_braces() -> None:
+    """Triton writes them; what was loaded went to RZ."""
+    agree(ONE_IN_BRACES, "k", 1, 32, np.arange(64, dtype=np.uint32))

@@ -63,7 +63,8 @@ class MemoryStatements(Operations):
             self.emit(f"{op}.{pick.choice(['u8', 's8'])} {self.reg(cls)}, {at};")
         else:
             single = "f" in pools and pick.random() < 0.5
-            self.emit(f"{op}.{'f32' if single else 'b32'} {self.reg('f' if single else 'r')}, {at};")
+            name = self.reg("f" if single else "r")
+            self.emit(f"{op}.{'f32' if single else 'b32'} {f'{{{name}}}' if pick.random() < 0.2 else name}, {at};")
 
     def _affine_load(self) -> None:
         """Neighbours read neighbours, through an index that may wrap at 32 bits; lanes outside do not load."""
@@ -107,7 +108,8 @@ class MemoryStatements(Operations):
         cls, bits = ("l", 64) if wide else ("r", 32)
         kind = pick.random()
         if kind < 0.3:
-            self.emit(f"st{space}.b{bits} {at}, {self.reg(cls)};")
+            name = self.reg(cls)
+            self.emit(f"st{space}.b{bits} {at}, {f'{{{name}}}' if pick.random() < 0.2 else name};")
         elif kind < 0.5:
             self.emit(f"ld{space}.b{bits} {self.reg(cls)}, {at};")
         elif kind < 0.6 and len(self.registers.pools["r"]) >= 2:

@@ -46,6 +46,7 @@ def load(s: Selector, i: Instruction) -> None:
     opcode = i.opcode
     target = i.operands[0]
     registers = target.elements if isinstance(target, Vector) else [target]
+    target = registers[0]
     type = opcode.types[0]
     address = i.operands[1]
     assert isinstance(address, Address)
