@@ -213,7 +213,9 @@ def finish_function(
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
     try:
-        used = assign_registers(code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER)
+        used = assign_registers(
+            code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER | 1 << code.frame_pointer
+        )
     except OutOfRegisters as lack:
         raise too_few(lack, code, selector.module, max_registers) from lack
     make_frame(code, tables)

@@ -31,8 +31,9 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import CALL, Opcode, decode
+from drawloom.ptx.layout import has_dynamic_stack
 from drawloom.ptx.template import copy_function
-from drawloom.ptx.types import Type
+from drawloom.ptx.types import U32, Type
 from drawloom.sass.abi import Convention
 from drawloom.sass.calls import RUNTIME, CallPlan
 from drawloom.sass.parameters import Parameters
@@ -41,6 +42,8 @@ from drawloom.sass.parameters import Parameters
 _MOST_STATEMENTS: Final = 1_000_000
 _BRA: Final = decode("bra")
 _RET: Final = decode("ret")
+_STACKSAVE: Final = decode("stacksave.u32")
+_STACKRESTORE: Final = decode("stackrestore.u32")
 
 
 def inline(module: Module, plan: CallPlan) -> Module:
@@ -190,6 +193,9 @@ class _Inliner:
         inner.end = self.fresh(f"$end{self.copies}")
         inner.pos = pos if function.name.startswith("$") else -1
         inner.registers = [self.kernel.new_register(r.type) for r in function.registers]
+        top = self.kernel.new_register(U32) if has_dynamic_stack(function) else None
+        if top is not None:
+            self.body.append(Instruction(_STACKSAVE, [top], None, False, pos))
         for statement in function.body:
             if isinstance(statement, _NAMED):
                 inner.labels[statement.name] = self.fresh(f"{statement.name}${self.copies}")
@@ -202,6 +208,8 @@ class _Inliner:
         self.copy(function, inner)
         self.drop_last_branch(inner.end)
         self.body.append(Label(inner.end, pos))
+        if top is not None:
+            self.body.append(Instruction(_STACKRESTORE, [top], None, False, pos))
         for parameter, result in zip(function.returns, results.elements, strict=True):
             if parameter.register is not None and isinstance(result, Register):
                 source = inner.registers[parameter.register.id]

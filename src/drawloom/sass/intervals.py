@@ -13,11 +13,11 @@ from mypy_extensions import i64
 
 from drawloom.ptx.liveness import members
 from drawloom.sass.effects import effects
-from drawloom.sass.machine import RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction
+from drawloom.sass.machine import FRAME_POINTER, RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
 #: Registers by number that nobody else gets anyway.
-_EVERYWHERE: Final = (RZ, STACK_POINTER)
+_EVERYWHERE: Final = (RZ, STACK_POINTER, FRAME_POINTER)
 
 
 class Interval:

@@ -38,6 +38,8 @@ PT: Final = 7
 URZ: Final = 63
 #: The ABI's stack pointer.
 STACK_POINTER: Final = 1
+#: Where it stood behind the beginning of a function that moves it.
+FRAME_POINTER: Final = 2
 
 
 class Machine(Instruction):
@@ -110,6 +112,8 @@ class MachineFunction:
         self.files: list[int] = []
         self.widths: list[int] = []
         self.frame = 0
+        #: The register that the frame is found by.
+        self.frame_pointer = STACK_POINTER
         #: Registers that only carry a value to or from where it is kept: keeping them elsewhere gains nothing.
         self.carriers: set[int] = set()
         #: The calls, the bytes at the stack pointer that they pass arguments in, and the loads of such arguments.

@@ -4,7 +4,8 @@ of blocks, and the distances in branches, calls and return addresses.
     kernel:    R1 = top of the stack, R1 -= frame, ..., EXIT
     function:  R1 -= frame, save registers, ..., restore them, R1 += frame, RET
 
-A frame has, from R1 on: what calls pass on the stack, `.local` variables, spilled registers, saved registers.
+Where the code moves R1 (`alloca`), R2 has what it was behind that. A frame has, from there on: what calls pass on the
+stack, `.local` variables, spilled registers, saved registers.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from drawloom.sass.effects import effects, registers_written
 from drawloom.sass.encoding import GROUP, address_of
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import (
+    FRAME_POINTER,
     GENERAL,
     RZ,
     STACK_POINTER,
@@ -80,6 +82,7 @@ def make_frame(code: MachineFunction, tables: Target) -> None:
     """Room for the frame below the stack pointer; in a function, also for the registers that it must leave as they
     were, which are put back before every return."""
     saved = [] if code.is_entry else saved_registers(code)
+    moves = code.frame_pointer != STACK_POINTER
     at = align_up(code.frame, 4)
     frame = at + 4 * len(saved)
     code.frame = align_up(frame, _FRAME_UNIT)
@@ -91,14 +94,16 @@ def make_frame(code: MachineFunction, tables: Target) -> None:
     stores = [Machine(store, [STACK_POINTER, place, register]) for register, place in places]
     first = code.blocks[0].instructions
     behind = 1 if code.is_entry else 0
-    first[behind:behind] = down + stores
+    keep = [copy(tables, FRAME_POINTER, STACK_POINTER)] if moves and (code.frame or not code.is_entry) else []
+    first[behind:behind] = down + stores + keep
     if code.is_entry:
         return
     for block in code.blocks:
         if block.instructions and effects(block.instructions[-1].opcode).flow == "return":
             loads = [Machine(load_back, [register, STACK_POINTER, place]) for register, place in places]
             up = move_stack(tables, code.frame) if code.frame else []
-            block.instructions[-1:-1] = loads + up
+            back = [copy(tables, STACK_POINTER, FRAME_POINTER)] if moves else []
+            block.instructions[-1:-1] = back + loads + up
 
 
 def move_stack(tables: Target, distance: int) -> list[Machine]:
@@ -107,9 +112,15 @@ def move_stack(tables: Target, distance: int) -> list[Machine]:
     return [Machine(tables.opcode("IADD3", "R,R,I,R"), [STACK_POINTER, STACK_POINTER, distance, RZ])]
 
 
+def copy(tables: Target, to: int, register: int) -> Machine:
+    return Machine(tables.opcode("MOV", "R,R"), [to, register])
+
+
 def saved_registers(code: MachineFunction) -> list[int]:
     """The general registers that a function changes and must not, ascending."""
     written = 3 << RETURN_ADDRESS if code.calls and code.target != 61 else 0
+    if code.frame_pointer != STACK_POINTER:
+        written |= 1 << code.frame_pointer
     for block in code.blocks:
         for instruction in block.instructions:
             for file, register in registers_written(instruction):

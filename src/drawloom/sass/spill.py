@@ -7,14 +7,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drawloom.sass.effects import effects
-from drawloom.sass.isa import Target, load_target
+from drawloom.sass.isa import load_target
 from drawloom.sass.machine import (
     BARRIER,
     GENERAL,
     PREDICATE,
     PT,
     RZ,
-    STACK_POINTER,
     VIRTUAL,
     Machine,
     MachineFunction,
@@ -90,7 +89,6 @@ def make_anew(function: MachineFunction, register: int, constant: Machine) -> No
 
 def to_memory(function: MachineFunction, register: int, report: Allocation) -> None:
     """Store a register behind every instruction that writes it, load it before every one that reads it."""
-    target = load_target(function.target)
     width = function.widths[register]
     size = 4 * (4 if width == 3 else width)
     function.frame = (function.frame + size - 1) & -size
@@ -110,14 +108,14 @@ def to_memory(function: MachineFunction, register: int, report: Allocation) -> N
             if writes and writes_own_guard(instruction):
                 guard, reads = NO_GUARD, sorted({*reads, *writes})
             for part in reads:
-                out.append(local(target, "LDL", fresh + part, offset + 4 * part, NO_GUARD, instruction.pos))
+                out.append(local(function, "LDL", fresh + part, offset + 4 * part, NO_GUARD, instruction.pos))
                 report.spill_loads += 4
             for place, value in enumerate(instruction.values):
                 if is_register(instruction, place) and value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
                     instruction.values[place] = fresh + (value & 3)
             out.append(instruction)
             for part in writes:
-                out.append(local(target, "STL", fresh + part, offset + 4 * part, guard, instruction.pos))
+                out.append(local(function, "STL", fresh + part, offset + 4 * part, guard, instruction.pos))
                 report.spill_stores += 4
         block.instructions = out
 
@@ -148,11 +146,12 @@ def words_of(instruction: Machine, places: list[tuple[int, int]], register: int)
     return sorted(parts)
 
 
-def local(target: Target, mnemonic: str, value: int, offset: int, guard: int, pos: int) -> Machine:
+def local(function: MachineFunction, mnemonic: str, value: int, offset: int, guard: int, pos: int) -> Machine:
     """A load or store of one word of the frame."""
+    target, frame = load_target(function.target), function.frame_pointer
     if mnemonic == "LDL":
-        return Machine(target.opcode("LDL", "R,[R+I]"), [value, STACK_POINTER, offset], guard, pos=pos)
-    return Machine(target.opcode("STL", "[R+I],R"), [STACK_POINTER, offset, value], guard, pos=pos)
+        return Machine(target.opcode("LDL", "R,[R+I]"), [value, frame, offset], guard, pos=pos)
+    return Machine(target.opcode("STL", "[R+I],R"), [frame, offset, value], guard, pos=pos)
 
 
 def to_general(function: MachineFunction, register: int) -> None:

@@ -20,6 +20,7 @@ from drawloom.sass.select import (
     products,
     spaces,
     specials,
+    stack,
     warp,
 )
 from drawloom.sass.select.pascal import PascalSelector
@@ -57,5 +58,6 @@ __all__ = [
     "products",
     "spaces",
     "specials",
+    "stack",
     "warp",
 ]

@@ -76,7 +76,7 @@ def take(s: Selector, place: int, result: Operand) -> None:
         if place < STACK:
             s.emit("MOV", [reg(home + part), reg(place + part)])
         else:
-            where = Src("[R+I]", [STACK_POINTER, place - STACK + 4 * part], OTHER)
+            where = Src("[R+I]", [s.out.frame_pointer, place - STACK + 4 * part], OTHER)
             s.out.incoming.append(s.emit("LDL", [reg(home + part), where]))
 
 

@@ -8,7 +8,7 @@ from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import Type
-from drawloom.sass.machine import RZ, STACK_POINTER
+from drawloom.sass.machine import RZ
 from drawloom.sass.select.barriers import acquire, release
 from drawloom.sass.select.floats import float_pair, float_word
 from drawloom.sass.select.moves import extract, pack_small
@@ -279,7 +279,7 @@ def short_address(s: Selector, address: Address, space: str) -> Src:
     """``[R+I]`` in shared or local memory."""
     base, offset = address.base, address.offset
     if isinstance(base, Symbol) and space == "local" and base.name in s.locals:
-        return near(s, reg(STACK_POINTER), s.locals[base.name] + offset)
+        return near(s, reg(s.out.frame_pointer), s.locals[base.name] + offset)
     if base is None:
         return near(s, ZERO, offset)
     number = s.number_of(base)

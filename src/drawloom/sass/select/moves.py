@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, SpecialRegister, Symbol, Vector
-from drawloom.sass.machine import STACK_POINTER
 from drawloom.sass.select.integer import NO_PREDICATE, target_register
 from drawloom.sass.select.operands import FALSE, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector, float_bits
@@ -150,9 +149,9 @@ def symbol_address(s: Selector, register: Register, symbol: Symbol) -> None:
 
 
 def frame_address(s: Selector, register: Register, offset: int) -> None:
-    """The address of a local variable in local memory: so far above the stack pointer."""
+    """The address of a local variable in local memory: so far above the beginning of the frame."""
     out = s.home(register)
-    s.emit("IADD3", [reg(out), reg(STACK_POINTER), imm(offset), ZERO])
+    s.emit("IADD3", [reg(out), reg(s.out.frame_pointer), imm(offset), ZERO])
     for part in range(1, register.type.bits // 32):
         s.emit("MOV", [reg(out + part), ZERO])
 

@@ -14,14 +14,24 @@ from typing import Final
 from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.cfg import Cfg, build_cfg
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Function, Immediate, Instruction, Module, Not, Operand, Register, Symbol
-from drawloom.ptx.layout import local_layout, param_layout, shared_layout
+from drawloom.ptx.layout import has_dynamic_stack, local_layout, param_layout, shared_layout
 from drawloom.ptx.liveness import liveness
 from drawloom.ptx.uniformity import Uniformity, uniformity
 from drawloom.sass.convergence import parted
 from drawloom.sass.effects import effects
 from drawloom.sass.form import IsaError, Opcode
 from drawloom.sass.isa import Target, load_target
-from drawloom.sass.machine import GENERAL, PREDICATE, PT, VIRTUAL, Machine, MachineBlock, MachineFunction, virtual_id
+from drawloom.sass.machine import (
+    FRAME_POINTER,
+    GENERAL,
+    PREDICATE,
+    PT,
+    VIRTUAL,
+    Machine,
+    MachineBlock,
+    MachineFunction,
+    virtual_id,
+)
 from drawloom.sass.parameters import stack_arguments
 from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, OTHER, REGISTER, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.values import Definitions
@@ -114,13 +124,16 @@ class Selector:
         self.shared = {name: SHARED_BEGIN[number] + at for name, at in shared.items()}
         #: Local variables by their distance from the stack pointer: above what calls pass on the stack.
         self.locals, self.out.frame = local_layout(function)
-        has_calls, self.out.outgoing = stack_arguments(function)
+        #: Whether it calls others.
+        self.has_calls, self.out.outgoing = stack_arguments(function)
+        if has_dynamic_stack(function):
+            self.out.frame_pointer = FRAME_POINTER
         if self.out.outgoing:
             self.locals = {name: at + self.out.outgoing for name, at in self.locals.items()}
             self.out.frame += self.out.outgoing
         self._uniform: Uniformity | None = None
         # Lanes may call a function one after the other, and come back from one so.
-        together = function.is_entry and not has_calls
+        together = function.is_entry and not self.has_calls
         self._parted: list[bool] | None = None if together else [True] * len(self.cfg.blocks)
 
     # -- the whole ---------------------------------------------------------------------------------------

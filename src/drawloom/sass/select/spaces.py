@@ -12,7 +12,6 @@ from typing import Final
 
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Instruction, Operand, Register, Symbol
-from drawloom.sass.machine import STACK_POINTER
 from drawloom.sass.select.integer import NO_PREDICATE, target_register
 from drawloom.sass.select.moves import copy, symbol_address
 from drawloom.sass.select.operands import FALSE, OTHER, REGISTER, TRUE, ZERO, Src, bank, imm, invert, pred, reg
@@ -178,7 +177,7 @@ def symbol_word(s: Selector, symbol: Symbol) -> Src:
     if at is None:
         raise UnsupportedError(f"the address of '{symbol.name}' is not supported by the assembler yet")
     out = s.fresh()
-    s.unguarded("IADD3", [reg(out), reg(STACK_POINTER), imm(at + symbol.offset), ZERO])
+    s.unguarded("IADD3", [reg(out), reg(s.out.frame_pointer), imm(at + symbol.offset), ZERO])
     return reg(out)
 
 
