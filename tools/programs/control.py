@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tools.programs.cooperation import Cooperation
 from tools.programs.program import DECLARED, EDGES
+from tools.programs.stack import StackStatements
 from tools.programs.writer import Device, Registers
 
 
-class ControlFlow(Cooperation):
+class ControlFlow(StackStatements):
     """Chooses statements and nests them."""
 
     def statements(self, depth: int, uniform: bool) -> None:
@@ -30,6 +30,8 @@ class ControlFlow(Cooperation):
             self._memory()
         elif pick < 0.86 and depth < 3:
             choices = [self._if, self._if, self._loop, self._switch]
+            if self.uses_stack:
+                choices += [self._stack_scope] * 3
             if self.random.random() < 0.1:
                 choices = [self._goto]
             self.random.choice(choices)(depth)
@@ -47,6 +49,8 @@ class ControlFlow(Cooperation):
         choices = [self._warp_operation] * 2 + [self._reduction, self._barrier, self._masked_warp_operation]
         if self.uses_shared:
             choices += [self._shared_exchange, self._shared_exchange, self._shared_atomic]
+        if self.uses_stack and depth < 3:
+            choices += [self._stack_scope_together] * 2
         if depth == 0:
             choices += [self._uniform_loop, self._uniform_if, self._exit, self._divergent_barrier_loop]
             choices += [self._active_mask]
@@ -228,7 +232,7 @@ class ControlFlow(Cooperation):
         self._emit_call(device, depth, self._target(device))
 
     def _target(self, device: Device) -> str:
-        """"" for a direct call, else a register with the function's address."""
+        """ "" for a direct call, else a register with the function's address."""
         if self.random.random() < 0.7:
             return ""
         target = self.new("u64")

@@ -8,6 +8,8 @@ point sees them; integer divisors are odd; no ``.approx`` result is compared.
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 from drawloom.ptx.types import TYPES
@@ -70,6 +72,8 @@ class Generator(ControlFlow):
         self.uses_table = pick.random() < 0.3
         self.table_space = pick.choice(["const", "global"])
         self.uses_local = pick.random() < 0.3
+        # Of its own stream: programs without a stack stay what they were.
+        self.uses_stack = random.Random(f"stack {self.seed}").random() < 0.15
         self.full_warps = self.threads % 32 == 0
         self.slots = sum([n for c, n in pools.items()]) + PRIVATE_SLOTS
 

@@ -53,7 +53,7 @@ class Writer:
         self.budget = 0
         self.registers = Registers({})
         self.pools: dict[str, int] = {}
-        self.uses_local = self.uses_shared = self.uses_table = False
+        self.uses_local = self.uses_shared = self.uses_table = self.uses_stack = False
         self.table_space = "const"
         self.slots = 0
         self.threads = 1
