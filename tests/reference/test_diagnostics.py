@@ -207,8 +207,29 @@ def test_race_after_the_barrier() -> None:
 
 
 def test_two_writes_of_one_word_race() -> None:
-    with pytest.raises(RaceError):
-        run(SHARED, "st.shared.u32 [s], 1;", 2)
+    with pytest.raises(RaceError, match="is written while thread"):
+        run(SHARED, "mov.u32 %r0, %tid.x;\nst.shared.u32 [s], %r0;", 2)
+
+
+def test_writes_of_the_same_bytes_do_not_race() -> None:
+    run(SHARED, "st.shared.u32 [s], 1;\nbar.sync 0;\nld.shared.u32 %r0, [s];\nbar.sync 0;\nst.shared.u32 [s], 2;", 64)
+
+
+def test_who_reads_comes_after_all_who_wrote_the_same_bytes() -> None:
+    """The last thread knows of the write of its own warp's other lanes only."""
+    body = "st.shared.u32 [s], 1;\nbar.warp.sync -1;\nld.shared.u32 %r4, [s];"
+    run(SHARED, body, 32)
+    with pytest.raises(RaceError, match="data race"):
+        run(SHARED, body, 64)
+
+
+def test_a_different_write_races_with_each_of_those_that_were_alike() -> None:
+    body = (
+        "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %p0, %r0, 32;\nsetp.eq.u32 %p1, %r0, 33;\n"
+        "st.shared.u32 [s], 1;\nbar.warp.sync -1;\n@%p1 st.shared.u32 [s], 2;"
+    )
+    with pytest.raises(RaceError, match="is written while thread"):
+        run(SHARED, body, 64)
 
 
 def test_bytes_of_one_word_do_not_race() -> None:

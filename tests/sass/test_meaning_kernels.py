@@ -119,3 +119,30 @@ def test_corpus_kernels_of_both_compilers(source: str) -> None:
     for path in paths:
         target = 80 if ".sm_80." in path.name else 90
         agree(path, kernel, grid, block, *arguments, target=target, shared=shared)
+
+
+#: kernel: blocks, arguments; the launch has 128 threads a block and two pointers to scratch memory behind these.
+TRITON_LAUNCHES: dict[str, tuple[Any, ...]] = {
+    "softmax": (2, zeros(2, 200), floats(2, 200) - 0.5, 200, 200),
+    "layer_norm": (
+        2, floats(2, 200).astype(np.float16), np.zeros((2, 200), np.float16), floats(200), floats(200), 200, 200, 1e-5,
+    ),
+    "running_sum": (1, floats(256), zeros(256)),
+    "sort_row": (1, rows(128, -(10**9), 10**9), np.zeros(128, np.int32)),
+    "histogram": (2, rows(200, 0, 9), np.zeros(9, np.int32), 200),
+    "random": (1, zeros(256), 1234),
+    "total": (1, floats(300), zeros(1), 300),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", TRITON_LAUNCHES)
+def test_triton_kernels(kernel: str) -> None:
+    grid, *arguments = TRITON_LAUNCHES[kernel]
+    scratch = np.zeros(1, np.uint8), np.zeros(1, np.uint8)
+    text = (CORPUS / "triton" / f"{kernel}.sm_80.triton.ptx").read_text()
+    text = text.replace("div.full.f32", "div.rn.f32")  # the one that may round either way
+    results = agree(text, kernel, grid, 128, *arguments, *scratch, target=80, shared=2048)
+    if kernel == "sort_row":
+        assert (results[1] == np.sort(results[0])).all()
+    if kernel == "running_sum":
+        assert np.allclose(results[1], np.cumsum(results[0]))

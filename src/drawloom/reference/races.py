@@ -4,6 +4,9 @@ Happens-before with one vector clock per thread of a block. A clock maps a threa
 that is known to be over; an access of epoch ``e`` by thread ``u`` is ordered before this thread when
 ``e <= clock[u]``. Strong accesses (atomics, volatile, relaxed, acquire, release) do not race with each other
 (PTX ISA 9.0 section 8.7), and order others only together with fences or their own semantics (section 8.8).
+
+Threads that write the same bytes to one place do not race with each other, which is stricter in the manual: compilers
+(Triton) let every lane store what all lanes hold, and hardware gives that meaning. Who reads must come after them all.
 """
 
 from __future__ import annotations
@@ -99,6 +102,8 @@ class SharedMemory(ByteMemory):
         super().__init__("shared", bytearray(size))
         self._writes: list[Access | None] = [None] * size
         self._reads: list[dict[int, Access] | None] = [None] * size
+        #: Of bytes that several threads wrote alike: the writes before the last.
+        self._alike: dict[int, list[Access]] = {}
 
     def read(self, clock: Clock, address: int, size: int, strong: bool, where: Instruction) -> int:
         """``load`` by one thread; raises RaceFault when another thread's write is not ordered before it."""
@@ -110,6 +115,9 @@ class SharedMemory(ByteMemory):
             if write is not None and write is not previous:
                 self._check(clock, write, access, at, "read", "written")
                 previous = write
+            if at in self._alike:
+                for write in self._alike[at]:
+                    self._check(clock, write, access, at, "read", "written")
             reads = self._reads[at]
             if reads is None:
                 self._reads[at] = {clock.index: access}
@@ -121,14 +129,17 @@ class SharedMemory(ByteMemory):
 
     def write(self, clock: Clock, address: int, size: int, value: int, strong: bool, where: Instruction) -> None:
         """``store`` by one thread; raises RaceFault when another thread's access is not ordered before it."""
+        present = self.data[address : address + size]
         self.store(address, size, value)
         access = (clock.index, clock.epoch, strong, where)
         previous: Access | None = None
         for at in range(address, address + size):
             write = self._writes[at]
             if write is not None and write is not previous:
-                self._check(clock, write, access, at, "written", "written")
-                previous = write
+                if at in self._alike or not self._ordered(clock, write, access):
+                    self._join(clock, access, at, present[at - address])
+                else:
+                    previous = write
             reads = self._reads[at]
             if reads is not None:
                 for read in reads.values():
@@ -136,11 +147,27 @@ class SharedMemory(ByteMemory):
                 self._reads[at] = None
             self._writes[at] = access
 
-    def _check(self, clock: Clock, earlier: Access, access: Access, at: int, now: str, then: str) -> None:
-        thread, epoch, strong, where = earlier
-        if thread == clock.index or epoch <= clock.known[thread] or (strong and access[2]):
+    def _join(self, clock: Clock, access: Access, at: int, present: int) -> None:
+        """A write beside others that it is not ordered behind: they must have written the same."""
+        last = self._writes[at]
+        assert last is not None
+        unordered = [w for w in [*self._alike.pop(at, []), last] if not self._ordered(clock, w, access)]
+        if not unordered:
             return
-        raise UnorderedAccess(f"data race: byte {at} of shared memory is {now} while", thread, then, where)
+        if self.data[at] != present:
+            self._check(clock, unordered[-1], access, at, "written", "written")
+        self._alike[at] = unordered
+
+    def _check(self, clock: Clock, earlier: Access, access: Access, at: int, now: str, then: str) -> None:
+        if not self._ordered(clock, earlier, access):
+            raise UnorderedAccess(
+                f"data race: byte {at} of shared memory is {now} while", earlier[0], then, earlier[3]
+            )
+
+    def _ordered(self, clock: Clock, earlier: Access, access: Access) -> bool:
+        """Whether two accesses do not race: one thread's, or ordered, or both strong."""
+        thread, epoch, strong, _ = earlier
+        return thread == clock.index or epoch <= clock.known[thread] or (strong and access[2])
 
 
 class UnorderedAccess(RaceFault):
