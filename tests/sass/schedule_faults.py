@@ -7,17 +7,19 @@ needs. Whatever the rest of the program does, the changed schedule is then wrong
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from drawloom.sass.control import NO_BARRIER, read_barrier, stall, wait_mask, write_barrier
+from drawloom.sass.control import NO_BARRIER, REUSE_SHIFT, read_barrier, stall, switches, wait_mask, write_barrier
 from drawloom.sass.decoder import unpack_section
-from drawloom.sass.effects import GENERAL, effects
+from drawloom.sass.effects import GENERAL, effects, registers_read, registers_written
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import load_target
 from drawloom.sass.latencies import Timing, register_reads, register_writes, timing
+from drawloom.sass.machine import RZ
 
 SECTIONS = Path(__file__).parents[1] / "golden/sass/sections.zip"
 YIELD, WAIT = 1 << 4, 63 << 11
@@ -62,6 +64,32 @@ def line_faults(target: int, times: Timing, code: list[Instruction], start: int,
     yield from stall_faults(target, times, code, start, end)
     yield from result_faults(times, code, start, end)
     yield from source_faults(times, code, start, end)
+    yield from reuse_faults(code, start, end)
+
+
+def reuse_faults(code: list[Instruction], start: int, end: int) -> Iterator[Fault]:
+    """A flag on a register that its own instruction or the next one writes, on one that no later instruction of the
+    line names, and on one of an instruction behind which another warp may issue."""
+    for index in range(start, end - 1):
+        instruction, control = code[index], code[index].control
+        for slot in instruction.opcode.form.reuse:
+            register = GENERAL, operand(instruction, slot)
+            flagged = control | 1 << REUSE_SHIFT + slot
+            if flagged == control or register[1] in (-1, RZ):
+                continue
+            if register in registers_written(instruction) or register in registers_written(code[index + 1]):
+                yield Fault("reuse: rewritten", index, flagged)
+            elif not any(register in registers_read(other) for other in code[index + 1 : end]):
+                yield Fault("reuse: for nobody", index, flagged)
+            elif switches(control):
+                yield Fault("reuse: over a switch", index, flagged)
+
+
+def operand(instruction: Instruction, slot: int) -> int:
+    """The register that stands in a source slot, from the text with nothing but its flag; -1 for none."""
+    marked = Instruction(instruction.opcode, instruction.values, control=1 << REUSE_SHIFT + slot)
+    found = re.search(r"R(\d+)\b[^,]*?\.reuse", str(marked))
+    return int(found[1]) if found else -1
 
 
 def delay_faults(code: list[Instruction], index: int) -> Iterator[Fault]:

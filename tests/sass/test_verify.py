@@ -23,6 +23,7 @@ KINDS = {
     "stall", "scoreboard delay", "yield", "control stall",
     "result: wait dropped", "result: scoreboard left out", "result: other scoreboard",
     "source: wait dropped", "source: scoreboard left out", "source: other scoreboard",
+    "reuse: rewritten", "reuse: for nobody", "reuse: over a switch",
 }  # fmt: skip
 
 

@@ -39,11 +39,20 @@ class Access:
         self.producers = producers
 
 
+class Kept:
+    """An operand that a reuse flag can keep: `words` registers from ``values[place]`` on, of the source slot `slot`."""
+
+    def __init__(self, place: int, slot: int, words: int) -> None:
+        self.place: i64 = place
+        self.slot: i64 = slot
+        self.words: i64 = words
+
+
 class Facts:
     """Of an opcode: `reads`, `writes`; `guard` is what to add to a guard's number (-1: it takes none) and
     `guard_consumer` its class; `variable`: a scoreboard tells when it is done, `expected` when that may be;
     `is_masked`: an operand says which of the predicates are meant that no slot names; `fetches`: what follows has to
-    be fetched anew; `leaves`: it goes to or comes from another function."""
+    be fetched anew; `leaves`: it goes to or comes from another function; `kept`: what reuse flags can keep."""
 
     def __init__(self, opcode: Opcode, timing: Timing) -> None:
         found = effects(opcode)
@@ -57,6 +66,7 @@ class Facts:
         # Behind a BMOV ptxas always leaves as many cycles as behind a branch.
         self.fetches = found.flow not in ("", "prepare", "warp") or found.base == "BMOV"
         self.leaves = found.flow in ("call", "return")
+        self.kept = kept_operands(opcode)
         self.reads: list[Access] = []
         self.writes: list[Access] = []
         for place, words in found.reads:
@@ -83,6 +93,18 @@ def facts_of(opcode: Opcode, timing: Timing) -> Facts:
     if found is None or found.timing is not timing:
         found = opcode.facts = Facts(opcode, timing)
     return found
+
+
+def kept_operands(opcode: Opcode) -> list[Kept]:
+    """The operands of an opcode that have a reuse flag."""
+    form = opcode.form
+    words = dict(effects(opcode).reads)
+    made = []
+    for slot, number in sorted(form.reuse.items()):
+        place = form.constants[:number].count(-1)
+        if form.constants[number] < 0 and form.kinds[number] == "R" and words.get(place, 0) in (1, 2):
+            made.append(Kept(place, slot, words[place]))
+    return made
 
 
 def first_register(access: Access, values: list[int]) -> i64:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 NO_BARRIER: Final = 7
+# Where the yield bit (0: the scheduler may switch) and the reuse flags begin.
+YIELD_SHIFT: Final = 4
+REUSE_SHIFT: Final = 17
 CONTROL_BITS: Final = 21
 CONTROL_MASK: Final = (1 << CONTROL_BITS) - 1
 # Stall 1, no yield to another warp, no barriers, waits for nothing.
@@ -29,7 +32,7 @@ def stall(control: int) -> int:
 
 def switches(control: int) -> bool:
     """Whether the scheduler may go to another warp; the yield bit is then 0."""
-    return not control >> 4 & 1
+    return not control >> YIELD_SHIFT & 1
 
 
 def write_barrier(control: int) -> int:
@@ -45,7 +48,7 @@ def wait_mask(control: int) -> int:
 
 
 def reuse(control: int) -> int:
-    return control >> 17 & 15
+    return control >> REUSE_SHIFT & 15
 
 
 def control_text(control: int) -> str:

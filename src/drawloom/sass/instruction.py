@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from drawloom.sass.control import DEFAULT_CONTROL
+from drawloom.sass.control import DEFAULT_CONTROL, REUSE_SHIFT
 from drawloom.sass.floats import FLOAT_KINDS, float_text
 from drawloom.sass.form import NUMBER_KINDS, IsaError, Opcode, constant_text, register_text
 from drawloom.sass.syntax import NEGATED, NO_GUARD
-
-REUSE_SHIFT: Final = 17
 
 
 class Instruction:

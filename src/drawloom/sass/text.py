@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from drawloom.sass.control import DEFAULT_CONTROL
+from drawloom.sass.control import DEFAULT_CONTROL, REUSE_SHIFT
 from drawloom.sass.floats import FLOAT_KINDS, float_bits
 from drawloom.sass.form import Form, IsaError
-from drawloom.sass.instruction import REUSE_SHIFT, Instruction
+from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
 from drawloom.sass.syntax import Parsed, drop_second_of_pair, scan
 

@@ -17,6 +17,7 @@ from drawloom.sass.control import NO_BARRIER, pack_control
 from drawloom.sass.isa import Target
 from drawloom.sass.latencies import Timing
 from drawloom.sass.machine import Machine, MachineFunction
+from drawloom.sass.reuse import Reuse
 from drawloom.sass.syntax import NO_GUARD
 
 SCOREBOARDS: Final = 6
@@ -196,6 +197,7 @@ class Timetable:
         self.entry: list[State | None] = [None] * len(function.blocks)
         self.scheduled = [False] * len(function.blocks)
         self.under_way = UnderWay(timing)
+        self.reuse = Reuse(target.wide)
         #: Per register, the last block (by its id) of which an instruction further down writes it.
         self.later = [-1] * REGISTERS
 
@@ -260,6 +262,8 @@ class Timetable:
         end = state.drained(state.clock) if drain else state.clock
         if out:
             self.stall(out, end - last)
+        if not self.serial:
+            self.reuse.mark(instructions, facts)
         return out, state.end(end)
 
     def stall(self, out: list[Machine], cycles: i64) -> None:

@@ -42,6 +42,7 @@ from drawloom.sass.latency_table import (
     SETS_NO_READ,
     SETS_NO_RESULT,
 )
+from drawloom.sass.verify_reuse import reuse_faults
 
 #: Names of the register files in messages.
 _LETTERS: Final = ("R", "P", "UR", "UP", "B", "CC")
@@ -209,6 +210,8 @@ def verify(
     checker.report = True
     for start in sorted(states):
         checker.run(states[start].copy(), start, flow.ends[start])
+    for index, why in reuse_faults(instructions, flow):
+        checker.problem(index, why)
     return checker.problems
 
 

@@ -1,0 +1,81 @@
+"""Reuse flags: which source operands of a block's instructions stay in the operand caches.
+
+Each source slot of an instruction has a cache that holds one register for each bank of the register file. A flag keeps
+what the slot has read, and the next instruction with the same register in the same slot takes it from there, which
+spares a read of the bank. This is where ptxas 12.9 sets one (docs/sass.md has the counts):
+
+    IMAD R2, R7.reuse, R4, R3        slot 0, bank 7 % 2
+    IMAD R5, R6, R4, R3              slot 0, but another bank
+    IMAD R8, R7, R9, R5              the next of that slot and bank reads the same register in the same width,
+
+where nothing from the flag on writes the register, and nobody comes in between: no other warp (yield), no branch, no
+label. There are 2 banks from sm_75 on, 4 on sm_61 (Jia et al., Dissecting the
+NVIDIA Volta GPU, 2018; the notes of maxas on Maxwell).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from drawloom.sass.access import Facts, Kept, written
+from drawloom.sass.control import REUSE_SHIFT, YIELD_SHIFT
+from drawloom.sass.machine import RZ, Machine
+
+_SLOTS: Final = 4
+#: A register that is kept stands for itself times 4, plus the words that are read.
+_WORDS: Final = 3
+
+
+class Reuse:
+    """Sets the flags of one block at a time. `next[slot * banks + bank]` is what the next instruction that reads a
+    register of that bank in that slot reads there; -1 for nothing."""
+
+    def __init__(self, is_wide: bool) -> None:
+        self.banks: i64 = 2 if is_wide else 4
+        self.next = [-1] * int(_SLOTS * self.banks)
+        self.is_empty = True
+
+    def mark(self, instructions: list[Machine], facts: list[Facts]) -> None:
+        """Set the flags of a block whose stalls are settled; ``facts`` are those of its instructions."""
+        self.forget()
+        for number in range(len(instructions) - 1, -1, -1):
+            instruction, found = instructions[number], facts[number]
+            if found.fetches or not instruction.control >> YIELD_SHIFT & 1:
+                self.forget()
+            if not self.is_empty:
+                for register in written(instruction, found):
+                    self.drop(register)
+            if found.kept:
+                self.keep(instruction, found.kept)
+
+    def forget(self) -> None:
+        if not self.is_empty:
+            self.is_empty = True
+            for place in range(len(self.next)):
+                self.next[place] = -1
+
+    def drop(self, register: i64) -> None:
+        """A register is written: what is read behind is not what was read before."""
+        for place in range(len(self.next)):
+            held: i64 = self.next[place]
+            if held >= 0 and held >> 2 <= register and register < (held >> 2) + (held & _WORDS):
+                self.next[place] = -1
+
+    def keep(self, instruction: Machine, operands: list[Kept]) -> None:
+        """Flag the operands that are read again; from here on they are the next to be read."""
+        flags: i64 = 0
+        for kept in operands:
+            register: i64 = instruction.values[kept.place]
+            if register == RZ:
+                continue
+            held: i64 = register << 2 | kept.words
+            row = kept.slot * self.banks
+            if self.next[row + register % self.banks] == held:
+                flags |= 1 << kept.slot
+            for word in range(kept.words):
+                self.next[row + (register + word) % self.banks] = int(held)
+            self.is_empty = False
+        if flags:
+            instruction.control = int(instruction.control | flags << REUSE_SHIFT)
