@@ -32,7 +32,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from drawloom.errors import Error, UnsupportedError
-from drawloom.ptx import parse, verify
+from drawloom.ptx import Module, parse, verify
 from drawloom.sass.assemble import assemble
 from drawloom.sass.cubin import Cubin, read_cubin
 from drawloom.sass.interpreter import run
@@ -86,10 +86,10 @@ class Known:
         self.outcomes: dict[bytes, Outcome] = {}
 
 
-def assembled(text: str, settings: Settings) -> Cubin:
-    """The cubin of a PTX text. Raises UnsupportedError for what our assembler does not have yet."""
+def assembled(text: str, settings: Settings, module: Module) -> Cubin:
+    """The cubin of a PTX text and what it says. Raises UnsupportedError for what our assembler does not have yet."""
     if settings.by == "ours":
-        return _assembled_by_us(text, f"sm_{settings.target}", settings.variant)
+        return _assembled_by_us(module, f"sm_{settings.target}", settings.variant)
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
         source.write_text(text)
@@ -100,15 +100,15 @@ def assembled(text: str, settings: Settings) -> Cubin:
         return read_cubin(out.read_bytes())
 
 
-def _assembled_by_us(text: str, arch: str, variant: str) -> Cubin:
+def _assembled_by_us(module: Module, arch: str, variant: str) -> Cubin:
     if variant.endswith("registers"):
         try:
-            return assemble(text, arch, max_registers=int(variant.partition(" ")[0]))
+            return assemble(module, arch, max_registers=int(variant.partition(" ")[0]))
         except Error:
-            return assemble(text, arch)
+            return assemble(module, arch)
     if variant == "functions":
-        return assemble(text, arch, most_copied=0)
-    return assemble(text, arch, serial=variant == "serial")
+        return assemble(module, arch, most_copied=0)
+    return assemble(module, arch, serial=variant == "serial")
 
 
 def program_of(seed: int, target: int) -> Program:
@@ -157,11 +157,12 @@ def check_program(program: Program, settings: Settings, known: Known | None = No
     if settings.by == "ptxas":
         program = without_deviations(program)
     try:
-        verify(parse(program.text))
+        module = parse(program.text)
+        verify(module)
     except Error as error:
         return UNSUPPORTED + "newer target: " + str(error).splitlines()[0].partition(": ")[2]
     try:
-        cubin = assembled(program.text, settings)
+        cubin = assembled(program.text, settings, module)
     except UnsupportedError as error:
         return UNSUPPORTED + str(error)
     except Exception as error:  # a traceback of the assembler is a failure of its own
@@ -205,7 +206,7 @@ _settings: list[Settings]
 
 
 def _begin(settings: list[Settings]) -> None:
-    """A worker has little garbage in circles and much that lives on, which looking for it would walk through."""
+    """A worker has little garbage in circles and much that lives on, which looking for it need not walk through."""
     global _settings
     _settings = settings
     gc.disable()
@@ -221,6 +222,7 @@ def _check_seed(seed: int) -> tuple[int, list[str]]:
     """The message for every target."""
     if seed % COLLECT == 0:
         gc.collect()
+        gc.freeze()
     known = Known()
     try:
         program = program_of(seed, min([s.target for s in _settings]))

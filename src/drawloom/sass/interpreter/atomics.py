@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.sass.interpreter import exact, memory
-from drawloom.sass.interpreter.basics import Row
+from drawloom.sass.interpreter import exact
+from drawloom.sass.interpreter.basics import Row, anybody
 from drawloom.sass.interpreter.conversions import INTEGERS, number_of
 from drawloom.sass.interpreter.exact import BF16, F16, F32, F64, RN, Format
 from drawloom.sass.interpreter.loads_stores import HINTS, access, address_of, spaces, words_from
-from drawloom.sass.interpreter.memory import Region
+from drawloom.sass.interpreter.memory import VIEWS, Region
 from drawloom.sass.interpreter.operation import Builder, Operation
 from drawloom.sass.interpreter.state import Step, Warp
 
@@ -100,29 +100,28 @@ def atomic(operation: Operation) -> Step:
             outside = found["global"] if lacking else ~found["local"]
             done(w, m, outside)
             m = m & outside
-            if not m.any():
+            if not anybody(m):
                 return
-        lanes = np.flatnonzero(m)
+        lanes = m.nonzero()[0]
         values = [_joined([word(w)[lanes] for word in source]) for source in sources]
         first, second = values[0], values[-1]
 
-        def change(region: Region, which: Row, inside: Row) -> None:
-            for n, given in enumerate(which.tolist()):
-                place = inside[n : n + 1]
-                old = _joined(memory.read(region, place, size))[0]
-                new = function(old, first[given], second[given])
-                memory.write(region, place, size, [np.array([word], np.uint32) for word in _words(new, size)])
-                if target != 255:
-                    for k, word in enumerate(_words(int(old == first[given]) if tests else old, size)):
-                        w.r[target + k][int(lanes[given])] = word
+        def change(region: Region, which: Row | slice, offsets: Row) -> None:
+            numbers = region.views[size].data
+            found = []
+            chosen = which.tolist() if isinstance(which, np.ndarray) else range(len(lanes))
+            for given, place in zip(chosen, (offsets // size).tolist()):
+                old = numbers[place]
+                numbers[place] = function(old, first[given], second[given])
+                found.append(int(old == first[given]) if tests else old)
+            if target != 255:
+                words = np.array(found, VIEWS[size]).view(np.uint32).reshape(-1, size // 4)
+                for k in range(size // 4):
+                    w.r[target + k][lanes[which]] = words[:, k]
 
         access(w, space, lanes, places[lanes], size, change)
 
     return run
-
-
-def _words(value: int, size: int) -> list[int]:
-    return [value >> 32 * n & 0xFFFFFFFF for n in range(size // 4)]
 
 
 def _joined(words: list[Row]) -> list[int]:

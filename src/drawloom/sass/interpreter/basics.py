@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ Row = npt.NDArray[Any]
 
 EVERYBODY: Final[Row] = np.ones(LANES, np.bool_)
 EVERYBODY.setflags(write=False)
+#: All of the lanes, or of the accesses, that an index would name.
+ALL: Final = slice(None)
 
 
 class Fault(Exception):
@@ -29,9 +32,14 @@ class AccessFault(Fault):
         self.size = size
 
 
+@lru_cache(1 << 12)
 def lanes_of(mask: int) -> Row:
-    """The set of a mask's lanes."""
-    return np.unpackbits(np.array([mask], "<u4").view(np.uint8), bitorder="little").astype(np.bool_)
+    """The set of a mask's lanes, which nobody writes."""
+    if mask == FULL:
+        return EVERYBODY
+    lanes = np.unpackbits(np.array([mask], "<u4").view(np.uint8), bitorder="little").astype(np.bool_)
+    lanes.setflags(write=False)
+    return lanes
 
 
 def mask_of(lanes: Row) -> int:
@@ -41,5 +49,10 @@ def mask_of(lanes: Row) -> int:
 
 def numbers_of(lanes: Row) -> list[int]:
     """The numbers of the lanes in a set."""
-    found: list[int] = np.flatnonzero(lanes).tolist()
+    found: list[int] = lanes.nonzero()[0].tolist()
     return found
+
+
+def anybody(lanes: Row) -> bool:
+    """Whether the set has a lane. For so few lanes this is several times as fast as `any`."""
+    return 1 in lanes.tobytes()

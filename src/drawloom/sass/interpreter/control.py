@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.sass.interpreter.basics import FULL, Fault, Row, mask_of
+from drawloom.sass.interpreter.basics import FULL, Fault, Row, anybody, mask_of
 from drawloom.sass.interpreter.operation import Builder, Operation, Read
 from drawloom.sass.interpreter.state import AT_BARRIER, AT_COLLECTIVE, AT_SYNC, AT_WARPSYNC, PARTED, Step, Warp
 
@@ -279,7 +279,7 @@ def trap(operation: Operation) -> Step:
     lanes = executing(operation)
 
     def run(w: Warp, m: Row) -> None:
-        if lanes(w, m).any():
+        if anybody(lanes(w, m)):
             raise Fault("trap")
 
     return run

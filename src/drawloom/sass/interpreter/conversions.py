@@ -112,7 +112,7 @@ def float_to_integer(operation: Operation) -> Step:
     f = FORMATS[source]
     mode = next((TO_INTEGRAL[m] for m in operation.modifiers if m in TO_INTEGRAL), RN)
     signs, ftz = _signs(operation, f), operation.has("FTZ")
-    is_zero = operation.has("NTZ") or (bits < 64 and source != "F64" and not operation.launch.target.wide)
+    is_zero = operation.has("NTZ") or (bits < 64 and source != "F64" and not operation.instruction.opcode.form.wide)
     of_nan = 0 if is_zero else 1 << bits - 1
 
     def function(a: int) -> int:

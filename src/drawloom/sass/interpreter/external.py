@@ -15,7 +15,7 @@ import numpy as np
 from drawloom.ptx.printf import argument_bytes, argument_count, format_vprintf
 from drawloom.sass.abi import FIRST, RETURN_ADDRESS, SCRATCH
 from drawloom.sass.interpreter import memory
-from drawloom.sass.interpreter.basics import Fault, Row, mask_of
+from drawloom.sass.interpreter.basics import Fault, Row, anybody, mask_of, numbers_of
 from drawloom.sass.interpreter.control import executing
 from drawloom.sass.interpreter.loads_stores import by_window
 from drawloom.sass.interpreter.operation import Builder, Operation, Read, constant_row
@@ -36,8 +36,8 @@ def read_bytes(w: Warp, lane: int, address: int, size: int) -> bytes:
     lanes = np.array([lane])
     for at in range(address, address + size):
 
-        def take(region: memory.Region, which: Row, places: Row) -> None:
-            out.append(int(memory.read(region, places, 1)[0][0]))
+        def take(region: memory.Region, which: Row | slice, offsets: Row) -> None:
+            out.append(int(memory.read(region, offsets, 1)[0][0]))
 
         by_window(w, lanes, np.array([at], np.uint64), 1, take)
     return bytes(out)
@@ -106,7 +106,7 @@ def go_absolute(operation: Operation) -> Step:
             return None
         goals = targets(w).copy()
         outside = going & (goals >= FUNCTIONS)
-        if outside.any():
+        if anybody(outside):
             returns = back(w).copy()
             call_outside(launch, w, goals, outside)
             goals[outside] = returns[outside]
@@ -127,7 +127,7 @@ def call_by_word(operation: Operation) -> Step:
 
     def run(w: Warp, m: Row) -> None:
         going = lanes(w, m)
-        if going.any():
+        if anybody(going):
             call_outside(launch, w, np.full(len(going), goal, np.int64), going)
 
     return run
@@ -148,7 +148,7 @@ def absolute_target(operation: Operation) -> Read:
 
 def call_outside(launch: Launch, w: Warp, goals: Row, lanes: Row) -> None:
     results = np.zeros((2, len(lanes)), np.uint32)
-    for lane in np.flatnonzero(lanes).tolist():
+    for lane in numbers_of(lanes):
         number, rest = divmod(int(goals[lane]) - FUNCTIONS, _STEP)
         if rest or not 0 <= number < len(_NAMES):
             raise Fault(f"a call of 0x{int(goals[lane]):x}, where there is no function")

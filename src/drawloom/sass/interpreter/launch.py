@@ -15,6 +15,7 @@ import numpy as np
 
 from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError, UnsupportedError
 from drawloom.sass.assembly import CONST, GLOBAL, AssembledFunction, Relocation
+from drawloom.sass.control import CONTROL_MASK
 from drawloom.sass.cubin import Cubin
 from drawloom.sass.cubin_layout import LAYOUTS, parameters_at
 from drawloom.sass.decoder import decode, section_words
@@ -47,6 +48,10 @@ BUILDERS: Final[dict[str, Builder]] = {
     **conversions.BUILDERS, **loads_stores.BUILDERS, **atomics.BUILDERS, **warps.BUILDERS, **external.BUILDERS,
 }  # fmt: skip
 PASCAL: Final[dict[str, Builder]] = {**BUILDERS, **pascal_integers.BUILDERS, **pascal_logic.BUILDERS}
+#: Steps that no launch is part of, by target and word without control bits; when there are `MOST_STEPS` of them all
+#: are forgotten.
+_steps: Final[dict[tuple[int, int], Step]] = {}
+MOST_STEPS: Final = 1 << 15
 #: Instructions after which a group gives way to another when it next jumps.
 GROUP_SLICE: Final = 8
 REVERSE_SLICE: Final = 3
@@ -258,8 +263,12 @@ class Launch:
         """A step for each instruction, made when it is first executed: much of a section never is."""
         steps: list[Step] = []
         for place, (_, word, bits) in enumerate(section_words(self.target, self.code)):
-            steps.append(self._first_step(steps, place, word, bits))
+            known = _steps.get(self._key(word))
+            steps.append(known if known is not None else self._first_step(steps, place, word, bits))
         return steps
+
+    def _key(self, word: int) -> tuple[int, int]:
+        return self.target.number, word & ~(CONTROL_MASK << 105) if self.target.wide else word
 
     def _first_step(self, steps: list[Step], place: int, word: int, bits: int) -> Step:
         def run(w: Warp, m: Row) -> int | None:
@@ -269,6 +278,7 @@ class Launch:
         return run
 
     def _step(self, place: int, word: int, bits: int) -> Step:
+        """The step of an instruction; one that no launch is part of is kept."""
         try:
             operation = Operation(self, decode(self.target, word, bits), place)
         except IsaError as error:
@@ -281,9 +291,15 @@ class Launch:
                 return flow[operation.base](operation)
             if operation.base not in others:
                 raise operation.unsupported()
-            return guarded(operation, others[operation.base](operation))
+            step = guarded(operation, others[operation.base](operation))
         except (UnsupportedError, Fault) as error:
             return guarded(operation, _refusal(error))
+        if not operation.is_bound:
+            if len(_steps) == MOST_STEPS:
+                _steps.clear()
+            operation.leave_launch()
+            _steps[self._key(word)] = step
+        return step
 
 
 def _refusal(error: Exception) -> Step:

@@ -8,12 +8,14 @@ from typing import Final
 import numpy as np
 
 from drawloom.sass.interpreter import memory
-from drawloom.sass.interpreter.basics import AccessFault, Row
+from drawloom.sass.interpreter.basics import ALL, AccessFault, Row
 from drawloom.sass.interpreter.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Region
 from drawloom.sass.interpreter.operation import Builder, Operation, Read, constant_row
 from drawloom.sass.interpreter.state import Step, Warp
 
 Address = Callable[[Warp], Row]  # 64-bit addresses
+#: What is done in a region: for which of the accesses, and at what offsets, in bytes, into its views.
+Action = Callable[[Region, Row | slice, Row], None]
 
 SIZES: Final[dict[str, int]] = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "32": 4, "64": 8, "128": 16}
 #: What says how an access is cached, ordered or waited for, which changes no result here.
@@ -64,38 +66,39 @@ def size_of(operation: Operation) -> int:
     return sizes[0] if sizes else 4
 
 
-def access(
-    w: Warp, space: str, lanes: Row, addresses: Row, size: int, action: Callable[[Region, Row, Row], None]
-) -> None:
-    """Runs `action(region, which of the lanes, addresses)` for lanes and their addresses in `space`. Local memory is
-    one region for all lanes, behind one another."""
+def access(w: Warp, space: str, lanes: Row, addresses: Row, size: int, action: Action) -> None:
+    """Runs `action` for lanes, by their numbers, and their addresses in `space`. Local memory is one region for all
+    lanes, behind one another."""
     if space == "generic":
         by_window(w, lanes, addresses, size, action)
         return
     memory.check_alignment(addresses, size, space)
     if space == "global":
-        for chosen, region in w.block.launch.memory.split(addresses, size):
-            action(region, chosen, addresses[chosen])
+        for which, region in w.block.launch.memory.split(addresses, size):
+            action(region, which, region.offsets(addresses[which], size))
     elif space == "shared":
-        action(w.block.shared_region, np.arange(len(lanes)), addresses)
+        action(w.block.shared_region, ALL, w.block.shared_region.offsets(addresses, size))
     else:
         top = w.block.launch.stack_top
-        if (addresses + np.uint64(size) > top).any():
-            address = int(addresses.max())
-            raise AccessFault(f"access outside of local memory, which ends at 0x{top:x}: {size} bytes", address, size)
-        action(w.local_region, np.arange(len(lanes)), addresses + lanes.astype(np.uint64) * np.uint64(top))
+        highest = max(addresses.tolist())
+        if highest + size > top:
+            raise AccessFault(f"access outside of local memory, which ends at 0x{top:x}: {size} bytes", highest, size)
+        action(w.local_region, ALL, addresses.view(np.int64) + lanes * top)
 
 
-def by_window(w: Warp, lanes: Row, addresses: Row, size: int, action: Callable[[Region, Row, Row], None]) -> None:
+def by_window(w: Warp, lanes: Row, addresses: Row, size: int, action: Action) -> None:
     """Generic addresses, each in the space that it lies in."""
+    if max(addresses.tolist()) < SHARED_WINDOW:  # as most are
+        access(w, "global", lanes, addresses, size, action)
+        return
     for space, inside in spaces(addresses).items():
-        chosen = np.flatnonzero(inside)
+        chosen = inside.nonzero()[0]
         if not len(chosen):
             continue
         start = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "global": 0}[space]
 
-        def part(region: Region, which: Row, places: Row, chosen: Row = chosen) -> None:
-            action(region, chosen[which], places)
+        def part(region: Region, which: Row | slice, offsets: Row, chosen: Row = chosen) -> None:
+            action(region, chosen[which], offsets)
 
         access(w, space, lanes[chosen], addresses[chosen] - np.uint64(start), size, part)
 
@@ -121,11 +124,11 @@ def load(operation: Operation) -> Step:
     extend = next((m for m in ("S8", "S16") if operation.has(m)), "")
 
     def run(w: Warp, m: Row) -> None:
-        lanes = np.flatnonzero(m)
+        lanes = m.nonzero()[0]
         at = addresses(w)[lanes]
 
-        def take(region: Region, which: Row, places: Row) -> None:
-            for n, word in enumerate(memory.read(region, places, size)):
+        def take(region: Region, which: Row | slice, offsets: Row) -> None:
+            for n, word in enumerate(memory.read(region, offsets, size)):
                 if extend:
                     word = word.astype(np.int8 if extend == "S8" else np.int16).astype(np.int32).view(np.uint32)
                 if first != 255:
@@ -144,11 +147,11 @@ def store(operation: Operation) -> Step:
     sources = words_from(operation, 1, max(1, size // 4))
 
     def run(w: Warp, m: Row) -> None:
-        lanes = np.flatnonzero(m)
+        lanes = m.nonzero()[0]
         values = [source(w)[lanes] for source in sources]
 
-        def put(region: Region, which: Row, places: Row) -> None:
-            memory.write(region, places, size, [value[which] for value in values])
+        def put(region: Region, which: Row | slice, offsets: Row) -> None:
+            memory.write(region, offsets, size, [value[which] for value in values])
 
         access(w, space, lanes, addresses(w)[lanes], size, put)
 
@@ -195,10 +198,10 @@ def load_constant(operation: Operation) -> Step:
         for part in (base, uniform):
             if part is not None:
                 total = total + part(w)
-        lanes = np.arange(32) if everyone else np.flatnonzero(m)
+        lanes = ALL if everyone else m.nonzero()[0]
         places = total[lanes].astype(np.uint64)
         memory.check_alignment(places, size, "constant")
-        for n, word in enumerate(memory.read(region, places, size)):
+        for n, word in enumerate(memory.read(region, region.offsets(places, size), size)):
             if extend:
                 word = word.astype(np.int8 if extend == "S8" else np.int16).astype(np.int32).view(np.uint32)
             if target.value != (63 if everyone else 255):

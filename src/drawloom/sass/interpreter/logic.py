@@ -16,17 +16,28 @@ BITS: Final[Row] = np.arange(32, dtype=np.uint32)
 NIBBLES: Final[Row] = np.arange(0, 16, 4, dtype=np.uint32)
 
 
+#: Bitwise functions of two, by their table: the value at (b, c) is bit 2b + c.
+_OF_TWO: Final[list[Callable[[Row, Row], Row]]] = [
+    lambda b, c: b ^ b, lambda b, c: ~(b | c), lambda b, c: ~b & c, lambda b, c: ~b,
+    lambda b, c: b & ~c, lambda b, c: ~c, lambda b, c: b ^ c, lambda b, c: ~(b & c),
+    lambda b, c: b & c, lambda b, c: ~(b ^ c), lambda b, c: c, lambda b, c: ~b | c,
+    lambda b, c: b, lambda b, c: b | ~c, lambda b, c: b | c, lambda b, c: b | ~b,
+]  # fmt: skip
+
+
 def table_function(table: int) -> Callable[[Row, Row, Row], Row]:
     """The bitwise function whose value at (a, b, c) is bit 4a + 2b + c of the table; also of predicates."""
-    minterms = [n for n in range(8) if table >> n & 1]
-
-    def function(a: Row, b: Row, c: Row) -> Row:
-        out = a & ~a
-        for n in minterms:
-            out = out | (a if n & 4 else ~a) & (b if n & 2 else ~b) & (c if n & 1 else ~c)
-        return out
-
-    return function
+    without, given = table & 15, table >> 4 & 15
+    f, g = _OF_TWO[without], _OF_TWO[given]
+    if without == given:
+        return lambda a, b, c: f(b, c)
+    if without == given ^ 15:
+        return lambda a, b, c: a ^ f(b, c)
+    if without == 0:
+        return lambda a, b, c: a & g(b, c)
+    if given == 0:
+        return lambda a, b, c: ~a & f(b, c)
+    return lambda a, b, c: a & g(b, c) | ~a & f(b, c)
 
 
 def logic3(operation: Operation) -> Step:

@@ -11,33 +11,33 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.sass.interpreter.basics import AccessFault, Fault, Row
+from drawloom.sass.interpreter.basics import ALL, AccessFault, Fault, Row
 
 SHARED_WINDOW: Final = 1 << 60
 LOCAL_WINDOW: Final = 1 << 61
 WINDOW_SIZE: Final = 1 << 32
 
-VIEWS: Final[dict[int, type[np.generic]]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+VIEWS: Final[dict[int, type[np.generic]]] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 class Region:
-    """Bytes from `start` on, `size` of them, seen as bytes, halves and words."""
+    """Bytes from `start` on, `size` of them, seen as bytes, halves, words and pairs of words."""
 
     def __init__(self, start: int, size: int, data: Row, space: str) -> None:
         """`data` are bytes from `start` rounded down to 16 on, up to a multiple of 16."""
         self.start = start
         self.end = start + size
-        self.base = start & -16
+        self.base = np.uint64(start & -16)
         self.space = space
         self.views = {width: data.view(type) for width, type in VIEWS.items()}
 
     def offsets(self, addresses: Row, size: int) -> Row:
         """Where in the views, in bytes, an access of `size` bytes at each address is. Raises AccessFault."""
-        bad = (addresses < self.start) | (addresses + np.uint64(size) > self.end) | (addresses > (1 << 63))
-        if bad.any():
-            address = int(addresses[int(np.argmax(bad))])
+        numbers = addresses.tolist()
+        if min(numbers) < self.start or max(numbers) + size > self.end:
+            address = next(a for a in numbers if a < self.start or a + size > self.end)
             raise AccessFault(f"access outside of {self.space} memory: {size} bytes", address, size)
-        return (addresses - np.uint64(self.base)).astype(np.int64)
+        return (addresses - self.base).view(np.int64)
 
 
 def process_region(start: int, size: int) -> Region:
@@ -85,40 +85,39 @@ class GlobalMemory:
         self.regions = sorted(regions, key=lambda region: region.start)
         self.starts = np.array([region.start for region in self.regions], np.uint64)
 
-    def split(self, addresses: Row, size: int) -> list[tuple[Row, Region]]:
+    def split(self, addresses: Row, size: int) -> list[tuple[Row | slice, Region]]:
         """Which of the addresses lie in which range. Raises AccessFault for those in none."""
         at = np.searchsorted(self.starts, addresses, "right") - 1
-        first = int(at[0])
-        if first < 0 or (at < 0).any():
+        found = sorted(set(at.tolist()))
+        if found[0] < 0:
             address = int(addresses[int(np.argmin(at))])
             raise AccessFault(f"access outside of every buffer: {size} bytes of global memory", address, size)
-        if (at == first).all():
-            return [(np.arange(len(addresses)), self.regions[first])]
-        return [(np.flatnonzero(at == n), self.regions[n]) for n in sorted(set(at.tolist()))]
+        if len(found) == 1:
+            return [(ALL, self.regions[found[0]])]
+        return [((at == n).nonzero()[0], self.regions[n]) for n in found]
 
 
 def check_alignment(addresses: Row, size: int, space: str) -> None:
     """Accesses are aligned to their whole size."""
-    bad = addresses & np.uint64(size - 1) != 0
-    if bad.any():
-        address = int(addresses[int(np.argmax(bad))])
+    if int(np.bitwise_or.reduce(addresses)) & size - 1:
+        address = next(a for a in addresses.tolist() if a & size - 1)
         message = f"misaligned access to {space} memory: {size} bytes must stand at a multiple of {size}"
         raise AccessFault(message, address, size)
 
 
-def read(region: Region, addresses: Row, size: int) -> list[Row]:
-    """The words of `size` bytes at every address; bytes and halves fill words with zeros."""
-    offsets = region.offsets(addresses, size)
+def read(region: Region, offsets: Row, size: int) -> list[Row]:
+    """The words of `size` bytes at every offset; bytes and halves fill words with zeros."""
     if size < 4:
         return [region.views[size][offsets >> (size >> 1)].astype(np.uint32)]
-    return [region.views[4][(offsets >> 2) + n] for n in range(size // 4)]
+    view, places = region.views[4], offsets >> 2
+    return [view[places + n] if n else view[places] for n in range(size // 4)]
 
 
-def write(region: Region, addresses: Row, size: int, words: list[Row]) -> None:
+def write(region: Region, offsets: Row, size: int, words: list[Row]) -> None:
     """Stores words, or the low bytes of one; of several lanes at one place the last wins."""
-    offsets = region.offsets(addresses, size)
     if size < 4:
         region.views[size][offsets >> (size >> 1)] = words[0].astype(VIEWS[size])
         return
+    view, places = region.views[4], offsets >> 2
     for n, word in enumerate(words):
-        region.views[4][(offsets >> 2) + n] = word
+        view[places + n if n else places] = word

@@ -10,6 +10,9 @@ from typing import Final
 from drawloom.sass.form import NUMBER_KINDS, Opcode
 from drawloom.sass.instruction import Instruction
 
+#: Values of an operand that are kept: all registers, and some of the immediates.
+MOST_KEPT: Final = 1 << 10
+
 
 class Number:
     """One number: `kind` as in a signature (`F16` to `F64` for floats), `before` and `after` what is printed there."""
@@ -47,6 +50,7 @@ class Operand:
     def copy(self) -> Operand:
         made = Operand.__new__(Operand)
         made.__dict__.update(self.__dict__)
+        made.numbers = list(self.numbers)
         return made
 
     @property
@@ -68,7 +72,7 @@ class Operand:
 
 
 def operands_of(instruction: Instruction) -> list[Operand]:
-    """The operands in the order in which they are printed."""
+    """The operands in the order in which they are printed; nobody changes them, instructions share them."""
     plan = _plans.get(instruction.opcode)
     if plan is None:
         plan = _plans[instruction.opcode] = _Plan(instruction.opcode)
@@ -113,17 +117,34 @@ class _Plan:
             _finish(operand)
         self.places += [(value, at, "value") for value, at, _ in self.pairs if self.operands[at].kind != "pair"]
         self.pairs = [p for p in self.pairs if self.operands[p[1]].kind == "pair"]
+        #: The values that go into each operand, and what has been made of it with them.
+        self.needs = [
+            sorted(v for v, at, _ in [*self.places, *self.pairs] if at == n) for n in range(len(self.operands))
+        ]
+        self.made: list[dict[tuple[int, ...], Operand]] = [{} for _ in self.operands]
 
     def filled(self, values: list[int]) -> list[Operand]:
         """The operands with an instruction's values."""
-        found = [operand.copy() for operand in self.operands]
-        for value, at, attribute in self.places:
-            setattr(found[at], attribute, values[value])
-        for value, at, number in self.pairs:
-            numbers = found[at].numbers = list(found[at].numbers)
-            of = numbers[number]
-            numbers[number] = Number(of.kind, values[value], of.before, of.after)
+        found = []
+        for at, needs in enumerate(self.needs):
+            key = tuple([values[n] for n in needs])
+            operand = self.made[at].get(key)
+            found.append(operand if operand is not None else self._made(at, key, values))
         return found
+
+    def _made(self, at: int, key: tuple[int, ...], values: list[int]) -> Operand:
+        operand = self.operands[at].copy()
+        for value, of, attribute in self.places:
+            if of == at:
+                setattr(operand, attribute, values[value])
+        for value, of, number in self.pairs:
+            if of == at:
+                old = operand.numbers[number]
+                operand.numbers[number] = Number(old.kind, values[value], old.before, old.after)
+        if len(self.made[at]) == MOST_KEPT:
+            self.made[at].clear()
+        self.made[at][key] = operand
+        return operand
 
 
 _plans: Final[dict[Opcode, _Plan]] = {}

@@ -7,6 +7,7 @@ bank 0, is read when the step is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from drawloom.errors import UnsupportedError
 from drawloom.sass.encoding import address_of
 from drawloom.sass.instruction import Instruction
-from drawloom.sass.interpreter.basics import EVERYBODY, LANES, Fault, Row
+from drawloom.sass.interpreter.basics import LANES, Fault, Row, anybody, numbers_of
 from drawloom.sass.interpreter.operands import Operand, operands_of
 from drawloom.sass.interpreter.state import Step, Warp
 from drawloom.sass.syntax import NEGATED, NO_GUARD
@@ -30,8 +31,9 @@ ONES: Final = np.uint32(0xFFFFFFFF)
 PREDICATES: Final = ("P", "UP")
 
 
+@lru_cache(1 << 14)
 def constant_row(value: int, type: type[np.generic] = np.uint32) -> Row:
-    """The same number in every lane."""
+    """The same number in every lane, which nobody writes."""
     bits = np.dtype(type).itemsize * 8
     row = np.full(LANES, value & (1 << bits) - 1, type)
     row.setflags(write=False)
@@ -39,18 +41,37 @@ def constant_row(value: int, type: type[np.generic] = np.uint32) -> Row:
 
 
 class Operation:
-    """`place` is its index among the function's instructions, `following` the byte address behind it."""
+    """`place` is its index among the function's instructions, `following` the byte address behind it. `is_bound` is
+    whether its step depends on these or on its launch; one that does not serves equal words everywhere."""
 
     def __init__(self, launch: Launch, instruction: Instruction, place: int) -> None:
-        self.launch = launch
+        self._launch = launch
+        self._place = place
+        self.is_bound = False
         self.instruction = instruction
-        self.place = place
         self.bytes = launch.target.word_bytes
-        self.following = address_of(launch.target, place) + self.bytes
         parts = instruction.opcode.mnemonic.split(".")
         self.base = parts[0]
         self.modifiers = parts[1:]
         self.operands = operands_of(instruction)
+
+    @property
+    def launch(self) -> Launch:
+        self.is_bound = True
+        return self._launch
+
+    def leave_launch(self) -> None:
+        """Steps that are kept keep no launch."""
+        del self._launch
+
+    @property
+    def place(self) -> int:
+        self.is_bound = True
+        return self._place
+
+    @property
+    def following(self) -> int:
+        return address_of(self.launch.target, self.place) + self.bytes
 
     def has(self, modifier: str) -> bool:
         return modifier in self.modifiers
@@ -200,7 +221,7 @@ def guarded(operation: Operation, step: Step) -> Step:
 
     def run(w: Warp, m: Row) -> int | None:
         chosen = lanes(w, m)
-        return step(w, chosen) if chosen.any() else None
+        return step(w, chosen) if anybody(chosen) else None
 
     return run
 
@@ -222,6 +243,6 @@ def per_lane(m: Row, function: Callable[..., int], *rows: Row) -> Row:
     """`function` of the numbers of every lane in `m`; 0 elsewhere."""
     out = [0] * LANES
     columns = [row.tolist() for row in rows]
-    for lane in range(LANES) if m is EVERYBODY else np.flatnonzero(m).tolist():
+    for lane in numbers_of(m):
         out[lane] = function(*[column[lane] for column in columns])
     return np.array(out, np.uint64)

@@ -17,6 +17,7 @@ from drawloom.sass.interpreter.memory import Region
 if TYPE_CHECKING:
     from drawloom.sass.interpreter.launch import Launch
 
+HALF: Final = np.uint64(0xFFFFFFFF)
 #: Executes one instruction for the lanes of a mask. None goes on behind it, a number is the index to go on at; PARTED
 #: says that it has put the group, or what became of it, where it belongs.
 Step = Callable[["Warp", Row], int | None]
@@ -67,6 +68,25 @@ class Token:
         self.place = place
 
 
+#: Random words, and how many different places there are to read them from.
+_NOISE: Final[Row] = np.random.default_rng(0x5EED).integers(0, 1 << 64, 1 << 17, np.uint64)
+_PLACES: Final = 1 << 12
+
+
+def noise(key: int, count: int) -> Row:
+    """So many 64-bit words that look random, others for every key: what memory and registers have at first."""
+    mixed = (key * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 12
+    start = mixed % _PLACES
+    words = np.resize(_NOISE[start:], count) if count > len(_NOISE) - start else _NOISE[start : start + count]
+    return words ^ np.uint64(mixed * 0x1001)
+
+
+def words_of_pairs(pairs: Row) -> list[Row]:
+    """The rows of words that rows of 64-bit words are made of."""
+    halves = pairs.view(np.uint32).reshape(len(pairs), LANES, 2)
+    return [half for pair in halves.transpose(0, 2, 1) for half in pair]
+
+
 class Warp:
     """Registers are `r` (general), `u` (uniform, alike in all lanes), `p` and `up` (predicates); `rr` and `uu` are
     pairs as 64-bit words, by half the number of the first. RZ, PT and their like are rows that nobody writes.
@@ -81,24 +101,25 @@ class Warp:
         self.started = self.live = live
         self.groups = [Group(live, 0)]
         self.running = self.groups[0]
-        noise = np.random.default_rng(poison + index)
-        general = noise.integers(0, 1 << 32, (128, LANES, 2), np.uint32)
-        uniform = np.repeat(noise.integers(0, 1 << 32, (32, 1, 2), np.uint32), LANES, 1)
-        general[127, :, 1] = uniform[31, :, 1] = 0
-        self.r: list[Row] = [general[n >> 1, :, n & 1] for n in range(256)]
-        self.u: list[Row] = [uniform[n >> 1, :, n & 1] for n in range(64)]
-        self.rr: list[Row] = [general[n].view(np.uint64)[:, 0] for n in range(127)]
-        self.uu: list[Row] = [uniform[n].view(np.uint64)[:, 0] for n in range(31)]
-        predicates = noise.integers(0, 2, (8, LANES)).astype(np.bool_)
-        uniform_predicates = np.repeat(noise.integers(0, 2, (8, 1)), LANES, 1).astype(np.bool_)
-        predicates[7] = uniform_predicates[7] = True
-        self.p: list[Row] = list(predicates)
-        self.up: list[Row] = list(uniform_predicates)
+        self._poison = poison + index
+        found = noise(self._poison, (128 + 1 + 3) * LANES).reshape(-1, LANES)
+        general, uniform = found[:128], np.repeat(found[128, :, None], LANES, 1)
+        truths = found[129:].view(np.int8).reshape(-1, LANES) < 0
+        general[127] &= HALF  # RZ and URZ are their upper words
+        uniform[31] &= HALF
+        truths[7] = True
+        uniform_truths = np.repeat(truths[12:20, :1], LANES, 1)
+        uniform_truths[7] = True
+        self.r: list[Row] = words_of_pairs(general)
+        self.u: list[Row] = words_of_pairs(uniform)
+        self.rr: list[Row] = list(general[:127])
+        self.uu: list[Row] = list(uniform[:31])
+        self.p: list[Row] = list(truths[:8])
+        self.up: list[Row] = list(uniform_truths)
         self.b = [[0] * LANES for _ in range(16)]
-        self.cc: list[Row] = list(noise.integers(0, 2, (4, LANES)).astype(np.bool_))
+        self.cc: list[Row] = list(truths[8:12])
         self.stack: list[Token] = []
         self.reduced = np.zeros(LANES, np.uint32)  # what B2R.RESULT reads
-        self._noise = noise
         self._local: Region | None = None
 
     @property
@@ -106,7 +127,7 @@ class Warp:
         """The local memory of all lanes, `stack_top` bytes each, behind one another; made when it is first used."""
         if self._local is None:
             size = LANES * self.block.launch.stack_top
-            self._local = Region(0, size, self._noise.integers(0, 256, size, np.uint8), "local")
+            self._local = Region(0, size, noise(~self._poison, size // 8).view(np.uint8), "local")
         return self._local
 
     def part(self, pieces: list[tuple[int, int]]) -> int:
@@ -205,7 +226,7 @@ class Block:
         self.threads = threads
         count = (threads + LANES - 1) // LANES
         self.warps = [Warp(self, n, (1 << min(LANES, threads - n * LANES)) - 1, poison) for n in range(count)]
-        shared = np.random.default_rng(poison).integers(0, 256, launch.shared_size, np.uint8)
+        shared = noise(poison << 16, launch.shared_size // 8).view(np.uint8)
         self.shared_region = Region(
             launch.reserved, launch.shared_size - launch.reserved, shared[launch.reserved :], "shared"
         )

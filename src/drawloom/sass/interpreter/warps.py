@@ -56,9 +56,8 @@ def vote(operation: Operation) -> Step:
     test = operation.destination(test_at) if len(operation.operands) > test_at + 1 else None
 
     def run(w: Warp, m: Row) -> None:
-        found = source(w)[m]
-        holds = {"ANY": found.any(), "ALL": found.all(), "EQ": found.all() or not found.any()}[mode]
-        mask = mask_of(source(w) & m)
+        mask, there = mask_of(source(w) & m), mask_of(m)
+        holds = {"ANY": mask != 0, "ALL": mask == there, "EQ": mask in (0, there)}[mode]
         if mask_to is not None:
             mask_to(w, m, constant_row(mask))
         if test is not None:
@@ -169,10 +168,10 @@ SPECIALS: Final[dict[str, Read]] = {
 }
 
 
-def clock(operation: Operation) -> int:
+def clock(w: Warp) -> int:
     """The instructions executed so far, which is the time here."""
-    operation.launch.time += 1
-    return operation.launch.time
+    w.block.launch.time += 1
+    return w.block.launch.time
 
 
 def special(operation: Operation) -> Step:
@@ -185,7 +184,7 @@ def special(operation: Operation) -> Step:
     if "CLOCK" in name or "TIMER" in name:
         shift = 32 if name.endswith("HI") else 0
         type = np.uint64 if wide else np.uint32
-        return lambda w, m: write(w, m, constant_row(clock(operation) >> shift, type))
+        return lambda w, m: write(w, m, constant_row(clock(w) >> shift, type))
     if name not in SPECIALS:
         raise operation.unsupported(f"special register {name or operation.operands[1].value}")
     read = SPECIALS[name]
