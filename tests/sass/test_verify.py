@@ -7,12 +7,15 @@ from collections import Counter
 
 import pytest
 
-from drawloom.sass.control import pack_control
+from drawloom.sass.control import pack_control, stall
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import address_of, encode
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import TARGETS, load_target
+from drawloom.sass.latencies import timing
+from drawloom.sass.machine import Machine, MachineFunction
 from drawloom.sass.text import parse_instruction
+from drawloom.sass.timetable import Timetable
 from drawloom.sass.verify import verify
 from tests.sass.schedule_faults import faults, golden_sections
 from tools.isa import vendor
@@ -206,3 +209,17 @@ def test_scoreboards_are_refused_where_nvdisasm_refuses_them(target: int) -> Non
                 wrong.append((name, control))
     assert len(found) > 60
     assert wrong == []
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_register_is_rewritten_as_soon_as_its_results_stay_in_order(target: int) -> None:
+    """Each rewrite waited for the longest time in the tables, also for readers that no such result can have."""
+    tables = load_target(target)
+    function = MachineFunction("k", target, True)
+    texts = ["MOV R2, R4", "MOV R2, R5", "ISETP.EQ.AND P0, PT, R6, R7, PT", "ISETP.EQ.AND P0, PT, R6, R8, PT", "EXIT"]
+    parsed = [parse_instruction(tables, text) for text in texts]
+    function.block().instructions = [Machine(i.opcode, i.values, i.guard) for i in parsed]
+    Timetable(function, tables, timing(target)).run()
+    made = function.blocks[0].instructions
+    assert [stall(i.control) for i in made[:4]] == [1, 1, 1, 1]
+    assert verify(tables, made) == []

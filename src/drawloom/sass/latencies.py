@@ -94,6 +94,11 @@ class Timing:
             self.cycles[row][_CONSUMER[consumer]] = int(cycles.rstrip("?"))
             self.guessed[row][_CONSUMER[consumer]] = cycles.endswith("?")
         self.longest = max(max(row) for row in self.cycles)
+        every = range(len(PRODUCERS))
+        #: `latest[producer]`: when its result is there for everyone of whom the table says something.
+        self.latest = [max([c for c in row if c < UNKNOWN], default=UNKNOWN) for row in self.cycles]
+        #: `rewrites[first][second]`: see `rewrite`.
+        self.rewrites = [[self.rewrite(first, second) for second in every] for first in every]
         self._variable = frozenset(VARIABLE[family].split())
         self._issue: dict[str, int] = {}
         for hint in ISSUE[family].split():

@@ -73,7 +73,8 @@ class UnderWay:
 
     def __init__(self, timing: Timing) -> None:
         self.cycles = timing.cycles
-        self.slowest = [max(row) for row in timing.cycles]
+        self.latest = timing.latest
+        self.rewrites = timing.rewrites
         self.longest: i64 = timing.longest
         self.producer = [-1] * REGISTERS
         self.issued = [0] * REGISTERS
@@ -139,10 +140,10 @@ class UnderWay:
         for register in self.touched:
             producer = self.producer[register]
             if producer == _SEVERAL:
-                for _, at in self.several[register]:
-                    end = max(end, at + self.longest)
+                for several, at in self.several[register]:
+                    end = max(end, at + self.latest[several])
             elif producer >= 0:
-                end = max(end, self.issued[register] + self.longest)
+                end = max(end, self.issued[register] + self.latest[producer])
         return end
 
     def done(self, barriers: i64) -> None:
@@ -165,14 +166,18 @@ class UnderWay:
             for several, at in self.several[register]:
                 self.clock = max(self.clock, at + self.cycles[several][consumer])
 
-    def wait_to_write(self, register: i64, slack: i64) -> None:
+    def wait_to_write(self, register: i64, second: i64) -> None:
+        """Until a result of class `second` may follow what is under way; below 0: one that comes by scoreboard."""
         self.waits |= self.written[register] | self.reading[register]
         producer: i64 = self.producer[register]
         if producer >= 0:
-            self.clock = max(self.clock, self.issued[register] + self.slowest[producer] - slack)
+            self.clock = max(self.clock, self.issued[register] + self.between(producer, second))
         elif producer == _SEVERAL:
             for several, at in self.several[register]:
-                self.clock = max(self.clock, at + self.slowest[several] - slack)
+                self.clock = max(self.clock, at + self.between(several, second))
+
+    def between(self, first: i64, second: i64) -> i64:
+        return self.latest[first] if second < 0 else self.rewrites[first][second]
 
     def choose(self, busy: i64) -> i64:
         """A scoreboard that is free, else the one that was set last: its waiters wait longest anyway."""
@@ -292,16 +297,15 @@ class Timetable:
                     state.wait_to_read(register, access.consumer)
         if instruction.guard & 7 != NO_GUARD and found.guard >= 0:
             state.wait_to_read(found.guard + (instruction.guard & 7), found.guard_consumer)
-        slack: i64 = 0 if found.variable else 1
         if found.is_masked:
             for register in written(instruction, found):
-                state.wait_to_write(register, slack)
+                state.wait_to_write(register, -1)
             return
         for access in found.writes:
             first = first_register(access, values)
             if first >= 0:
-                for register in range(first, first + access.words):
-                    state.wait_to_write(register, slack)
+                for part in range(access.words):
+                    state.wait_to_write(first + part, -1 if found.variable else access.producers[part])
 
     def barriers(self, instruction: Machine, found: Facts, rewritten: bool, at: i64) -> tuple[i64, i64]:
         """The write and the read barrier that an instruction of variable latency sets."""
