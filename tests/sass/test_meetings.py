@@ -4,6 +4,7 @@ sm_61 and with the barriers of later targets; what the code looks like on sm_61.
 from __future__ import annotations
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from drawloom.ptx import parse
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.dominators import post_dominators
-from drawloom.ptx.uniformity import uniformity
+from drawloom.ptx.uniformity import VARYING, Uniformity, uniformity
 from drawloom.sass.assemble import assemble
 from drawloom.sass.convergence import meetings
 from drawloom.sass.decoder import unpack_section
@@ -72,6 +73,18 @@ FLOWS = {
         mad.lo.u32 %x, %x, 5, %i; setp.gt.u32 %r, %i, %y; @%r bra E;
         A: add.u32 %x, %x, 1; bra L;
         E: setp.gt.u32 %p, %x, 20;""",
+    "a chain of else if": """
+        setp.eq.u32 %p, %y, 1; @!%p bra A; mul.lo.u32 %x, %t, 3; add.u32 %x, %x, 7; xor.b32 %x, %x, %t; bra E;
+        A: setp.eq.u32 %p, %y, 2; @!%p bra B; L: add.u32 %i, %i, 1; setp.lt.u32 %q, %i, %t; @%q bra L; bra E;
+        B: setp.lt.u32 %p, %y, 5; @!%p bra E; st.global.u32 [%o], %t; ld.global.u32 %x, [%o];
+        E: setp.gt.u32 %p, %x, 20;""",
+    "a chain of else if in a loop": """
+        L: add.u32 %i, %i, 1; and.b32 %z, %i, %y;
+        setp.eq.u32 %p, %z, 1; @!%p bra A; mad.lo.u32 %x, %t, 3, %x; st.global.u32 [%o], %x; bra E;
+        A: setp.eq.u32 %p, %z, 2; @!%p bra B; mad.lo.u32 %x, %x, 5, %i; st.global.u32 [%o], %x; bra E;
+        B: setp.lt.u32 %p, %z, 5; @!%p bra E; ld.global.u32 %x, [%o];
+        E: vote.sync.ballot.b32 %s, %p, 0xFFFFFFFF; mad.lo.u32 %x, %x, 3, %s; setp.lt.u32 %p, %i, 15; @%p bra L;
+        setp.gt.u32 %p, %x, 20;""",
     "a break out of two loops": """
         L: mov.u32 %s, 0;
         M: mad.lo.u32 %x, %x, 3, %s; add.u32 %s, %s, 1; setp.gt.u32 %q, %x, 3000; @%q bra E;
@@ -165,3 +178,35 @@ def test_a_meeting_begins_where_all_ways_into_a_cycle_do() -> None:
     cfg = build_cfg(module.functions["k"])
     (found,) = meetings(cfg, uniformity(cfg))
     assert (found.start, found.end) == (0, post_dominators(cfg).idom[2])
+
+
+def chain(arms: int) -> str:
+    """One `else if` behind the other, all going on at E."""
+    tests = [
+        f"setp.ne.u32 %p, %y, {n}; @%p bra L{n}; st.global.u32 [%o], {n}; st.global.u32 [%o], %x; bra E; L{n}:"
+        for n in range(arms)
+    ]
+    return "\n".join([*tests, "E: setp.gt.u32 %p, %x, 20;"])
+
+
+def test_a_chain_of_else_if_waits_once() -> None:
+    """It waited once for each arm, from the 17th on with barriers in registers."""
+    tables = load_target(80)
+    text = [str(i) for i in unpack_section(tables, assemble(HEAD + chain(40) + TAIL, "sm_80").functions["k"].code)]
+    assert [sum(line.startswith(word) for line in text) for word in ("BSSY", "BSYNC", "BMOV")] == [1, 1, 0]
+
+
+def test_meetings_of_a_long_chain_take_time_by_its_length() -> None:
+    """They took the square of it: 16 times for four times the arms."""
+
+    def seconds(arms: int) -> float:
+        cfg = build_cfg(parse(HEAD + chain(arms) + TAIL).functions["k"])
+        divergent = Uniformity(cfg, [], [VARYING] * len(cfg.blocks))
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            assert len(meetings(cfg, divergent)) == 1
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(2000) < 9 * seconds(500)

@@ -183,11 +183,14 @@ def _immediate_dominators(root: int, order: list[int], preds: list[list[int]]) -
     # Worked out on places, in which a dominator is always smaller; a negative entry is not known yet.
     above = [-1] * len(order)
     above[0] = 0
+    walked = [0] * len(order)  # for which node the way up from here was last seen to lead to its `best`
+    stamp = 0
     changed = True
     while changed:
         changed = False
         for index in range(1, len(order)):
             best = -1
+            stamp += 1
             for pred in preds[order[index]]:
                 other = place[pred]
                 if other < 0 or above[other] < 0:
@@ -196,10 +199,13 @@ def _immediate_dominators(root: int, order: list[int], preds: list[list[int]]) -
                     best = other
                     continue
                 while other != best:
-                    if other > best:
-                        other = above[other]
-                    else:
+                    if other < best:
                         best = above[best]
+                    elif walked[other] == stamp:
+                        break
+                    else:
+                        walked[other] = stamp
+                        other = above[other]
             if above[index] != best:
                 above[index] = best
                 changed = True

@@ -27,24 +27,59 @@ class Meeting:
         self.end = end
 
 
+class Meetings:
+    """What divergent branches need: `kept` are the meetings to set up, before those inside of them, and `ends` gives,
+    for a block whose branch parts lanes, where they are together again."""
+
+    def __init__(self, kept: list[Meeting], ends: dict[int, int]) -> None:
+        self.kept = kept
+        self.ends = ends
+
+
 def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
     """The meetings that divergent branches need, those set up first before those inside of them."""
-    if not any(len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b) for b in cfg.rpo):
-        return []
+    return find_meetings(cfg, uniformity).kept
+
+
+def find_meetings(cfg: Cfg, uniformity: Uniformity) -> Meetings:
+    """The meetings, of those with one end and one inside of another only the outer: the sides of a chain of `else if`
+    all wait for the first branch of it."""
+    divergent = divergent_branches(cfg, uniformity)
+    if not divergent:
+        return Meetings([], {})
     finder = Finder(cfg)
     found: dict[tuple[int, int, int], Meeting] = {}
-    for b in cfg.rpo:
-        if len(finder.ways[b]) > 1 and uniformity.is_divergent(b):
+    outer: dict[int, list[Meeting]] = {}  # by the end
+    inside: list[tuple[int, Meeting]] = []
+    for b in divergent:
+        if len(finder.ways[b]) > 1:
+            around = finder.around(b, outer.get(finder.post.idom[b], []))
+            if around is not None:
+                inside.append((b, around))
+                continue
             meeting = finder.meeting_of(b)
             if meeting is not None and not only_leaves(cfg, meeting.end):
-                found[meeting.start, meeting.loop, meeting.end] = meeting
+                key = meeting.start, meeting.loop, meeting.end
+                if key not in found:
+                    found[key] = meeting
+                    outer.setdefault(meeting.end, []).append(meeting)
     order = {b: n for n, b in enumerate(cfg.rpo)}
     kept = sorted(found.values(), key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
     while True:
         wrong = finder.unnested(kept)
         if wrong is None:
-            return kept
+            break
         kept.remove(wrong)
+    ends = {m.start: m.end for m in kept if m.loop < 0}
+    for b, around in inside:
+        if b in finder.under_way and finder.under_way[b].has(around):
+            ends[b] = around.end
+    return Meetings(kept, ends)
+
+
+def divergent_branches(cfg: Cfg, uniformity: Uniformity) -> list[int]:
+    """The blocks at whose end lanes may part."""
+    return [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
 
 
 class Stack:
@@ -80,6 +115,19 @@ class Finder:
         self.loops = find_loops(cfg, self.tree)
         self.headed = {loop.header: loop for loop in self.loops.loops}
         self.irregular = {b for region in self.loops.irreducible_regions for b in region}
+        #: What is under way at the beginning of each block, as `unnested` found it last.
+        self.under_way: dict[int, Stack] = {}
+
+    def around(self, b: int, known: list[Meeting]) -> Meeting | None:
+        """The meeting, of those known that end where lanes that part in block ``b`` meet, that they are in anyway."""
+        if b in self.irregular:
+            return None
+        for meeting in known:
+            if self.tree.strictly_dominates(meeting.start, b):
+                index = self.loops.loop_of[meeting.end]
+                if index < 0 or self.loops.loops[index].contains(meeting.start):
+                    return meeting
+        return None
 
     def meeting_of(self, b: int) -> Meeting | None:
         """Where lanes that part at the end of block ``b`` meet; None where they end apart."""
@@ -121,8 +169,8 @@ class Finder:
         for meeting in found:
             (starting if meeting.loop < 0 else entering).setdefault(meeting.start, []).append(meeting)
             ending.setdefault(meeting.end, []).append(meeting)
-        nothing = Stack(None, None)
-        under_way: dict[int, Stack] = {0: nothing}
+        under_way: dict[int, Stack] = {0: Stack(None, None)}
+        self.under_way = under_way
         work = [0]
         while work:
             b = work.pop()
@@ -247,31 +295,40 @@ def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
     They may between a divergent branch and the block where its lanes meet, and behind a branch without a meeting;
     not on one side of a branch whose other sides only leave the kernel.
     """
-    count = len(cfg.blocks)
-    out = [False] * count
-    divergent = [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
+    out = [False] * len(cfg.blocks)
+    divergent = divergent_branches(cfg, uniformity)
     if not divergent:
         return out
     ways = [block.succs for block in cfg.blocks]
-    met = {m.start: m.end for m in meetings(cfg, uniformity) if m.loop < 0}
+    ends = find_meetings(cfg, uniformity).ends
+    seen: dict[int, set[int]] = {}  # by the end: what inner branches part is parted by outer ones already
     for b in divergent:
-        stop = met.get(b, -1)
-        sides = [reached(ways, successor, stop) for successor in cfg.blocks[b].succs]
+        stop = ends.get(b, -1)
+        if stop >= 0:
+            known = seen.setdefault(stop, set())
+            if b not in known:
+                for successor in ways[b]:
+                    known |= reached(ways, successor, stop, known)
+            continue
+        sides = [reached(ways, successor, stop) for successor in ways[b]]
         for n, side in enumerate(sides):
             others = set().union(*sides[:n], *sides[n + 1 :])
-            if stop >= 0 or any(syncs(cfg, x) for x in others):
+            if any(syncs(cfg, x) for x in others):
                 for x in side:
                     out[x] = True
+    for known in seen.values():
+        for x in known:
+            out[x] = True
     return out
 
 
-def reached(ways: list[list[int]], first: int, stop: int) -> set[int]:
-    """The blocks on ways from ``first`` that do not go through ``stop``."""
+def reached(ways: list[list[int]], first: int, stop: int, known: set[int] | None = None) -> set[int]:
+    """The blocks on ways from ``first`` that do not go through ``stop``, nor through those that are ``known``."""
     seen: set[int] = set()
     work = [first]
     while work:
         b = work.pop()
-        if b != stop and b not in seen:
+        if b != stop and b not in seen and (known is None or b not in known):
             seen.add(b)
             work += ways[b]
     return seen
