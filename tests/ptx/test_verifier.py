@@ -177,6 +177,13 @@ def test_architecture_specific_forms_need_a_specific_target() -> None:
         verify(parse(".version 8.0\n.target sm_90\n.address_size 64\n" + body))
 
 
+@pytest.mark.parametrize(("alignment", "good"), [(1, True), (1 << 23, True), (1 << 24, False), (0, False), (24, False)])
+def test_alloca_aligns_to_powers_of_two_as_ptxas_has_it(alignment: int, good: bool) -> None:
+    module = parse(HEADER + f".entry k () {{ .reg .b64 %d; alloca.u64 %d, 24; alloca.u64 %d, 24, {alignment}; ret; }}")
+    messages = [error.message for error in verify_all(module)]
+    assert messages == ([] if good else [f"'alloca.u64' is given {alignment}"])
+
+
 def test_every_error_of_a_module_is_listed() -> None:
     text = HEADER + ".entry k ()\n{\n.reg .b32 %r<3>;\nadd.u32 %r1, %r2;\nmov.f64 %r1, %r2;\nbra L;\nret;\n}\n"
     assert [error.line for error in verify_all(parse(text))] == [7, 8, 9]

@@ -54,7 +54,7 @@ _DOTTED: Final = frozenset(
 #: Opcodes that take only some integer literals: barrier numbers, event numbers, block sizes.
 _BOUNDED: Final = frozenset(
     "bar barrier bfe bfi pmevent setmaxnreg discard applypriority createpolicy.fractional createpolicy.range cp.async "
-    "mbarrier".split()
+    "mbarrier alloca".split()
 )
 
 _ROUNDINGS: Final = frozenset("rn rz rm rp rni rzi rmi rpi rna".split())

@@ -373,6 +373,10 @@ def _cvta_fits(sig: str, opcode: Opcode) -> bool:
     return _scalar_fits(sig, opcode.types[0], False, False)
 
 
+#: What `alloca` aligns to at most.
+_MOST_ALIGNED: Final = 1 << 23
+
+
 def wrong_value(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
     """What is wrong with a literal of a ``bounds`` opcode, or None."""
     name = opcode.name
@@ -396,6 +400,9 @@ def wrong_value(opcode: Opcode, operands: list[Operand]) -> Verdict | None:
     elif name == "setmaxnreg":
         good = 24 <= literal.value <= 256 and literal.value % 8 == 0
         expected = "a multiple of 8 from 24 to 256"
+    elif name == "alloca":
+        good = last < 2 or (0 < literal.value <= _MOST_ALIGNED and literal.value & (literal.value - 1) == 0)
+        expected = f"a power of two up to {_MOST_ALIGNED}"
     else:
         good = literal.value == 128
         expected = "128"
