@@ -45,7 +45,7 @@ MAX_STEPS: Final = 400_000
 UNSUPPORTED: Final = "not supported: "
 #: Programs between two lines of progress, and between two collections of a worker's garbage.
 PROGRESS: Final = 200
-COLLECT: Final = 25
+COLLECT: Final = 100
 
 #: Where ptxas 12.9 does something else than the manual says (seen in its code, at every level). Lines with these are
 #: left out of programs that it assembles; the interpreter of machine code has no part in them.

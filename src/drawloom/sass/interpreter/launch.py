@@ -51,7 +51,7 @@ PASCAL: Final[dict[str, Builder]] = {**BUILDERS, **pascal_integers.BUILDERS, **p
 #: Steps that no launch is part of, by target and word without control bits; when there are `MOST_STEPS` of them all
 #: are forgotten.
 _steps: Final[dict[tuple[int, int], Step]] = {}
-MOST_STEPS: Final = 1 << 15
+MOST_STEPS: Final = 1 << 14
 #: Instructions after which a group gives way to another when it next jumps.
 GROUP_SLICE: Final = 8
 REVERSE_SLICE: Final = 3
@@ -117,7 +117,11 @@ def run(
     if len(params) != function.parameter_bytes:
         raise LaunchError(f"the parameters have {len(params)} bytes, {function.parameter_bytes} expected", kernel)
     launch = Launch(cubin, function, grid, block, params, shared_bytes, buffers or [], stdout)
-    Machine(launch, max_steps, reverse).run()
+    machine = Machine(launch, max_steps, reverse)
+    try:
+        machine.run()
+    finally:
+        machine.steps.clear()  # those that were never made hold the list itself
 
 
 class Launch:
@@ -385,6 +389,7 @@ class Machine:
                         self._run_group(warp, group)
                 ran = warp.settle() or ran
             if not any(warp.groups for warp in block.warps):
+                block.warps.clear()  # they hold their block
                 return True
             ran = block.settle() or ran
             if not ran:
