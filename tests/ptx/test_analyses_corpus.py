@@ -34,9 +34,9 @@ def test_analyses_of_every_function(folder: str):
                 continue
             start = time.perf_counter()
             cfg = build_cfg(function, module)
-            tree = dominators(cfg)
+            dominators(cfg)
             post_dominators(cfg)
-            find_loops(cfg, tree)
+            find_loops(cfg)
             live = liveness(cfg)
             pressure(cfg, live)
             reaching = reaching_definitions(cfg, live)

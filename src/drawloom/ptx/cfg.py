@@ -10,9 +10,15 @@ whose guard is false. Running off the end of the body is a ``ret``.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from drawloom.errors import SourceError, VerifyError
 from drawloom.ptx.ir import BranchTargets, CallPrototype, Function, Instruction, Label, LabelRef, Module, Symbol
 from drawloom.ptx.isa import BRANCH, CALL, EXIT, RETURN
+
+if TYPE_CHECKING:
+    from drawloom.ptx.dominators import DominatorTree
+    from drawloom.ptx.loops import LoopForest
 
 
 class Block:
@@ -63,6 +69,9 @@ class Cfg:
         for index, block_id in enumerate(self.rpo):
             self.rpo_index[block_id] = index
         self.exit_blocks = [b.id for b in blocks if b.leaves and self.rpo_index[b.id] >= 0]
+        #: What `dominators` and `find_loops` found, once.
+        self.tree: DominatorTree | None = None
+        self.loops: LoopForest | None = None
 
     @property
     def entry(self) -> Block:

@@ -22,8 +22,9 @@ sides run is left open.
 from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.dominators import dominators, post_dominators
-from drawloom.ptx.liveness import Liveness
+from drawloom.ptx.dominators import post_dominators
+from drawloom.ptx.ir import Register
+from drawloom.ptx.liveness import Liveness, bits
 from drawloom.ptx.loops import find_loops
 
 
@@ -34,7 +35,7 @@ class Divergence:
         self.cfg = cfg
         self.live_in = live.live_in
         self.post_idom = post_dominators(cfg).idom
-        self.forest = find_loops(cfg, dominators(cfg))
+        self.forest = find_loops(cfg)
         self.written = [_written(cfg, b) for b in range(len(cfg.blocks))]
         self.loop_written: list[int] = []
         for loop in self.forest.loops:
@@ -208,8 +209,12 @@ class Divergence:
 
 
 def _written(cfg: Cfg, block_id: int) -> int:
-    out = 0
+    written: set[int] = set()
     for instruction in cfg.blocks[block_id].instructions:
-        for register in instruction.destinations():
-            out |= 1 << register.id
-    return out
+        if instruction.opcode.has_destination and instruction.operands:
+            destination = instruction.operands[0]
+            if isinstance(destination, Register):
+                written.add(destination.id)
+            else:
+                written.update([register.id for register in instruction.destinations()])
+    return bits(written)

@@ -98,8 +98,10 @@ class DominatorTree:
 
 
 def dominators(cfg: Cfg) -> DominatorTree:
-    """The dominator tree of the blocks that can be reached from the entry."""
-    return DominatorTree(0, cfg.rpo, [b.preds for b in cfg.blocks])
+    """The dominator tree of the blocks that can be reached from the entry, the same one every time."""
+    if cfg.tree is None:
+        cfg.tree = DominatorTree(0, cfg.rpo, [b.preds for b in cfg.blocks])
+    return cfg.tree
 
 
 def post_dominators(cfg: Cfg, succs: list[list[int]] | None = None, leaves: list[bool] | None = None) -> DominatorTree:

@@ -332,7 +332,7 @@ class Instruction(Statement):
         """The registers that this instruction writes, in operand order."""
         out: list[Register] = []
         if self.opcode.has_destination and self.operands:
-            _collect_written(self.operands[0], out)
+            collect_written(self.operands[0], out)
         return out
 
     def sources(self) -> list[Register]:
@@ -343,13 +343,13 @@ class Instruction(Statement):
         if self.opcode.has_destination and operands:
             start = 1
             if isinstance(operands[0], Address):
-                _collect_read(operands[0], out)
+                collect_read(operands[0], out)
         for i in range(start, len(operands)):
             operand = operands[i]
             if isinstance(operand, Register):
                 out.append(operand)
             else:
-                _collect_read(operand, out)
+                collect_read(operand, out)
         if self.guard is not None:
             out.append(self.guard)
         return out
@@ -365,18 +365,20 @@ class Instruction(Statement):
         return [selected(t, s) for t, s in zip(texts, selectors, strict=False)] if selectors else texts
 
 
-def _collect_written(operand: Operand, out: list[Register]) -> None:
+def collect_written(operand: Operand, out: list[Register]) -> None:
+    """Adds the registers of a destination."""
     if isinstance(operand, Register):
         out.append(operand)
     elif isinstance(operand, Pair):
-        _collect_written(operand.first, out)
-        _collect_written(operand.second, out)
+        collect_written(operand.first, out)
+        collect_written(operand.second, out)
     elif isinstance(operand, (Vector, Arguments)):
         for element in operand.elements:
-            _collect_written(element, out)
+            collect_written(element, out)
 
 
-def _collect_read(operand: Operand, out: list[Register]) -> None:
+def collect_read(operand: Operand, out: list[Register]) -> None:
+    """Adds the registers that are read for an operand's value, or for its address."""
     if isinstance(operand, Register):
         out.append(operand)
     elif isinstance(operand, Address):
@@ -384,12 +386,12 @@ def _collect_read(operand: Operand, out: list[Register]) -> None:
             out.append(operand.base)
     elif isinstance(operand, (Vector, Arguments)):
         for element in operand.elements:
-            _collect_read(element, out)
+            collect_read(element, out)
     elif isinstance(operand, Not):
         out.append(operand.register)
     elif isinstance(operand, Pair):
-        _collect_read(operand.first, out)
-        _collect_read(operand.second, out)
+        collect_read(operand.first, out)
+        collect_read(operand.second, out)
 
 
 @mypyc_attr(acyclic=True)

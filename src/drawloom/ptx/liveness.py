@@ -7,8 +7,15 @@ device function returns its results in.
 
 from __future__ import annotations
 
+from typing import Final
+
+from mypy_extensions import i64
+
 from drawloom.ptx.cfg import Block, Cfg
 from drawloom.ptx.ir import Address, Function, Immediate, Instruction, Operand, Register
+
+#: Bits that fit into a small integer, in which bit sets are put together.
+WORD: Final = 60
 
 
 class Liveness:
@@ -132,13 +139,30 @@ def pressure(cfg: Cfg, live: Liveness) -> Pressure:
 
 
 def bits(ids: set[int]) -> int:
-    """The bit set with exactly these members, in time linear in the largest member."""
+    """The bit set with exactly these members, in time nearly linear in the largest member."""
     if not ids:
         return 0
-    buffer = bytearray((max(ids) >> 3) + 1)
+    words = [0] * (max(ids) // WORD + 1)
     for member in ids:
-        buffer[member >> 3] |= 1 << (member & 7)
-    return int.from_bytes(buffer, "little")
+        set_bit(words, member)
+    return joined(words)
+
+
+def set_bit(words: list[int], member: i64) -> None:
+    """Set a bit of a number that is in words of WORD bits."""
+    one: i64 = 1
+    words[member // WORD] |= one << member % WORD
+
+
+def joined(words: list[int]) -> int:
+    """The number that has these words of WORD bits each, the lowest first."""
+    if len(words) > 8:
+        half = len(words) >> 1
+        return joined(words[half:]) << WORD * half | joined(words[:half])
+    out = 0
+    for word in reversed(words):
+        out = out << WORD | word
+    return out
 
 
 def members(bit_set: int) -> list[int]:

@@ -69,10 +69,14 @@ class LoopForest:
         return index >= 0 and self.loops[index].header == block_id
 
 
-def find_loops(cfg: Cfg, tree: DominatorTree | None = None) -> LoopForest:
-    """The loops of the reachable blocks. ``tree`` is the dominator tree, if it is at hand."""
-    if tree is None:
-        tree = dominators(cfg)
+def find_loops(cfg: Cfg) -> LoopForest:
+    """The loops of the reachable blocks, the same forest every time."""
+    if cfg.loops is None:
+        cfg.loops = _find_loops(cfg, dominators(cfg))
+    return cfg.loops
+
+
+def _find_loops(cfg: Cfg, tree: DominatorTree) -> LoopForest:
     blocks = cfg.blocks
     index = cfg.rpo_index
     loops: list[Loop] = []

@@ -168,7 +168,8 @@ class _Analysis:
         function = cfg.function
         self.cfg = cfg
         self.shape = shape
-        self.divergence = Divergence(cfg, live)
+        self.live = live
+        self.divergence: Divergence | None = None  # made for the first branch that matters
         count = len(function.registers)
         self.carry = count
         self.values: list[Value] = [_UNDEFINED_VALUE] * (count + 1)
@@ -185,12 +186,15 @@ class _Analysis:
         for variable in function.params:
             if variable.register is not None:
                 self.values[variable.register.id] = _VARYING_VALUE
+        #: Registers whose values were asked for in this round; whether one of them has changed since.
+        self.asked = [False] * (count + 1)
         self.changed = False
 
     def solve(self) -> None:
         self.changed = True
         while self.changed:
             self.changed = False
+            self.asked = [False] * len(self.asked)
             for block_id in self.cfg.rpo:
                 block = self.cfg.blocks[block_id]
                 for instruction in block.instructions:
@@ -203,7 +207,7 @@ class _Analysis:
             return
         kind = UNIFORM_BLOCK
         if terminator.guard is not None:
-            kind = max(kind, self.values[terminator.guard.id].kind)
+            kind = self.of_register(terminator.guard.id).kind
         if terminator.opcode.effect == BRANCH and terminator.opcode.name == "brx.idx":
             kind = max(kind, self.operand(terminator.operands[0]).kind)
         if kind > UNIFORM_WARP:
@@ -211,7 +215,8 @@ class _Analysis:
         if kind <= self.branches[block.id]:
             return
         self.branches[block.id] = kind
-        self.changed = True
+        if self.divergence is None:
+            self.divergence = Divergence(self.cfg, self.live)
         differing = self.divergence.differing(block.id)
         if kind == VARYING:
             self.forced_varying |= differing
@@ -237,7 +242,7 @@ class _Analysis:
         destination = instruction.operands[0]
         if isinstance(destination, Register) and self.values[destination.id].kind == VARYING:
             return
-        guard = UNDEFINED if instruction.guard is None else self.values[instruction.guard.id].kind
+        guard = UNDEFINED if instruction.guard is None else self.of_register(instruction.guard.id).kind
         if guard > UNIFORM_WARP:
             for register in instruction.destinations():
                 self.update(register.id, _VARYING_VALUE)
@@ -247,7 +252,7 @@ class _Analysis:
     def define_carry(self, instruction: Instruction) -> None:
         kind = self.join_kinds(instruction)
         if instruction.guard is not None:
-            kind = max(kind, self.values[instruction.guard.id].kind)
+            kind = max(kind, self.of_register(instruction.guard.id).kind)
         self.update(self.carry, _of_kind(VARYING if kind > UNIFORM_WARP else kind))
 
     def assign(self, instruction: Instruction, destination: Operand, guard: int) -> None:
@@ -300,13 +305,18 @@ class _Analysis:
             if new.kind == old.kind and new.modulus == old.modulus and old.bound < 0:
                 return
         self.values[register_id] = new
-        self.changed = True
+        if self.asked[register_id]:
+            self.changed = True
 
     # The values of operands.
 
+    def of_register(self, register_id: int) -> Value:
+        self.asked[register_id] = True
+        return self.values[register_id]
+
     def operand(self, operand: Operand) -> Value:
         if isinstance(operand, Register):
-            return self.values[operand.id]
+            return self.of_register(operand.id)
         if isinstance(operand, Immediate):
             if operand.kind == INT and operand.value >= 0:
                 return Value(UNIFORM_BLOCK, 0, _EXACT, operand.value)
@@ -314,7 +324,7 @@ class _Analysis:
         if isinstance(operand, SpecialRegister):
             return self.special(operand.name)
         if isinstance(operand, Not):
-            return self.values[operand.register.id]
+            return self.of_register(operand.register.id)
         if isinstance(operand, Address):
             return _BLOCK_VALUE if operand.base is None else self.operand(operand.base)
         if isinstance(operand, Vector):
@@ -363,12 +373,16 @@ class _Analysis:
         kind = UNIFORM_BLOCK
         operands = instruction.operands
         for index in range(1 if instruction.opcode.has_destination else 0, len(operands)):
-            found = self.operand(operands[index]).kind
+            operand = operands[index]
+            if isinstance(operand, Immediate):
+                continue
+            found = self.operand(operand).kind
             if found == UNDEFINED:
                 return UNDEFINED
-            kind = max(kind, found)
+            if found > kind:
+                kind = found
         if instruction.opcode.reads_carry:
-            kind = max(kind, self.values[self.carry].kind)
+            kind = max(kind, self.of_register(self.carry).kind)
         return kind
 
     # The values of results.

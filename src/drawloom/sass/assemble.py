@@ -200,7 +200,7 @@ def finish_function(
 ) -> Allocation:
     """From what was selected to instructions in their final order, with registers and control bits."""
     tree = dominators(selector.cfg)
-    loops = find_loops(selector.cfg, tree)
+    loops = find_loops(selector.cfg)
     for b in selector.cfg.rpo:
         code.blocks[b].depth = loops.depth(b)
     found = meetings(selector.cfg, selector.uniform)

@@ -112,7 +112,7 @@ class Finder:
         self.ways, leaves = staying_ways(cfg)
         self.tree = dominators(cfg)
         self.post = post_dominators(cfg, self.ways, leaves)
-        self.loops = find_loops(cfg, self.tree)
+        self.loops = find_loops(cfg)
         self.headed = {loop.header: loop for loop in self.loops.loops}
         self.irregular = {b for region in self.loops.irreducible_regions for b in region}
         #: What is under way at the beginning of each block, as `unnested` found it last.

@@ -8,10 +8,10 @@ expectation: the order needs no more than that, for `timetable` proves every sta
 
 from __future__ import annotations
 
-import heapq
+from heapq import heapify, heappop, heappush
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from drawloom.sass.access import REGISTERS, Facts, facts_of, first_register
 from drawloom.sass.effects import Effects, pinned
@@ -32,6 +32,7 @@ _DELAY_BITS: Final = 10
 _DELAY_MASK: Final = (1 << _DELAY_BITS) - 1
 
 
+@mypyc_attr(acyclic=True)
 class Node:
     """An instruction of a section: who comes `after` it, each with the cycles between, and how many come before."""
 
@@ -52,6 +53,7 @@ class Orderer:
 
     def __init__(self, timing: Timing) -> None:
         self.timing = timing
+        self.cycles = timing.cycles
         self.writer = [-1] * REGISTERS
         self.producer = [0] * REGISTERS
         self.readers: list[list[int] | None] = [None] * REGISTERS
@@ -85,17 +87,17 @@ class Orderer:
             node.path = path
             if node.waiting == 0:
                 heap.append(key(path, number))
-        heapq.heapify(heap)
+        heapify(heap)
         out: list[Machine] = []
         clock: i64 = 0
         later: list[int] = []
         while heap or later:
             while later and later[0] >> _NODE_BITS + _PATH_BITS <= clock:
-                heapq.heappush(heap, heapq.heappop(later) & _PATH_MASK)
+                heappush(heap, heappop(later) & _PATH_MASK)
             if not heap:
                 clock = later[0] >> _NODE_BITS + _PATH_BITS
                 continue
-            number = heapq.heappop(heap) & _NODE_MASK
+            number = heappop(heap) & _NODE_MASK
             out.append(section[number])
             for edge in nodes[number].after:
                 number = edge >> _DELAY_BITS
@@ -104,7 +106,10 @@ class Orderer:
                 successor.waiting -= 1
                 if successor.waiting == 0:
                     ready: int = successor.ready
-                    heapq.heappush(later, ready << _NODE_BITS + _PATH_BITS | key(successor.path, number))
+                    if ready <= clock + 1:
+                        heappush(heap, key(successor.path, number))
+                    else:
+                        heappush(later, ready << _NODE_BITS + _PATH_BITS | key(successor.path, number))
             clock += 1
         return out
 
@@ -153,7 +158,7 @@ class Orderer:
             if facts.variable:
                 delay = facts.expected
             else:
-                delay = self.timing.cycles[self.producer[register]][consumer]
+                delay = self.cycles[self.producer[register]][consumer]
             self.edge(writer, number, delay)
 
     def write(self, register: i64, number: i64, producer: int) -> None:

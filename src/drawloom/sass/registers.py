@@ -9,11 +9,13 @@ starts over with the short lives that are left of it.
 
 from __future__ import annotations
 
-import heapq
 from typing import Final
+
+from mypy_extensions import i64
 
 from drawloom.errors import Error, SourceError, UnsupportedError
 from drawloom.ptx.ir import Module
+from drawloom.ptx.liveness import WORD
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED, SAVED_BARRIER
 from drawloom.sass.effects import effects
 from drawloom.sass.intervals import Interval, Liveness, ranges_meet
@@ -34,8 +36,10 @@ from drawloom.sass.spill import keep_elsewhere
 SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
 
 
-#: The registers, as bits, that a group may begin at whose beginning is a multiple of 1, 2 or 4.
-_FIRST_OF: Final[dict[int, int]] = {step: ((1 << 256) - 1) // ((1 << step) - 1) for step in (1, 2, 4)}
+#: Registers, as bits, are looked at in words of WORD, in which groups begin at multiples of 2 or of 4.
+_WORD_MASK: Final = (1 << WORD) - 1
+_EVEN: Final = _WORD_MASK // 3
+_FOURTH: Final = _WORD_MASK // 15
 #: The uniform registers that hold the descriptor of global memory, as bits.
 _DESCRIPTOR: Final = 3 << 4
 
@@ -78,8 +82,8 @@ def names(instruction: Machine, register: int) -> bool:
 
 
 class Scan:
-    """One pass over the intervals of one register file, which it sorts. `limit` registers may be used, those in
-    `reserved` not; what is found goes into `assigned`, by virtual register."""
+    """One pass over the intervals of one register file. `limit` registers may be used, those in `reserved` not; what
+    is found goes into `assigned`, by virtual register."""
 
     def __init__(
         self, liveness: Liveness, file: int, intervals: list[Interval], assigned: list[int], limit: int, reserved: int
@@ -97,97 +101,108 @@ class Scan:
             changed = [edge for position in reversed(liveness.calls) for edge in (position + 1, position + 2)]
             count = SAVED_BARRIER if file == BARRIER else limit
             self.fixed = dict.fromkeys(range(count), changed) if changed else {}
-        self.reserved = reserved
+        self.allowed = (1 << limit) - 1 & ~reserved
+        #: Registers, as bits, that no interval covers at the position.
+        self.free = self.allowed
         #: Registers that a function must save before it uses them: taken where no other one is free.
         self.costly = SAVED if file == GENERAL and not function.is_entry else 0
         if liveness.calls:
             self.costly &= ~(3 << RETURN_ADDRESS)
-        self.held: list[list[Interval]] = [[] for _ in range(limit)]
-        self.highest = -1
+        #: Of each register up to the highest that was given away, the intervals that have it and have not ended.
+        self.held: list[list[Interval]] = []
         self.intervals = intervals
-        self.intervals.sort(key=beginning)
-        for interval in intervals:
-            interval.current = 0
+
+    @property
+    def highest(self) -> int:
+        """The highest register that was given away, -1 if none was."""
+        return len(self.held) - 1
 
     def run(self) -> None:
         """Finds the first register of every interval. Raises OutOfRegisters."""
-        live = 0  # registers of intervals whose current range covers the position
-        # An event is a position, an interval's number, and the index of the range's edge that is there.
+        # An event is a position, whether an interval begins there, its number, and the index of the range's edge.
         edges = max([len(interval.ranges) for interval in self.intervals], default=0).bit_length()
-        numbers = len(self.intervals).bit_length()
-        after = edges + numbers
         edge_mask = (1 << edges) - 1
-        number_mask = (1 << numbers) - 1
+        number_mask = (1 << len(self.intervals).bit_length()) - 1
+        shift = edges + len(self.intervals).bit_length()
         events: list[int] = []
         for number, interval in enumerate(self.intervals):
-            bound = interval.ranges[0] + 1 << after
-            while events and events[0] < bound:
-                event = heapq.heappop(events)
-                edge = event & edge_mask
-                other = event >> edges & number_mask
-                ended = self.intervals[other]
-                bits = self.bits_of(ended.register)
-                if edge & 1:
-                    live &= ~bits
-                    ended.current = edge + 1
-                else:
-                    live |= bits
-                if edge + 1 < len(ended.ranges):
-                    heapq.heappush(events, ended.ranges[edge + 1] << after | other << edges | edge + 1)
-                elif edge & 1:
-                    first = self.assigned[ended.register]
-                    for register in range(first, first + self.widths[ended.register]):
-                        self.held[register].remove(ended)
-            chosen = self.choose(interval, live)
-            if chosen < 0:
-                raise OutOfRegisters(self.victim(interval), self.file)
-            self.assigned[interval.register] = chosen
-            width = self.widths[interval.register]
-            self.highest = max(self.highest, chosen + width - 1)
-            for register in range(chosen, chosen + width):
-                self.held[register].append(interval)
-            live |= self.bits_of(interval.register)
-            heapq.heappush(events, interval.ranges[1] << after | number << edges | 1)
+            interval.current = 0
+            kind = 1
+            key = number << edges
+            for position in interval.ranges:
+                events.append((position << 1 | kind) << shift | key)
+                key += 1
+                kind = 0
+        events.sort()
+        for event in events:
+            interval = self.intervals[event >> edges & number_mask]
+            edge = event & edge_mask
+            if not edge:
+                self.give(interval)
+            elif not edge & 1:
+                self.free &= ~self.bits_of(interval.register)
+            else:
+                self.free |= self.bits_of(interval.register)
+                interval.current = edge + 1
+                if edge + 1 == len(interval.ranges):
+                    first = self.assigned[interval.register]
+                    for register in range(first, first + self.widths[interval.register]):
+                        self.held[register].remove(interval)
+
+    def give(self, interval: Interval) -> None:
+        """Finds the registers of an interval that begins here."""
+        chosen = self.choose(interval)
+        if chosen < 0:
+            raise OutOfRegisters(self.victim(interval), self.file)
+        self.assigned[interval.register] = chosen
+        end = chosen + self.widths[interval.register]
+        while len(self.held) < end:
+            self.held.append([])
+        for register in range(chosen, end):
+            self.held[register].append(interval)
+        self.free &= ~self.bits_of(interval.register)
 
     def bits_of(self, register: int) -> int:
-        return ((1 << self.widths[register]) - 1) << self.assigned[register]
+        return ((1 << self.widths[register]) - 1) << self.assigned[register] & self.allowed
 
-    def choose(self, interval: Interval, live: int) -> int:
+    def choose(self, interval: Interval) -> int:
         """The first register of a group that is free over the interval; -1 if there is none."""
         width = self.widths[interval.register]
         step = 1 if width == 1 else 2 if width == 2 else 4
-        blocked = live | self.reserved
+        cheap = self.free & ~self.costly if self.costly else self.free
         if interval.hint >= 0:
             wanted = self.place_of(interval.hint) - interval.hint_part
-            fits = 0 <= wanted <= self.limit - width and wanted % step == 0
-            if (
-                fits
-                and (blocked | self.costly) >> wanted & ((1 << width) - 1) == 0
-                and self.is_free(interval, wanted, width)
-            ):
-                return wanted
+            if 0 <= wanted <= self.limit - width and wanted % step == 0:
+                whole = (1 << width) - 1
+                if cheap >> wanted & whole == whole and self.is_free(interval, wanted, width):
+                    return wanted
         if self.costly:
-            found = self.lowest(interval, width, step, blocked | self.costly)
+            found = self.lowest(interval, width, cheap)
             if found >= 0:
                 return found
-        found = self.lowest(interval, width, step, blocked)
+        found = self.lowest(interval, width, self.free)
         if found >= 0:
             self.costly &= ~(((1 << width) - 1) << found)
         return found
 
-    def lowest(self, interval: Interval, width: int, step: int, blocked: int) -> int:
-        """The first group, from 0 on, of which no register is blocked now or live in the interval later."""
-        free = ~blocked & (1 << self.limit) - 1
-        groups = free
-        for more in range(1, width):
-            groups &= free >> more
-        groups &= _FIRST_OF[step]
-        while groups:
-            lowest = groups & -groups
-            first = lowest.bit_length() - 1
-            if self.is_free(interval, first, width):
-                return first
-            groups ^= lowest
+    def lowest(self, interval: Interval, width: int, free: int) -> int:
+        """The first group, from 0 on, of registers that are free now and not live in the interval later."""
+        begin = 0
+        while free:
+            groups: i64 = free & _WORD_MASK
+            if width == 2:
+                groups = groups & groups >> 1 & _EVEN
+            elif width > 2:
+                third = groups >> 2
+                groups = groups & groups >> 1 & third & (third >> 1 if width == 4 else third) & _FOURTH
+            while groups:
+                lowest: i64 = groups & -groups
+                first = begin + int(lowest).bit_length() - 1
+                if self.is_free(interval, first, width):
+                    return first
+                groups ^= lowest
+            free >>= WORD
+            begin += WORD
         return -1
 
     def place_of(self, value: int) -> int:
@@ -200,9 +215,10 @@ class Scan:
     def is_free(self, interval: Interval, first: int, width: int) -> bool:
         """Whether nobody who holds a register of the group now lives in the interval later."""
         for register in range(first, first + width):
-            for other in self.held[register]:
-                if interval.meets(other):
-                    return False
+            if register < len(self.held):
+                for other in self.held[register]:
+                    if interval.meets(other):
+                        return False
             if self.fixed:
                 fixed = self.fixed.get(register)
                 if fixed is not None and ranges_meet(fixed, 0, interval.ranges, 0):
@@ -219,7 +235,7 @@ class Scan:
     def victim(self, current: Interval) -> Interval:
         """The interval to keep elsewhere: the least read and written for the room that it takes."""
         best, least = current, self.cost(current)
-        for register in range(self.limit):
+        for register in range(len(self.held)):
             fixed = self.fixed.get(register)
             if fixed is not None and ranges_meet(fixed, 0, current.ranges, 0):
                 continue  # it would not be free without the other one either
@@ -284,10 +300,6 @@ def by_file(liveness: Liveness) -> dict[int, list[Interval]]:
         if interval is not None and interval.ranges:
             found[files[interval.register]].append(interval)
     return {file: intervals for file, intervals in found.items() if intervals}
-
-
-def beginning(interval: Interval) -> tuple[int, int]:
-    return interval.ranges[0], interval.register
 
 
 def saves_barriers(function: MachineFunction, liveness: Liveness) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from drawloom.sass.access import REGISTERS, Facts, facts_of, first_register, read, written
 from drawloom.sass.control import NO_BARRIER, pack_control
@@ -33,6 +33,7 @@ _SEVERAL: Final = -2
 _LONG_AGO: Final = -16
 
 
+@mypyc_attr(acyclic=True)
 class State:
     """What is under way at the beginning of a block: `fixed[register]` the producer class and the cycle of issue of
     results of fixed latency; `written[register]` and `reading[register]` the scoreboards, as bits, of those that are
@@ -110,14 +111,17 @@ class UnderWay:
             if mask >> barrier & 1:
                 self.set_for[barrier].append(register)
 
-    def end(self, cycles: int) -> State:
-        """What is left so many cycles after the beginning of the block; nothing is under way afterwards."""
+    def left(self, cycles: i64) -> State:
+        """What is left so many cycles after the beginning of the block."""
         out = State()
         for register in self.touched:
             producer = self.producer[register]
-            producers = self.several[register] if producer == _SEVERAL else [(producer, self.issued[register])]
-            if producer != -1 and register not in out.fixed:
-                kept = [(p, at - cycles) for p, at in producers if at - cycles + self.longest > 0]
+            if producer >= 0:
+                at = self.issued[register] - cycles
+                if at + self.longest > 0:
+                    out.fixed[register] = [(producer, int(at))]
+            elif producer == _SEVERAL:
+                kept = [(p, at - int(cycles)) for p, at in self.several[register] if at - cycles + self.longest > 0]
                 if kept:
                     out.fixed[register] = kept
         for registers in self.set_for:
@@ -126,13 +130,16 @@ class UnderWay:
                     out.written[register] = self.written[register]
                 if self.reading[register]:
                     out.reading[register] = self.reading[register]
-        out.since = [max(at - cycles, _LONG_AGO) for at in self.since]
+        out.since = [max(at - int(cycles), _LONG_AGO) for at in self.since]
+        return out
+
+    def end(self) -> None:
+        """Nothing is under way any more."""
         self.done(self.busy)
         for register in self.touched:
             self.producer[register] = -1
         self.touched = []
         self.several = {}
-        return out
 
     def drained(self, clock: i64) -> i64:
         """When everything of fixed latency is there."""
@@ -208,25 +215,32 @@ class Timetable:
 
     def run(self) -> None:
         for block in self.function.blocks:
-            self.under_way.begin(self.entry[block.id] or State())
-            self.entry[block.id] = None
+            state = self.entry[block.id]
+            if state is not None:
+                self.under_way.begin(state)
+                self.entry[block.id] = None
+            else:
+                self.under_way.since = [_LONG_AGO] * SCOREBOARDS
             drain = self.closes(block.successors, block.id)
-            block.instructions, out = self.schedule(block.instructions, block.id, drain)
+            block.instructions, end = self.schedule(block.instructions, block.id, drain)
             self.scheduled[block.id] = True
-            for successor in block.successors:
-                if not self.scheduled[successor]:
+            following = [successor for successor in block.successors if not self.scheduled[successor]]
+            if following:
+                out = self.under_way.left(end)
+                for successor in following:
                     known = self.entry[successor]
-                    if known is None:
-                        self.entry[successor] = out.copy()
-                    else:
+                    if known is not None:
                         known.join(out)
+                    else:
+                        self.entry[successor] = out if successor == following[-1] else out.copy()
+            self.under_way.end()
 
     def closes(self, successors: list[int], block: int) -> bool:
         """Whether an edge goes back to a block whose times are settled."""
         return any(successor == block or self.scheduled[successor] for successor in successors)
 
-    def schedule(self, instructions: list[Machine], block: int, drain: bool) -> tuple[list[Machine], State]:
-        """Control bits for one block, and what is under way at its end."""
+    def schedule(self, instructions: list[Machine], block: int, drain: bool) -> tuple[list[Machine], i64]:
+        """Control bits for one block, and the cycle of its end."""
         out: list[Machine] = []
         state = self.under_way
         facts = [facts_of(instruction.opcode, self.timing) for instruction in instructions]
@@ -269,7 +283,7 @@ class Timetable:
             self.stall(out, end - last)
         if not self.serial:
             self.reuse.mark(instructions, facts)
-        return out, state.end(end)
+        return out, end
 
     def stall(self, out: list[Machine], cycles: i64) -> None:
         """The last instruction issues so many cycles before the next; more than fit are filled with NOPs."""
@@ -358,12 +372,19 @@ class Timetable:
         later = self.later
         for number in range(len(instructions) - 1, -1, -1):
             instruction, found = instructions[number], facts[number]
-            registers = written(instruction, found)
-            if found.variable:
-                for register in read(instruction, found):
-                    if later[register] == block and register not in registers:
-                        out[number] = True
-                        break
-            for register in registers:
-                later[register] = block
+            if found.variable or found.is_masked:
+                registers = written(instruction, found)
+                if found.variable:
+                    for register in read(instruction, found):
+                        if later[register] == block and register not in registers:
+                            out[number] = True
+                            break
+                for register in registers:
+                    later[register] = block
+                continue
+            for access in found.writes:
+                first = first_register(access, instruction.values)
+                if first >= 0:
+                    for place in range(first, first + access.words):
+                        later[place] = block
         return out

@@ -7,7 +7,7 @@ dominates its reads, as in SSA form, and whatever computes it may be moved down 
 from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.ir import Instruction, Register
+from drawloom.ptx.ir import Address, Immediate, Instruction, Register, collect_read, collect_written
 from drawloom.ptx.liveness import Liveness, members
 
 
@@ -18,7 +18,7 @@ class Definitions:
 
     def __init__(self, cfg: Cfg, live: Liveness) -> None:
         registers = cfg.function.registers
-        written = [0] * len(registers)
+        self.written = [0] * len(registers)
         self.reads = [0] * len(registers)
         self.block = [-1] * len(registers)
         self.reader: list[Instruction | None] = [None] * len(registers)
@@ -26,24 +26,49 @@ class Definitions:
         self.instruction: list[Instruction | None] = [None] * len(registers)
         for parameter in cfg.function.params:
             if parameter.register is not None:
-                written[parameter.register.id] += 1
+                self.written[parameter.register.id] += 1
         for b in cfg.rpo:
             for instruction in cfg.blocks[b].instructions:
-                for register in instruction.destinations():
-                    written[register.id] += 1
-                    self.instruction[register.id] = instruction
-                    self.block[register.id] = b
-                    if instruction.guard is not None:
-                        written[register.id] += 1
-                for register in instruction.sources():
-                    self.reads[register.id] += 1
-                    self.reader[register.id] = instruction
-                    self.reader_block[register.id] = b
+                self.note(instruction, b)
         for id in range(len(registers)):
-            if written[id] != 1:
+            if self.written[id] != 1:
                 self.instruction[id] = None
         for id in members(live.live_in[0]):
             self.instruction[id] = None
+
+    def note(self, instruction: Instruction, b: int) -> None:
+        """What an instruction of block ``b`` writes and reads."""
+        is_destination = instruction.opcode.has_destination
+        if instruction.guard is not None:
+            self.read(instruction.guard.id, instruction, b)
+        for operand in instruction.operands:
+            if isinstance(operand, Register):
+                if is_destination:
+                    self.define(operand.id, instruction, b)
+                else:
+                    self.read(operand.id, instruction, b)
+            elif not isinstance(operand, Immediate):
+                found: list[Register] = []
+                if is_destination:
+                    collect_written(operand, found)
+                    for register in found:
+                        self.define(register.id, instruction, b)
+                    found = []
+                if not is_destination or isinstance(operand, Address):
+                    collect_read(operand, found)
+                    for register in found:
+                        self.read(register.id, instruction, b)
+            is_destination = False
+
+    def define(self, id: int, instruction: Instruction, b: int) -> None:
+        self.written[id] += 1 if instruction.guard is None else 2
+        self.instruction[id] = instruction
+        self.block[id] = b
+
+    def read(self, id: int, instruction: Instruction, b: int) -> None:
+        self.reads[id] += 1
+        self.reader[id] = instruction
+        self.reader_block[id] = b
 
     def settled(self, register: Register) -> bool:
         return self.instruction[register.id] is not None
