@@ -1,7 +1,7 @@
 """Sequences of PTX written as text, parsed once, and put in the place of an instruction with its operands.
 
 A template is the body of a function: ``d`` is what the instruction writes, ``a``, ``b`` ... what it reads, in their
-order; all other registers and labels are fresh wherever the template is used.
+order (there is no ``d`` among those); all other registers and labels are fresh wherever the template is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from drawloom.ptx.parser import parse
 from drawloom.ptx.types import Type
 
 _HEADER: Final = ".version 8.6\n.target sm_90\n.address_size 64\n"
-_SOURCES: Final = "abcdef"
+_SOURCES: Final = "abcefg"
 
 
 def parse_function(text: str) -> Function:

@@ -13,6 +13,7 @@ from drawloom.sass.expand.double_division import reciprocal as reciprocal_of_dou
 from drawloom.sass.expand.float_division import divide as divide_floats
 from drawloom.sass.expand.float_division import reciprocal as reciprocal_of_float
 from drawloom.sass.expand.integer_division import divide as divide_integers
+from drawloom.sass.expand.policies import policy_of_range
 from drawloom.sass.expand.rules import Rule
 from drawloom.sass.expand.square_roots import reciprocal_root, square_root
 from drawloom.sass.expand.transcendental import logarithm, power, tangent
@@ -42,7 +43,7 @@ def _video(opcode: Opcode, target: int) -> Rule | None:
 
 _FAMILIES: Final[dict[str, Callable[[Opcode, int], Rule | None]]] = {
     "div": _divide, "rem": _divide, "rcp": _reciprocal, "sqrt": square_root, "rsqrt": reciprocal_root,
-    "lg2": logarithm, "ex2": power, "tanh": tangent, "cvt": _convert,
+    "lg2": logarithm, "ex2": power, "tanh": tangent, "cvt": _convert, "createpolicy.range": policy_of_range,
     **dict.fromkeys(FIELDS, _video),
 }  # fmt: skip
 

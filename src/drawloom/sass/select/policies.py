@@ -7,6 +7,7 @@ import struct
 from typing import Final
 
 from drawloom.ptx.ir import Immediate, Instruction
+from drawloom.ptx.isa import Opcode
 from drawloom.sass.select.floats import single, target_register
 from drawloom.sass.select.moves import copy
 from drawloom.sass.select.operands import FALSE, ZERO, fimm, imm, reg
@@ -20,11 +21,15 @@ _FRACTION_AT: Final = 20
 _SIXTEENTHS: Final = 15.99
 
 
+def priorities(opcode: Opcode) -> int:
+    """The upper byte of a policy."""
+    words = [m for m in opcode.modifiers if m in _PRIORITIES]
+    return _PRIORITIES[words[0]] | (len(words) > 1 and words[1] == "L2::evict_first")
+
+
 def fractional(s: Selector, i: Instruction) -> None:
     """``createpolicy.fractional``: without a fraction it is 1."""
-    words = [m for m in i.opcode.modifiers if m in _PRIORITIES]
-    second = len(words) > 1 and words[1] == "L2::evict_first"
-    upper = (_PRIORITIES[words[0]] | second) << 24
+    upper = priorities(i.opcode) << 24
     register = target_register(i)
     fraction = i.operands[1] if len(i.operands) > 1 else Immediate(0x3F800000)
     if isinstance(fraction, Immediate):
