@@ -87,8 +87,18 @@ def optimise(text: str) -> Any:
             getattr(manager, f"add_{name}_pass")()
     else:
         manager = builder.getModulePassManager()
-    manager.run(module, builder)
+    try:
+        manager.run(module, builder)
+    finally:
+        _dispose(manager)
     return module
+
+
+def _dispose(manager: Any) -> None:
+    """Free a pass manager with all that its passes keep. Its ``close`` finds the empty ``_dispose`` of its first base
+    class and frees nothing (llvmlite 0.50)."""
+    llvm.NewPassManager._dispose(manager)
+    manager.detach()
 
 
 def object_code(text: str) -> bytes:
