@@ -1,6 +1,6 @@
 """The assembler: PTX to a cubin (thesis chapter 5).
 
-    PTX -> expand -> inline -> unfold -> select -> meetings of lanes
+    PTX -> expand -> inline -> unfold -> select -> copies -> meetings of lanes
         -> registers -> order -> stalls and scoreboards -> words -> cubin
 
 Every stage works on one function at a time and can be looked at alone: `machine_code(...)` stops before the file.
@@ -23,6 +23,7 @@ from drawloom.sass.availability import check_available
 from drawloom.sass.bounds import Bounds, bounds_of, check_target
 from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
 from drawloom.sass.convergence import meetings
+from drawloom.sass.copies import drop_copies
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.describe import describe_calls, describe_code, describe_header, linkage_of, prototype
 from drawloom.sass.divergence_stack import wait_at_once
@@ -199,6 +200,7 @@ def finish_function(
     selector: Selector, code: MachineFunction, tables: Target, max_registers: int, serial: bool, uses_descriptor: bool
 ) -> Allocation:
     """From what was selected to instructions in their final order, with registers and control bits."""
+    drop_copies(code, selector.settled())
     tree = dominators(selector.cfg)
     loops = find_loops(selector.cfg)
     for b in selector.cfg.rpo:

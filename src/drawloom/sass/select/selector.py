@@ -200,6 +200,16 @@ class Selector:
         self.temporary.add(virtual_id(value))
         return value
 
+    def settled(self) -> list[bool]:
+        """Of every virtual register of the function whether it is written before all its readers."""
+        out = [False] * len(self.out.files)
+        for register in self.temporary:
+            out[register] = True
+        for id, home in enumerate(self.homes):
+            if home >= VIRTUAL and self.definitions.instruction[id] is not None:
+                out[virtual_id(home)] = True
+        return out
+
     def origin(self, register: Register) -> Register:
         """The register that this one is a copy of, or itself."""
         copied = self.copies[register.id]

@@ -1,0 +1,241 @@
+"""A selected function without the copies that nobody needs, in place, before registers are assigned.
+
+    MOV v, u; IADD3 x, v, 1, RZ     ->  IADD3 x, u, 1, RZ        forwards: readers of v read u
+    IADD3 t, a, b, RZ; MOV v, t     ->  IADD3 v, a, b, RZ        backwards: what is only copied is made in its place
+
+Forwards a copy goes only if it goes for good: every reader of v can read u, and u holds at all of them what it held at
+the copy. That is so for registers that are written once, before all their readers; else where all readers stand in
+the block of the copy, before u is written again. A reader of a pair reads another pair. Copies that a guard selects,
+registers by number, and the operands of atomic operations, which must be neighbours, stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from drawloom.sass.effects import effects
+from drawloom.sass.machine import VIRTUAL, Machine, MachineBlock, MachineFunction
+from drawloom.sass.syntax import NO_GUARD
+
+#: Words that are written under a guard count as written several times.
+_SEVERAL: Final = 2
+#: A word of a pair is made in its place from no further up: the pair holds both its registers from there on.
+_NEAR: Final = 8
+
+
+def drop_copies(function: MachineFunction, settled: list[bool]) -> None:
+    """Rewrite ``function``. `settled[v]` says that no way leads to a reader of virtual register v but through a writer
+    of it."""
+    uses = Uses(function)
+    if not uses.has_copies:
+        return
+    for block in function.blocks:
+        make_in_place(block, uses, settled)
+    uses = Uses(function)
+    sources = Forwarding(function, uses, settled)
+    if sources.found:
+        sources.apply()
+
+
+class Uses:
+    """Per word of a virtual register (``value - VIRTUAL``): how often it is written and read."""
+
+    def __init__(self, function: MachineFunction) -> None:
+        count = 4 * len(function.files)
+        self.writes = [0] * count
+        self.reads = [0] * count
+        self.has_copies = False
+        self.widths = function.widths
+        for block in function.blocks:
+            for instruction in block.instructions:
+                found = effects(instruction.opcode)
+                values = instruction.values
+                each: i64 = 1 if instruction.guard == NO_GUARD else _SEVERAL
+                for access in found.write_places:
+                    value: i64 = values[access.place]
+                    if value >= VIRTUAL:
+                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                            self.writes[word] = int(self.writes[word] + each)
+                for access in found.read_places:
+                    value = values[access.place]
+                    if value >= VIRTUAL:
+                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                            self.reads[word] += 1
+                if found.is_copy and is_copy(instruction):
+                    self.has_copies = True
+
+
+def is_copy(instruction: Machine) -> bool:
+    """Whether a move from one register to another is one between virtual registers, for all lanes."""
+    values = instruction.values
+    return instruction.guard == NO_GUARD and values[0] >= VIRTUAL and values[1] >= VIRTUAL
+
+
+def make_in_place(block: MachineBlock, uses: Uses, settled: list[bool]) -> None:
+    """Backwards: the writer of a register that only a copy behind it reads writes the copy's target, where nobody in
+    between touches that."""
+    writer: dict[int, int] = {}  # of words of one register: where in the block they are written
+    touched: dict[int, int] = {}  # by word: where it was read or written last
+    dropped = 0
+    for number, instruction in enumerate(block.instructions):
+        found = effects(instruction.opcode)
+        values = instruction.values
+        if found.is_copy and is_copy(instruction):
+            target, source = values[0] - VIRTUAL, values[1] - VIRTUAL
+            made = writer.get(source, -1)
+            if made >= 0 and touched.get(target, -1) <= made and uses.reads[source] == 1 and target != source:
+                first = block.instructions[made]
+                near = uses.widths[target >> 2] == 1 or number - made <= _NEAR
+                if near and written_once(first, target) < 0:
+                    first.values[written_once(first, source)] = values[0]
+                    instruction.values[1] = values[0]
+                    dropped += 1
+                    touched[target] = number
+                    if uses.writes[target] == 1 and settled[target >> 2]:
+                        writer[target] = made
+                    continue
+        for access in found.read_places:
+            value = values[access.place]
+            if value >= VIRTUAL:
+                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    touched[word] = number
+        for access in found.write_places:
+            value = values[access.place]
+            if value >= VIRTUAL:
+                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    touched[word] = number
+                word = value - VIRTUAL
+                if access.words == 1 and access.is_general and uses.writes[word] == 1 and settled[word >> 2]:
+                    writer[word] = number
+    if dropped:
+        block.instructions = [i for i in block.instructions if not is_idle(i)]
+
+
+def written_once(instruction: Machine, word: int) -> int:
+    """The place of the slot in which an instruction writes a word; -1 if it does not."""
+    for access in effects(instruction.opcode).write_places:
+        first = instruction.values[access.place] - VIRTUAL
+        if first <= word < first + access.words:
+            return int(access.place)
+    return -1
+
+
+def is_idle(instruction: Machine) -> bool:
+    return effects(instruction.opcode).is_copy and instruction.values[0] == instruction.values[1]
+
+
+class Forwarding:
+    """`source[word]` is what to read instead of a word, -1 for itself; `found`: whether there is any."""
+
+    def __init__(self, function: MachineFunction, uses: Uses, settled: list[bool]) -> None:
+        self.function = function
+        self.uses = uses
+        self.settled = settled
+        self.source = [-1] * len(uses.reads)
+        self.passing: set[int] = set()  # copies of what may be written again, which copies of them cannot read instead
+        self.found = False
+        for block in function.blocks:
+            self.collect(block)
+        if self.passing:
+            self.source = [-1 if source in self.passing else source for source in self.source]
+        while self.found and self.keep_those_of_wide_readers():
+            pass
+
+    def is_single(self, word: int) -> bool:
+        return self.uses.writes[word] == 1 and self.settled[word >> 2]
+
+    def collect(self, block: MachineBlock) -> None:
+        """The copies of a block whose readers all find the same in what was copied."""
+        left: dict[int, int] = {}  # words that are copies of what may be written again: how many readers are to come
+        by_source: dict[int, list[int]] = {}
+        for instruction in block.instructions:
+            found = effects(instruction.opcode)
+            values = instruction.values
+            if left:
+                for access in found.read_places:
+                    value = values[access.place]
+                    if value >= VIRTUAL:
+                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                            if word in left:
+                                left[word] -= 1
+                for access in found.write_places:
+                    value = values[access.place]
+                    if value >= VIRTUAL:
+                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                            for copied in by_source.pop(word, ()):
+                                if left.pop(copied) == 0:
+                                    self.add(copied, word)
+                                    self.passing.add(copied)
+            if not found.is_copy or not is_copy(instruction):
+                continue
+            target, source = values[0] - VIRTUAL, values[1] - VIRTUAL
+            if target == source or not self.is_single(target):
+                continue
+            if self.is_single(source):
+                self.add(target, source)
+            else:
+                left[target] = self.uses.reads[target]
+                by_source.setdefault(source, []).append(target)
+        for source, targets in by_source.items():
+            for target in targets:
+                if left[target] == 0:
+                    self.add(target, source)
+                    self.passing.add(target)
+
+    def add(self, target: int, source: int) -> None:
+        self.source[target] = source
+        self.found = True
+
+    def origin(self, word: int) -> int:
+        while self.source[word] >= 0:
+            word = self.source[word]
+        return word
+
+    def keep_those_of_wide_readers(self) -> bool:
+        """Take back copies that some reader needs as part of a group which stands nowhere else; whether there were."""
+        kept = False
+        for block in self.function.blocks:
+            for instruction in block.instructions:
+                found = effects(instruction.opcode)
+                for access in found.read_places:
+                    value: i64 = instruction.values[access.place]
+                    if value < VIRTUAL or (access.words == 1 and found.memory != "atomic"):
+                        continue
+                    first = value - VIRTUAL
+                    if found.memory != "atomic" and self.group(first, access.words) >= 0:
+                        continue
+                    for word in range(first, first + access.words):
+                        if self.source[word] >= 0:
+                            self.source[word] = -1
+                            kept = True
+        return kept
+
+    def group(self, first: i64, words: i64) -> i64:
+        """The word where a group stands that holds the same as one; -1 if there is none."""
+        origin = self.origin(int(first))
+        step = 1 if words == 1 else 2 if words == 2 else 4
+        if (origin & 3) % step:
+            return -1
+        for more in range(1, words):
+            if self.origin(int(first + more)) != origin + more:
+                return -1
+        return origin
+
+    def apply(self) -> None:
+        """Readers read what was copied, and the copies go."""
+        for block in self.function.blocks:
+            dropped = False
+            for instruction in block.instructions:
+                found = effects(instruction.opcode)
+                values = instruction.values
+                for access in found.read_places:
+                    value: i64 = values[access.place]
+                    if value >= VIRTUAL and access.is_general:
+                        values[access.place] = int(VIRTUAL + self.group(value - VIRTUAL, access.words))
+                if found.is_copy and is_copy(instruction) and self.source[values[0] - VIRTUAL] >= 0:
+                    values[1] = values[0]
+                    dropped = True
+            if dropped:
+                block.instructions = [i for i in block.instructions if not is_idle(i)]
