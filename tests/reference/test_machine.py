@@ -101,6 +101,19 @@ def test_stack_allocation_lasts_until_the_function_returns() -> None:
 # Calls.
 
 
+def test_an_indirect_call_passes_variables_that_nothing_else_names() -> None:
+    """Their places had no slot in a frame that was running already: an IndexError."""
+    source = HEADER + (
+        ".func (.param .b32 r) f (.param .b32 a) { .reg .u32 x; mov.u32 x, 9; st.param.b32 [r], x; ret; }\n"
+        ".visible .entry k(.param .u64 out) {\n.reg .u64 %d<2>; .param .b32 a; .param .b32 b;\n"
+        "ld.param.u64 %d0, [out]; mov.u64 %d1, f;\nP: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+        "call (b), %d1, (a), P;\nst.global.u32 [%d0], 5;\nret; }"
+    )
+    out = np.zeros(1, np.uint32)
+    launch(source, "k", 1, 1, out)
+    assert out[0] == 5
+
+
 def test_register_parameters_and_recursion() -> None:
     source = HEADER + (
         ".func (.reg .u32 r) sum (.reg .u32 n, .reg .u32 acc) {\n.reg .pred p; .reg .u32 m, s;\nmov.u32 r, acc;\n"

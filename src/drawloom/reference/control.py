@@ -149,7 +149,12 @@ def _call(d: Decoder, i: Instruction) -> Handler:
         return _call_direct(d, function, results, arguments)
     assert isinstance(callee, Register)
     target = callee.id
+    # All at once: what a call reads has a slot of the frame, and frames are laid out before they run.
     known: dict[int, Handler] = {}
+    for number, name in d.launch.functions_by_id.items():
+        function = d.launch.module.functions[name]
+        if function.has_body and _fits(function, results, arguments):
+            known[number] = _call_direct(d, function, results, arguments)
 
     def step(r: Registers, t: Thread) -> int | None:
         number = r[target] + 0  # type: ignore[operator]
@@ -161,18 +166,26 @@ def _call(d: Decoder, i: Instruction) -> Handler:
             found = d.launch.module.functions[name]
             if not found.has_body:
                 raise Fault(f"an indirect call of '{name}', which has no body")
-            handler = known[number] = _call_direct(d, found, results, arguments)
+            raise _misfit(found, results, arguments)
         return handler(r, t)
 
     return step
 
 
+def _fits(function: Function, results: Arguments, arguments: Arguments) -> bool:
+    return len(function.params) == len(arguments.elements) and len(function.returns) == len(results.elements)
+
+
+def _misfit(function: Function, results: Arguments, arguments: Arguments) -> UnsupportedError:
+    return UnsupportedError(
+        f"'{function.name}' takes {len(function.params)} arguments and returns {len(function.returns)} values; "
+        f"it is called with {len(arguments.elements)} and {len(results.elements)}"
+    )
+
+
 def _call_direct(d: Decoder, function: Function, results: Arguments, arguments: Arguments) -> Handler:
-    if len(function.params) != len(arguments.elements) or len(function.returns) != len(results.elements):
-        raise UnsupportedError(
-            f"'{function.name}' takes {len(function.params)} arguments and returns {len(function.returns)} values; "
-            f"it is called with {len(arguments.elements)} and {len(results.elements)}"
-        )
+    if not _fits(function, results, arguments):
+        raise _misfit(function, results, arguments)
     passes = [_pass(d, a, p) for a, p in zip(arguments.elements, _places(function, function.params), strict=True)]
     returns = [_hand_back(d, a, p) for a, p in zip(results.elements, _places(function, function.returns), strict=True)]
     launch = d.launch

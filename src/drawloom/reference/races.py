@@ -160,9 +160,7 @@ class SharedMemory(ByteMemory):
 
     def _check(self, clock: Clock, earlier: Access, access: Access, at: int, now: str, then: str) -> None:
         if not self._ordered(clock, earlier, access):
-            raise UnorderedAccess(
-                f"data race: byte {at} of shared memory is {now} while", earlier[0], then, earlier[3]
-            )
+            raise UnorderedAccess(f"data race: byte {at} of shared memory is {now} while", earlier[0], then, earlier[3])
 
     def _ordered(self, clock: Clock, earlier: Access, access: Access) -> bool:
         """Whether two accesses do not race: one thread's, or ordered, or both strong."""
