@@ -150,8 +150,7 @@ def bits(ids: set[int]) -> int:
 
 def set_bit(words: list[int], member: i64) -> None:
     """Set a bit of a number that is in words of WORD bits."""
-    one: i64 = 1
-    words[member // WORD] |= one << member % WORD
+    words[member // WORD] |= 1 << int(member % WORD)
 
 
 def joined(words: list[int]) -> int:

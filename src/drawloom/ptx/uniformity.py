@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from drawloom.ptx.cfg import Block, Cfg
 from drawloom.ptx.divergence import Divergence
 from drawloom.ptx.ir import (
@@ -90,6 +92,7 @@ class BlockShape:
         return self.y if component == 1 else self.z
 
 
+@mypyc_attr(acyclic=True)
 class Value:
     """What is known about a value: its class, the stride, the number of low bits for which that is exact
     (``modulus``; _EXACT for uniform values), and a bound on its unsigned value (-1: none)."""

@@ -5,7 +5,6 @@ Which instructions are listed was read off ptxas's code for probes; docs/sass.md
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from drawloom.ptx.ir import CallPrototype, CallTargets, Function, Instruction, Module, Variable
@@ -22,6 +21,8 @@ from drawloom.sass.section import Joined
 
 #: Instructions for several lanes of a warp; those of a PTX instruction with a member mask are listed apart.
 _WARP_WIDE: Final = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX"})
+#: Instructions of which anything is said.
+_NOTED: Final = _WARP_WIDE | {"EXIT", "WARPSYNC", "BSSY", "RET", "S2R", "S2UR", "ATOM", "RED"}
 _NO_MASK: Final = 0xFFFFFFFF
 _WORD: Final = 4
 #: Letters of types in prototypes.
@@ -156,8 +157,9 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
     origins: dict[int, list[str]] = {}
     mask = (-1, _NO_MASK)  # the position of the last WARPSYNC, and what is said of its mask
     for index, instruction in enumerate(instructions_of(code)):
-        found = effects(instruction.opcode)
-        base = found.base
+        base = effects(instruction.opcode).base
+        if base not in _NOTED:
+            continue
         if base == "EXIT":
             exits.append(address_of(tables, index))
         elif base == "WARPSYNC":
@@ -194,9 +196,8 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
         out.crs_stack_bytes = 0
 
 
-def instructions_of(code: MachineFunction) -> Iterator[Machine]:
-    for block in code.blocks:
-        yield from block.instructions
+def instructions_of(code: MachineFunction) -> list[Machine]:
+    return [instruction for block in code.blocks for instruction in block.instructions]
 
 
 def special_name(instruction: Machine, tables: Target) -> str:

@@ -45,6 +45,13 @@ def halves(instruction: Instruction) -> tuple[i64, i64]:
     return lower, upper
 
 
+def signed(word: i64) -> i64:
+    """The lower 64 bits of a number, as a signed one."""
+    largest: i64 = 0x7FFFFFFFFFFFFFFF
+    rest = word & largest
+    return rest - largest - 1 if word >> 63 & 1 else rest
+
+
 def address_of(target: Target, index: int) -> int:
     """The byte offset in its section of the instruction with this index."""
     if target.wide:
@@ -58,9 +65,9 @@ def pack_section(target: Target, instructions: list[Instruction]) -> bytes:
     if target.wide:
         for instruction in instructions:
             lower, upper = halves(instruction)
-            words.append(int(lower) & LOWER_HALF)
-            words.append(int(upper) & LOWER_HALF)
-        return struct.pack(f"<{len(words)}Q", *words)
+            words.append(signed(lower))
+            words.append(signed(upper))
+        return struct.pack(f"<{len(words)}q", *words)
     assert len(instructions) % GROUP == 0
     for start in range(0, len(instructions), GROUP):
         group = instructions[start : start + GROUP]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from drawloom.sass.control import DEFAULT_CONTROL, REUSE_SHIFT
 from drawloom.sass.floats import FLOAT_KINDS, float_text
 from drawloom.sass.form import NUMBER_KINDS, IsaError, Opcode, constant_text, register_text
 from drawloom.sass.syntax import NEGATED, NO_GUARD
 
 
+@mypyc_attr(acyclic=True)
 class Instruction:
     """Changeable; nothing is checked before `check`. `values` has one int for each of `opcode.slots`."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
-from drawloom.ptx.liveness import members
+from drawloom.ptx.liveness import WORD, joined, members, set_bit
 from drawloom.sass.effects import effects
 from drawloom.sass.machine import FRAME_POINTER, RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
@@ -20,6 +20,7 @@ from drawloom.sass.syntax import NO_GUARD
 _EVERYWHERE: Final = (RZ, STACK_POINTER, FRAME_POINTER)
 
 
+@mypyc_attr(acyclic=True)
 class Interval:
     """The life of a virtual register. `ranges` are ascending and disjoint: begin, end, begin, end ...; `weight` is
     how often it is read and written, more inside of loops; `hint` a register (as a slot's
@@ -100,6 +101,7 @@ class Liveness:
                 values = instruction.values
                 if effect.is_copy:
                     self._hint(values[0], values[1])
+                    self._hint(values[1], values[0])
                 guarded = instruction.guard != NO_GUARD
                 if instruction.clobbers:
                     self.calls.append(position)
@@ -147,23 +149,21 @@ class Liveness:
             if interval is not None:
                 interval.ranges = _union(found, 4 * interval.register)
 
-    def _touch(self, value: int, weight: float) -> None:
+    def _touch(self, value: int, weight: float) -> Interval:
         register = (value - VIRTUAL) >> 2
         interval = self.intervals[register]
         if interval is None:
             interval = self.intervals[register] = Interval(register)
         interval.weight += weight
+        return interval
 
-    def _hint(self, target: int, source: int) -> None:
-        """Both sides of a copy would like the same register."""
-        for one, other in ((target, source), (source, target)):
-            if one >= VIRTUAL:
-                self._touch(one, 0.0)
-                interval = self.intervals[(one - VIRTUAL) >> 2]
-                assert interval is not None
-                if interval.hint < 0:
-                    interval.hint = other
-                    interval.hint_part = one & 3
+    def _hint(self, one: int, other: int) -> None:
+        """One side of a copy would like the register of the other."""
+        if one >= VIRTUAL:
+            interval = self._touch(one, 0.0)
+            if interval.hint < 0:
+                interval.hint = other
+                interval.hint_part = one & 3
 
     def _fix(self, register: int, begin: int, end: int) -> None:
         self.fixed.setdefault(register, []).extend([begin, end])
@@ -188,6 +188,8 @@ def _union(found: list[list[int] | None], word: int) -> list[int]:
     out: list[int] = []
     ranges = found[word]
     if ranges is not None and found[word + 1] is None and found[word + 2] is None and found[word + 3] is None:
+        if len(ranges) == 2:
+            return [ranges[1], ranges[0]]
         for i in range(len(ranges) - 1, 0, -2):
             if out and ranges[i] <= out[-1]:
                 out[-1] = max(out[-1], ranges[i - 1])
@@ -230,11 +232,11 @@ class _Borders:
                 if index[word] < 0:
                     index[word] = len(self.words)
                     self.words.append(word)
-        used = [_mask([index[w] for w in words]) for words in exposed]
-        killed = [_mask([index[w] for w in words if index[w] >= 0]) for words in written]
+        used = [self._mask(words, index) for words in exposed]
+        killed = [self._mask(words, index) for words in written]
         self.live_in = list(used)
         self.live_out = [0] * len(blocks)
-        changed = True
+        changed = bool(self.words)
         while changed:
             changed = False
             for b in range(len(blocks) - 1, -1, -1):
@@ -246,19 +248,19 @@ class _Borders:
                     self.live_in[b] = used[b] | (out ^ (out & killed[b]))
                     changed = True
 
+    def _mask(self, words: list[int], index: list[int]) -> int:
+        """The bits of those words that have an index."""
+        if not words or not self.words:
+            return 0
+        out = [0] * (len(self.words) // WORD + 1)
+        for word in words:
+            if index[word] >= 0:
+                set_bit(out, index[word])
+        return joined(out)
+
     def names(self, mask: int) -> list[int]:
         """The words whose bits are set."""
         return [self.words[n] for n in members(mask)] if mask else []
-
-
-def _mask(numbers: list[int]) -> int:
-    """The bits of some numbers, in time linear in the largest."""
-    if not numbers:
-        return 0
-    buffer = bytearray((max(numbers) >> 3) + 1)
-    for number in numbers:
-        buffer[number >> 3] |= 1 << (number & 7)
-    return int.from_bytes(buffer, "little")
 
 
 def _block_words(

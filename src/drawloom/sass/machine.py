@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from drawloom.sass.control import DEFAULT_CONTROL
 from drawloom.sass.form import Opcode
 from drawloom.sass.instruction import Instruction
@@ -42,6 +44,7 @@ STACK_POINTER: Final = 1
 FRAME_POINTER: Final = 2
 
 
+@mypyc_attr(acyclic=True)
 class Machine(Instruction):
     """An instruction with `pos`, the position of the PTX instruction that it belongs to (-1: of none). Of a call,
     `clobbers` is the set of general registers that it may change, as bits, and `arguments` those that it reads."""
@@ -85,6 +88,7 @@ class CallSite:
         self.upper: Machine | None = None
 
 
+@mypyc_attr(acyclic=True)
 class MachineBlock:
     """`successors` are block ids: first where control falls through or goes always, then branch targets; `depth`
     counts the loops around the block."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from drawloom.sass.machine import PT, RZ
 
@@ -12,14 +15,38 @@ CONSTANT: Final = 2
 OTHER: Final = 3
 
 
-class Src:
-    """`text` is the operand's part of the signature, `values` its numbers, `kind` whether it can be moved to a
-    register: `REGISTER` (is one), `IMMEDIATE`, `CONSTANT` (constant bank), `OTHER` (cannot)."""
+#: A number for every text of an operand, in the order in which they were met: from 1 on, so that a row of them is a
+#: number again, CODE_BITS bits each.
+_codes: Final[dict[str, int]] = {}
+_numbers: Final = count(1)
+CODE_BITS: Final = 8
 
-    def __init__(self, text: str, values: list[int], kind: int) -> None:
+
+def code_of(text: str) -> int:
+    """The same number for the same text, in this process."""
+    found = _codes.get(text)
+    if found is None:
+        found = _codes.setdefault(text, next(_numbers))
+        assert found < 1 << CODE_BITS
+    return found
+
+
+_REGISTER_CODE: Final = code_of("R")
+_IMMEDIATE_CODE: Final = code_of("I")
+_BANK_CODE: Final = code_of("c[I][I]")
+_PREDICATE_CODE: Final = code_of("P")
+
+
+@mypyc_attr(acyclic=True)
+class Src:
+    """`text` is the operand's part of the signature and `code` its number, `values` its numbers, `kind` whether it can
+    be moved to a register: `REGISTER` (is one), `IMMEDIATE`, `CONSTANT` (constant bank), `OTHER` (cannot)."""
+
+    def __init__(self, text: str, values: list[int], kind: int, code: int = 0) -> None:
         self.text = text
         self.values = values
         self.kind = kind
+        self.code = code or code_of(text)
 
 
 ZERO: Final = Src("R", [RZ], REGISTER)
@@ -29,12 +56,12 @@ FALSE: Final = Src("!P", [PT], OTHER)
 
 def reg(value: int) -> Src:
     """A general register."""
-    return Src("R", [value], REGISTER)
+    return Src("R", [value], REGISTER, _REGISTER_CODE)
 
 
 def imm(value: int) -> Src:
     """An integer."""
-    return Src("I", [value], IMMEDIATE)
+    return Src("I", [value], IMMEDIATE, _IMMEDIATE_CODE)
 
 
 def fimm(bits: int) -> Src:
@@ -44,12 +71,12 @@ def fimm(bits: int) -> Src:
 
 def bank(offset: int, number: int = 0) -> Src:
     """A word of a constant bank, at a byte offset."""
-    return Src("c[I][I]", [number, offset], CONSTANT)
+    return Src("c[I][I]", [number, offset], CONSTANT, _BANK_CODE)
 
 
 def pred(value: int, negated: bool = False) -> Src:
     """A predicate."""
-    return Src("!P" if negated else "P", [value], OTHER)
+    return Src("!P", [value], OTHER) if negated else Src("P", [value], OTHER, _PREDICATE_CODE)
 
 
 def label(block: int) -> Src:

@@ -33,7 +33,20 @@ from drawloom.sass.machine import (
     virtual_id,
 )
 from drawloom.sass.parameters import stack_arguments
-from drawloom.sass.select.operands import CONSTANT, IMMEDIATE, OTHER, REGISTER, TRUE, ZERO, Src, bank, imm, pred, reg
+from drawloom.sass.select.operands import (
+    CODE_BITS,
+    CONSTANT,
+    IMMEDIATE,
+    OTHER,
+    REGISTER,
+    TRUE,
+    ZERO,
+    Src,
+    bank,
+    imm,
+    pred,
+    reg,
+)
 from drawloom.sass.select.values import Definitions
 from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.variables import Variables
@@ -83,7 +96,7 @@ class Selector:
         self.definitions = Definitions(self.cfg, self.live)
         self.out = MachineFunction(function.name, number, function.is_entry)
         self.at: MachineBlock = self.out.block()
-        self.plans: dict[str, Plan] = plans_of(number)
+        self.plans = plans_of(number)
         #: The table of handlers; sm_61 has its own.
         self.handlers = HANDLERS
         count = len(function.registers)
@@ -385,17 +398,15 @@ class Selector:
 
     def emit(self, mnemonic: str, operands: list[Src]) -> Machine:
         """Add an instruction under the PTX instruction's guard; operands that have no form are moved to registers."""
-        text = mnemonic + " "
-        for operand in operands:
-            text += operand.text + ","
-        plan = self.plans.get(text)
-        if plan is None:
-            plan = self.plans[text] = self.plan(mnemonic, operands)
+        plan = self.planned(mnemonic, operands)
         for place in plan.moved:
             operands[place] = self.in_register(operands[place])
         values: list[int] = []
         for operand in operands:
-            values += operand.values
+            if len(operand.values) == 1:
+                values.append(operand.values[0])
+            else:
+                values += operand.values
         made = Machine(plan.opcode, values, self.guard, pos=self.pos)
         if self.guard != NO_GUARD:
             self.begin_lives(made)
@@ -422,6 +433,19 @@ class Selector:
             self.begin_lives(made)
         return made
 
+    def planned(self, mnemonic: str, operands: list[Src]) -> Plan:
+        """`plan`, found once for operands of these kinds."""
+        plans = self.plans.get(mnemonic)
+        if plans is None:
+            plans = self.plans[mnemonic] = {}
+        key = 0
+        for operand in operands:
+            key = key << CODE_BITS | operand.code
+        plan = plans.get(key)
+        if plan is None:
+            plan = plans[key] = self.plan(mnemonic, operands)
+        return plan
+
     def plan(self, mnemonic: str, operands: list[Src]) -> Plan:
         """The opcode for operands of these kinds; the fewest constants are moved to registers that it takes.
 
@@ -442,11 +466,11 @@ class Selector:
         raise first or IsaError(f"no form of {mnemonic}")
 
 
-_plans: dict[int, dict[str, Plan]] = {}
+_plans: dict[int, dict[str, dict[int, Plan]]] = {}
 
 
-def plans_of(number: int) -> dict[str, Plan]:
-    """The plans that were made for a target, for all functions."""
+def plans_of(number: int) -> dict[str, dict[int, Plan]]:
+    """The plans that were made for a target, for all functions, by mnemonic and the codes of the operands."""
     return _plans.setdefault(number, {})
 
 

@@ -36,7 +36,7 @@ class PascalSelector(Selector):
         self.handlers = PASCAL_HANDLERS
         self._spellers: dict[str, Speller | None] = {}
         #: By the plan's text: which operands are immediates, and the slots that must hold them.
-        self._limits: dict[str, list[tuple[int, Slot]]] = {}
+        self._limits: dict[Plan, list[tuple[int, Slot]]] = {}
         #: Which instruction of the block left PTX's carry flag in CC (-1: none), and whether a register has it, too.
         self._carry_at = -1
         self._carry_kept = False
@@ -68,15 +68,10 @@ class PascalSelector(Selector):
 
     def native(self, mnemonic: str, operands: list[Src]) -> Machine:
         """Add an instruction of sm_61; immediates that have no room in it take a wider one or a register."""
-        text = mnemonic + " "
-        for operand in operands:
-            text += operand.text + ","
-        limits = self._limits.get(text)
+        plan = self.planned(mnemonic, operands)
+        limits = self._limits.get(plan)
         if limits is None:
-            plan = self.plans.get(text)
-            if plan is None:
-                plan = self.plans[text] = self.plan(mnemonic, operands)
-            limits = self._limits[text] = limits_of(plan, operands)
+            limits = self._limits[plan] = limits_of(plan, operands)
         for place, slot in limits:
             found = fitted(slot, operands[place])
             if found is not None:
