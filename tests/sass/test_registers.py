@@ -68,3 +68,33 @@ st.global.v4.f32 [a+16], {%f3, %f2, %f1, %f0}; ret; }""".replace(" .reg .v4 .f32
         assemble(text, "sm_90", max_registers=5, filename="k.ptx")
     assert "^" in str(caught.value)
     assert assemble(text, "sm_90", max_registers=16).kernels["k"].registers <= 16
+
+
+@pytest.mark.parametrize("target", SELECTED)
+def test_constants_are_made_anew_where_registers_do_not_suffice(target: int) -> None:
+    """Pairs with two constants in them used to go to memory."""
+    loads = "\n".join(f"ld.global.f64 %d{n}, [%a+{256 * n}];" for n in range(6))
+    sums = "\n".join(f"fma.rn.f64 %e, %d{n}, 0d3FB999999999999A, %e;" for n in range(6))
+    products = "\n".join(f"mul.rn.f64 %d{n}, %d{n}, 0d3FF3333333333333;" for n in range(6))
+    stores = "\n".join(f"st.global.f64 [%a+{256 * n}], %d{n};" for n in range(6))
+    text = HEADER + (
+        ".visible .entry k(.param .u64 p)\n{ .reg .u64 %a, %o; .reg .u32 %t; .reg .f64 %e, %d<6>;\n"
+        "ld.param.u64 %a, [p]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 8; add.u64 %a, %a, %o;\n"
+        f"mov.f64 %e, 0d0000000000000000;\n{loads}\n{sums}\n{products}\n{sums}\n{stores}\n"
+        "st.global.f64 [%a+1536], %e; ret; }"
+    )
+    most = 22 if target >= 75 else 20
+    kernel = assemble(text, f"sm_{target}", max_registers=most).kernels["k"]
+    assert kernel.registers <= most
+    assert (kernel.spill_stores, kernel.spill_loads) == (0, 0)
+    results = []
+    for by in ("reference", "machine code"):
+        memory = np.linspace(1, 2, 32 * 7)
+        if by == "reference":
+            drawloom.load(text, "reference")["k"][1, 32](memory)
+        else:
+            at = memory.ctypes.data
+            cubin = assemble(text, f"sm_{target}", max_registers=most)
+            run(cubin, "k", (1, 1, 1), (32, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)])
+        results.append(memory)
+    np.testing.assert_array_equal(*results)

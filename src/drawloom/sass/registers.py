@@ -17,6 +17,7 @@ from drawloom.errors import Error, SourceError, UnsupportedError
 from drawloom.ptx.ir import Module
 from drawloom.ptx.liveness import WORD
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED, SAVED_BARRIER
+from drawloom.sass.anew import constants
 from drawloom.sass.effects import effects
 from drawloom.sass.intervals import Interval, Liveness, ranges_meet
 from drawloom.sass.isa import load_target
@@ -42,6 +43,10 @@ _EVEN: Final = _WORD_MASK // 3
 _FOURTH: Final = _WORD_MASK // 15
 #: The uniform registers that hold the descriptor of global memory, as bits.
 _DESCRIPTOR: Final = 3 << 4
+
+
+#: What it costs to make a constant anew, as a part of what memory costs: no waiting, no store.
+_ANEW: Final = 0.1
 
 
 class OutOfRegisters(Error):
@@ -91,6 +96,7 @@ class Scan:
         self.file = file
         self.limit = limit
         function = liveness.function
+        self.function = function
         self.widths = function.widths
         self.carriers = function.carriers
         self.assigned = assigned
@@ -230,10 +236,12 @@ class Scan:
         if interval.register in self.carriers:
             return float("inf")
         length = sum([interval.ranges[i + 1] - interval.ranges[i] for i in range(0, len(interval.ranges), 2)])
-        return interval.weight / (length * self.widths[interval.register])
+        price = interval.weight / (length * self.widths[interval.register])
+        return price * _ANEW if interval.register in self.constants else price
 
     def victim(self, current: Interval) -> Interval:
         """The interval to keep elsewhere: the least read and written for the room that it takes."""
+        self.constants = set(constants(self.function)) if self.file == GENERAL else set()
         best, least = current, self.cost(current)
         for register in range(len(self.held)):
             fixed = self.fixed.get(register)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from drawloom.sass.anew import constants, make_anew
 from drawloom.sass.effects import effects
 from drawloom.sass.isa import load_target
 from drawloom.sass.machine import (
@@ -31,9 +32,9 @@ def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allo
     if register in function.carriers:
         raise lack
     if lack.file == GENERAL:
-        constant = only_constant(function, register)
-        if constant is not None:
-            make_anew(function, register, constant)
+        writers = constants(function).get(register)
+        if writers is not None:
+            make_anew(function, register, writers)
         else:
             to_memory(function, register, report)
     elif lack.file == PREDICATE:
@@ -44,47 +45,11 @@ def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allo
         raise lack
 
 
-def only_constant(function: MachineFunction, register: int) -> Machine | None:
-    """The one move of a constant that writes a register, or None."""
-    found: Machine | None = None
-    for block in function.blocks:
-        for instruction in block.instructions:
-            for place, _ in effects(instruction.opcode).writes:
-                value = instruction.values[place]
-                if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
-                    if found is not None or effects(instruction.opcode).reads or instruction.guard != NO_GUARD:
-                        return None
-                    if effects(instruction.opcode).base != "MOV" or instruction.is_relocated:
-                        return None
-                    found = instruction
-    return found
-
-
 def carrier(function: MachineFunction, file: int, width: int) -> int:
     """A new register that cannot be kept elsewhere again."""
     value = function.register(file, width)
     function.carriers.add(virtual_id(value))
     return value
-
-
-def make_anew(function: MachineFunction, register: int, constant: Machine) -> None:
-    """Move the constant to a register of its own before every reader."""
-    for block in function.blocks:
-        out: list[Machine] = []
-        for instruction in block.instructions:
-            if instruction is constant:
-                continue
-            replacement = -1
-            for place, _ in effects(instruction.opcode).reads:
-                value = instruction.values[place]
-                if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
-                    if replacement < 0:
-                        replacement = carrier(function, GENERAL, 1)
-                        values = [replacement, *constant.values[1:]]
-                        out.append(Machine(constant.opcode, values, pos=instruction.pos))
-                    instruction.values[place] = replacement
-            out.append(instruction)
-        block.instructions = out
 
 
 def to_memory(function: MachineFunction, register: int, report: Allocation) -> None:

@@ -1,0 +1,88 @@
+"""Constants that are made anew at every reader, in place, where no register is free to keep them.
+
+    MOV v, 0x3f800000 ... FADD x, a, v   ->   ... MOV t, 0x3f800000; FADD x, a, t
+
+That costs an instruction for each reader, where memory costs a load, and a store besides. A constant is a register of
+which each word is written once, for all lanes, by an instruction of the ALU or FMA that reads nothing but immediates,
+constant banks and the frame's address.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.sass.effects import effects
+from drawloom.sass.machine import GENERAL, NEUTRAL, VIRTUAL, Machine, MachineFunction, virtual_id
+from drawloom.sass.syntax import NO_GUARD
+
+_UNITS: Final = ("alu", "fma")
+
+
+def constants(function: MachineFunction) -> dict[int, list[Machine]]:
+    """The writers of every virtual register that is a constant."""
+    found: dict[int, list[Machine]] = {}
+    others: set[int] = set()
+    written: set[int] = set()
+    for block in function.blocks:
+        for instruction in block.instructions:
+            for access in effects(instruction.opcode).write_places:
+                value = instruction.values[access.place]
+                if value < VIRTUAL:
+                    continue
+                register = virtual_id(value)
+                if value in written or not is_constant(function, instruction):
+                    others.add(register)
+                written.add(value)
+                found.setdefault(register, []).append(instruction)
+    return {register: writers for register, writers in found.items() if register not in others}
+
+
+def is_constant(function: MachineFunction, instruction: Machine) -> bool:
+    """Whether an instruction makes one word, always the same, of nothing that is kept in registers."""
+    found = effects(instruction.opcode)
+    if found.unit not in _UNITS or found.memory or found.pinned or found.fixed_reads or found.fixed_writes:
+        return False
+    if instruction.guard != NO_GUARD or instruction.is_relocated or is_of_a_call(function, instruction):
+        return False
+    if len(found.writes) != 1 or found.writes[0][1] != 1 or not found.write_places[0].is_general:
+        return False
+    return all(
+        instruction.values[access.place] in (NEUTRAL[GENERAL], function.frame_pointer)
+        for access in found.read_places
+        if access.is_general or instruction.values[access.place] != NEUTRAL[1]
+    )
+
+
+def is_of_a_call(function: MachineFunction, instruction: Machine) -> bool:
+    """Whether it makes a return address, which is only known once instructions have their places."""
+    return any(instruction is part for site in function.calls for part in (site.address, site.base, site.upper))
+
+
+def make_anew(function: MachineFunction, register: int, writers: list[Machine]) -> None:
+    """Make the words that a reader needs in a register of its own before it."""
+    width = function.widths[register]
+    for block in function.blocks:
+        out: list[Machine] = []
+        for instruction in block.instructions:
+            if any(instruction is writer for writer in writers):
+                continue
+            words: set[int] = set()
+            for access in effects(instruction.opcode).read_places:
+                value = instruction.values[access.place]
+                if value >= VIRTUAL and virtual_id(value) == register:
+                    words.update(range(value & 3, (value & 3) + access.words))
+            if words:
+                fresh = function.register(GENERAL, width)
+                function.carriers.add(virtual_id(fresh))
+                for writer in writers:
+                    place = effects(writer.opcode).write_places[0].place
+                    if writer.values[place] & 3 in words:
+                        values = list(writer.values)
+                        values[place] = fresh + (values[place] & 3)
+                        out.append(Machine(writer.opcode, values, pos=instruction.pos))
+                for access in effects(instruction.opcode).read_places:
+                    value = instruction.values[access.place]
+                    if value >= VIRTUAL and virtual_id(value) == register:
+                        instruction.values[access.place] = fresh + (value & 3)
+            out.append(instruction)
+        block.instructions = out
