@@ -35,6 +35,7 @@ def instructions(body: str) -> list[Instruction]:
         (".entry k () {\nret;\x1c }", 5, 5, "found '\\x1c'"),
         (".entry k () {\n\xa0ret; }", 5, 1, "found '\\xa0'"),
         (".entry k () {\ncall ; }", 5, 1, "'call' has 0 operands"),
+        (".global .b32 g<100000>;", 4, 16, "100000 variables"),
     ],
 )
 def test_what_is_not_ended_or_odd_is_refused_where_it_begins(text: str, line: int, column: int, message: str) -> None:
@@ -52,6 +53,16 @@ def test_a_guard_met_before_stays_on_an_instruction_without_operands() -> None:
     found = instructions("@%p1 ret;\n@%p1 bra L;\nL: @%p1 ret;\n@!%p1 ret;\nret;")
     guards = [(i.guard.name if i.guard else "", i.guard_negated) for i in found]
     assert guards == [("%p1", False), ("%p1", False), ("%p1", False), ("%p1", True), ("", False)]
+
+
+def test_variables_may_be_numbered_like_registers() -> None:
+    text = HEADER + ".global .align 16 .v4 .b32 g<3>, other;\n.entry k () { .param .b64 p<2>; .local .b8 l<0>; ret; }"
+    module = parse(text)
+    verify(module)
+    assert list(module.variables) == ["g0", "g1", "g2", "other"]
+    assert {(v.align, v.vector, v.size) for v in module.variables.values()} == {(16, 4, 16)}
+    assert [v.name for v in module.functions["k"].variables] == ["p0", "p1"]
+    assert str(parse(str(module))) == str(module)
 
 
 def test_an_inner_declaration_changes_what_operand_texts_mean_up_to_its_brace() -> None:

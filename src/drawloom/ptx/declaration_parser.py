@@ -21,6 +21,8 @@ _register_names: set[str] = set()
 MAX_REGISTERS: Final = 1 << 20
 _NAMELESS: Final = re.compile(r"_(?![\w$])", re.ASCII)
 _MAX_BYTES: Final = 1 << 40
+#: Variables that `name<count>` declares at most.
+_MAX_NUMBERED: Final = 1 << 16
 
 
 def plain_variable(text: str) -> Variable | None:
@@ -106,16 +108,30 @@ class DeclarationParser(OperandParser):
         out: list[Variable] = []
         while True:
             variable = self.declarator(space, type, align, vector)
-            variable.linkage = linkage
-            variable.attributes = attributes
-            variable.pos = start
-            if self.scan.accept("="):
+            found = [variable]
+            if not variable.shape and self.scan.accept("<"):
+                found = self.numbered(variable)
+            elif self.scan.accept("="):
                 variable.initializer = self.initializer(variable)
-            out.append(variable)
+            for each in found:
+                each.linkage = linkage
+                each.attributes = attributes
+                each.pos = start
+            out += found
             if self.scan.accept(","):
                 continue
             self.scan.expect(";", f"after the declaration of '{variable.name}'")
             return out
+
+    def numbered(self, stem: Variable) -> list[Variable]:
+        """The variables of ``name<count>``, of which the ``<`` was read: ``name0``, ``name1`` ... (section 5.4.7)."""
+        at = self.scan.pos
+        count = self.scan.plain_integer("a number of variables")
+        self.scan.expect(">", "after a number of variables")
+        if not 0 <= count <= _MAX_NUMBERED:
+            raise self.scan.fail(f"{count} variables", f"at most {_MAX_NUMBERED}", at)
+        names = [f"{stem.name}{n}" for n in range(count)]
+        return [Variable(name, stem.space, stem.type, [], stem.align, stem.vector) for name in names]
 
     def variable_prefix(self) -> tuple[int, int, Type, str]:
         scan = self.scan
