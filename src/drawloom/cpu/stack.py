@@ -8,6 +8,8 @@ stops keeps them. A device function puts back what it found when it returns.
 
 from __future__ import annotations
 
+from typing import Final
+
 from drawloom.cpu import abi
 from drawloom.cpu.body import Body
 from drawloom.cpu.emitter import INT_ELEM, Value, int_const, type_of
@@ -15,7 +17,7 @@ from drawloom.cpu.memory import Memory
 from drawloom.ptx.ir import Immediate, Instruction
 
 #: What `alloca` aligns to where it does not say.
-_ALIGNMENT = 8
+_ALIGNMENT: Final = 8
 
 
 class Stack:
