@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from drawloom.sass.assemble import assemble
-from drawloom.sass.copies import drop_copies
+from drawloom.sass.copies import Uses, drop_copies, forward
 from drawloom.sass.decoder import unpack_section
+from drawloom.sass.form import Opcode
 from drawloom.sass.isa import load_target
 from drawloom.sass.machine import GENERAL, NO_GUARD, RZ, VIRTUAL, Machine, MachineFunction
 
@@ -41,7 +42,11 @@ def dropped(lines: list[str], unsettled: str = "") -> list[str]:
         if not function.blocks:
             function.block()
         function.blocks[0].instructions.append(Machine(opcodes[name], values, guard_number))
-    drop_copies(function, [name not in unsettled for name in NAMES])
+    forward(function, Uses(function), [name not in unsettled for name in NAMES])
+    return texts(function, opcodes)
+
+
+def texts(function: MachineFunction, opcodes: dict[str, Opcode]) -> list[str]:
     names = {opcode: name for name, opcode in opcodes.items()}
     return [
         ("" if i.guard == NO_GUARD else f"@P{i.guard} ")
@@ -119,3 +124,42 @@ def test_shifts_of_pairs_leave_no_copy_behind() -> None:
 """
     code = unpack_section(TARGET, assemble(source, "sm_90").kernels["k"].code)
     assert [str(i) for i in code if i.opcode.signature == "R,R" and i.opcode.mnemonic == "MOV"] == []
+
+
+def test_results_that_nobody_reads_are_not_made() -> None:
+    """Both words of a sign extension are made where only the lower one is read."""
+    function = MachineFunction("k", 90, True)
+    a, b, c = (function.register(GENERAL) for _ in "abc")
+    add, store = TARGET.opcode("IADD3", "R,R,R,R"), TARGET.opcode("STG.E", "desc[UR][R.64+I],R")
+    function.block().instructions = [
+        Machine(add, [a, 4, 5, RZ]),
+        Machine(add, [b, a, 6, RZ]),
+        Machine(add, [c, b, b, RZ]),
+        Machine(store, [4, 2, 0, a]),
+        Machine(add, [7, a, 6, RZ]),
+    ]
+    drop_copies(function, [True] * 3)
+    assert [i.values[0] for i in function.blocks[0].instructions] == [a, 4, 7]
+
+
+def test_a_scaled_index_is_added_by_two_instructions() -> None:
+    source = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p, .param .s32 n)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    cvt.s64.s32 %rd2, %r1;
+    shl.b64 %rd3, %rd2, 2;
+    add.s64 %rd4, %rd1, %rd3;
+    st.global.u32 [%rd4], %r1;
+    ret;
+}
+"""
+    for target in (75, 80, 90):
+        code = unpack_section(load_target(target), assemble(source, f"sm_{target}").kernels["k"].code)
+        names = [i.opcode.mnemonic for i in code]
+        assert [n for n in names if n[:3] in ("LEA", "SHF", "IAD")] == ["LEA", "LEA.HI.X.SX32"]

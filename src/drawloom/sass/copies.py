@@ -1,4 +1,4 @@
-"""A selected function without the copies that nobody needs, in place, before registers are assigned.
+"""A selected function without copies and results that nobody needs, in place, before registers are assigned.
 
     MOV v, u; IADD3 x, v, 1, RZ     ->  IADD3 x, u, 1, RZ        forwards: readers of v read u
     IADD3 t, a, b, RZ; MOV v, t     ->  IADD3 v, a, b, RZ        backwards: what is only copied is made in its place
@@ -15,12 +15,17 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from drawloom.sass.anew import is_of_a_call
 from drawloom.sass.effects import effects
-from drawloom.sass.machine import VIRTUAL, Machine, MachineBlock, MachineFunction
+from drawloom.sass.machine import PT, RZ, VIRTUAL, Machine, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
 #: Words that are written under a guard count as written several times.
 _SEVERAL: Final = 2
+#: What takes a result that is not wanted, by kind of slot.
+_NOWHERE: Final[dict[str, int]] = {"R": RZ, "P": PT}
+#: Units whose instructions only compute.
+_PURE: Final = ("alu", "fma", "half", "double", "special")
 #: A word of a pair is made in its place from no further up: the pair holds both its registers from there on.
 _NEAR: Final = 8
 
@@ -29,11 +34,15 @@ def drop_copies(function: MachineFunction, settled: list[bool]) -> None:
     """Rewrite ``function``. `settled[v]` says that no way leads to a reader of virtual register v but through a writer
     of it."""
     uses = Uses(function)
-    if not uses.has_copies:
-        return
+    if uses.has_copies:
+        forward(function, uses, settled)
+    for number in range(len(function.blocks) - 1, -1, -1):
+        drop_unread(function, function.blocks[number], uses)
+
+
+def forward(function: MachineFunction, uses: Uses, settled: list[bool]) -> None:
     for block in function.blocks:
         make_in_place(block, uses, settled)
-    uses = Uses(function)
     sources = Forwarding(function, uses, settled)
     if sources.found:
         sources.apply()
@@ -63,6 +72,8 @@ class Uses:
                     if value >= VIRTUAL:
                         for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                             self.reads[word] += 1
+                if instruction.guard >= VIRTUAL:
+                    self.reads[(instruction.guard - VIRTUAL) & ~3] += 1
                 if found.is_copy and is_copy(instruction):
                     self.has_copies = True
 
@@ -91,6 +102,7 @@ def make_in_place(block: MachineBlock, uses: Uses, settled: list[bool]) -> None:
                 if near and written_once(first, target) < 0:
                     first.values[written_once(first, source)] = values[0]
                     instruction.values[1] = values[0]
+                    uses.writes[source] = uses.reads[source] = 0
                     dropped += 1
                     touched[target] = number
                     if uses.writes[target] == 1 and settled[target >> 2]:
@@ -120,6 +132,44 @@ def written_once(instruction: Machine, word: int) -> int:
         if first <= word < first + access.words:
             return int(access.place)
     return -1
+
+
+def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> None:
+    """Take away what computes only what nobody reads."""
+    kept: list[Machine] = []
+    for instruction in reversed(block.instructions):
+        if is_read(instruction, uses) or is_of_a_call(function, instruction):
+            kept.append(instruction)
+            continue
+        for access in effects(instruction.opcode).read_places:
+            value = instruction.values[access.place]
+            if value >= VIRTUAL:
+                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    uses.reads[word] -= 1
+        if instruction.guard >= VIRTUAL:
+            uses.reads[(instruction.guard - VIRTUAL) & ~3] -= 1
+    if len(kept) < len(block.instructions):
+        kept.reverse()
+        block.instructions = kept
+
+
+def is_read(instruction: Machine, uses: Uses) -> bool:
+    """Whether an instruction does anything but write virtual registers that nobody reads."""
+    found = effects(instruction.opcode)
+    if found.unit not in _PURE or found.pinned or found.memory or found.flow or found.fixed_writes:
+        return True
+    if not found.write_places or instruction.is_relocated:
+        return True
+    for access in found.write_places:
+        value = instruction.values[access.place]
+        if value < VIRTUAL:
+            if value != _NOWHERE.get(instruction.opcode.slots[access.place].kind, -1):
+                return True
+            continue
+        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+            if uses.reads[word]:
+                return True
+    return False
 
 
 def is_idle(instruction: Machine) -> bool:
@@ -233,8 +283,15 @@ class Forwarding:
                 for access in found.read_places:
                     value: i64 = values[access.place]
                     if value >= VIRTUAL and access.is_general:
-                        values[access.place] = int(VIRTUAL + self.group(value - VIRTUAL, access.words))
+                        first = value - VIRTUAL
+                        origin = self.group(first, access.words)
+                        if origin != first:
+                            values[access.place] = int(VIRTUAL + origin)
+                            for word in range(access.words):
+                                self.uses.reads[first + word] -= 1
+                                self.uses.reads[origin + word] += 1
                 if found.is_copy and is_copy(instruction) and self.source[values[0] - VIRTUAL] >= 0:
+                    self.uses.reads[values[1] - VIRTUAL] -= 1
                     values[1] = values[0]
                     dropped = True
             if dropped:

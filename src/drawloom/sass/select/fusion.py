@@ -32,7 +32,7 @@ def is_absorbed(s: Selector, instruction: Instruction, register: Register) -> bo
             return False
     elif opcode.name == "shl":
         amount = s.number_of(instruction.operands[2])
-        if type.bits != 32 or bits != 32 or amount is None or not 0 < amount < 32:
+        if type.bits != bits or (bits == 64 and not s.target.wide) or amount is None or not 0 < amount < 32:
             return False
     elif bits != 32 or not is_plain_sum(instruction) or type.bits != 32:
         return False

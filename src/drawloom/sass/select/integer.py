@@ -182,6 +182,10 @@ def add_wide(s: Selector, i: Instruction, subtract: bool) -> None:
             if product is not None:
                 wide_product(s, product, out, s.wide(y))
                 return
+            shifted = s.defining(x, "shl")
+            if shifted is not None:
+                scaled_wide(s, shifted, out, y)
+                return
     if subtract:
         carry = pred(s.fresh_predicate())
         low, high = s.register_word(a, 0), s.register_word(a, 1)
@@ -198,6 +202,20 @@ def add_wide(s: Selector, i: Instruction, subtract: bool) -> None:
     carry = pred(s.fresh_predicate())
     s.emit("IADD3", [reg(out), carry, s.in_register(low_a), low_b, ZERO])
     s.emit("IADD3.X", [reg(out + 1), s.in_register(high_a), high_b, ZERO, carry, FALSE])
+
+
+def scaled_wide(s: Selector, shifted: Instruction, out: int, b: Operand) -> None:
+    """A pair times a power of two, plus another one: LEA, whose carry the upper word takes in."""
+    carry = pred(s.fresh_predicate())
+    amount = imm(s.number_of(shifted.operands[2]) or 0)
+    low = s.register_word(shifted.operands[1], 0)
+    s.emit("LEA", [reg(out), carry, low, s.word(b, 0), amount])
+    source = shifted.operands[1]
+    known = s.definitions.instruction[source.id] if isinstance(source, Register) else None
+    if known is not None and known.opcode.name == "cvt" and [t.name for t in known.opcode.types] == ["s64", "s32"]:
+        s.emit("LEA.HI.X.SX32", [reg(out + 1), low, s.word(b, 1), amount, carry])
+    else:
+        s.emit("LEA.HI.X", [reg(out + 1), low, s.word(b, 1), s.register_word(source, 1), amount, carry])
 
 
 def _minus(s: Selector, a: Src) -> Src:
