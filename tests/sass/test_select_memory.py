@@ -214,6 +214,21 @@ def test_local_variables_and_their_generic_addresses() -> None:
     same(program(body, variables=".local .align 8 .b8 lo[32];"))
 
 
+def test_generic_accesses_that_name_a_variable() -> None:
+    """They were refused; the space of the variable is what ptxas takes."""
+    body = """st.local.u32 [lo+4], %r0; ld.u32 %r4, [lo+4];
+    setp.eq.u32 %p1, %r0, 0; @%p1 st.u32 [cell+8], 1000; bar.sync 0; red.add.u32 [cell+8], %r0; bar.sync 0;
+    ld.shared.u32 %r6, [cell+8]; add.u32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;"""
+    same(program(body, variables=".local .align 8 .b8 lo[32]; .shared .align 8 .b8 cell[16];"))
+
+
+def test_hints_whose_words_come_in_another_order() -> None:
+    """They were taken for tensor maps."""
+    lines = ("prefetch.L2.global [%rd1];", "discard.L2.global [%rd1], 128;", "prefetch.global.L1 [%rd1];")
+    text = [i for i in map(str, machine(program(" ".join(lines)), 90)) if i.startswith("CCTL")]
+    assert [line.split()[0] for line in text] == ["CCTL.E.PF2", "CCTL.E.RML2", "CCTL.E.PF1"]
+
+
 def test_constants_and_initialised_variables() -> None:
     before = """.const .align 4 .u32 table[4] = {10, 20, 30, 40}; .const .u8 small[3] = {1, 2, 255};
     .global .align 4 .u32 data[3] = {7, 8, 9}; .global .u64 pointer = data+4; .global .u32 counter;"""

@@ -48,7 +48,7 @@ def _halves(opcode: Opcode) -> Rule | None:
     assert opcode.type is not None
     if opcode.type.lanes == 1:
         return None
-    name = opcode.text[: opcode.text.rindex(".")]
+    name = ".".join([opcode.name, *opcode.modifiers])
     return rule("b32 b32", _pair(name, opcode.type.name.removesuffix("x2")))
 
 

@@ -134,13 +134,13 @@ def cache_hint(s: Selector, i: Instruction) -> None:
     opcode = i.opcode
     if opcode.space == "local":
         return  # local memory has its lines in the first cache already: the driver's assembler makes nothing of it
-    found = _CACHE_HINTS.get(f"{opcode.name} {opcode.modifiers[-1]}")
-    if found is None:
+    found = [_CACHE_HINTS[key] for m in opcode.modifiers if (key := f"{opcode.name} {m}") in _CACHE_HINTS]
+    if not found:
         raise UnsupportedError(f"'{opcode.text}' is not supported: tensor maps are not covered")
     address = i.operands[0]
     assert isinstance(address, Address)
     pair, offset = long_base(s, address)
-    s.emit(f"CCTL.E.{found}", [Src("[R+I]", [pair, offset], OTHER)])
+    s.emit(f"CCTL.E.{found[0]}", [Src("[R+I]", [pair, offset], OTHER)])
 
 
 def event(s: Selector, i: Instruction) -> None:

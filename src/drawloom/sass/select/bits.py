@@ -245,7 +245,7 @@ def find_nth_set(s: Selector, i: Instruction) -> None:
 
 def logic_of_three(s: Selector, i: Instruction) -> None:
     """``lop3``; with a predicate: whether the result is not 0, combined with another predicate."""
-    lut = s.number_of(i.operands[4]) or 0
+    lut = (s.number_of(i.operands[4]) or 0) & 0xFF
     target = i.operands[0]
     value = target.first if isinstance(target, Pair) else target
     out = reg(s.home(value) if isinstance(value, Register) else RZ)

@@ -324,7 +324,12 @@ def round_in_format(s: Selector, i: Instruction, out: int, word: Src, type: Type
     """To an integral value, or no more than ``.ftz`` and ``.sat``."""
     opcode = i.opcode
     ftz = ".FTZ" if opcode.ftz else ""
-    if opcode.rounding:
+    if opcode.rounding and type.name == "bf16":
+        wide, whole = reg(s.fresh()), reg(s.fresh())  # integers of bf16 are those of its size in a single
+        s.emit("SHF.L.U32", [wide, word, imm(16), ZERO])
+        s.emit(f"FRND{_INTEGRAL[opcode.rounding]}", [whole, wide])
+        s.emit("SHF.R.U32.HI", [reg(out), ZERO, imm(16), whole])
+    elif opcode.rounding:
         of = "" if type.name == "f32" else "." + type.name.upper()
         made = s.fresh(max(1, type.bits // 32)) if opcode.sat else out
         s.emit(f"FRND{of}{ftz}{_INTEGRAL[opcode.rounding]}", [reg(made), word])

@@ -14,6 +14,7 @@ from drawloom.sass.select.floats import float_pair, float_word
 from drawloom.sass.select.moves import extract, pack_small
 from drawloom.sass.select.operands import FALSE, IMMEDIATE, OTHER, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, LONG_ADDRESS, Selector
+from drawloom.sass.select.spaces import generic_address
 from drawloom.sass.select.symbols import relocated
 
 #: The suffix for an access of so many bytes in all.
@@ -208,6 +209,8 @@ def access(s: Selector, opcode: Opcode, size: str, data: int, address: Address, 
         where = long_address(s, address)
         before, behind = strength(s, opcode)
         mnemonic = name + ("G" if space else "") + ".E" + before + size + behind
+    elif space == "param":
+        raise UnsupportedError(f"'{opcode.text}' to a parameter that no call takes is not supported by the assembler")
     else:
         raise UnsupportedError(f"'{opcode.text}' is not supported: clusters are not covered")
     s.emit(mnemonic, [reg(data), where] if loading else [where, reg(data)])
@@ -241,7 +244,10 @@ def early_reach(reach: str, eviction: str) -> str:
 def long_base(s: Selector, address: Address) -> tuple[int, int]:
     """A 64-bit address as a register pair and an offset that instructions have room for."""
     base, offset = address.base, address.offset
-    if isinstance(base, Register):
+    known = generic_address(s, base) if isinstance(base, Symbol) else None
+    if known is not None:
+        pair = known
+    elif isinstance(base, Register):
         pair = s.pair(base)
     elif isinstance(base, Symbol) and s.variables.relocatable:
         pair = s.fresh(2)

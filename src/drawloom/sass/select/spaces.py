@@ -70,6 +70,23 @@ def convert(s: Selector, i: Instruction) -> None:
         s.emit("MOV", [reg(out + part), reg(results[part])])
 
 
+def generic_address(s: Selector, symbol: Symbol) -> int | None:
+    """The pair of registers with the generic address of a shared or local variable; None for any other."""
+    if symbol.name in s.shared:
+        space = "shared"
+    elif symbol.name in s.locals:
+        space = "local"
+    else:
+        return None
+    pair = s.fresh(2)
+    low = symbol_word(s, symbol)
+    if space == "shared" and s.number >= 90:
+        late_shared(s, [pair, pair + 1], low, False)
+    else:
+        add_window(s, [pair, pair + 1], low, ZERO, space)
+    return pair
+
+
 def address_words(s: Selector, source: Operand) -> tuple[Src, Src]:
     """Both words of an address, a variable's or a register's."""
     if isinstance(source, Symbol):
