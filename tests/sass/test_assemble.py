@@ -63,7 +63,7 @@ def test_kernels_pass_the_checker(name: str, serial: bool) -> None:
 
 @pytest.mark.parametrize("registers", [255, 24, 20, 16])
 def test_spilled_registers_pass_the_checker(registers: int) -> None:
-    kernel = assemble(straight_line(400, 7, 12), TARGET, max_registers=registers).kernels["k"]
+    kernel = assemble(straight_line(400, 7, 20), TARGET, max_registers=registers).kernels["k"]
     assert verify(load_target(90), instructions(kernel)) == []
     assert kernel.registers <= registers
     assert (kernel.stack > 0) == bool(kernel.spill_stores) == (registers < 255)

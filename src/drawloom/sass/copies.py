@@ -17,6 +17,8 @@ from mypy_extensions import i64
 
 from drawloom.sass.anew import is_of_a_call
 from drawloom.sass.effects import effects
+from drawloom.sass.isa import load_target
+from drawloom.sass.logic import join_logic
 from drawloom.sass.machine import PT, RZ, VIRTUAL, Machine, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
@@ -36,6 +38,10 @@ def drop_copies(function: MachineFunction, settled: list[bool]) -> None:
     uses = Uses(function)
     if uses.has_copies:
         forward(function, uses, settled)
+    target = load_target(function.target)
+    if target.wide:
+        for block in function.blocks:
+            join_logic(block, target, uses.writes, uses.reads)
     for number in range(len(function.blocks) - 1, -1, -1):
         drop_unread(function, function.blocks[number], uses)
 
