@@ -140,10 +140,10 @@ def pressure(cfg: Cfg, live: Liveness) -> Pressure:
 
 def bits(ids: set[int]) -> int:
     """The bit set with exactly these members, in time nearly linear in the largest member."""
-    if not ids:
-        return 0
-    words = [0] * (max(ids) // WORD + 1)
+    words: list[int] = []
     for member in ids:
+        while len(words) <= member // WORD:
+            words.append(0)
         set_bit(words, member)
     return joined(words)
 

@@ -49,7 +49,7 @@ def function_attributes(assembly: Assembly, function: AssembledFunction, symbols
     for attribute in _attributes(assembly, function, symbols):
         present.setdefault(attribute.name, []).append(attribute)
     order = ORDER_LATE if layout.is_late else ORDER
-    return write_info([attribute for name in order for attribute in present.get(name, ())])
+    return write_info([attribute for name in order if name in present for attribute in present[name]])
 
 
 def _attributes(assembly: Assembly, function: AssembledFunction, symbols: dict[str, int]) -> Iterator[Attribute]:

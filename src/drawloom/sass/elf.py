@@ -7,7 +7,7 @@ checks every offset, index and length before it is used: a damaged file raises E
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from drawloom.errors import Error
@@ -52,34 +52,49 @@ class ElfError(Error):
     """A file that is no ELF64 file, or a damaged one."""
 
 
-@dataclass(slots=True)
 class Section:
     """One section. `size` is the length of `data`, except in sections without bytes of their own (`no_bits`)."""
 
-    name: str
-    kind: int
-    flags: int = 0
-    link: int = 0
-    info: int = 0
-    align: int = 1
-    entry_size: int = 0
-    data: bytes = b""
-    size: int = 0
-    no_bits: bool = False
-    offset: int = 0  # in the file; set by the reader and the writer
+    def __init__(
+        self,
+        name: str,
+        kind: int,
+        flags: int = 0,
+        link: int = 0,
+        info: int = 0,
+        align: int = 1,
+        entry_size: int = 0,
+        data: bytes = b"",
+        size: int = 0,
+        no_bits: bool = False,
+        offset: int = 0,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.flags = flags
+        self.link = link
+        self.info = info
+        self.align = align
+        self.entry_size = entry_size
+        self.data = data
+        self.size = size
+        self.no_bits = no_bits
+        self.offset = offset  # in the file; set by the reader and the writer
 
 
-@dataclass(slots=True)
 class Symbol:
     """One symbol; `section` is a section index, 0 for an undefined one. `kind` and `binding` are STT_ and STB_."""
 
-    name: str
-    kind: int
-    binding: int
-    section: int = 0
-    value: int = 0
-    size: int = 0
-    other: int = 0
+    def __init__(
+        self, name: str, kind: int, binding: int, section: int = 0, value: int = 0, size: int = 0, other: int = 0
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.binding = binding
+        self.section = section
+        self.value = value
+        self.size = size
+        self.other = other
 
 
 # Kinds of sections that have a size and no bytes: the standard one, and the CUDA toolkit's for variables in
@@ -87,16 +102,16 @@ class Symbol:
 NO_BITS_KINDS: Final = frozenset({SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A})
 
 
-@dataclass(slots=True)
 class Segment:
     """One program header; `size` bytes of the file become `memory_size` bytes of memory."""
 
-    kind: int
-    flags: int
-    offset: int
-    size: int
-    memory_size: int
-    align: int = 8
+    def __init__(self, kind: int, flags: int, offset: int, size: int, memory_size: int, align: int = 8) -> None:
+        self.kind = kind
+        self.flags = flags
+        self.offset = offset
+        self.size = size
+        self.memory_size = memory_size
+        self.align = align
 
 
 @dataclass(slots=True)
@@ -109,20 +124,22 @@ class Relocation:
     addend: int = 0
 
 
-@dataclass(slots=True)
 class Elf:
     """A whole file. Section 0 and symbol 0, which are empty, are in the lists."""
 
-    os_abi: int
-    abi_version: int
-    kind: int
-    machine: int
-    version: int
-    flags: int
-    sections: list[Section] = field(default_factory=list)
-    symbols: list[Symbol] = field(default_factory=list)
-    segments: list[Segment] = field(default_factory=list)
-    names_index: int = 1
+    def __init__(
+        self, os_abi: int, abi_version: int, kind: int, machine: int, version: int, flags: int, names_index: int = 1
+    ) -> None:
+        self.os_abi = os_abi
+        self.abi_version = abi_version
+        self.kind = kind
+        self.machine = machine
+        self.version = version
+        self.flags = flags
+        self.sections: list[Section] = []
+        self.symbols: list[Symbol] = []
+        self.segments: list[Segment] = []
+        self.names_index = names_index
 
     def find(self, name: str) -> Section | None:
         """The first section with this name."""

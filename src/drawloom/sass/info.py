@@ -8,7 +8,6 @@ SPARSE_MMA_MASK from the order of nvlink 13's names; what carries which format, 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from drawloom.sass.elf import ElfError
@@ -61,13 +60,23 @@ ATTRIBUTES: Final[dict[str, tuple[int, int]]] = {
 NAMES: Final[dict[int, str]] = {code: name for name, (code, _) in ATTRIBUTES.items()}
 
 
-@dataclass(slots=True)
 class Attribute:
     """One record: `value` of BVAL and HVAL, `data` of SVAL. A code without a name has its number as one."""
 
-    name: str
-    value: int = 0
-    data: bytes = b""
+    def __init__(self, name: str, value: int = 0, data: bytes = b"") -> None:
+        self.name = name
+        self.value = value
+        self.data = data
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Attribute)
+            and self.name == other.name
+            and self.value == other.value
+            and self.data == other.data
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     def words(self) -> list[int]:
         """`data` as 32-bit numbers."""
