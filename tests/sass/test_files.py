@@ -84,11 +84,11 @@ def lowered(text: str) -> str:
     return re.sub(r"(?m)^\.version\s+9\.\d", ".version 8.8", text)
 
 
-def by_ptxas(text: str, target: int, folder: Path) -> bytes | None:
+def by_ptxas(text: str, target: int, folder: Path, *options: str) -> bytes | None:
     source, made = folder / "a.ptx", folder / "a.cubin"
     source.write_text(text)
     made.unlink(missing_ok=True)
-    subprocess.run([str(find("ptxas")), f"-arch=sm_{target}", source, "-o", made], capture_output=True)
+    subprocess.run([str(find("ptxas")), f"-arch=sm_{target}", *options, source, "-o", made], capture_output=True)
     return made.read_bytes() if made.exists() else None
 
 
@@ -152,3 +152,61 @@ def test_what_differs_from_ptxas_is_explained(target: int, tmp_path: Path) -> No
                 unexplained[part] = (name, *contents)
     assert unexplained == {}
     assert count >= 5
+
+
+RELOCATABLE = """
+.version 7.8
+.target sm_61
+.address_size 64
+.extern .func (.param .b32 r) outside (.param .b32 a, .param .b64 p);
+.visible .global .align 4 .u32 counter[4];
+.global .align 4 .u32 table[4] = {1, 2, 3, 4};
+.const .align 4 .u32 numbers[4] = {5, 6, 7, 8};
+.shared .align 4 .b8 block[64];
+.visible .func (.param .b32 r) mine (.param .b32 a)
+{ .reg .b32 x; ld.param.b32 x, [a]; add.u32 x, x, 1; st.param.b32 [r], x; ret; }
+.visible .entry k(.param .u64 p)
+{
+    .reg .u64 %a, %c; .reg .u32 %x, %y; .reg .pred %q;
+    ld.param.u64 %a, [p]; ld.global.u32 %x, [%a];
+M:  { .param .b32 a0; .param .b64 a1; .param .b32 r0; st.param.b32 [a0], %x; st.param.b64 [a1], %a;
+    call (r0), outside, (a0, a1); ld.param.b32 %x, [r0]; }
+    { .param .b32 a0; .param .b32 r0; st.param.b32 [a0], %x; call (r0), mine, (a0); ld.param.b32 %x, [r0]; }
+    setp.lt.u32 %q, %x, 100; @%q bra M;
+    ld.global.u32 %y, [table+4]; add.u32 %x, %x, %y; ld.const.u32 %y, [numbers+8]; add.u32 %x, %x, %y;
+    st.shared.u32 [block], %x; mov.u64 %c, counter; atom.global.add.u32 %y, [%c+4], %x; st.global.u32 [%a], %y;
+    ret;
+}
+"""
+
+
+@pytest.mark.vendor
+def test_a_relocatable_file_of_sm_61_is_ptxass(tmp_path: Path) -> None:
+    """All attributes, sections and symbols; of relocations the kinds, since instructions stand elsewhere."""
+    if find("ptxas") is None or not assembles_for(61):
+        pytest.skip("no ptxas for sm_61 is installed (python -m tools.isa fetch)")
+    theirs = by_ptxas(RELOCATABLE, 61, tmp_path, "-c")
+    assert theirs is not None
+    ours = assemble(RELOCATABLE, "sm_61", relocatable=True)
+    found = different(ours, theirs)
+    assert found.keys() <= EXPLAINED.keys() | {"field relocations"}
+    assert not {"field prototype", "field calls", "field crs_stack_bytes"} & found.keys()
+    mine, other = read_cubin(bytes(ours)), read_cubin(theirs)
+    assert mine.functions.keys() == other.functions.keys()
+    assert mine.assembly.extern_prototypes == other.assembly.extern_prototypes
+    for symbol, kinds in (
+        ("outside", {"R_CUDA_ABS32_20"}), ("mine", {"R_CUDA_ABS32_20"}), ("block", {"R_CUDA_ABS24_20"}),
+        ("table", {"R_CUDA_ABS32_LO_20", "R_CUDA_ABS32_HI_20"}),
+        ("counter", {"R_CUDA_ABS32_LO_20", "R_CUDA_ABS32_HI_20"}),
+    ):  # fmt: skip
+        for cubin in (mine, other):
+            assert {r.kind for r in cubin.functions["k"].relocations if r.symbol == symbol} == kinds
+    assert [r.kind for r in mine.functions["k"].relocations if r.symbol == "numbers"] == ["R_CUDA_ABS16_20"]
+
+
+def test_calls_through_pointers_in_a_relocatable_file_of_sm_61_are_refused() -> None:
+    text = RELOCATABLE.replace("call (r0), mine, (a0);", "mov.u64 %c, mine; call (r0), %c, (a0), F;").replace(
+        "M:  {", "F: .callprototype (.param .b32 _) _ (.param .b32 _);\nM:  {"
+    )
+    with pytest.raises(UnsupportedError, match="through pointers in relocatable files for sm_61"):
+        assemble(text, "sm_61", relocatable=True)

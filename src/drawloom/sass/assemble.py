@@ -92,8 +92,8 @@ def _assembled(
     variables = Variables(module, plan.ids, relocatable)
     assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
     assembly.is_relocatable = relocatable
-    if relocatable and target < 75:
-        raise UnsupportedError(f"relocatable files for sm_{target} are not supported by the assembler")
+    if relocatable and target < 75 and plan.pointers:
+        raise UnsupportedError(f"calls through pointers in relocatable files for sm_{target} are not supported")
     warnings: list[str] = []
     for function in module.functions.values():
         if function.has_body and (function.is_entry or (relocatable and function.name in plan.kept)):

@@ -112,7 +112,8 @@ def describe_links(out: AssembledFunction, joined: Joined, module: Module, plan:
     named = names + [r.symbol for r in joined.relocations if r.symbol in module.functions]
     out.externs = [name for name in dict.fromkeys(named) if not module.functions[name].has_body]
     out.relocations = joined.relocations
-    out.crs_stack_bytes = None
+    # A linker adds up what functions need, and knows what their calls push.
+    out.crs_stack_bytes = stack_bytes(joined.code, True) if joined.code.target < 75 else None
     # All shared variables are the module's, for the linker to place.
     out.shared_bytes, out.has_shared = 0, False
     out.is_address_taken = out.name in plan.ids

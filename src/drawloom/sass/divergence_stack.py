@@ -41,9 +41,9 @@ def waits(block: MachineBlock) -> bool:
     return effects(only.opcode).base == "SYNC" and only.guard == NO_GUARD
 
 
-def stack_bytes(code: MachineFunction) -> int | None:
+def stack_bytes(code: MachineFunction, without_calls: bool = False) -> int | None:
     """The bytes that the stack may need for a kernel and the functions behind it that do not call themselves; None if
-    it stays empty.
+    it stays empty; ``without_calls`` leaves out what calls push.
 
     A token has 16 bytes. What SSY and CAL have pushed depends on the place. On top of it come the sides of branches
     that wait: one for each branch, but no more than there are lanes; where there are loops as many as that, since every
@@ -63,7 +63,7 @@ def stack_bytes(code: MachineFunction) -> int | None:
             for instruction in block.instructions:
                 found = effects(instruction.opcode)
                 tokens += found.base in _PUSHES
-                most = max(most, tokens + (found.base in _CALLS))
+                most = max(most, tokens + (not without_calls and found.base in _CALLS))
                 branches += instruction.guard != NO_GUARD and found.flow in ("jump", "resume")
             last = block.instructions[-1] if block.instructions else None
             synced = last is not None and effects(last.opcode).base == "SYNC"

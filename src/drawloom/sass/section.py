@@ -222,9 +222,9 @@ def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tab
             out.external_calls.append(behind - tables.word_bytes)
             if site.callee not in out.external:
                 out.external.append(site.callee)
-        elif site.callee:
+        elif site.callee and not site.call.is_relocated:
             site.call.values[0] = entries[site.callee] - behind
-        else:
+        elif not site.callee:
             site.call.values[1] = -behind
         if site.address is not None:
             start = 0

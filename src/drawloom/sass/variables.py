@@ -21,6 +21,10 @@ _ADDRESS_BYTES: Final = 8
 _ADDRESS_KINDS: Final[dict[str, list[str]]] = {
     GLOBAL: ["R_CUDA_ABS32_LO_32", "R_CUDA_ABS32_HI_32"], CONST: ["R_CUDA_ABS16_32"], SHARED: ["R_CUDA_ABS32_32"],
 }  # fmt: skip
+#: The same for sm_61.
+_EARLY_KINDS: Final[dict[str, list[str]]] = {
+    GLOBAL: ["R_CUDA_ABS32_LO_20", "R_CUDA_ABS32_HI_20"], CONST: ["R_CUDA_ABS16_20"], SHARED: ["R_CUDA_ABS24_20"],
+}  # fmt: skip
 
 
 class Variables:
@@ -69,12 +73,15 @@ class Variables:
 
     def kinds(self, name: str, target: int) -> list[str]:
         """How a linker puts each word of an address into an instruction; none for what has no address here."""
+        kinds = _ADDRESS_KINDS if target >= 75 else _EARLY_KINDS
+        if name in self.module.functions and target < 75:
+            return kinds[GLOBAL]
         if name in self.module.functions:
             kind = "UNIFIED32" if target >= 90 else "ABS32"
             return [f"R_CUDA_{kind}_LO_32", f"R_CUDA_{kind}_HI_32"]
         variable = self.module.variables.get(name)
         space = "" if variable is None else variable.space
-        return _ADDRESS_KINDS.get(space, [])
+        return kinds.get(space, [])
 
     def external(self, name: str) -> int:
         """Where in bank 4 the address of a function of another file stands."""

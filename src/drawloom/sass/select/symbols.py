@@ -5,7 +5,7 @@ from __future__ import annotations
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Symbol
 from drawloom.sass.machine import Machine, MachineRelocation
-from drawloom.sass.select.operands import OTHER, ZERO, Src, reg
+from drawloom.sass.select.operands import IMMEDIATE, OTHER, ZERO, Src, reg
 from drawloom.sass.select.selector import SHARED_BEGIN, Selector
 
 
@@ -22,7 +22,7 @@ def relocated(s: Selector, symbol: Symbol, words: int) -> list[Src]:
             out.append(ZERO)
             continue
         word = s.fresh()
-        made = s.unguarded("MOV", [reg(word), Src("I", [0], OTHER)])
+        made = s.unguarded("MOV", [reg(word), Src("I", [0], OTHER if s.number >= 75 else IMMEDIATE)])
         relocate(s, made, kinds[part], symbol.name, addend)
         out.append(reg(word))
     return out

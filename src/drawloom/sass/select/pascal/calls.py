@@ -21,10 +21,10 @@ def call(s: Selector, i: Instruction) -> None:
         enter(s, results)
         return
     given = give(s, arguments)
-    if s.module.functions[callee.name].has_body:
+    if s.module.functions[callee.name].has_body and not s.variables.relocatable:
         site = CallSite(s.emit("CAL", [Src("L", [0], OTHER)]), callee.name, False)
     else:
-        site = CallSite(s.emit("JCAL", [Src("I", [0], OTHER)]), callee.name, True)
+        site = CallSite(s.emit("JCAL", [Src("I", [0], OTHER)]), callee.name, not s.variables.relocatable)
         relocate(s, site.call, "R_CUDA_ABS32_20", callee.name)
     site.call.arguments, site.call.clobbers = given, CLOBBERED
     s.out.calls.append(site)
