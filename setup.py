@@ -2,7 +2,7 @@
 
 DRAWLOOM_BUILD chooses: `auto` (the default) compiles when a C compiler and mypyc are there and falls back to
 plain with a notice; `plain` never compiles; `compiled` fails where it cannot compile. Editable installs are
-always plain, so that no extension module hides an edited file.
+always plain, so that no extension module hides an edited file. DRAWLOOM_OPTIMISE is the C compiler's -O.
 """
 
 import glob
@@ -24,6 +24,8 @@ COMPILED_FOLDERS = ["src/drawloom/ptx", "src/drawloom/cpu", "src/drawloom/horse"
 LEFT_PLAIN = ("src/drawloom/sass/interpreter/", "src/drawloom/sass/verify.py", "src/drawloom/sass/flow.py")
 
 MODES = ("auto", "plain", "compiled")
+#: The C compiler's -O. The time goes to calls into Python: 2 and 3 parse no faster and build longer. The tests say 0.
+OPTIMISE = "1"
 
 
 class CannotCompile(Exception):
@@ -69,7 +71,7 @@ def extensions(target_dir: str) -> list[Extension]:
     try:
         made: list[Extension] = mypycify(
             [*options, *compiled_sources()],
-            opt_level="1",  # the time goes to calls into Python: -O2 and -O3 parse no faster and build longer
+            opt_level=os.environ.get("DRAWLOOM_OPTIMISE", OPTIMISE),
             debug_level="0",
             multi_file=True,  # one C file a module: several compilers can run at once, each on little memory
             target_dir=target_dir,

@@ -10,7 +10,7 @@ from tools.fuzz import check_program, difference, disagrees, minimise, run_on_re
 from tools.programs import Program, generate
 
 #: Programs in the suite, in groups that the test processes share out. Seeds below are fixed, so a red run repeats.
-PROGRAMS = 240
+PROGRAMS = 120
 GROUP = 12
 
 
