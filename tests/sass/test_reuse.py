@@ -6,7 +6,7 @@ import pytest
 
 from drawloom.sass.access import facts_of
 from drawloom.sass.assemble import assemble
-from drawloom.sass.control import REUSE_SHIFT, pack_control, reuse
+from drawloom.sass.control import REUSE_SHIFT, YIELD_SHIFT, pack_control, reuse, stall, switches
 from drawloom.sass.decoder import unpack_section
 from drawloom.sass.flow import control_flow
 from drawloom.sass.instruction import Instruction
@@ -99,3 +99,21 @@ def test_flags_are_set_but_in_serial_code(target: int) -> None:
         code = unpack_section(load_target(target), assemble(source, f"sm_{target}", serial=serial).kernels["k"].code)
         assert any(reuse(instruction.control) for instruction in code) != serial
         assert verify(load_target(target), code) == []
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if target >= 75])
+def test_other_warps_may_issue_where_ptxas_lets_them(target: int) -> None:
+    alike = count = 0
+    for _, code in golden_sections(target):
+        for start, end in control_flow(load_target(target), code, {}).ends.items():
+            made = [Machine(i.opcode, i.values, i.guard, i.control) for i in code[start:end]]
+            for i in made:
+                if stall(i.control) < 12:
+                    i.control = (i.control | 1 << YIELD_SHIFT) & ~(15 << REUSE_SHIFT)
+            Reuse(True).mark(made, [facts_of(i.opcode, timing(target)) for i in made])
+            for ours, other in zip(made, code[start:end]):
+                if stall(other.control) >= 3 and ours.opcode.mnemonic != "NOP":
+                    alike += switches(ours.control) == switches(other.control)
+                    count += 1
+    assert count > 100
+    assert alike >= 0.9 * count

@@ -25,6 +25,10 @@ _EXPECTED: Final[dict[str, int]] = {
 }  # fmt: skip
 
 
+#: Units that compute, in a fixed time unless `VARIABLE` says otherwise.
+_COMPUTES: Final = ("alu", "fma", "half", "double", "uniform")
+
+
 class Access:
     """Neighbouring registers of one file: `words` of them from ``base + values[place]`` on, none of them where that
     value is `neutral`; with `place` -1 from `base` on. `consumer` is the class in which a read waits, `producers` the
@@ -52,7 +56,8 @@ class Facts:
     """Of an opcode: `reads`, `writes`; `guard` is what to add to a guard's number (-1: it takes none) and
     `guard_consumer` its class; `variable`: a scoreboard tells when it is done, `expected` when that may be;
     `is_masked`: an operand says which of the predicates are meant that no slot names; `fetches`: what follows has to
-    be fetched anew; `leaves`: it goes to or comes from another function; `kept`: what reuse flags can keep."""
+    be fetched anew; `leaves`: it goes to or comes from another function; `kept`: what reuse flags can keep; `yields`:
+    ptxas lets other warps issue behind it."""
 
     def __init__(self, opcode: Opcode, timing: Timing) -> None:
         found = effects(opcode)
@@ -67,6 +72,7 @@ class Facts:
         self.fetches = found.flow not in ("", "prepare", "warp") or found.base == "BMOV"
         self.leaves = found.flow in ("call", "return")
         self.kept = kept_operands(opcode)
+        self.yields = found.unit in _COMPUTES and not self.variable and not self.fetches
         self.reads: list[Access] = []
         self.writes: list[Access] = []
         for place, words in found.reads:

@@ -11,6 +11,9 @@ spares a read of the bank. This is where ptxas 12.9 sets one (docs/sass.md has t
 where nothing from the flag on writes the register, and nobody comes in between: no other warp (yield), no branch, no
 label. There are 2 banks from sm_75 on, 4 on sm_61 (Jia et al., Dissecting the
 NVIDIA Volta GPU, 2018; the notes of maxas on Maxwell).
+
+From sm_75 on another warp may issue (the yield bit is 0) behind what computes and stalls 3 cycles or more, where
+nothing is kept: ptxas does it there, too, and hardly anywhere else.
 """
 
 from __future__ import annotations
@@ -24,22 +27,30 @@ from drawloom.sass.control import REUSE_SHIFT, YIELD_SHIFT
 from drawloom.sass.machine import RZ, Machine
 
 _SLOTS: Final = 4
+_STALL: Final = 15
+#: From this stall on another warp may issue.
+_YIELDS: Final = 3
 #: A register that is kept stands for itself times 4, plus the words that are read.
 _WORDS: Final = 3
 
 
 class Reuse:
     """Sets the flags of one block at a time. `next[slot * banks + bank]` is what the next instruction that reads a
-    register of that bank in that slot reads there; -1 for nothing."""
+    register of that bank in that slot reads there, -1 for nothing, and `reader` where in the block it stands; `ends`
+    is up to where each instruction keeps something."""
 
     def __init__(self, is_wide: bool) -> None:
         self.banks: i64 = 2 if is_wide else 4
         self.next = [-1] * int(_SLOTS * self.banks)
+        self.reader = [-1] * int(_SLOTS * self.banks)
+        self.ends: list[int] = []
+        self.yields = is_wide
         self.is_empty = True
 
     def mark(self, instructions: list[Machine], facts: list[Facts]) -> None:
         """Set the flags of a block whose stalls are settled; ``facts`` are those of its instructions."""
         self.forget()
+        self.ends = [0] * len(instructions)
         for number in range(len(instructions) - 1, -1, -1):
             instruction, found = instructions[number], facts[number]
             if found.fetches or not instruction.control >> YIELD_SHIFT & 1:
@@ -48,7 +59,17 @@ class Reuse:
                 for register in written(instruction, found):
                     self.drop(register)
             if found.kept:
-                self.keep(instruction, found.kept)
+                self.keep(instruction, found.kept, number)
+        if self.yields:
+            self.let_others_issue(instructions, facts)
+
+    def let_others_issue(self, instructions: list[Machine], facts: list[Facts]) -> None:
+        end: i64 = 0  # where what is kept is read
+        for number in range(len(instructions)):
+            end = max(end, self.ends[number])
+            instruction = instructions[number]
+            if facts[number].yields and end <= number and instruction.control & _STALL >= _YIELDS:
+                instruction.control &= ~(1 << YIELD_SHIFT)
 
     def forget(self) -> None:
         if not self.is_empty:
@@ -63,7 +84,7 @@ class Reuse:
             if held >= 0 and held >> 2 <= register and register < (held >> 2) + (held & _WORDS):
                 self.next[place] = -1
 
-    def keep(self, instruction: Machine, operands: list[Kept]) -> None:
+    def keep(self, instruction: Machine, operands: list[Kept], number: i64) -> None:
         """Flag the operands that are read again; from here on they are the next to be read."""
         flags: i64 = 0
         for kept in operands:
@@ -72,10 +93,14 @@ class Reuse:
                 continue
             held: i64 = register << 2 | kept.words
             row = kept.slot * self.banks
-            if self.next[row + register % self.banks] == held:
+            place = row + register % self.banks
+            if self.next[place] == held:
                 flags |= 1 << kept.slot
+                self.ends[number] = max(self.ends[number], self.reader[place])
             for word in range(kept.words):
-                self.next[row + (register + word) % self.banks] = int(held)
+                place = row + (register + word) % self.banks
+                self.next[place] = int(held)
+                self.reader[place] = int(number)
             self.is_empty = False
         if flags:
             instruction.control = int(instruction.control | flags << REUSE_SHIFT)
