@@ -37,16 +37,16 @@ lint: .venv/.editable
 bench: build/compiled/.stamp
 	PYTHONPATH=build/compiled $(BIN)/python benchmarks/run_all.py
 
-# COUNT generated programs from SEED on, then as machine code for every target (going on where build/fuzz_sass/record.json
-# says that it stopped), then the fuzzers of the parser and the rest.
+# COUNT generated programs from SEED on, then as machine code for every target, with the compiled build (going on where
+# build/fuzz_sass/record.json says that it stopped), then the fuzzers of the parser and the rest.
 COUNT ?= 2000
 SEED ?= 1000000
-fuzz: .venv/.editable
+fuzz: build/compiled/.stamp
 	$(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
-	$(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 90
-	$(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 80 86 89
-	$(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 75
-	$(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 61
+	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 90
+	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 80 86 89
+	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 75
+	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 61
 	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) -k fuzz $(PYTEST_ARGS)
 
