@@ -27,7 +27,6 @@ from drawloom.sass.copies import drop_copies
 from drawloom.sass.cubin import Cubin, write_cubin
 from drawloom.sass.describe import describe_calls, describe_code, describe_header, linkage_of, prototype
 from drawloom.sass.divergence_stack import wait_at_once
-from drawloom.sass.effects import effects
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.exits import leave_at_once
 from drawloom.sass.expand.expand import expand
@@ -35,6 +34,7 @@ from drawloom.sass.hoist import hoist
 from drawloom.sass.inline import inline
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target, load_target
+from drawloom.sass.jumps import drop_jumps
 from drawloom.sass.latencies import timing
 from drawloom.sass.lines import Lines
 from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
@@ -235,16 +235,6 @@ def end_every_way(code: MachineFunction, tables: Target) -> None:
     for block in code.blocks:
         if not block.successors and falls_through(block):
             block.instructions.append(Machine(tables.opcode("EXIT", ""), []))
-
-
-def drop_jumps(code: MachineFunction) -> None:
-    """Take away branches to the block behind: lanes that take one and lanes that do not would part for nothing."""
-    for block in code.blocks:
-        instructions = block.instructions
-        while instructions and effects(instructions[-1].opcode).flow == "jump":
-            if instructions[-1].values[effects(instructions[-1].opcode).label] != block.id + 1:
-                break
-            instructions.pop()
 
 
 def extra_registers(tables: Target) -> int:
