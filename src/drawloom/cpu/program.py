@@ -395,7 +395,7 @@ class _Run:
 
     def wait(self, job: Any, workers: int) -> None:
         """Wait for the workers. A launch in which, look after look, every worker has spun again and nothing else
-        has moved, is a deadlock."""
+        has moved, no further block begun either, is a deadlock."""
         progress = -1
         spins = [0] * workers
         since = time.monotonic()
@@ -403,7 +403,7 @@ class _Run:
             if not self.ready.spins:
                 continue
             now = [int(count) for count in self.spin_counts[::_WORDS_APART]]
-            seen = int(self.progress_words.sum())
+            seen = int(self.progress_words.sum()) + int(self.record[abi.LAUNCH_NEXT])
             stuck = seen == progress and all(w < 0 or w != before for w, before in zip(now, spins, strict=True))
             progress, spins = seen, now
             if not stuck:
