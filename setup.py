@@ -23,6 +23,9 @@ from setuptools.command.build_ext import build_ext
 COMPILED_FOLDERS = ["src/drawloom/ptx", "src/drawloom/cpu", "src/drawloom/horse", "src/drawloom/sass"]
 LEFT_PLAIN = ("src/drawloom/sass/interpreter/", "src/drawloom/sass/verify.py", "src/drawloom/sass/flow.py")
 
+#: C files of the one large extension.
+JOINED = 16
+
 MODES = ("auto", "plain", "compiled")
 #: The C compiler's -O. The time goes to calls into Python: 2 and 3 parse no faster and build longer. The tests say 0.
 OPTIMISE = "1"
@@ -81,7 +84,21 @@ def extensions(target_dir: str) -> list[Extension]:
         raise CannotCompile(f"mypyc refused the sources: {refusal}") from refusal
     for extension in made:  # calls inside of the one large extension need no detour that others could change
         extension.extra_compile_args.append("-fvisibility=hidden")
+        if len(extension.sources) > JOINED:
+            extension.sources = joined(extension.sources, target_dir)
     return made
+
+
+def joined(sources: list[str], folder: str) -> list[str]:
+    """`JOINED` C files that include the many, which share a header of 900 KB: it is read once by each. Beside each other
+    stand a large one and small ones, so that compilers at work side by side end at about the same time."""
+    sources = sorted(sources, key=lambda path: (-os.path.getsize(path), path))
+    files = []
+    for n in range(JOINED):
+        files.append(os.path.join(folder, f"joined_{n}.c"))
+        with open(files[-1], "w", encoding="utf-8") as file:
+            file.writelines([f'#include "{os.path.abspath(path)}"\n' for path in sources[n::JOINED]])
+    return files
 
 
 class BuildAfresh(build):
