@@ -90,8 +90,8 @@ def extensions(target_dir: str) -> list[Extension]:
 
 
 def joined(sources: list[str], folder: str) -> list[str]:
-    """`JOINED` C files that include the many, which share a header of 900 KB: it is read once by each. Beside each other
-    stand a large one and small ones, so that compilers at work side by side end at about the same time."""
+    """`JOINED` C files that include the many, whose header of 900 KB each reads once. A large one stands beside small
+    ones, so that compilers at work side by side end at about the same time."""
     sources = sorted(sources, key=lambda path: (-os.path.getsize(path), path))
     files = []
     for n in range(JOINED):
