@@ -48,7 +48,7 @@ fuzz: build/compiled/.stamp
 	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 75
 	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 61
 	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) -k fuzz $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) -k "fuzz or test_ops or test_select" $(PYTEST_ARGS)
 
 venv: .venv/.editable
 
