@@ -43,10 +43,8 @@ COUNT ?= 2000
 SEED ?= 1000000
 fuzz: build/compiled/.stamp
 	$(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
-	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 90
-	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 80 86 89
-	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 75
-	PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target 61
+	for targets in 90 "80 86 89" 75 61; do PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass \
+	    --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target $$targets || exit 1; done
 	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) -k "fuzz or test_ops or test_select" $(PYTEST_ARGS)
 

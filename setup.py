@@ -76,7 +76,7 @@ def extensions(target_dir: str) -> list[Extension]:
             [*options, *compiled_sources()],
             opt_level=os.environ.get("DRAWLOOM_OPTIMISE", OPTIMISE),
             debug_level="0",
-            multi_file=True,  # one C file a module: several compilers can run at once, each on little memory
+            multi_file=True,  # one C file a module, for `joined` to share out among several compilers at once
             target_dir=target_dir,
             group_name="drawloom",
         )

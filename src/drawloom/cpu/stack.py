@@ -8,16 +8,12 @@ stops keeps them. A device function puts back what it found when it returns.
 
 from __future__ import annotations
 
-from typing import Final
-
 from drawloom.cpu import abi
 from drawloom.cpu.body import Body
 from drawloom.cpu.emitter import INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.memory import Memory
-from drawloom.ptx.ir import Immediate, Instruction
-
-#: What `alloca` aligns to where it does not say.
-_ALIGNMENT: Final = 8
+from drawloom.ptx.ir import Instruction
+from drawloom.ptx.layout import stack_alignment
 
 
 class Stack:
@@ -62,11 +58,8 @@ class Stack:
 
     def allocate(self, instruction: Instruction) -> None:
         e = self.e
-        operands = instruction.operands
-        alignment = _ALIGNMENT
-        if len(operands) > 2 and isinstance(operands[2], Immediate):
-            alignment = max(1, operands[2].value)
-        size = e.cast("zext", self.f.operand(operands[1], self.elem(instruction), self.lanes), "i64")
+        alignment = stack_alignment(instruction)
+        size = e.cast("zext", self.f.operand(instruction.operands[1], self.elem(instruction), self.lanes), "i64")
         up = e.binary("add", self.load_tops(), int_const("i64", alignment - 1, self.lanes))
         at = e.binary("and", up, int_const("i64", -alignment, self.lanes))
         limit = e.binary("add", self.starts(), e.splat(self.stack_bytes(), self.lanes))

@@ -218,6 +218,12 @@ def local_layout(function: Function) -> tuple[dict[str, int], int]:
     return {variable.name: where[0] for variable, where in zip(variables, places, strict=True)}, size
 
 
+def stack_alignment(alloca: Instruction) -> int:
+    """What an ``alloca`` aligns to: 8 bytes where it does not say (PTX ISA 9.0, section 9.7.16.3)."""
+    last = alloca.operands[-1]
+    return max(1, last.value) if len(alloca.operands) > 2 and isinstance(last, Immediate) else 8
+
+
 def has_dynamic_stack(function: Function) -> bool:
     """Whether a body takes or frees local memory as it runs (``alloca``, ``stackrestore``)."""
     for statement in function.body:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.ptx.ir import SINK, Address, Immediate, Instruction, Operand, Register, Symbol, Vector
+from drawloom.ptx.ir import SINK, Address, Instruction, Operand, Register, Symbol, Vector
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.layout import stack_alignment
 from drawloom.ptx.types import U64
 from drawloom.reference.atomics import read_modify_write
 from drawloom.reference.decode import Builder, Decoder, apply
@@ -289,8 +290,7 @@ def _alloca(d: Decoder, i: Instruction) -> Handler:
     """Local memory until the function returns (9.7.16.3): its address in the local window's own space."""
     to = d.destination(i.operands[0])
     size = d.source(i.operands[1], U64)
-    last = i.operands[-1]
-    alignment = max(1, last.value) if len(i.operands) > 2 and isinstance(last, Immediate) else 8
+    alignment = stack_alignment(i)
 
     def step(r: Registers, t: Thread) -> None:
         r[to] = t.allocate(r[size] + 0, alignment)  # type: ignore[operator]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.sass.effects import effects
-from drawloom.sass.machine import GENERAL, NEUTRAL, VIRTUAL, Machine, MachineFunction, virtual_id
+from drawloom.sass.machine import GENERAL, NEUTRAL, PREDICATE, VIRTUAL, Machine, MachineFunction, virtual_id
 from drawloom.sass.syntax import NO_GUARD
 
 _UNITS: Final = ("alu", "fma")
@@ -49,7 +49,7 @@ def is_constant(function: MachineFunction, instruction: Machine) -> bool:
     return all(
         instruction.values[access.place] in (NEUTRAL[GENERAL], function.frame_pointer)
         for access in found.read_places
-        if access.is_general or instruction.values[access.place] != NEUTRAL[1]
+        if access.is_general or instruction.values[access.place] != NEUTRAL[PREDICATE]
     )
 
 

@@ -18,7 +18,6 @@ _LANES: Final = 32
 def wait_at_once(code: MachineFunction, tables: Target) -> None:
     """Make branches at the end of a block to a lone SYNC a SYNC; blocks are in the order of their numbers."""
     opcode = tables.opcode("SYNC", "")
-    entered = [0] * len(code.blocks)
     for block in code.blocks:
         last = block.instructions[-1] if block.instructions else None
         if last is not None and effects(last.opcode).flow == "jump":
@@ -26,8 +25,7 @@ def wait_at_once(code: MachineFunction, tables: Target) -> None:
             if waits(target) and (last.guard == NO_GUARD or target.successors[0] != block.id + 1):
                 last.opcode, last.values = opcode, []
                 block.successors = [target.successors[0] if s == target.id else s for s in block.successors]
-        for successor in block.successors:
-            entered[successor] += 1
+    entered = code.ways_in()
     for block in code.blocks[1:]:
         if waits(block) and not entered[block.id]:
             block.instructions, block.successors = [], []

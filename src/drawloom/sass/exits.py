@@ -22,10 +22,7 @@ def leave_at_once(code: MachineFunction, tables: Target) -> None:
     while work:
         work = [block.id for block in code.blocks if turn_branches(block, leaving, leave)]
         leaving.update(work)
-    entered = [0] * len(code.blocks)
-    for block in code.blocks:
-        for successor in block.successors:
-            entered[successor] += 1
+    entered = code.ways_in()
     for block in code.blocks:
         beside = block.id + 1
         if beside not in leaving or entered[beside] != 1 or beside not in block.successors:

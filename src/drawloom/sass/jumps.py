@@ -16,10 +16,7 @@ from drawloom.sass.syntax import NO_GUARD
 
 def drop_jumps(code: MachineFunction) -> None:
     """Rewrite the ends of all blocks; blocks are in the order of their numbers."""
-    entered = [0] * len(code.blocks)
-    for block in code.blocks:
-        for successor in block.successors:
-            entered[successor] += 1
+    entered = code.ways_in()
     for block in code.blocks:
         instructions = block.instructions
         behind = block.id + 1

@@ -136,6 +136,14 @@ class MachineFunction:
         self.blocks.append(block)
         return block
 
+    def ways_in(self) -> list[int]:
+        """How many ways lead into each block from others; blocks are in the order of their numbers."""
+        ways = [0] * len(self.blocks)
+        for block in self.blocks:
+            for successor in block.successors:
+                ways[successor] += 1
+        return ways
+
     def register(self, file: int, width: int = 1) -> int:
         """A new virtual register, as the value of its first word."""
         self.files.append(file)

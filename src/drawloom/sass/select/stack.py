@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.ptx.ir import Immediate, Instruction, Register
-from drawloom.ptx.layout import align_up
+from drawloom.ptx.ir import Instruction, Register
+from drawloom.ptx.layout import align_up, stack_alignment
 from drawloom.sass.machine import STACK_POINTER
 from drawloom.sass.select.operands import FALSE, IMMEDIATE, ZERO, imm, neg, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
 
-#: What `alloca` aligns to where it does not say, and what functions that are called rely on.
-_ALIGNMENT: Final = 8
+#: What functions that are called rely on.
 _FRAME_ALIGNMENT: Final = 16
 
 
 def allocate(s: Selector, i: Instruction) -> None:
     """``alloca``."""
-    last = i.operands[-1]
-    alignment = last.value if len(i.operands) > 2 and isinstance(last, Immediate) else _ALIGNMENT
+    alignment = stack_alignment(i)
     if s.has_calls:
         alignment = max(alignment, _FRAME_ALIGNMENT)
     room = align_up(s.out.outgoing, alignment)
