@@ -127,6 +127,8 @@ class MachineFunction:
         self.relocations: list[MachineRelocation] = []
         #: Whether the barriers that it must leave as they were are kept.
         self.saved_barriers = False
+        #: Registers below this one are named by number.
+        self.named = 0
         #: How many blocks there are of the PTX function, of the same ids.
         self.ptx_blocks = 0
 

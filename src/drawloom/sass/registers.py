@@ -290,7 +290,7 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
                 scan = Scan(liveness, file, intervals, assigned, limit if file == GENERAL else SIZES[file], kept)
                 scan.run()
                 if file == GENERAL:
-                    out.registers = scan.highest + 1
+                    out.registers = max(scan.highest + 1, function.named)
                 elif file == PREDICATE:
                     out.predicates = scan.highest + 1
             break

@@ -12,7 +12,7 @@ from drawloom.sass.interpreter.basics import Row, anybody
 from drawloom.sass.interpreter.conversions import INTEGERS, number_of
 from drawloom.sass.interpreter.exact import BF16, F16, F32, F64, RN, Format
 from drawloom.sass.interpreter.loads_stores import HINTS, access, address_of, spaces, words_from
-from drawloom.sass.interpreter.memory import VIEWS, Region
+from drawloom.sass.interpreter.memory import Region
 from drawloom.sass.interpreter.operation import Builder, Operation
 from drawloom.sass.interpreter.state import Step, Warp
 
@@ -73,9 +73,9 @@ def update(operation: Operation, bits: int) -> Update:
 
 def atomic(operation: Operation) -> Step:
     """The old value goes to the destination; of CAST whether it was the expected one."""
-    operation.only(*HINTS, *OPERATIONS, *FLOATS, *INTEGERS, "64", "FTZ", "RN", "SPIN")
-    wide = any(operation.has(m) for m in ("64", "U64", "S64", "F64"))
-    size = 8 if wide else 4
+    operation.only(*HINTS, *OPERATIONS, *FLOATS, *INTEGERS, "64", "128", "FTZ", "RN", "SPIN")
+    wide = any(operation.has(m) for m in ("64", "U64", "S64", "F64", "128"))
+    size = 16 if operation.has("128") else 8 if wide else 4
     at = next(n for n, operand in enumerate(operation.operands) if operand.kind == "address")
     done = operation.destination(0) if operation.is_predicate(0) else None
     target = operation.operands[at - 1].value if at else 255
@@ -89,7 +89,7 @@ def atomic(operation: Operation) -> Step:
     is_swap = any(operation.has(m) for m in ("EXCH", "CAS", "CAST"))
     lacking = any(operation.has(m) for m in FLOATS) or (wide and not is_swap)  # what ATOMS does not do
     if target != 255 and wide:
-        operation.check_aligned(target, 2)
+        operation.check_aligned(target, size // 4)
 
     def run(w: Warp, m: Row) -> None:
         places = addresses(w)
@@ -107,15 +107,15 @@ def atomic(operation: Operation) -> Step:
         first, second = values[0], values[-1]
 
         def change(region: Region, which: Row | slice, offsets: Row) -> None:
-            numbers = region.views[size].data
+            data = region.views[1].data
             found = []
             chosen = which.tolist() if isinstance(which, np.ndarray) else range(len(lanes))
-            for given, place in zip(chosen, (offsets // size).tolist()):
-                old = numbers[place]
-                numbers[place] = function(old, first[given], second[given])
-                found.append(int(old == first[given]) if tests else old)
+            for given, place in zip(chosen, offsets.tolist()):
+                old = int.from_bytes(data[place : place + size], "little")
+                data[place : place + size] = function(old, first[given], second[given]).to_bytes(size, "little")
+                found.append((int(old == first[given]) if tests else old).to_bytes(size, "little"))
             if target != 255:
-                words = np.array(found, VIEWS[size]).view(np.uint32).reshape(-1, size // 4)
+                words = np.frombuffer(b"".join(found), np.uint32).reshape(-1, size // 4)
                 for k in range(size // 4):
                     w.r[target + k][lanes[which]] = words[:, k]
 
@@ -126,10 +126,10 @@ def atomic(operation: Operation) -> Step:
 
 def _joined(words: list[Row]) -> list[int]:
     """Words, the lowest first, as numbers."""
-    lows: list[int] = words[0].tolist()
-    if len(words) == 1:
-        return lows
-    return [low | high << 32 for low, high in zip(lows, words[1].tolist())]
+    numbers: list[int] = words[0].tolist()
+    for n, word in enumerate(words[1:], 1):
+        numbers = [low | high << 32 * n for low, high in zip(numbers, word.tolist())]
+    return numbers
 
 
 BUILDERS: Final[dict[str, Builder]] = dict.fromkeys(SPACES, atomic)

@@ -28,6 +28,8 @@ from drawloom.sass.select.selector import HANDLERS, Selector
 
 #: Who sees a strong access in its order.
 SCOPES: Final[dict[str, str]] = {"": "GPU", "cta": "SM", "cluster": "GPU", "gpu": "GPU", "sys": "SYS"}
+#: The first of eight registers that nothing is kept in over a call.
+_EIGHT: Final = 8
 _FLOATS: Final[dict[str, str]] = {
     "f32": ".F32.FTZ.RN", "f64": ".F64.RN", "f16x2": ".F16x2.RN", "bf16x2": ".BF16x2.RN",
 }  # fmt: skip
@@ -76,15 +78,18 @@ def update(s: Selector, opcode: Opcode, out: int, address: Address, value: Opera
 
 
 def swap(s: Selector, opcode: Opcode, out: int, address: Address, values: list[Operand], type: Type) -> None:
-    """Compare-and-swap: what is compared and what is stored stand in neighbouring registers."""
+    """Compare-and-swap: what is compared and what is stored stand in neighbouring registers. No virtual register has
+    eight words: those of 128 bits are given by number, as arguments of calls are."""
     words = type.bits // 32
     if words > 2:
-        raise UnsupportedError(f"'{opcode.text}' needs eight neighbouring registers: not supported by the assembler")
-    group = s.fresh(2 * words)
+        group = _EIGHT
+        s.out.named = _EIGHT + 8
+    else:
+        group = s.fresh(2 * words)
     for n, value in enumerate(values):
         for part in range(words):
             s.emit("MOV", [reg(group + n * words + part), element_word(s, value, type, part)])
-    size = ".64" if words == 2 else ""
+    size = f".{type.bits}" if words > 1 else ""
     operands = [reg(group), reg(group + words)]
     if opcode.space == "shared":
         s.emit(f"ATOMS.CAS{size}", [reg(out), short_address(s, address, "shared"), *operands])
