@@ -164,6 +164,10 @@ def test_partial_waits_count_the_later_ones() -> None:
     end = ("EXIT", at(13))
     assert problems(61, *loads, ("DEPBAR.LE SB5, 0x1", at(3)), use, end) == []
     assert problems(61, *loads, ("DEPBAR.LE SB5, 0x2", at(3)), use, end)
+    shared = [(f"LDS R{number}, [R8]", pack_control(stall=2, write_barrier=5)) for number in (4, 5)]
+    assert problems(61, *loads[:2], *shared, ("DEPBAR.LE SB5, 0x2", at(3)), use, end)  # these may be over first
+    stored = ("STG.E [R8], R10", pack_control(stall=2, read_barrier=5))
+    assert problems(61, *loads[:2], stored, ("DEPBAR.LE SB5, 0x1", at(3)), use, end)
 
 
 def test_a_short_first_result_must_not_overtake() -> None:

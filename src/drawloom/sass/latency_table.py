@@ -118,6 +118,12 @@ RESULTS_IN_ORDER: Final[dict[int, str]] = {
     **dict.fromkeys((75, 80), "special; double; reduction; load; load shared, atomic shared, shuffle"),
     90: "special; reduction; uniform variable; load; load shared, atomic shared, shuffle",
 }
+#: Units whose results end a scoreboard's count in the order of issue, so that `DEPBAR.LE SB, k` waits for all but the
+#: last k: from ptxas, which counts loads of these kinds together, those under a guard too, and no others.
+COUNTED_IN_ORDER: Final[dict[int, str]] = {
+    61: "load, load generic, load global, load local",
+    **dict.fromkeys((75, 80, 90), ""),
+}
 #: Units that read their operands in the order of issue.
 READS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
     (61, 75, 80, 90),

@@ -34,6 +34,7 @@ from drawloom.sass.latencies import CONSUMERS, PRODUCERS, Timing, register_reads
 from drawloom.sass.latency_table import (
     BARRIER_DELAY,
     CONTROL_STALL,
+    COUNTED_IN_ORDER,
     LONG_STALL,
     READS_IN_ORDER,
     READS_SOME,
@@ -75,7 +76,7 @@ class Problem:
 #: A result of fixed latency under way: (index of the instruction, producer class, guard, issue time).
 Fixed = tuple[int, int, int, int]
 #: An access that a scoreboard ends: (guard, scoreboards as a bit set, for each of them the number of instructions that
-#: set it later, in fields of _COUNT_BITS).
+#: set it later and cannot be over sooner, in fields of _COUNT_BITS).
 Access = tuple[int, int, int]
 
 
@@ -289,6 +290,7 @@ class _Checker:
         self._touched: dict[int, frozenset[int]] = {}
         self._results = _groups(RESULTS_IN_ORDER[self.times.family])
         self._reads = _groups(READS_IN_ORDER[self.times.family])
+        self._counted = _groups(COUNTED_IN_ORDER[self.times.family])
 
     def touched(self, flow: Flow, callee: int) -> frozenset[int]:
         """The keys of the registers that a function reads or writes, functions that it calls included."""
@@ -424,14 +426,15 @@ class _Checker:
         for board in range(6):
             if read >> board & 1:
                 state.set_at[board] = state.clock
-        results, reads = self._results[step.unit], self._reads[step.unit]
+        results, reads, counted = self._results[step.unit], self._reads[step.unit], self._counted[step.unit]
         for name, (guard, boards, later) in state.accesses.items():
             unit = self.steps[name >> 2].unit
             if name & 3 == _SOURCES:
-                proof = read if reads >> unit & 1 else 0
+                proof = counts = read if reads >> unit & 1 else 0
             else:
                 proof = written if results >> unit & 1 else 0
-            state.accesses[name] = guard, boards | proof, _count(later, read)
+                counts = written if counted >> unit & 1 else 0
+            state.accesses[name] = guard, boards | proof, _count(later, counts)
 
     def name(self, index: int) -> str:
         return f"{self.instructions[index].opcode.mnemonic} at {address_of(self.target, index):04x}"
@@ -455,7 +458,7 @@ UNITS: Final = (
 def _groups(text: str) -> list[int]:
     """For each unit the bit set of the units that it is in order with, from `a, b; c`."""
     made = [0] * len(UNITS)
-    for group in text.split(";"):
+    for group in text.split(";") if text else ():
         members = [UNITS.index(name.strip()) for name in group.split(",")]
         for member in members:
             for other in members:
