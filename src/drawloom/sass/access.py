@@ -13,6 +13,7 @@ from drawloom.sass.effects import effects, registers_read, registers_written
 from drawloom.sass.form import Opcode
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.latencies import Timing
+from drawloom.sass.latency_table import COUNTED_IN_ORDER, READS_IN_ORDER
 from drawloom.sass.machine import FILES, NEUTRAL
 
 #: Where the registers of each file begin: general, predicates, uniform, uniform predicates, barriers, condition codes.
@@ -24,6 +25,8 @@ _EXPECTED: Final[dict[str, int]] = {
     "global": 300, "generic": 300, "local": 80, "shared": 24, "constant": 30, "": 20,
 }  # fmt: skip
 
+#: How the units of memory instructions, which read their operands in order, begin.
+_MEMORY: Final = ("load", "store", "atomic")
 
 #: Units that compute, in a fixed time unless `VARIABLE` says otherwise.
 _COMPUTES: Final = ("alu", "fma", "half", "double", "uniform")
@@ -57,7 +60,8 @@ class Facts:
     `guard_consumer` its class; `variable`: a scoreboard tells when it is done, `expected` when that may be;
     `is_masked`: an operand says which of the predicates are meant that no slot names; `fetches`: what follows has to
     be fetched anew; `leaves`: it goes to or comes from another function; `kept`: what reuse flags can keep; `yields`:
-    ptxas lets other warps issue behind it."""
+    ptxas lets other warps issue behind it; `counted`: its result comes in the order of those that share its
+    scoreboard; `queued`: it reads its operands in the order of memory instructions."""
 
     def __init__(self, opcode: Opcode, timing: Timing) -> None:
         found = effects(opcode)
@@ -71,6 +75,9 @@ class Facts:
         # Behind a BMOV ptxas always leaves as many cycles as behind a branch.
         self.fetches = found.flow not in ("", "prepare", "warp") or found.base == "BMOV"
         self.leaves = found.flow in ("call", "return")
+        unit = f"{found.unit} {found.space}".strip()
+        self.counted = unit in _names(COUNTED_IN_ORDER[timing.family])
+        self.queued = unit.startswith(_MEMORY) and unit in _names(READS_IN_ORDER[timing.family])
         self.kept = kept_operands(opcode)
         self.yields = found.unit in _COMPUTES and not self.variable and not self.fetches
         self.reads: list[Access] = []
@@ -91,6 +98,11 @@ class Facts:
             self.writes.append(Access(-1, _BASE[file] + first, words, 0, 0, producers))
         self.guard: i64 = _BASE[found.guard_file] if found.guard_file >= 0 else -1
         self.guard_consumer: int = timing.consumer(opcode, -1, 1)
+
+
+def _names(groups: str) -> list[str]:
+    """The units of all groups, from `a, b; c`."""
+    return groups.replace(";", ",").replace(", ", ",").split(",")
 
 
 def facts_of(opcode: Opcode, timing: Timing) -> Facts:

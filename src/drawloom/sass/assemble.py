@@ -40,6 +40,7 @@ from drawloom.sass.lines import Lines
 from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
 from drawloom.sass.meeting_places import falls_through, set_meetings
 from drawloom.sass.order import Orderer
+from drawloom.sass.partial_waits import RowTimetable
 from drawloom.sass.registers import Allocation, OutOfRegisters, assign_registers, too_few
 from drawloom.sass.section import Joined, begin_kernel, join, make_frame
 from drawloom.sass.select import Selector, make_selector
@@ -226,7 +227,10 @@ def finish_function(
         orderer = Orderer(timings)
         for block in code.blocks:
             block.instructions = orderer.ordered(block.instructions)
-    Timetable(code, tables, timings, serial).run()
+    if tables.wide or serial:
+        Timetable(code, tables, timings, serial).run()
+    else:
+        RowTimetable(code, tables, timings).run()
     return used
 
 

@@ -210,6 +210,7 @@ class Timetable:
         self.scheduled = [False] * len(function.blocks)
         self.under_way = UnderWay(timing)
         self.reuse = Reuse(target.wide)
+        self.has_rows = False
         #: Per register, the last block (by its id) of which an instruction further down writes it.
         self.later = [-1] * REGISTERS
 
@@ -250,7 +251,10 @@ class Timetable:
         count = len(instructions)
         for number in range(count):
             instruction, found = instructions[number], facts[number]
+            ready = state.clock
             self.earliest(instruction, found)
+            if self.has_rows and state.waits and not found.leaves:
+                last = self.wait_for_some(out, instruction, found, last, ready)
             at = state.clock
             waits = state.waits
             leaves = found.leaves or (drain and number == count - 1)
@@ -284,6 +288,14 @@ class Timetable:
         if not self.serial:
             self.reuse.mark(instructions, facts)
         return out, end
+
+    def wait_for_some(self, out: list[Machine], instruction: Machine, found: Facts, last: i64, first: i64) -> i64:
+        """Waits in front of an instruction for a part of what shares a scoreboard: on sm_61."""
+        return last
+
+    def choose(self, counted: bool, busy: i64) -> i64:
+        """A scoreboard, `busy` being in use; a load is `counted` where it comes in order."""
+        return self.under_way.choose(busy)
 
     def stall(self, out: list[Machine], cycles: i64) -> None:
         """The last instruction issues so many cycles before the next; more than fit are filled with NOPs."""
@@ -330,10 +342,10 @@ class Timetable:
         sources = read(instruction, found)
         has_result = found.tells and bool(written(instruction, found))
         if has_result:
-            write = state.choose(busy)
+            write = self.choose(found.counted and instruction.guard == NO_GUARD, busy)
             busy |= 1 << write
         if rewritten or (not has_result and sources):
-            barrier = state.choose(busy)
+            barrier = self.choose(False, busy)
         told = barrier if barrier != NO_BARRIER else write
         if told != NO_BARRIER:
             for register in sources:

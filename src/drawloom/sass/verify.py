@@ -34,6 +34,7 @@ from drawloom.sass.latencies import CONSUMERS, PRODUCERS, Timing, register_reads
 from drawloom.sass.latency_table import (
     BARRIER_DELAY,
     CONTROL_STALL,
+    COUNT_DELAY,
     COUNTED_IN_ORDER,
     LONG_STALL,
     READS_IN_ORDER,
@@ -329,6 +330,8 @@ class _Checker:
             self.problem(index, f"stall of {step.stall} without the yield bit at 0")
         if step.refused:
             self.problem(index, f"sets {step.refused}, which it cannot")
+        if any(step.most) and step.stall < COUNT_DELAY:
+            self.problem(index, f"waits for some with a stall of {step.stall}")
         flow = step.found.flow
         if flow not in ("", "prepare", "warp") and step.stall < CONTROL_STALL and not self.ends_here(index, step):
             self.problem(index, f"changes the flow of control with a stall of {step.stall}")
