@@ -19,7 +19,7 @@ OUTSIDE = re.compile(
     r"|cluster|tensor"
 )
 #: Why others may be refused.
-REFUSED = ("to a parameter that no call takes", "needs sm_", "exists up to")
+REFUSED = ("needs sm_", "exists up to")
 SAMPLE = 120
 
 

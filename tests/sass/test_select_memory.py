@@ -226,6 +226,20 @@ def test_swaps_of_128_bits(space: str) -> None:
     same(program(body, variables=".shared .align 16 .b8 cell[16];"), threads=1)
 
 
+def test_numbers_of_clusters_of_one_block() -> None:
+    names = "clusterid cluster_ctaid nclusterid cluster_nctaid".split()
+    names = [f"{name}.{axis}" for name in names for axis in "xyz"] + ["cluster_ctarank", "cluster_nctarank"]
+    sums = [f"mov.u32 %r1, %{name}; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r1;" for name in names]
+    same(program("mov.u32 %r2, 0;" + " ".join(sums) + "st.global.u32 [%rd1], %r2;"))
+
+
+def test_parameters_of_no_call_are_variables() -> None:
+    body = """{ .param .b64 given; .param .align 8 .b8 unread[16]; st.param.b32 [given], %r0;
+    st.param.b32 [given+4], 5; st.param.b64 [unread+8], %rd0; ld.param.b64 %rd3, [given]; }
+    st.global.b32 [%rd1], %r0; st.global.b64 [%rd0+1024], %rd3;"""
+    same(program(body), threads=1)
+
+
 def test_local_variables_and_their_generic_addresses() -> None:
     body = """mov.u64 %rd5, lo; cvta.local.u64 %rd6, %rd5; add.u32 %r4, %r0, 11; st.local.u32 [lo+4], %r4;
     ld.u32 %r5, [%rd6+4]; st.u32 [%rd6+8], %r0; ld.local.u32 %r6, [%rd5+8]; cvta.to.local.u64 %rd7, %rd6;

@@ -255,7 +255,7 @@ def fits(word: str, sig: str, opcode: Opcode, address_size: int) -> bool:
         return _vector_fits(sig, opcode, destination, stem)
     if stem == "special":
         special = find_special(sig)
-        return special is not None and special.is_vector
+        return special is not None and special.is_vector and "." not in sig
     if stem == "mov":
         return _mov_fits(sig, opcode.types[0], address_size)
     if stem == "cvta":

@@ -53,13 +53,18 @@ def inline(module: Module, plan: CallPlan) -> Module:
     """
     changed: dict[str, Function] = {}
     for f in module.functions.values():
-        if f.has_body and (f.name in plan.kept or (f.is_entry and calls(f))):
+        if f.has_body and (f.name in plan.kept or (f.is_entry and (calls(f) or has_parameter_variables(f)))):
             changed[f.name] = _Inliner(module, f, plan).run()
     return module.with_functions(changed) if changed else module
 
 
 def calls(function: Function) -> bool:
     return any(isinstance(s, Instruction) and s.opcode.effect == CALL for s in function.body)
+
+
+def has_parameter_variables(function: Function) -> bool:
+    """Whether it has room for parameters of calls, which it may use without calling anything."""
+    return any(variable.space == "param" for variable in function.variables)
 
 
 _NAMED: Final = (Label, BranchTargets, CallTargets, CallPrototype)

@@ -72,6 +72,10 @@ PLACES: Final[dict[int, dict[str, int]]] = {
     90: {**_LATER, "const": 0xD0},
 }  # fmt: skip
 MULTIPROCESSORS: Final = 0x10C
+#: sm_90: a cluster's shape (its reciprocals, as singles, behind it), that of the grid in clusters, a cluster's blocks.
+CLUSTER_BLOCKS: Final = 0x144
+CLUSTERS: Final = 0x15C
+CLUSTER_SIZE: Final = 0x188
 #: What relocations put into variables: (first bit of the address, bytes); with G in their name, of the generic one.
 DATA_FIELDS: Final = {"64": (0, 8), "32": (0, 4), **{f"8_{shift}": (shift, 1) for shift in range(0, 64, 8)}}
 #: Of relocations in instructions: the fields, as the bit of the address that they begin with, their place and size.
@@ -191,6 +195,12 @@ class Launch:
         put(places["stack"], self.stack_top)
         put(places["const"], self._constants.range[0], 8)
         put(MULTIPROCESSORS, 1)
+        if self.cubin.target >= 90:  # clusters of one block
+            for n in range(3):
+                put(CLUSTER_BLOCKS + 4 * n, 1)
+                put(CLUSTER_BLOCKS + 12 + 4 * n, 0x3F800000)
+                put(CLUSTERS + 4 * n, self.grid[n])
+            put(CLUSTER_SIZE, 1)
         data[start : start + len(params)] = params
         return _bank(bytes(data))
 

@@ -11,7 +11,7 @@ from typing import Final
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Register
 from drawloom.ptx.specials import canonical
-from drawloom.sass.select.operands import FALSE, OTHER, TRUE, ZERO, Src, bank, imm, pred, reg
+from drawloom.sass.select.operands import FALSE, OTHER, REGISTER, TRUE, ZERO, Src, bank, imm, pred, reg
 from drawloom.sass.select.selector import Selector
 
 #: Read by S2R.
@@ -102,8 +102,6 @@ def put(s: Selector, out: int, name: str) -> None:
         _COMPUTED[name](s, out)
     elif name.endswith(".w"):
         s.emit("MOV", [reg(out), ZERO])
-    elif name.startswith(("%clusterid.", "%cluster_ctaid.")):
-        raise UnsupportedError(f"special register {name} is not supported: clusters are not covered")
     else:
         raise UnsupportedError(f"special register {name} is not supported by the assembler for sm_{s.number}")
 
@@ -188,6 +186,26 @@ def cluster_test(s: Selector, out: int) -> None:
     s.emit("ISETP.EQ.AND", [pred(out), pred(7), word, imm(1), TRUE])
 
 
+def cluster_number(axis: int, within: bool) -> Callable[[Selector, int], None]:
+    """``%clusterid``: the block's number times the reciprocal of the cluster's size, which bank 0 has as a single;
+    ``%cluster_ctaid``: what is left of it."""
+
+    def take(s: Selector, out: int) -> None:
+        block, whole, quotient, cluster = s.fresh(), s.fresh(), s.fresh(), s.fresh()
+        read_special(s, block, f"SR_CTAID.{'XYZ'[axis]}")
+        s.emit("I2FP.F32.U32", [reg(whole), reg(block)])
+        s.emit("FMUL", [reg(quotient), reg(whole), bank(0x150 + 4 * axis)])
+        s.emit("F2I.U32.TRUNC.NTZ", [reg(cluster), reg(quotient)])
+        if not within:
+            s.emit("MOV", [reg(out), reg(cluster)])
+            return
+        first = s.fresh()
+        s.emit("IMAD", [reg(first), reg(cluster), bank(0x144 + 4 * axis), ZERO])
+        s.emit("IADD3", [reg(out), reg(block), Src("-R", [first], REGISTER), ZERO])
+
+    return take
+
+
 _COMPUTED: Final[dict[str, Callable[[Selector, int], None]]] = {
     "%warpid": bits_of("SR_VIRTID", 8, 7),
     "%nwarpid": warps,
@@ -196,6 +214,8 @@ _COMPUTED: Final[dict[str, Callable[[Selector, int], None]]] = {
     "%reserved_smem_offset_begin": reserved_begin,
     "%reserved_smem_offset_0": reserved_begin,
     "%reserved_smem_offset_cap": reserved_end,
+    **{f"%clusterid.{axis}": cluster_number(n, False) for n, axis in enumerate("xyz")},
+    **{f"%cluster_ctaid.{axis}": cluster_number(n, True) for n, axis in enumerate("xyz")},
 }
 #: On sm_61 the multiprocessor's number and their count are fields.
 _COMPUTED_FIRST: Final[dict[str, Callable[[Selector, int], None]]] = {
