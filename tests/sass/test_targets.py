@@ -7,17 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drawloom.errors import UnsupportedError
+from drawloom.errors import Error, UnsupportedError
 from drawloom.ptx import parse
 from drawloom.ptx.declarations import sm_number
 from drawloom.sass.assemble import assemble
 from drawloom.sass.availability import check_available
-from drawloom.sass.decoder import unpack_section
+from drawloom.sass.decoder import decode, unpack_section
 from drawloom.sass.effects import effects
+from drawloom.sass.encoding import encode
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.interpreter import run
 from drawloom.sass.isa import load_target
 from drawloom.sass.machine import UNIFORM
+from drawloom.sass.text import parse_instruction
 from drawloom.sass.verify import verify
 from tests.sass.selection import TARGETS, header
 
@@ -129,3 +131,23 @@ def test_cache_policies_are_those_of_ptxas(text: str, upper: int, number: int) -
     cubin = assemble(source, f"sm_{number}")
     run(cubin, "k", (1, 1, 1), (1, 1, 1), address.to_bytes(8, "little"), buffers=[(address, memory.nbytes)])
     assert memory.view(np.uint32).tolist() == [0x3F000000, 0x3F000000, 0, upper]
+
+
+def test_setmaxnreg_is_ignored_with_a_warning_on_sm_90a_and_refused_on_sm_90() -> None:
+    body = "{\nsetmaxnreg.inc.sync.aligned.u32 232;\nsetmaxnreg.dec.sync.aligned.u32 40;\nret; }\n"
+    text = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() .maxntid 384\n" + body
+    warnings = assemble(text, "sm_90a").warnings
+    assert [re.findall(r"line (\d+)", warning) for warning in warnings] == [["6"], ["7"]]
+    with pytest.raises(Error, match=r":6:1: 'setmaxnreg.inc.sync.aligned.u32' needs .*sm_90a"):
+        assemble(text.replace("sm_90a", "sm_90"), "sm_90")
+
+
+def test_words_of_setmaxnreg_are_in_the_tables() -> None:
+    """As ptxas 12.9 has them for sm_90a."""
+    target = load_target(90)
+    words = {
+        0x0000000008000600000000E8000079C8: "USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xe8",
+        0x00000000080E050000000028000079C8: "USETMAXREG.DEALLOC.CTAPOOL 0x28",
+    }
+    for word, text in words.items():
+        assert str(decode(target, word)) == text and encode(parse_instruction(target, text)) & (1 << 105) - 1 == word

@@ -71,6 +71,19 @@ mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [%r1], %r2, %r3;|m
 )
 
 
+# `setmaxnreg`, in a kernel whose number of registers is known.
+REGISTER_COUNTS = """
+.visible .entry k(.param .u64 p0) .maxntid 384 .minnctapersm 1
+{
+.reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
+ld.param.u64 %rd1, [p0]; mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 128; @%p1 bra L0;
+setmaxnreg.inc.sync.aligned.u32 232; st.global.u32 [%rd1], %r1; bra L1;
+L0: setmaxnreg.dec.sync.aligned.u32 40; st.global.u32 [%rd1+4], %r1;
+L1: ret;
+}
+"""
+
+
 def corpus_files() -> list[Path]:
     """Our PTX corpus and the kernels of the benchmarks, sorted."""
     corpus = sorted((ROOT / "tests" / "golden" / "corpus").rglob("*.ptx"))
@@ -87,12 +100,12 @@ def retargeted(text: str, target: int) -> str:
     return re.sub(r"^\.target[^\n]*", line, text, flags=re.M)
 
 
-def assemble(text: str, target: int, level: str) -> tuple[bytes, str]:
-    """(cubin, complaints) of one PTX text; the cubin is empty where ptxas refuses it."""
+def assemble(text: str, target: int, level: str, variant: str = "") -> tuple[bytes, str]:
+    """(cubin, complaints) of one PTX text; the cubin is empty where ptxas refuses it. `variant`: the "a" of sm_90a."""
     with tempfile.TemporaryDirectory() as folder:
         source, out = os.path.join(folder, "a.ptx"), os.path.join(folder, "a.cubin")
         Path(source).write_text(text)
-        command = [vendor.tool("ptxas"), f"-arch=sm_{target}", "-O" + level, source, "-o", out]
+        command = [vendor.tool("ptxas"), f"-arch=sm_{target}{variant}", "-O" + level, source, "-o", out]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or not os.path.exists(out):
             return b"", done.stdout + done.stderr
@@ -168,4 +181,14 @@ def emitted_words(target: int, levels: tuple[str, ...] = LEVELS) -> Counter[int]
         for cubins in pool.map(lambda group: entries_cubin(*group), groups):
             for cubin in cubins:
                 counts.update(word & keep for word in words_of(cubin, target))
+    counts.update(word & keep for word in specific_words(target))
     return counts
+
+
+def specific_words(target: int) -> list[int]:
+    """The words of what only sm_90a has and we select."""
+    if target != 90:
+        return []
+    text = f".version {VERSION}\n.target sm_90a\n.address_size 64\n{REGISTER_COUNTS}"
+    cubin, _ = assemble(text, target, "3", "a")
+    return list(words_of(cubin, target))

@@ -84,7 +84,7 @@ def _assembled(
     module = parse(source, filename) if isinstance(source, str) else source
     verify(module)
     check_target(module, arch)
-    check_available(module, target)
+    warnings = check_available(module, target)
     lines = Lines(module) if line_info else None
     ptx_target = sm_number(module.arch)
     module = hoist(expand(synchronous(module), target), relocatable)
@@ -95,7 +95,6 @@ def _assembled(
     assembly.is_relocatable = relocatable
     if relocatable and target < 75 and plan.pointers:
         raise UnsupportedError(f"calls through pointers in relocatable files for sm_{target} are not supported")
-    warnings: list[str] = []
     for function in module.functions.values():
         if function.has_body and (function.is_entry or (relocatable and function.name in plan.kept)):
             bounds = bounds_of(function, target, max_registers)

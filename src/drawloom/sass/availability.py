@@ -12,13 +12,18 @@ from drawloom.ptx.specials import find_special
 
 #: The first target that knows a word of an opcode, where the form exists on earlier ones.
 _WORDS: Final[dict[str, int]] = {"L2::256B": 80, "L2::cache_hint": 80}
+#: Instructions that no code is made for, and why none is needed.
+IGNORED: Final[dict[str, str]] = {"setmaxnreg": "a thread has the registers of its kernel's directives throughout"}
 #: The first target with clusters of blocks: as scopes and spaces of memory accesses.
 _CLUSTERS: Final = 90
 
 
-def check_available(module: Module, number: int) -> None:
-    """Raise UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have, or if
+def check_available(module: Module, number: int) -> list[str]:
+    """Warnings of what is left out, as nothing but speed depends on it.
+
+    Raises UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have, or if
     addresses have not 64 bits, as all machine code here expects."""
+    warnings: list[str] = []
     if module.address_size != 64:
         place = max(module.source.find(".address_size"), 0)
         raise refusal(module, place, "addresses of 32 bits are not supported by the assembler")
@@ -32,6 +37,9 @@ def check_available(module: Module, number: int) -> None:
                 if lack:
                     raise refusal(module, statement.pos, f"sm_{number} has no '{statement.opcode.text}': {lack}")
                 present.add(statement.opcode)
+                if statement.opcode.name in IGNORED:
+                    where = f"'{function.name}': '{statement.opcode.name}' in line {module.line(statement)}"
+                    warnings.append(f"{where} is ignored, {IGNORED[statement.opcode.name]}")
             if statement.opcode.name != "mov":
                 continue
             for operand in statement.operands:
@@ -39,6 +47,7 @@ def check_available(module: Module, number: int) -> None:
                 if special is not None and special.sm > number:
                     lack = f"sm_{number} has no {special.name}: it needs sm_{special.sm} or later"
                     raise refusal(module, statement.pos, lack)
+    return warnings
 
 
 def lacks(opcode: Opcode, number: int) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register
 from drawloom.ptx.isa import Opcode
+from drawloom.sass.availability import IGNORED
 from drawloom.sass.select.operands import FALSE, OTHER, ZERO, Src, imm, pred, reg
 from drawloom.sass.select.selector import HANDLERS, Selector
 
@@ -150,6 +151,10 @@ def event(s: Selector, i: Instruction) -> None:
     s.emit("PMTRIG", [imm(number.value if i.opcode.has("mask") else 1 << number.value)])
 
 
+def ignored(s: Selector, i: Instruction) -> None:
+    """What `availability.IGNORED` warns of."""
+
+
 def dependent_grids(s: Selector, i: Instruction) -> None:
     """``griddepcontrol``."""
     s.emit("ACQBULK" if i.opcode.has("wait") else "PREEXIT", [])
@@ -158,3 +163,4 @@ def dependent_grids(s: Selector, i: Instruction) -> None:
 HANDLERS.update({"bar": barrier, "barrier": barrier, "membar": fence, "fence": fence, "nanosleep": sleep})
 HANDLERS.update(dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority"), cache_hint))
 HANDLERS.update({"pmevent": event, "griddepcontrol": dependent_grids})
+HANDLERS.update(dict.fromkeys(IGNORED, ignored))
