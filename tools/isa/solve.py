@@ -214,6 +214,11 @@ def away_from_zero(
             continue
         own = [bit for bit, meaning in effects.items() if changed_places(meaning, base) == [place]]
         neutral = NEUTRAL.get(kind)
+        if kind == "SB" and value:  # there are six: only from the first one each bit leads to another
+            seen, around = yield from look(key, word & ~sum(1 << bit for bit in own), bits)
+            if seen.key == key:
+                word, base, effects = word & ~sum(1 << bit for bit in own), seen, around
+            continue
         if neutral is None:  # a number with few bits set may vanish, or print otherwise, when one is flipped
             clear = [bit for bit in own if not word >> bit & 1][:2]
             if kind in "NM" and value > 0 and value.bit_count() < 3 and clear:
