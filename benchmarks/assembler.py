@@ -2,6 +2,7 @@
 
     python benchmarks/assembler.py                     # sm_90
     python benchmarks/assembler.py --arch sm_80 --every 4 --rounds 2
+    python benchmarks/assembler.py --quality-only --arch sm_80 --arch sm_61  # what comes out, of everything, untimed
 
 Both sides get the same text in one run: ours in this process with its tables loaded (their load is shown apart),
 `ptxas` as a process and its compiler as a library in this process (what each takes for an empty module is shown apart
@@ -9,7 +10,7 @@ and taken off). Times are processor time, medians of the rounds; both sides have
 take turns, and each runs twice, of which the second counts: it finds its own code and data in the caches, not those of
 the side before. The goals: 5.5 times as fast as `ptxas -O3` without its start by geometric mean, faster than -O0, time
 linear in the size; registers at most 1.25 times those of -O3 by geometric mean and never over 2 times, instructions at
-most 1.3 times.
+most 1.3 times. Stalls are the sum of the stall counts in the code, each instruction counted once.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -39,6 +41,10 @@ LARGE = {"5,000 instructions": 5_000, "50,000 instructions": 50_000}
 STARTS = 11
 #: The newest PTX that ptxas 12.9 takes: texts of a newer version get this one, which all of the corpus is fit for.
 _NEWEST = "8.8"
+#: The bit of a 128-bit word that its control begins with.
+_CONTROL_AT: Final = 105
+#: Of how many kernels the registers are told, those with most for theirs first.
+_WORST: Final = 5
 #: What shows that a line of an error names a place in a text.
 _PLACE = re.compile(r"^\S*:\d+:\d+: (error: )?|^\S+:\d+: ")
 
@@ -78,8 +84,9 @@ def generated(wanted: int) -> str:
     return "".join(parts)
 
 
-def inputs(every: int, most: int, data: Path) -> list[Input]:
-    """The corpus (of its files every n-th), the benchmark kernels, the kernels of two queries, two large ones."""
+def inputs(every: int, most: int, data: Path | None) -> list[Input]:
+    """The corpus (of its files every n-th), the benchmark kernels, two large ones, and the kernels of two queries
+    whose tables are kept in `data`."""
     found: list[Input] = []
 
     def add(group: str, folder: Path, pattern: str) -> None:
@@ -91,7 +98,7 @@ def inputs(every: int, most: int, data: Path) -> list[Input]:
             CORPUS / "nvcc", f"*.{variant}.ptx")  # fmt: skip
     add("clang", CORPUS / "clang", "*.ptx")
     add("benchmark kernels", ROOT / "benchmarks" / "kernels", "*.ptx")
-    found += queries(data)
+    found += queries(data) if data is not None else []
     found += [Input(name, name, generated(wanted)) for name, wanted in LARGE.items() if wanted <= most]
     return found
 
@@ -246,7 +253,7 @@ def time_row(group: str, members: list[Input], others: list[str], sides: Sides) 
 
 
 class Quality:
-    """What one input became on both sides: registers by kernel, instructions and spilled bytes of the file."""
+    """What one input became on both sides: registers by kernel; instructions, stalls and spilled bytes of the file."""
 
     def __init__(self, given: Input, arch: str, program: Ptxas, scratch: Path) -> None:
         from drawloom.sass.assemble import assemble
@@ -260,7 +267,9 @@ class Quality:
         theirs = read_cubin(data)
         kernels = [name for name in ours.kernels if name in theirs.kernels]
         self.registers = [(ours.kernels[k].registers, theirs.kernels[k].registers) for k in kernels]
-        self.instructions = (machine_instructions(bytes(ours)), machine_instructions(data))
+        counts = [machine_instructions(cubin) for cubin in (bytes(ours), data)]
+        self.instructions = (counts[0][0], counts[1][0])
+        self.stalls = (counts[0][1], counts[1][1])
         self.our_spills = sum((k.spill_stores or 0) + (k.spill_loads or 0) for k in ours.kernels.values())
 
 
@@ -275,43 +284,75 @@ def qualities(taken: list[Input], arch: str, program: Ptxas, scratch: Path) -> l
     return found
 
 
-def machine_instructions(data: bytes) -> int:
-    """Instructions of all functions of a cubin, NOPs left out."""
+def machine_instructions(data: bytes) -> tuple[int, int]:
+    """Instructions of all functions of a cubin, NOPs left out, and the sum of their stall counts."""
+    from drawloom.sass.control import stall
     from drawloom.sass.cubin import read_cubin
-    from drawloom.sass.encoding import GROUP
+    from drawloom.sass.encoding import CONTROL_WIDTH, GROUP
 
     cubin = read_cubin(data)
-    total = 0
+    count = stalls = 0
     for function in cubin.assembly.functions:
         code = function.code
-        if cubin.target >= 75:
-            words = [int.from_bytes(code[at : at + 8], "little") for at in range(0, len(code), 16)]
-            total += sum(word & 0xFFF != 0x918 for word in words)
-        else:
-            words = [int.from_bytes(code[at : at + 8], "little") for at in range(0, len(code), 8)]
-            total += sum(word >> 48 != 0x50B0 for at, word in enumerate(words) if at % (GROUP + 1))
-    return total
+        size = 16 if cubin.target >= 75 else 8
+        words = [int.from_bytes(code[at : at + size], "little") for at in range(0, len(code), size)]
+        for at, word in enumerate(words):
+            if size == 16:
+                is_nop, control = word & 0xFFF == 0x918, word >> _CONTROL_AT
+            else:
+                place = at % (GROUP + 1)
+                is_nop = not place or word >> 48 == 0x50B0
+                control = words[at - place] >> CONTROL_WIDTH * (place - 1) if place else 0
+            if not is_nop:
+                count += 1
+                stalls += stall(control)
+    return count, stalls
 
 
 def quality_table(found: list[Quality], release: str) -> str:
-    """A row a group: registers and instructions as multiples of those of ptxas -O3, and spilled bytes."""
-    header = ["input", "kernels", "registers", "worst", "instructions", "worst", "spills (bytes)", f"{release} -O3's"]
+    """A row a group: registers, instructions and stalls as multiples of those of ptxas -O3, and spilled bytes."""
+    header = ["input", "kernels", "registers", "worst", "instructions", "worst", "stalls", "worst"]
+    header += ["spills (bytes)", f"{release} -O3's"]
     rows = []
     for group in [*dict.fromkeys(q.group for q in found), "all"]:
         members = [q for q in found if group in (q.group, "all")]
         registers = [(ours / theirs, q.name) for q in members for ours, theirs in q.registers]
         counts = [(q.instructions[0] / q.instructions[1], q.name) for q in members]
+        stalls = [(q.stalls[0] / q.stalls[1], q.name) for q in members]
         spills = [f"{sum(q.our_spills for q in members):,}", f"{sum(q.their_spills for q in members):,}"]
         cells = [group, str(len(registers))]
-        for ratios in (registers, counts):
+        for ratios in (registers, counts, stalls):
             cells += [f"{geometric_mean([r for r, _ in ratios]):.2f}", f"{max(ratios)[0]:.2f} {max(ratios)[1]}"]
         rows.append([*cells, *spills])
     return markdown_table(header, rows)
 
 
+def worst_registers(found: list[Quality]) -> list[str]:
+    """The kernels with most registers for theirs."""
+    all_of_them = [(ours / theirs, ours, theirs, q.name) for q in found for ours, theirs in q.registers]
+    return [
+        f"- {ratio:.2f}: {ours} for {theirs}, {name}"
+        for ratio, ours, theirs, name in sorted(all_of_them)[-_WORST:][::-1]
+    ]
+
+
+def print_quality(arch: str, every: int, most: int) -> None:
+    """What comes out of the corpus and the benchmark kernels for one architecture, beside the oldest ptxas at hand."""
+    found = inputs(every, most, None)
+    for given in found:
+        prepare(given, arch)
+    taken = [i for i in found if not i.refusal]
+    with tempfile.TemporaryDirectory() as folder:
+        quality = qualities(taken, arch, programs()[0], Path(folder) / "input.ptx")
+    print(f"{arch}, {len(quality)} of {len(found)} texts, as multiples of ptxas {programs()[0].release} -O3's:\n")
+    print(quality_table(quality, programs()[0].release))
+    print("\nMost registers for theirs:\n")
+    print("\n".join(worst_registers(quality)), end="\n\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--arch", action="append", help="default sm_90; several times only for --quality-only")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th file of a folder")
     parser.add_argument(
@@ -319,22 +360,36 @@ def main() -> int:
     )
     parser.add_argument("--markdown", action="store_true", help="print the tables and nothing else")
     parser.add_argument("--data", type=Path, default=ROOT / "build" / "data", help="folder of the TPC-H tables")
+    parser.add_argument(
+        "--quality-only", action="store_true", help="registers, instructions and stalls of the whole corpus, no times"
+    )
     options = parser.parse_args()
     from drawloom.build_info import build_kind
 
+    archs = options.arch or ["sm_90"]
+    if options.quality_only:
+        if not programs():
+            print("no ptxas in DRAWLOOM_VENDOR or on PATH", file=sys.stderr)
+            return 1
+        for arch in archs:
+            print_quality(arch, options.every, options.most)
+        return 0
+    if len(archs) > 1:
+        parser.error("several architectures only with --quality-only")
+    arch = archs[0]
     found = inputs(options.every, options.most, options.data)
     for given in found:
-        prepare(given, options.arch)
+        prepare(given, arch)
     refused = Counter(i.refusal for i in found if i.refusal)
     taken = [i for i in found if not i.refusal]
     with tempfile.TemporaryDirectory() as folder:
-        sides = Sides(options.arch, Path(folder))
+        sides = Sides(arch, Path(folder))
         for given in taken:
             sides.measure(given, 1 if given.instructions > 20_000 else options.rounds)
         program = sides.programs[0] if sides.programs else None
-        quality = qualities(taken, options.arch, program, sides.scratch) if program else []
-    imported, loaded = load_seconds(options.arch)
-    print(f"{options.arch}, the {build_kind()} build; ×: how many times as long as drawloom takes, geometric mean.\n")
+        quality = qualities(taken, arch, program, sides.scratch) if program else []
+    imported, loaded = load_seconds(arch)
+    print(f"{arch}, the {build_kind()} build; ×: how many times as long as drawloom takes, geometric mean.\n")
     print(time_table(taken, sides))
     print(
         f"\nImport of the assembler {imported * 1e3:.0f} ms, tables and the first empty kernel {loaded * 1e3:.0f} ms."
