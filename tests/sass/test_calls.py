@@ -313,6 +313,28 @@ def test_many_values_over_calls(number: int, limit: int) -> None:
 
 
 @pytest.mark.parametrize("number", TARGETS)
+def test_functions_whose_callers_are_known_save_no_registers(number: int) -> None:
+    """A caller keeps its values in registers that the function does not use; one that calls itself saves them."""
+    loads = "".join([f"mad.lo.u32 %r{n}, %r1, {n * n + 7}, {n};" for n in range(2, 22)])
+    uses = "".join([f"xor.b32 %r0, %r0, %r{n}; mul.lo.u32 %r0, %r0, 13;" for n in range(2, 22)])
+    leaf = function("leaf", 1, loads + "mov.u32 %r0, 1;" + uses)
+    again = function("again", 1, loads + "mov.u32 %r0, 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; shr.u32 %r23, %r1, 1;"
+                     + call("again", "%r0", "%r23") + uses)  # fmt: skip
+    body = "mul.lo.u32 %r5, %r0, 77; not.b32 %r6, %r0;" + call("leaf", "%r9", "%r0") + "xor.b32 %r9, %r9, %r5;"
+    body += call("leaf", "%r8", "%r6") + "xor.b32 %r9, %r9, %r8; add.u32 %r9, %r9, %r6;"
+    cubin = same(leaf + kernel(body), number)
+    assert cubin.kernels["k"].stack == 0 and cubin.kernels["k"].registers <= 36
+    assert not stores_of_registers(cubin, number)
+    recursive = same(leaf + again + kernel(body + call("again", "%r8", "%r0") + "add.u32 %r9, %r9, %r8;"), number)
+    assert stores_of_registers(recursive, number)
+
+
+def stores_of_registers(cubin: Cubin, number: int) -> int:
+    code = unpack_section(load_target(number), cubin.kernels["k"].code)
+    return sum(instruction.opcode.mnemonic.startswith("STL") for instruction in code)
+
+
+@pytest.mark.parametrize("number", TARGETS)
 @pytest.mark.parametrize("most_copied", [0, 4000])
 def test_variables_of_functions_are_one_for_all_copies(number: int, most_copied: int) -> None:
     """Every thread has a cell of its own; the first call sets it, the others add to it."""

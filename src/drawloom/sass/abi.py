@@ -39,6 +39,8 @@ def _saved() -> int:
 
 #: General registers that a function leaves as they were, and those that it may change, as bits.
 SAVED: Final = _saved()
+#: Those that also a function leaves whose callers all know its code: its frame pointer and its return address.
+OWN: Final = 1 << 2 | 3 << RETURN_ADDRESS
 SCRATCH: Final = ((1 << 255) - 1) & ~SAVED & ~(1 << 1)
 #: What is different behind a call: these and the return address.
 CLOBBERED: Final = SCRATCH | 3 << RETURN_ADDRESS

@@ -17,11 +17,11 @@ from drawloom.ptx.declarations import sm_number
 from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.loops import find_loops
-from drawloom.sass.abi import LEAST_REGISTERS
+from drawloom.sass.abi import LEAST_REGISTERS, OWN, RETURN_ADDRESS
 from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
 from drawloom.sass.bounds import Bounds, bounds_of, check_target
-from drawloom.sass.calls import MOST_COPIED, CallPlan, plan_calls
+from drawloom.sass.calls import MOST_COPIED, CallPlan, callees_first, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.copies import drop_copies
 from drawloom.sass.cubin import Cubin, write_cubin
@@ -42,7 +42,7 @@ from drawloom.sass.meeting_places import falls_through, set_meetings
 from drawloom.sass.order import Orderer
 from drawloom.sass.partial_waits import RowTimetable
 from drawloom.sass.registers import Allocation, OutOfRegisters, assign_registers, too_few
-from drawloom.sass.section import Joined, begin_kernel, join, make_frame
+from drawloom.sass.section import Joined, begin_kernel, changed_by, join, make_frame
 from drawloom.sass.select import Selector, make_selector
 from drawloom.sass.timetable import Timetable
 from drawloom.sass.unfold import unfold
@@ -178,14 +178,33 @@ def kernel_code(
     # Where code of other files runs in between, each block that needs the descriptor reads it.
     uses_descriptor = not leaves and any(selector.uses_descriptor for selector in selectors)
     used = Allocation()
-    for selector, code in zip(selectors, codes, strict=True):
-        used.add(finish_function(selector, code, tables, max_registers, serial, uses_descriptor))
+    known = plan.known(kernel.name) if behind else set()
+    changed: dict[str, int] = {}
+    for n in callees_first_places(functions, plan):
+        code = codes[n]
+        if code.name in known:
+            code.saved = OWN
+        for site in code.calls:
+            if site.callee in changed:
+                site.call.clobbers = changed[site.callee] | site.results | 3 << RETURN_ADDRESS
+        used.add(finish_function(selectors[n], code, tables, max_registers, serial, uses_descriptor))
+        if code.name in known:
+            changed[code.name] = changed_by(code)
     if any(code.calls or not code.is_entry for code in codes):
         used.registers = max(used.registers, LEAST_REGISTERS)
     made = KernelCode(join(codes, tables), functions, used)
     made.barriers = max(selector.barriers for selector in selectors)
     made.has_shared = bool(selectors[0].shared)
     return made
+
+
+def callees_first_places(functions: list[Function], plan: CallPlan) -> list[int]:
+    """The places of the functions of a section, a kernel first, in an order in which each stands behind all that it
+    calls, as far as there is one."""
+    if len(functions) == 1:
+        return [0]
+    places = {function.name: n for n, function in enumerate(functions)}
+    return [places[name] for name in callees_first(plan, functions[0].name) if name in places]
 
 
 def machine_code(
@@ -205,13 +224,13 @@ def finish_function(
     loops = find_loops(selector.cfg)
     for b in selector.cfg.rpo:
         code.blocks[b].depth = loops.depth(b)
-    found = meetings(selector.cfg, selector.uniform)
+    found = meetings(selector.cfg, selector.uniform, breaks=not tables.wide)
     end_every_way(code, tables)
     leave_at_once(code, tables)
     set_meetings(code, tables, found, loops, tree)
     drop_jumps(code)
     if not tables.wide:
-        wait_at_once(code, tables)
+        wait_at_once(code)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
     try:

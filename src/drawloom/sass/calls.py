@@ -54,6 +54,17 @@ class CallPlan:
         """The kept functions that the code of ``name`` may come to."""
         return [callee for callee in self.closure(name)[1:] if callee in self.kept]
 
+    def known(self, name: str) -> set[str]:
+        """Of the functions behind kernel ``name`` those that only code comes to that can be made after theirs: they
+        need not leave registers as others expect it. All others call themselves or are called through pointers, or
+        are called by such."""
+        behind = self.needs(name)
+        open: set[str] = set()
+        for function in behind:
+            if function in self.ids or self.is_recursive(function):
+                open.update(self.closure(function))
+        return set(behind) - open
+
     def uses_pointers(self, name: str) -> bool:
         """Whether the code of ``name`` may come to a call through a pointer."""
         return any(reached in self.pointers for reached in self.closure(name))

@@ -16,6 +16,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from drawloom.sass.abi import SAVED
 from drawloom.sass.control import DEFAULT_CONTROL
 from drawloom.sass.form import Opcode
 from drawloom.sass.instruction import Instruction
@@ -82,6 +83,8 @@ class CallSite:
         self.call = call
         self.callee = callee
         self.is_external = is_external
+        #: General registers that the results come in, as bits.
+        self.results = 0
         self.address: Machine | None = None
         self.place = 1
         self.base: Machine | None = None
@@ -125,6 +128,8 @@ class MachineFunction:
         self.outgoing = 0
         self.incoming: list[Machine] = []
         self.relocations: list[MachineRelocation] = []
+        #: General registers that it must leave as they were, as bits.
+        self.saved = 0 if is_entry else SAVED
         #: Whether the barriers that it must leave as they were are kept.
         self.saved_barriers = False
         #: Registers below this one are named by number.

@@ -16,7 +16,7 @@ from mypy_extensions import i64
 from drawloom.errors import Error, SourceError, UnsupportedError
 from drawloom.ptx.ir import Module
 from drawloom.ptx.liveness import WORD
-from drawloom.sass.abi import RETURN_ADDRESS, SAVED, SAVED_BARRIER
+from drawloom.sass.abi import RETURN_ADDRESS, SAVED_BARRIER
 from drawloom.sass.anew import constants
 from drawloom.sass.effects import effects
 from drawloom.sass.intervals import Interval, Liveness, ranges_meet
@@ -111,7 +111,7 @@ class Scan:
         #: Registers, as bits, that no interval covers at the position.
         self.free = self.allowed
         #: Registers that a function must save before it uses them: taken where no other one is free.
-        self.costly = SAVED if file == GENERAL and not function.is_entry else 0
+        self.costly = function.saved if file == GENERAL else 0
         if liveness.calls:
             self.costly &= ~(3 << RETURN_ADDRESS)
         #: Of each register up to the highest that was given away, the intervals that have it and have not ended.

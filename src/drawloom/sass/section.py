@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.layout import align_up
-from drawloom.sass.abi import RETURN_ADDRESS, SAVED
+from drawloom.sass.abi import RETURN_ADDRESS
 from drawloom.sass.assembly import Relocation
 from drawloom.sass.effects import effects, registers_written
 from drawloom.sass.encoding import GROUP, address_of
@@ -118,15 +118,32 @@ def copy(tables: Target, to: int, register: int) -> Machine:
 
 def saved_registers(code: MachineFunction) -> list[int]:
     """The general registers that a function changes and must not, ascending."""
-    written = 3 << RETURN_ADDRESS if code.calls and code.target != 61 else 0
+    written = changed_registers(code)
+    if code.calls and code.target != 61:
+        written |= 3 << RETURN_ADDRESS
     if code.frame_pointer != STACK_POINTER:
         written |= 1 << code.frame_pointer
+    return [register for register in range(255) if written & code.saved & 1 << register]
+
+
+def changed_by(code: MachineFunction) -> int:
+    """The general registers that are different behind a call of a function, as bits: what it and all that it calls
+    change, but for what it saves."""
+    changed = changed_registers(code)
+    for site in code.calls:
+        changed |= site.call.clobbers
+    return changed & ~code.saved & ~(1 << STACK_POINTER)
+
+
+def changed_registers(code: MachineFunction) -> int:
+    """The general registers that instructions of a function write, as bits."""
+    written = 0
     for block in code.blocks:
         for instruction in block.instructions:
             for file, register in registers_written(instruction):
                 if file == GENERAL:
                     written |= 1 << register
-    return [register for register in range(255) if written & SAVED & 1 << register]
+    return written
 
 
 # -- the section -----------------------------------------------------------------------------------------

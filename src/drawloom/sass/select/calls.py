@@ -48,7 +48,13 @@ def call(s: Selector, i: Instruction) -> None:
     site.call.clobbers = CLOBBERED
     s.moved = {}  # constants are not worth a register that is kept over a call
     s.out.calls.append(site)
+    take_results(s, site, results)
+
+
+def take_results(s: Selector, site: CallSite, results: Operand) -> None:
     for place, result in pairs(results):
+        if place < STACK:
+            site.results |= ((1 << words(result)) - 1) << place
         take(s, place, result)
 
 

@@ -6,7 +6,7 @@ from drawloom.ptx.ir import Instruction, Symbol
 from drawloom.sass.abi import CLOBBERED
 from drawloom.sass.machine import CallSite
 from drawloom.sass.parameters import ENTRY
-from drawloom.sass.select.calls import enter, give, pairs, take
+from drawloom.sass.select.calls import enter, give, take_results
 from drawloom.sass.select.operands import OTHER, Src
 from drawloom.sass.select.pascal.selector import PASCAL_HANDLERS
 from drawloom.sass.select.selector import Selector
@@ -28,8 +28,7 @@ def call(s: Selector, i: Instruction) -> None:
         relocate(s, site.call, "R_CUDA_ABS32_20", callee.name)
     site.call.arguments, site.call.clobbers = given, CLOBBERED
     s.out.calls.append(site)
-    for place, result in pairs(results):
-        take(s, place, result)
+    take_results(s, site, results)
 
 
 def leave(s: Selector, i: Instruction) -> None:
