@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
+import drawloom.sass.assemble as assembler
 from drawloom.ptx import parse
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.dominators import post_dominators
@@ -17,10 +19,11 @@ from drawloom.sass.assemble import assemble
 from drawloom.sass.convergence import meetings
 from drawloom.sass.decoder import unpack_section
 from drawloom.sass.encoding import address_of
+from drawloom.sass.interpreter import launch
 from drawloom.sass.isa import load_target
 from drawloom.sass.verify import verify
 from tools.fuzz import difference, run_on_reference
-from tools.fuzz_sass import run_machine_code
+from tools.fuzz_sass import MAX_STEPS, run_machine_code
 from tools.programs.program import Program
 
 HEAD = """
@@ -91,6 +94,21 @@ FLOWS = {
         setp.lt.u32 %p, %s, %y; @%p bra M;
         add.u32 %x, %x, %t; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L;
         E: setp.gt.u32 %p, %x, 90;""",
+    "a break out of sides that meet in the loop": """
+        L: add.u32 %i, %i, 1; and.b32 %s, %t, %i; setp.eq.u32 %q, %s, 0; @%q bra A;
+        mad.lo.u32 %x, %x, 5, %i; st.global.u32 [%o], %x; setp.gt.u32 %r, %i, %y; @%r bra E; add.u32 %x, %x, %t; bra B;
+        A: mad.lo.u32 %x, %x, 7, %t; ld.global.u32 %z, [%o]; add.u32 %x, %x, %z;
+        B: xor.b32 %x, %x, %i; setp.lt.u32 %p, %i, 15; @%p bra L;
+        E: setp.gt.u32 %p, %x, 20;""",
+    "breaks out of sides of both of two loops": """
+        L: mov.u32 %s, 0; add.u32 %i, %i, 1; and.b32 %z, %t, %i; setp.eq.u32 %q, %z, 0; @%q bra N;
+        M: and.b32 %z, %t, %s; setp.eq.u32 %q, %z, 1; @%q bra A; mad.lo.u32 %x, %x, 5, %s; st.global.u32 [%o], %x;
+        setp.gt.u32 %r, %s, %y; @%r bra X; setp.gt.u32 %r, %x, 70000; @%r bra E; bra B;
+        A: mad.lo.u32 %x, %x, 3, %t; st.global.u32 [%o], %t;
+        B: add.u32 %s, %s, 1; setp.lt.u32 %p, %s, 6; @%p bra M;
+        X: add.u32 %x, %x, 9;
+        N: add.u32 %x, %x, %i; setp.lt.u32 %p, %i, %y; @%p bra L;
+        E: setp.gt.u32 %p, %x, 20;""",
     "a cycle that is entered at two places": """
         setp.lt.u32 %p, %y, 4; @%p bra B;
         A: add.u32 %x, %x, 7; add.u32 %i, %i, 1;
@@ -178,6 +196,39 @@ def test_a_meeting_begins_where_all_ways_into_a_cycle_do() -> None:
     cfg = build_cfg(module.functions["k"])
     (found,) = meetings(cfg, uniformity(cfg))
     assert (found.start, found.end) == (0, post_dominators(cfg).idom[2])
+
+
+def steps(name: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many instructions the warps of a program execute on sm_61."""
+    made: list[launch.Machine] = []
+    begin = launch.Machine.__init__
+
+    def note(self: launch.Machine, *arguments: Any) -> None:
+        begin(self, *arguments)
+        made.append(self)
+
+    monkeypatch.setattr(launch.Machine, "__init__", note)
+    run_machine_code(program(FLOWS[name]), assemble(HEAD + FLOWS[name] + TAIL, "sm_61"))
+    monkeypatch.undo()
+    return MAX_STEPS - made[-1].left
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a break out of two loops",
+        "a break out of sides that meet in the loop",
+        "breaks out of sides of both of two loops",
+    ],
+)
+def test_lanes_that_break_leave_the_others_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They parted for the rest of the loop when some could leave it from one side: up to twice as much was executed."""
+    text = lines(FLOWS[name])
+    assert sum(line.startswith("PBK") for line in text) == 1
+    assert any(re.match(r"(@!?P\d )?BRK", line) for line in text)
+    together = steps(name, monkeypatch)
+    monkeypatch.setattr(assembler, "meetings", lambda cfg, uniformity, breaks: meetings(cfg, uniformity))
+    assert steps(name, monkeypatch) > 1.2 * together
 
 
 def chain(arms: int) -> str:

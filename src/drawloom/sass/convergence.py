@@ -6,6 +6,9 @@ before it; one that leaves a loop for some lanes, on the way into the outermost 
 once. Every way from the set-up must lead to the meeting (or out of the kernel: nobody waits for lanes that end), and
 nowhere may others join it before; those that come to the same block on a way of their own do not wait there. Where
 that is not so (irreducible graphs) lanes are left to meet further on, or not at all.
+
+On sm_61 lanes may leave a loop out of other meetings (`breaks`: PBK, BRK), where nobody waits for them any more: so the
+sides of a branch meet inside of a loop although some lanes leave it from there.
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ from drawloom.ptx.uniformity import Uniformity
 
 class Meeting:
     """The lanes that are together at the end of block `start` (before its branch) or, with `loop` >= 0, on the way
-    into that loop's header from outside, meet at the beginning of block `end`."""
+    into that loop's header from outside, meet at the beginning of block `end`; `breaks`: some come to it out of
+    meetings inside of this one."""
 
     def __init__(self, start: int, loop: int, end: int) -> None:
         self.start = start
         self.loop = loop
         self.end = end
+        self.breaks = False
 
 
 class Meetings:
@@ -36,12 +41,13 @@ class Meetings:
         self.ends = ends
 
 
-def meetings(cfg: Cfg, uniformity: Uniformity) -> list[Meeting]:
-    """The meetings that divergent branches need, those set up first before those inside of them."""
-    return find_meetings(cfg, uniformity).kept
+def meetings(cfg: Cfg, uniformity: Uniformity, breaks: bool = False) -> list[Meeting]:
+    """The meetings that divergent branches need, those set up first before those inside of them; with ``breaks``, those
+    too that lanes can only leave by a break."""
+    return find_meetings(cfg, uniformity, breaks).kept
 
 
-def find_meetings(cfg: Cfg, uniformity: Uniformity) -> Meetings:
+def find_meetings(cfg: Cfg, uniformity: Uniformity, breaks: bool = False) -> Meetings:
     """The meetings, of those with one end and one inside of another only the outer: the sides of a chain of `else if`
     all wait for the first branch of it."""
     divergent = divergent_branches(cfg, uniformity)
@@ -56,17 +62,19 @@ def find_meetings(cfg: Cfg, uniformity: Uniformity) -> Meetings:
             around = finder.around(b, outer.get(finder.post.idom[b], []))
             if around is not None:
                 inside.append((b, around))
-                continue
-            meeting = finder.meeting_of(b)
-            if meeting is not None and not only_leaves(cfg, meeting.end):
-                key = meeting.start, meeting.loop, meeting.end
-                if key not in found:
-                    found[key] = meeting
-                    outer.setdefault(meeting.end, []).append(meeting)
+            needed = [around or finder.meeting_of(b)]
+            if breaks:
+                needed += finder.left_by_breaks(b, needed[0])
+            for meeting in needed:
+                if meeting is not None and not only_leaves(cfg, meeting.end):
+                    key = meeting.start, meeting.loop, meeting.end
+                    if key not in found:
+                        found[key] = meeting
+                        outer.setdefault(meeting.end, []).append(meeting)
     order = {b: n for n, b in enumerate(cfg.rpo)}
     kept = sorted(found.values(), key=lambda m: (order[m.start], m.loop < 0, -order[m.end]))
     while True:
-        wrong = finder.unnested(kept)
+        wrong = finder.unnested(kept, breaks)
         if wrong is None:
             break
         kept.remove(wrong)
@@ -107,12 +115,14 @@ class Stack:
 class Finder:
     """Finds the innermost start and end around a branch between which lanes can be counted."""
 
-    def __init__(self, cfg: Cfg) -> None:
+    def __init__(self, cfg: Cfg, staying: tuple[list[list[int]], list[bool]] | None = None) -> None:
         self.cfg = cfg
-        self.ways, leaves = staying_ways(cfg)
+        self.ways, self.leaves = staying or staying_ways(cfg)
         self.tree = dominators(cfg)
-        self.post = post_dominators(cfg, self.ways, leaves)
+        self.post = post_dominators(cfg, self.ways, self.leaves)
         self.loops = find_loops(cfg)
+        #: By depth, finders that see no way out of the loops there.
+        self.closed: dict[int, Finder] = {}
         self.headed = {loop.header: loop for loop in self.loops.loops}
         self.irregular = {b for region in self.loops.irreducible_regions for b in region}
         #: What is under way at the beginning of each block, as `unnested` found it last.
@@ -147,6 +157,33 @@ class Finder:
                 start = self.tree.idom[start]
         return None
 
+    def left_by_breaks(self, b: int, around: Meeting | None) -> list[Meeting | None]:
+        """Where lanes that part in block ``b`` meet inside the loops that some of them leave."""
+        found: list[Meeting | None] = []
+        while around is not None and around.loop >= 0 and b not in self.irregular:
+            loop = self.loops.loops[around.loop]
+            inside = self.within(loop.depth)
+            if not loop.contains(b) or len(inside.ways[b]) < 2:
+                break
+            around = inside.meeting_of(b)
+            if around is not None and not loop.contains(around.end):
+                break
+            found.append(around)
+        return found
+
+    def within(self, depth: int) -> Finder:
+        """A finder for which no way leads out of the loops of this depth, but at their latches."""
+        if depth not in self.closed:
+            ways, leaves = list(self.ways), list(self.leaves)
+            for loop in self.loops.loops:
+                if loop.depth == depth:
+                    for b in {inside for inside, _ in loop.exits}:
+                        ways[b] = [s for s in ways[b] if loop.contains(s)] or ways[b]
+                    for b in loop.latches:
+                        leaves[b] = True
+            self.closed[depth] = Finder(self.cfg, (ways, leaves))
+        return self.closed[depth]
+
     def is_plain(self, start: int, end: int, left: int) -> bool:
         """Whether ``start`` dominates ``end`` and no round leads back to it past ``end``: the usual case, seen from the
         loops alone."""
@@ -160,15 +197,18 @@ class Finder:
             index = loop.parent
         return True
 
-    def unnested(self, found: list[Meeting]) -> Meeting | None:
+    def unnested(self, found: list[Meeting], breaks: bool = False) -> Meeting | None:
         """A meeting that does not nest in the others: on some way lanes would come to it while another one is under way
-        that was set up later, or without its set-up. Follows what is set up along all ways."""
+        that was set up later, or without its set-up. Follows what is set up along all ways. With ``breaks`` lanes may
+        come to a meeting behind a loop out of others, from which none can come so."""
         starting: dict[int, list[Meeting]] = {}
         entering: dict[int, list[Meeting]] = {}
         ending: dict[int, list[Meeting]] = {}
         for meeting in found:
             (starting if meeting.loop < 0 else entering).setdefault(meeting.start, []).append(meeting)
             ending.setdefault(meeting.end, []).append(meeting)
+            meeting.breaks = False
+        broken: dict[tuple[int, int], Meeting] = {}  # out of which meeting lanes come to another one
         under_way: dict[int, Stack] = {0: Stack(None, None)}
         self.under_way = under_way
         work = [0]
@@ -179,6 +219,11 @@ class Finder:
                 for meeting in starting.get(b, []):
                     now = now.with_top(meeting)
                 for meeting in passed(ending.get(s, []), self.tree, self.inside(s, b), b):
+                    while breaks and meeting.loop >= 0 and now.top is not meeting and now.has(meeting):
+                        assert now.top is not None and now.rest is not None
+                        broken[id(now.top), id(meeting)] = now.top
+                        meeting.breaks = True
+                        now = now.rest
                     if now.top is not meeting or now.rest is None:
                         return now.top if now.top is not None and now.has(meeting) else meeting
                     now = now.rest
@@ -190,7 +235,7 @@ class Finder:
                     work.append(s)
                 elif now is not under_way[s] and self.cfg.blocks[s].succs:
                     return (now if now.depth > under_way[s].depth else under_way[s]).top
-        return None
+        return next((left for left in broken.values() if left.breaks), None)
 
     def inside(self, header: int, b: int) -> bool:
         """Whether a block is in the loop that another one heads."""

@@ -1,29 +1,29 @@
-"""The stack of a warp on sm_61: SYNC in the place of branches to one, and the bytes that the stack may need."""
+"""The stack of a warp on sm_61: SYNC and BRK in the place of branches to one, and the bytes that it may need."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from drawloom.sass.effects import effects
-from drawloom.sass.isa import Target
 from drawloom.sass.machine import MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
-_PUSHES: Final = frozenset({"SSY", "PBK"})
+#: What pops tokens, up to the first of what pushed them.
+_POPS: Final[dict[str, str]] = {"SYNC": "SSY", "BRK": "PBK"}
+_PUSHES: Final = frozenset(_POPS.values())
 _CALLS: Final = frozenset({"CAL", "JCAL"})
 _TOKEN_BYTES: Final = 16
 _LANES: Final = 32
 
 
-def wait_at_once(code: MachineFunction, tables: Target) -> None:
-    """Make branches at the end of a block to a lone SYNC a SYNC; blocks are in the order of their numbers."""
-    opcode = tables.opcode("SYNC", "")
+def wait_at_once(code: MachineFunction) -> None:
+    """Make branches at the end of a block to a lone SYNC or BRK one; blocks are in the order of their numbers."""
     for block in code.blocks:
         last = block.instructions[-1] if block.instructions else None
         if last is not None and effects(last.opcode).flow == "jump":
             target = code.blocks[last.values[effects(last.opcode).label]]
             if waits(target) and (last.guard == NO_GUARD or target.successors[0] != block.id + 1):
-                last.opcode, last.values = opcode, []
+                last.opcode, last.values = target.instructions[0].opcode, []
                 block.successors = [target.successors[0] if s == target.id else s for s in block.successors]
     entered = code.ways_in()
     for block in code.blocks[1:]:
@@ -32,11 +32,11 @@ def wait_at_once(code: MachineFunction, tables: Target) -> None:
 
 
 def waits(block: MachineBlock) -> bool:
-    """Whether a block is a SYNC of all lanes and nothing else."""
+    """Whether a block is a SYNC or BRK of all lanes and nothing else."""
     if len(block.instructions) != 1:
         return False
     (only,) = block.instructions
-    return effects(only.opcode).base == "SYNC" and only.guard == NO_GUARD
+    return effects(only.opcode).base in _POPS and only.guard == NO_GUARD
 
 
 def stack_bytes(code: MachineFunction, without_calls: bool = False) -> int | None:
@@ -50,28 +50,39 @@ def stack_bytes(code: MachineFunction, without_calls: bool = False) -> int | Non
     entered = {successor for block in code.blocks for successor in block.successors}
     deepest = branches = 0
     loops = False
-    depth: dict[int, int] = {}
+    pushed: dict[int, list[str]] = {}
     for entry in [block.id for block in code.blocks if block.id not in entered]:
-        depth[entry] = 0
+        pushed[entry] = []
         work = [entry]
         most = 0
         while work:
             block = code.blocks[work.pop()]
-            tokens = depth[block.id]
+            tokens = list(pushed[block.id])
             for instruction in block.instructions:
                 found = effects(instruction.opcode)
-                tokens += found.base in _PUSHES
-                most = max(most, tokens + (not without_calls and found.base in _CALLS))
+                if found.base in _PUSHES:
+                    tokens.append(found.base)
+                most = max(most, len(tokens) + (not without_calls and found.base in _CALLS))
                 branches += instruction.guard != NO_GUARD and found.flow in ("jump", "resume")
             last = block.instructions[-1] if block.instructions else None
-            synced = last is not None and effects(last.opcode).base == "SYNC"
+            popped = left_of(tokens, _POPS.get(effects(last.opcode).base, "")) if last is not None else tokens
             for successor in block.successors:
                 loops |= successor <= block.id
-                if successor not in depth:
+                if successor not in pushed:
                     runs_on = last is not None and last.guard != NO_GUARD and successor == block.id + 1
-                    depth[successor] = tokens - (synced and not runs_on)
+                    pushed[successor] = tokens if runs_on else popped
                     work.append(successor)
         deepest += most
     if not deepest and not branches:
         return None
     return _TOKEN_BYTES * (deepest + (_LANES if loops else min(branches, _LANES)))
+
+
+def left_of(tokens: list[str], kind: str) -> list[str]:
+    """What is left when the last token of a kind is popped, with all above it; "": nothing is."""
+    if not kind:
+        return tokens
+    place = len(tokens) - 1
+    while place > 0 and tokens[place] != kind:
+        place -= 1
+    return tokens[: max(place, 0)]

@@ -2,7 +2,7 @@
 
     sm_75 and later                             sm_61, on the stack of the warp
     start:  BSSY B0, end; @P0 BRA other         start:  SSY end; @P0 BRA other
-    wait:   BSYNC B0                            wait:   SYNC
+    wait:   BSYNC B0                            wait:   SYNC       (PBK and BRK where `breaks`)
     end:    ...                                 end:    ...
 
 Every way into the meeting from its start leads through a block of its own that waits; behind it the lanes go on
@@ -69,7 +69,7 @@ def set_meetings(
         places[end] = Waits(entries[end].id if end in entries else end, headed.get(end))
     starts: dict[int, list[Machine]] = {}
     for meeting in found:
-        prepare, wait = instructions_of(code, tables)
+        prepare, wait = instructions_of(code, tables, meeting.breaks)
         block = MachineBlock(count)
         block.instructions.append(wait)
         count += 1
@@ -92,10 +92,11 @@ def set_meetings(
     renumber(code)
 
 
-def instructions_of(code: MachineFunction, tables: Target) -> tuple[Machine, Machine]:
+def instructions_of(code: MachineFunction, tables: Target, breaks: bool) -> tuple[Machine, Machine]:
     """What prepares a meeting, its label still open, and what waits there."""
     if not tables.wide:
-        return Machine(tables.opcode("SSY", "L"), [-1]), Machine(tables.opcode("SYNC", ""), [])
+        prepare, wait = ("PBK", "BRK") if breaks else ("SSY", "SYNC")
+        return Machine(tables.opcode(prepare, "L"), [-1]), Machine(tables.opcode(wait, ""), [])
     barrier = code.register(BARRIER)
     return Machine(tables.opcode("BSSY", "B,L"), [barrier, -1]), Machine(tables.opcode("BSYNC", "B"), [barrier])
 
