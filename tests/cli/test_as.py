@@ -162,9 +162,31 @@ def test_what_cannot_be_read_or_written(source: Path, tmp_path: Path, drawloom: 
     assert (unwritable.exit_code, unwritable.stderr[:19]) == (1, "error: cannot write")
     drawloom("as", source)
     assert "is a cubin already" in drawloom("as", source.with_suffix(".cubin"), "-o", tmp_path / "y").stderr
-    binary = tmp_path / "binary.ptx"
-    binary.write_bytes(b"\xff\xfe\0\1")
-    assert drawloom("as", binary).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "{file}: found end of file"),
+        (b"\n// nothing\n", "{file}:3:1: found end of file"),
+        (b".version 8.0\n\x11\xe2\x80", "{file}:2:1: found the byte 0x11, expected PTX, which is text"),
+        (".version 8.0".encode("utf-16"), "{file} is UTF-16 text, expected PTX"),
+        (b"BC\xc0\xde", "{file} is LLVM bitcode, expected PTX"),
+        (TWO.encode() + b".visible .entry k\xe9() { ret; }", "{file}:LAST:18: found '\\xe9' after the header of 'k'"),
+    ],
+)
+def test_what_is_no_ptx_is_named_with_its_place(data: bytes, said: str, tmp_path: Path, drawloom: Command) -> None:
+    file = tmp_path / "a.ptx"
+    file.write_bytes(data)
+    done = drawloom("as", file)
+    said = said.format(file=file).replace("LAST", str(data.count(b"\n") + 1))
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (1, f"error: {said}")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_text_with_a_mark_and_with_comments_in_another_encoding(source: Path, drawloom: Command) -> None:
+    source.write_bytes(b"\xef\xbb\xbf" + source.read_bytes() + b"// caf\xe9\r\n\0")
+    assert drawloom("as", source).exit_code == 0
 
 
 def test_what_is_no_plain_file_stays(source: Path, drawloom: Command) -> None:

@@ -57,7 +57,7 @@ def test_a_program_of_the_host_is_called_one(tmp_path: Path, drawloom: Command) 
     file = tmp_path / "a.out"
     file.write_bytes(data)
     done = drawloom("disasm", file)
-    assert (done.exit_code, done.stderr) == (1, "error: an ELF file for machine 62, expected a cubin (190)\n")
+    assert (done.exit_code, done.stderr) == (1, f"error: {file}: an ELF file for machine 62, expected a cubin (190)\n")
 
 
 @pytest.mark.parametrize("target", SELECTED)
@@ -74,7 +74,7 @@ def test_our_own_files_of_every_kind(target: int, tmp_path: Path, drawloom: Comm
         assert done.exit_code == 0
         assert done.stdout in text or relocatable
         missing = drawloom("disasm", file, "--function", "nobody")
-        assert (missing.exit_code, missing.stderr) == (1, "error: no function nobody in the cubin\n")
+        assert (missing.exit_code, missing.stderr) == (1, f"error: {file}: no function nobody in the cubin\n")
 
 
 def read_or_refuse(data: bytes) -> None:

@@ -1,6 +1,7 @@
 """`drawloom as`: PTX to a cubin, with ptxas's options, so that it can stand in its place in a build."""
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 STANDARD_INPUT: Final = "-"
 #: The release of ptxas whose place we take, by the layout of the file: what callers go by to choose a PTX version.
 RELEASES: Final[dict[str, str]] = {"12": "12.9", "13": "13.0"}
+#: What begins files that are something else.
+NO_PTX: Final = (
+    (b"\x7fELF", "a cubin already"), (b"\x50\xed\x55\xba", "a fatbin"), (b"BC\xc0\xde", "LLVM bitcode"),
+    (b"\xff\xfe", "UTF-16 text"), (b"\xfe\xff", "UTF-16 text"),
+)  # fmt: skip
+#: What some editors begin text with.
+UTF_8_MARK: Final = b"\xef\xbb\xbf"
+NEWLINE: Final = b"\n"
 #: What ptxas takes `archmin` and `archmax` for.
 REGISTER_WORDS: Final[dict[str, int]] = {"archmin": 32, "archmax": 255}
 MOST_LEVEL: Final = 4
@@ -182,8 +191,13 @@ def read(file: str) -> tuple[str, str]:
         data = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
     except OSError as failure:
         raise DataError(f"cannot read {name}: {failure.strerror}") from failure
-    for magic, what in ((b"\x7fELF", "a cubin already"), (b"\x50\xed\x55\xba", "a fatbin")):
+    for magic, what in NO_PTX:
         if data.startswith(magic):
             raise DataError(f"{name} is {what}, expected PTX")
-    # Drivers and cuobjdump end PTX with a NUL; what else is no text, the parser shows with its place.
-    return data.rstrip(b"\0").decode("utf-8", "surrogateescape"), name
+    data = data.rstrip(b"\0").removeprefix(UTF_8_MARK)  # drivers and cuobjdump end PTX with a NUL
+    strange = re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", data)
+    if strange is not None:
+        at = strange.start()
+        place = f"{name}:{data.count(NEWLINE, 0, at) + 1}:{at - data.rfind(NEWLINE, 0, at)}"
+        raise DataError(f"{place}: found the byte 0x{data[at]:02x}, expected PTX, which is text")
+    return data.decode("utf-8", "surrogateescape"), name

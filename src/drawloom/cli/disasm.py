@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from drawloom.errors import DataError
+from drawloom.errors import DataError, Error
 
 
 @click.command()
@@ -23,4 +23,8 @@ def command(file: Path, show_words: bool, only: str) -> None:
         data = file.read_bytes()
     except OSError as failure:
         raise DataError(f"cannot read {file}: {failure.strerror}") from failure
-    click.echo(list_cubin(data, show_words, only), nl=False)
+    try:
+        listing = list_cubin(data, show_words, only)
+    except Error as refusal:
+        raise DataError(f"{file}: {refusal}") from refusal
+    click.echo(listing, nl=False)

@@ -69,7 +69,7 @@ def main() -> None:
         refusal.show()
         sys.exit(refusal.exit_code)
     except Error as refusal:
-        print(f"error: {refusal}", file=sys.stderr)
+        print(f"error: {readable(str(refusal))}", file=sys.stderr)
         sys.exit(EXIT_REFUSED)
     except (KeyboardInterrupt, click.Abort):
         print("interrupted", file=sys.stderr)
@@ -86,6 +86,11 @@ def main() -> None:
         print(f"error: cannot write the output: {failure.strerror}", file=sys.stderr)
         sys.exit(EXIT_REFUSED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def readable(text: str) -> str:
+    """Text in which bytes of a file that are no UTF-8 are shown as ``\\xe9``."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 if __name__ == "__main__":
