@@ -337,9 +337,14 @@ def worst_registers(found: list[Quality]) -> list[str]:
 
 
 def print_quality(arch: str, every: int, most: int) -> None:
-    """What comes out of the corpus and the benchmark kernels for one architecture, beside the oldest ptxas at hand."""
+    """What comes out of the corpus and the benchmark kernels for one architecture, beside the oldest ptxas at hand.
+    Texts for other targets are taken as if they were for this one."""
+    from drawloom.sass.assemble import target_number
+    from tools.isa.probes import retargeted
+
     found = inputs(every, most, None)
     for given in found:
+        given.text = retargeted(given.text, target_number(arch))
         prepare(given, arch)
     taken = [i for i in found if not i.refusal]
     with tempfile.TemporaryDirectory() as folder:
