@@ -13,7 +13,7 @@ from drawloom.ptx.loops import find_loops
 from drawloom.ptx.parser import parse
 from drawloom.ptx.reaching import reaching_definitions
 from drawloom.ptx.ssa import construct, destruct
-from drawloom.ptx.uniformity import UNIFORM_BLOCK, VARYING, BlockShape, uniformity
+from drawloom.ptx.uniformity import UNIFORM_BLOCK, VARYING, BlockShape, branches, uniformity
 
 CORPUS = Path(__file__).resolve().parents[1] / "golden" / "corpus"
 FOLDERS = sorted({p.parent.name for p in CORPUS.glob("*/*.ptx")})
@@ -50,6 +50,8 @@ def test_analyses_of_every_function(folder: str):
             assert all(u.definitions for u in reaching.uses)
             reachable = sum(len(cfg.blocks[b].instructions) for b in cfg.rpo)
             assert len(back.instructions()) == reachable, "destruction left copies behind"
+            alone, lanes = branches(cfg, live), uniformity(cfg, None, live)
+            assert [alone.is_divergent(b.id) for b in cfg.blocks] == [lanes.is_divergent(b.id) for b in cfg.blocks]
             assert all(UNIFORM_BLOCK <= found.kind(r.id) <= VARYING for r in function.registers)
     # Plain Python takes some 40 µs for all of this; the bound only catches what grows faster than the input.
     assert seconds < 400e-6 * instructions + 1

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Address, Function, Instruction, SpecialRegister
+from drawloom.ptx.liveness import liveness
 from drawloom.ptx.loops import find_loops
 from drawloom.ptx.uniformity import (
     AFFINE,
@@ -15,6 +16,7 @@ from drawloom.ptx.uniformity import (
     VARYING,
     BlockShape,
     Uniformity,
+    branches,
     uniformity,
 )
 from tests.ptx.graphs import HEADER, Graph, cfg_of, fill, function_from, graphs, insn, parse
@@ -349,3 +351,10 @@ def test_scalar_storage_gives_the_same_with_iterations_in_lockstep(function: Fun
     assume(find_loops(cfg).is_reducible)
     warp = Warp(cfg, uniformity(cfg), most_steps=200)
     check_lanes(function, warp, run_in_lockstep(warp))
+
+
+@given(programs())
+def test_branches_alone_are_judged_as_with_all_registers(function: Function):
+    cfg = build_cfg(function)
+    found, whole = branches(cfg, liveness(cfg)), uniformity(cfg)
+    assert [found.is_divergent(b) for b in cfg.rpo] == [whole.is_divergent(b) for b in cfg.rpo]

@@ -23,20 +23,23 @@ from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import post_dominators
-from drawloom.ptx.ir import Register
-from drawloom.ptx.liveness import Liveness, bits
+from drawloom.ptx.liveness import Liveness
 from drawloom.ptx.loops import find_loops
 
 
 class Divergence:
-    """Answers ``differing(block)`` for one function; keeps what all branches share."""
+    """Answers ``differing(block)`` for one function; keeps what all branches share.
 
-    def __init__(self, cfg: Cfg, live: Liveness) -> None:
+    Registers are bit sets of places in ``live``: what is live at no border cannot differ. ``asked`` are those about
+    which anything is to be known.
+    """
+
+    def __init__(self, cfg: Cfg, live: Liveness, asked: int) -> None:
         self.cfg = cfg
-        self.live_in = live.live_in
+        self.live_into_block = live.into
         self.post_idom = post_dominators(cfg).idom
         self.forest = find_loops(cfg)
-        self.written = [_written(cfg, b) for b in range(len(cfg.blocks))]
+        self.written = [written & asked for written in live.written]
         self.loop_written: list[int] = []
         for loop in self.forest.loops:
             written = 0
@@ -49,7 +52,7 @@ class Divergence:
                 self.irreducible |= 1 << block_id
 
     def differing(self, block_id: int) -> int:
-        """The bit set of registers that differ because threads part at the end of ``block_id`` (PTX 9.7.12)."""
+        """The registers that differ because threads part at the end of ``block_id`` (PTX 9.7.12)."""
         succs = self.cfg.blocks[block_id].succs
         if len(succs) < 2:
             return 0
@@ -133,6 +136,8 @@ class Divergence:
             stop_shared |= stop_once & stopped
             stop_once |= stopped
         writes = [self.written_in(side) for side in sides]
+        if not any(writes):
+            return 0
         out = 0
         for place in range(len(sides)):
             others = 0
@@ -204,17 +209,5 @@ class Divergence:
         while blocks:
             lowest = blocks & -blocks
             blocks ^= lowest
-            out |= self.live_in[lowest.bit_length() - 1]
+            out |= self.live_into_block[lowest.bit_length() - 1]
         return out
-
-
-def _written(cfg: Cfg, block_id: int) -> int:
-    written: set[int] = set()
-    for instruction in cfg.blocks[block_id].instructions:
-        if instruction.opcode.has_destination and instruction.operands:
-            destination = instruction.operands[0]
-            if isinstance(destination, Register):
-                written.add(destination.id)
-            else:
-                written.update([register.id for register in instruction.destinations()])
-    return bits(written)

@@ -46,7 +46,7 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, LOAD, PURE
-from drawloom.ptx.liveness import Liveness, liveness, members
+from drawloom.ptx.liveness import Liveness, bits, liveness
 from drawloom.ptx.specials import find_special
 from drawloom.ptx.types import Type
 
@@ -110,13 +110,24 @@ _WARP_VALUE: Final = Value(UNIFORM_WARP)
 _VARYING_VALUE: Final = Value(VARYING)
 
 
-class Uniformity:
+class Branches:
+    """The class of every branch of a function."""
+
+    def __init__(self, branches: list[int]) -> None:
+        self._branches = branches
+
+    def is_divergent(self, block_id: int) -> bool:
+        """Whether active lanes of one warp may part at the end of a block."""
+        return self._branches[block_id] > UNIFORM_WARP
+
+
+class Uniformity(Branches):
     """The result of ``uniformity``."""
 
     def __init__(self, cfg: Cfg, values: list[Value], branches: list[int]) -> None:
+        super().__init__(branches)
         self.cfg = cfg
         self._values = values
-        self._branches = branches
 
     def kind(self, register_id: int) -> int:
         """The class of a register. One that is never written in reachable code is ``UNIFORM_BLOCK``."""
@@ -149,19 +160,25 @@ class Uniformity:
         """
         return self._branches[block_id]
 
-    def is_divergent(self, block_id: int) -> bool:
-        """Whether active lanes of one warp may part at the end of a block."""
-        return self._branches[block_id] > UNIFORM_WARP
-
 
 def uniformity(cfg: Cfg, shape: BlockShape | None = None, live: Liveness | None = None) -> Uniformity:
     """The class of every register of ``cfg.function`` and of every branch.
 
     ``shape`` is what is known about the blocks of a launch (nothing by default); ``live`` the liveness, if at hand.
     """
-    analysis = _Analysis(cfg, BlockShape() if shape is None else shape, liveness(cfg) if live is None else live)
+    live = liveness(cfg) if live is None else live
+    analysis = _Analysis(cfg, BlockShape() if shape is None else shape, live)
+    analysis.everything()
     analysis.solve()
     return Uniformity(cfg, analysis.values, analysis.branches)
+
+
+def branches(cfg: Cfg, live: Liveness) -> Branches:
+    """Which branches of ``cfg`` are divergent in ``uniformity``, found from what their conditions depend on alone."""
+    analysis = _Analysis(cfg, BlockShape(), live)
+    if analysis.conditions():
+        analysis.solve()
+    return Branches(analysis.branches)
 
 
 class _Analysis:
@@ -177,14 +194,19 @@ class _Analysis:
         self.carry = count
         self.values: list[Value] = [_UNDEFINED_VALUE] * (count + 1)
         self.updates = [0] * (count + 1)
-        self.forced_warp = 0  # registers that are not the same for the whole block, because of branches
-        self.forced_varying = 0
+        #: The class that branches force on a register.
+        self.forced = bytearray(count + 1)
+        #: The instructions of each block that matter, in order; the registers that do, as places in `live`; whether it
+        #: matters that a value is the same in a warp only.
+        self.instructions: list[list[Instruction]] = []
+        self.asked_places = 0
+        self.blocks_matter = True
         self.branches = [UNIFORM_BLOCK] * len(cfg.blocks)
         self.is_entry = function.is_entry
         self.params = frozenset([v.name for v in function.params])
         self.has_param_locals = any(v.space == "param" for v in function.variables)
         # A register that may be read before it is written holds something, which is taken to be uniform.
-        for register_id in members(live.live_in[0]):
+        for register_id in live.ids(live.into[0]):
             self.values[register_id] = _BLOCK_VALUE
         for variable in function.params:
             if variable.register is not None:
@@ -193,16 +215,76 @@ class _Analysis:
         self.asked = [False] * (count + 1)
         self.changed = False
 
+    def everything(self) -> None:
+        """Ask for the class of every register."""
+        self.instructions = [block.instructions for block in self.cfg.blocks]
+        self.asked_places = (1 << len(self.live.crossing)) - 1
+
+    def conditions(self) -> bool:
+        """Ask for what conditions of branches depend on, as far as divergence goes; False if there is none."""
+        matters = [False] * (self.carry + 1)
+        again = False
+        for block in self.cfg.blocks:
+            terminator = block.terminator
+            if terminator is not None and (terminator.guard is not None or terminator.opcode.effect == BRANCH):
+                for register in terminator.sources():
+                    matters[register.id] = again = True
+        if not again:
+            return False
+        chosen = [bytearray(len(block.instructions)) for block in self.cfg.blocks]
+        while again:
+            again = False
+            for block_id in reversed(self.cfg.rpo):
+                instructions = self.cfg.blocks[block_id].instructions
+                taken = chosen[block_id]
+                for index in range(len(instructions) - 1, -1, -1):
+                    instruction = instructions[index]
+                    if not taken[index] and self.defines(instruction, matters):
+                        taken[index] = 1
+                        if self.ask(instruction, matters):
+                            again = True
+        for block in self.cfg.blocks:
+            taken = chosen[block.id]
+            self.instructions.append([i for index, i in enumerate(block.instructions) if taken[index]])
+        crossing = self.live.crossing
+        self.asked_places = bits([place for place in range(len(crossing)) if matters[crossing[place]]])
+        self.blocks_matter = False
+        return True
+
+    def defines(self, instruction: Instruction, matters: list[bool]) -> bool:
+        """Whether an instruction writes a register that matters."""
+        opcode = instruction.opcode
+        if opcode.writes_carry and matters[self.carry]:
+            return True
+        if not opcode.has_destination:
+            return False
+        destination = instruction.operands[0]
+        if isinstance(destination, Register):
+            return matters[destination.id]
+        return any([matters[register.id] for register in instruction.destinations()])
+
+    def ask(self, instruction: Instruction, matters: list[bool]) -> bool:
+        """Let matter what the class of an instruction's result depends on; whether that is more than before."""
+        opcode = instruction.opcode
+        if opcode.effect == ATOMIC or opcode.effect == CALL:
+            return False
+        found = False
+        for register in instruction.sources():
+            if not matters[register.id]:
+                matters[register.id] = found = True
+        if opcode.reads_carry and not matters[self.carry]:
+            matters[self.carry] = found = True
+        return found
+
     def solve(self) -> None:
         self.changed = True
         while self.changed:
             self.changed = False
             self.asked = [False] * len(self.asked)
             for block_id in self.cfg.rpo:
-                block = self.cfg.blocks[block_id]
-                for instruction in block.instructions:
+                for instruction in self.instructions[block_id]:
                     self.visit(instruction)
-                self.visit_branch(block)
+                self.visit_branch(self.cfg.blocks[block_id])
 
     def visit_branch(self, block: Block) -> None:
         terminator = block.terminator
@@ -218,21 +300,13 @@ class _Analysis:
         if kind <= self.branches[block.id]:
             return
         self.branches[block.id] = kind
+        if len(block.succs) < 2 or not self.asked_places or (kind == UNIFORM_WARP and not self.blocks_matter):
+            return
         if self.divergence is None:
-            self.divergence = Divergence(self.cfg, self.live)
-        differing = self.divergence.differing(block.id)
-        if kind == VARYING:
-            self.forced_varying |= differing
-        else:
-            self.forced_warp |= differing
-        self.reapply(differing)
-
-    def reapply(self, registers: int) -> None:
-        """Raises the registers that are newly forced."""
-        while registers:
-            lowest = registers & -registers
-            registers ^= lowest
-            register_id = lowest.bit_length() - 1
+            self.divergence = Divergence(self.cfg, self.live, self.asked_places)
+        for register_id in self.live.ids(self.divergence.differing(block.id) & self.asked_places):
+            if kind > self.forced[register_id]:
+                self.forced[register_id] = kind
             if self.values[register_id].kind != UNDEFINED:
                 self.update(register_id, self.values[register_id])
 
@@ -296,9 +370,9 @@ class _Analysis:
             return
         old = self.values[register_id]
         new = _join(old, value)
-        if self.forced_varying >> register_id & 1:
+        if self.forced[register_id] == VARYING:
             new = _VARYING_VALUE
-        elif new.kind == UNIFORM_BLOCK and self.forced_warp >> register_id & 1:
+        elif new.kind == UNIFORM_BLOCK and self.forced[register_id] == UNIFORM_WARP:
             new = Value(UNIFORM_WARP, 0, _EXACT, new.bound)
         if new.kind == old.kind and new.modulus == old.modulus and new.stride == old.stride and new.bound == old.bound:
             return

@@ -17,7 +17,7 @@ from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import DominatorTree, dominators, post_dominators
 from drawloom.ptx.isa import BARRIER, BRANCH, WARP
 from drawloom.ptx.loops import LoopForest, find_loops
-from drawloom.ptx.uniformity import Uniformity
+from drawloom.ptx.uniformity import Branches
 
 
 class Meeting:
@@ -41,13 +41,13 @@ class Meetings:
         self.ends = ends
 
 
-def meetings(cfg: Cfg, uniformity: Uniformity, breaks: bool = False) -> list[Meeting]:
+def meetings(cfg: Cfg, uniformity: Branches, breaks: bool = False) -> list[Meeting]:
     """The meetings that divergent branches need, those set up first before those inside of them; with ``breaks``, those
     too that lanes can only leave by a break."""
     return find_meetings(cfg, uniformity, breaks).kept
 
 
-def find_meetings(cfg: Cfg, uniformity: Uniformity, breaks: bool = False) -> Meetings:
+def find_meetings(cfg: Cfg, uniformity: Branches, breaks: bool = False) -> Meetings:
     """The meetings, of those with one end and one inside of another only the outer: the sides of a chain of `else if`
     all wait for the first branch of it."""
     divergent = divergent_branches(cfg, uniformity)
@@ -85,7 +85,7 @@ def find_meetings(cfg: Cfg, uniformity: Uniformity, breaks: bool = False) -> Mee
     return Meetings(kept, ends)
 
 
-def divergent_branches(cfg: Cfg, uniformity: Uniformity) -> list[int]:
+def divergent_branches(cfg: Cfg, uniformity: Branches) -> list[int]:
     """The blocks at whose end lanes may part."""
     return [b for b in cfg.rpo if len(cfg.blocks[b].succs) > 1 and uniformity.is_divergent(b)]
 
@@ -334,7 +334,7 @@ def outermost_left(loops: LoopForest, b: int, end: int) -> int:
     return left
 
 
-def parted(cfg: Cfg, uniformity: Uniformity) -> list[bool]:
+def parted(cfg: Cfg, uniformity: Branches) -> list[bool]:
     """For each block, whether lanes of a warp that are to run it may come to it one after the other.
 
     They may between a divergent branch and the block where its lanes meet, and behind a branch without a meeting;

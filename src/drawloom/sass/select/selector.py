@@ -16,7 +16,7 @@ from drawloom.ptx.cfg import Cfg, build_cfg
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Function, Immediate, Instruction, Module, Not, Operand, Register, Symbol
 from drawloom.ptx.layout import has_dynamic_stack, local_layout, param_layout, shared_layout
 from drawloom.ptx.liveness import liveness
-from drawloom.ptx.uniformity import Uniformity, uniformity
+from drawloom.ptx.uniformity import Branches, branches
 from drawloom.sass.convergence import parted
 from drawloom.sass.effects import effects
 from drawloom.sass.form import IsaError, Opcode
@@ -144,7 +144,7 @@ class Selector:
         if self.out.outgoing:
             self.locals = {name: at + self.out.outgoing for name, at in self.locals.items()}
             self.out.frame += self.out.outgoing
-        self._uniform: Uniformity | None = None
+        self._uniform: Branches | None = None
         # Lanes may call a function one after the other, and come back from one so.
         together = function.is_entry and not self.has_calls
         self._parted: list[bool] | None = None if together else [True] * len(self.cfg.blocks)
@@ -282,10 +282,10 @@ class Selector:
     # -- lanes -------------------------------------------------------------------------------------------
 
     @property
-    def uniform(self) -> Uniformity:
+    def uniform(self) -> Branches:
         """Which branches lanes may part at."""
         if self._uniform is None:
-            self._uniform = uniformity(self.cfg, None, self.live)
+            self._uniform = branches(self.cfg, self.live)
         return self._uniform
 
     def bring_together(self, mask: Operand | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.ir import Address, Immediate, Instruction, Register, collect_read, collect_written
-from drawloom.ptx.liveness import Liveness, members
+from drawloom.ptx.liveness import Liveness
 
 
 class Definitions:
@@ -33,7 +33,7 @@ class Definitions:
         for id in range(len(registers)):
             if self.written[id] != 1:
                 self.instruction[id] = None
-        for id in members(live.live_in[0]):
+        for id in live.ids(live.into[0]):
             self.instruction[id] = None
 
     def note(self, instruction: Instruction, b: int) -> None:
