@@ -29,7 +29,7 @@ from mypy_extensions import mypyc_attr
 from drawloom.errors import SourceError
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.isa_selectors import selected
-from drawloom.ptx.types import Type
+from drawloom.ptx.types import TYPES, Type
 
 Key = tuple[object, ...]
 
@@ -509,16 +509,20 @@ class Function:
 
     def new_register(self, type: Type, prefix: str = "") -> Register:
         """Add a fresh register of ``type``; its name is unused so far."""
-        stem = prefix if prefix else "%" + _PREFIX.get(type.name, "x_" + type.name + "_")
-        index = len(self.registers)
-        register = Register(index, f"{stem}{index}", type)
-        if self._names is None or len(self._names) != index:
-            self._names = {r.name for r in self.registers}
-        while register.name in self._names:
-            index += 1
-            register.name = f"{stem}{index}"
-        self._names.add(register.name)
-        self.registers.append(register)
+        stem = prefix or _STEMS[type.name]
+        registers = self.registers
+        index = len(registers)
+        names = self._names
+        if names is None or len(names) != index:
+            names = self._names = {r.name for r in registers}
+        name = f"{stem}{index}"
+        number = index
+        while name in names:
+            number += 1
+            name = f"{stem}{number}"
+        names.add(name)
+        register = Register(index, name, type)
+        registers.append(register)
         return register
 
     def instructions(self) -> list[Instruction]:
@@ -541,6 +545,8 @@ _PREFIX: Final[dict[str, str]] = {
     "pred": "p", "b16": "rs", "u16": "rs", "s16": "rs", "b32": "r", "u32": "r", "s32": "r", "b64": "rd",
     "u64": "rd", "s64": "rd", "f32": "f", "f64": "fd", "f16": "h", "f16x2": "hh", "b128": "rq",
 }  # fmt: skip
+#: What the names of new registers of a type begin with.
+_STEMS: Final[dict[str, str]] = {name: "%" + _PREFIX.get(name, f"x_{name}_") for name in TYPES}
 
 
 class Module:

@@ -261,7 +261,7 @@ class _Analysis:
         destination = instruction.operands[0]
         if isinstance(destination, Register):
             return matters[destination.id]
-        return any([matters[register.id] for register in instruction.destinations()])
+        return any(matters[register.id] for register in instruction.destinations())
 
     def ask(self, instruction: Instruction, matters: list[bool]) -> bool:
         """Let matter what the class of an instruction's result depends on; whether that is more than before."""

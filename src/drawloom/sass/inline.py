@@ -30,7 +30,7 @@ from drawloom.ptx.ir import (
     Variable,
     Vector,
 )
-from drawloom.ptx.isa import CALL, Opcode, decode
+from drawloom.ptx.isa import CALL, RETURN, Opcode, decode
 from drawloom.ptx.layout import has_dynamic_stack
 from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import U32, Type
@@ -109,12 +109,23 @@ class _Inliner:
             convention = Convention(function.params, function.returns)
             self.parameters += [v.name for v in function.params + function.returns if v.register is None]
             names.end = self.fresh("$return")
-        self.copy(self.original, names)
+        self.keep(names)
         if convention is not None:
             self.drop_last_branch(names.end)
             self.body += [Label(names.end), Instruction(_RET, [])]
         Parameters(self.module, function, self.parameters, convention).settle()
         return function
+
+    def keep(self, names: _Names) -> None:
+        """Append the function's own body, in which nothing is called otherwise but what is copied."""
+        body = self.body
+        for statement in self.original.body:
+            if isinstance(statement, Instruction):
+                effect = statement.opcode.effect
+                if effect == CALL or (effect == RETURN and names.end):
+                    self.instruction(statement, names)
+                    continue
+            body.append(statement)
 
     def copy(self, function: Function, names: _Names) -> None:
         """Append a function's body with its names in the kernel."""
@@ -144,10 +155,13 @@ class _Inliner:
         guard = None if instruction.guard is None else names.registers[instruction.guard.id]
         if instruction.opcode.effect == CALL:
             self.call(instruction, names, guard, pos)
-        elif instruction.opcode.name == "ret" and names.end:
+        elif instruction.opcode.effect == RETURN and names.end:
             self.body.append(Instruction(_BRA, [LabelRef(names.end)], guard, instruction.guard_negated, pos))
         else:
-            operands = [self.operand(o, names) for o in instruction.operands]
+            registers = names.registers
+            operands: list[Operand] = []
+            for o in instruction.operands:
+                operands.append(registers[o.id] if isinstance(o, Register) else self.operand(o, names))
             self.body.append(Instruction(instruction.opcode, operands, guard, instruction.guard_negated, pos))
 
     def operand(self, operand: Operand, names: _Names) -> Operand:
@@ -281,5 +295,12 @@ class _Inliner:
         return name
 
 
+#: The moves of registers, by the name of their type.
+_moves: dict[str, Opcode] = {}
+
+
 def move_of(type: Type) -> Opcode:
-    return decode("mov.pred" if type.kind == "p" else f"mov.b{type.bits}")
+    found = _moves.get(type.name)
+    if found is None:
+        found = _moves[type.name] = decode("mov.pred" if type.kind == "p" else f"mov.b{type.bits}")
+    return found

@@ -24,7 +24,7 @@ def is_absorbed(s: Selector, instruction: Instruction, register: Register) -> bo
     if not known.settled(register) or known.reads[register.id] != 1:
         return False
     reader = known.reader[register.id]
-    if reader is None or known.reader_block[register.id] != s.block or not is_plain_sum(reader):
+    if reader is None or s.live.place[register.id] >= 0 or not is_plain_sum(reader):
         return False
     type, bits = opcode.types[0], reader.opcode.types[0].bits
     if opcode.name == "mul":

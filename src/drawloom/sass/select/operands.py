@@ -35,6 +35,7 @@ _REGISTER_CODE: Final = code_of("R")
 _IMMEDIATE_CODE: Final = code_of("I")
 _BANK_CODE: Final = code_of("c[I][I]")
 _PREDICATE_CODE: Final = code_of("P")
+_COMPLEMENT_CODE: Final = code_of("!P")
 
 
 @mypyc_attr(acyclic=True)
@@ -54,14 +55,32 @@ TRUE: Final = Src("P", [PT], OTHER)
 FALSE: Final = Src("!P", [PT], OTHER)
 
 
+#: Operands that were made before, by value: they are never changed. First general registers, virtual ones among them.
+_KEPT_REGISTERS: Final = 1 << 13
+_KEPT_INTEGERS: Final = 1 << 8
+_registers: Final[list[Src | None]] = [None] * _KEPT_REGISTERS
+_predicates: Final[list[Src | None]] = [None] * _KEPT_REGISTERS
+_integers: Final[list[Src | None]] = [None] * _KEPT_INTEGERS
+
+
 def reg(value: int) -> Src:
     """A general register."""
-    return Src("R", [value], REGISTER, _REGISTER_CODE)
+    found = _registers[value] if value < _KEPT_REGISTERS else None
+    if found is None:
+        found = Src("R", [value], REGISTER, _REGISTER_CODE)
+        if value < _KEPT_REGISTERS:
+            _registers[value] = found
+    return found
 
 
 def imm(value: int) -> Src:
     """An integer."""
-    return Src("I", [value], IMMEDIATE, _IMMEDIATE_CODE)
+    found = _integers[value] if 0 <= value < _KEPT_INTEGERS else None
+    if found is None:
+        found = Src("I", [value], IMMEDIATE, _IMMEDIATE_CODE)
+        if 0 <= value < _KEPT_INTEGERS:
+            _integers[value] = found
+    return found
 
 
 def fimm(bits: int) -> Src:
@@ -76,7 +95,14 @@ def bank(offset: int, number: int = 0) -> Src:
 
 def pred(value: int, negated: bool = False) -> Src:
     """A predicate."""
-    return Src("!P", [value], OTHER) if negated else Src("P", [value], OTHER, _PREDICATE_CODE)
+    if negated:
+        return Src("!P", [value], OTHER, _COMPLEMENT_CODE)
+    found = _predicates[value] if value < _KEPT_REGISTERS else None
+    if found is None:
+        found = Src("P", [value], OTHER, _PREDICATE_CODE)
+        if value < _KEPT_REGISTERS:
+            _predicates[value] = found
+    return found
 
 
 def label(block: int) -> Src:
