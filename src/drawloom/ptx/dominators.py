@@ -34,9 +34,9 @@ class DominatorTree:
             if parent >= 0:
                 self.children[parent].append(node)
                 self.depth[node] = self.depth[parent] + 1
-        self._enter = [-1] * count
-        self._leave = [-1] * count
-        self._number()
+        # Numbered when they are first asked for.
+        self._enter: list[int] = []
+        self._leave: list[int] = []
 
     def dominates(self, a: int, b: int) -> bool:
         """Whether every path from the root to ``b`` goes through ``a``; true for ``a == b``. Constant time.
@@ -45,6 +45,8 @@ class DominatorTree:
         """
         if a == b:
             return True
+        if not self._enter:
+            self._number()
         return self._enter[a] >= 0 and self._enter[a] <= self._enter[b] and self._leave[b] <= self._leave[a]
 
     def strictly_dominates(self, a: int, b: int) -> bool:
@@ -83,18 +85,21 @@ class DominatorTree:
 
     def _number(self) -> None:
         """Numbers the nodes on entering and leaving them, depth first, so that ancestry is an interval test."""
+        enter = [-1] * len(self.idom)
+        leave = [-1] * len(self.idom)
         clock = 0
         stack = [self.root]
         while stack:
             node = stack.pop()
             if node < 0:
-                self._leave[-1 - node] = clock
+                leave[-1 - node] = clock
                 clock += 1
                 continue
-            self._enter[node] = clock
+            enter[node] = clock
             clock += 1
             stack.append(-1 - node)
             stack.extend(self.children[node])
+        self._enter, self._leave = enter, leave
 
 
 def dominators(cfg: Cfg) -> DominatorTree:
@@ -135,6 +140,15 @@ def post_dominators(cfg: Cfg, succs: list[list[int]] | None = None, leaves: list
 def _endless_latches(cfg: Cfg, forward: list[list[int]], backward: list[list[int]], leaves: list[bool]) -> list[int]:
     """The sources of back edges among the reachable blocks from which no path leaves the function, if these can
     only be left by being in a cycle for ever."""
+    index = cfg.rpo_index
+    latches: list[int] = []
+    for block_id in cfg.rpo:
+        for successor in forward[block_id]:
+            if index[successor] <= index[block_id]:
+                latches.append(block_id)
+                break
+    if not latches:
+        return latches
     leaving = bytearray(len(cfg.blocks))
     stack = [block_id for block_id in cfg.rpo if leaves[block_id]]
     for block_id in stack:
@@ -144,15 +158,7 @@ def _endless_latches(cfg: Cfg, forward: list[list[int]], backward: list[list[int
             if not leaving[pred]:
                 leaving[pred] = 1
                 stack.append(pred)
-    index = cfg.rpo_index
-    out: list[int] = []
-    for block_id in cfg.rpo:
-        if not leaving[block_id]:
-            for successor in forward[block_id]:
-                if index[successor] <= index[block_id]:
-                    out.append(block_id)
-                    break
-    return out
+    return [block_id for block_id in latches if not leaving[block_id]]
 
 
 def _reverse_postorder(edges: list[list[int]], root: int, index: list[int]) -> list[int]:

@@ -58,6 +58,11 @@ class LoopForest:
         """Whether every cycle goes through the header of a natural loop that it is entered by."""
         return not self.irreducible_regions
 
+    @property
+    def cycles(self) -> bool:
+        """Whether control can come to a block twice."""
+        return bool(self.loops or self.irreducible_regions)
+
     def depth(self, block_id: int) -> int:
         """How many loops are around a block."""
         index = self.loop_of[block_id]

@@ -47,6 +47,7 @@ from drawloom.ptx.ir import (
 )
 from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, LOAD, PURE
 from drawloom.ptx.liveness import Liveness, bits, liveness
+from drawloom.ptx.loops import find_loops
 from drawloom.ptx.specials import find_special
 from drawloom.ptx.types import Type
 
@@ -231,7 +232,7 @@ class _Analysis:
                     matters[register.id] = again = True
         if not again:
             return False
-        chosen = [bytearray(len(block.instructions)) for block in self.cfg.blocks]
+        chosen = [[False] * len(block.instructions) for block in self.cfg.blocks]
         while again:
             again = False
             for block_id in reversed(self.cfg.rpo):
@@ -240,16 +241,31 @@ class _Analysis:
                 for index in range(len(instructions) - 1, -1, -1):
                     instruction = instructions[index]
                     if not taken[index] and self.defines(instruction, matters):
-                        taken[index] = 1
+                        taken[index] = True
                         if self.ask(instruction, matters):
                             again = True
         for block in self.cfg.blocks:
             taken = chosen[block.id]
             self.instructions.append([i for index, i in enumerate(block.instructions) if taken[index]])
         crossing = self.live.crossing
+        if not find_loops(self.cfg).cycles:
+            self.forget_settled(matters)
         self.asked_places = bits([place for place in range(len(crossing)) if matters[crossing[place]]])
         self.blocks_matter = False
         return True
+
+    def forget_settled(self, matters: list[bool]) -> None:
+        """Without cycles no branch lets a register differ that is written once, before all that reads it."""
+        written = [0] * len(matters)
+        for instructions in self.instructions:
+            for instruction in instructions:
+                for register in instruction.destinations():
+                    written[register.id] += 1 if instruction.guard is None else 2
+        for register_id in self.live.ids(self.live.into[0]):
+            written[register_id] += 1
+        for register_id in range(self.carry):
+            if written[register_id] == 1:
+                matters[register_id] = False
 
     def defines(self, instruction: Instruction, matters: list[bool]) -> bool:
         """Whether an instruction writes a register that matters."""
@@ -302,13 +318,26 @@ class _Analysis:
         self.branches[block.id] = kind
         if len(block.succs) < 2 or not self.asked_places or (kind == UNIFORM_WARP and not self.blocks_matter):
             return
+        if not self.blocks_matter and self.ends_apart(block):
+            return
         if self.divergence is None:
             self.divergence = Divergence(self.cfg, self.live, self.asked_places)
-        for register_id in self.live.ids(self.divergence.differing(block.id) & self.asked_places):
+        for register_id in self.live.ids(self.divergence.differing(block.id)):
             if kind > self.forced[register_id]:
                 self.forced[register_id] = kind
             if self.values[register_id].kind != UNDEFINED:
                 self.update(register_id, self.values[register_id])
+
+    def ends_apart(self, block: Block) -> bool:
+        """Whether one of two sides leaves the function at once, with nothing that matters: the usual guard of a kernel,
+        behind which nothing differs."""
+        live, asked = self.live, self.asked_places
+        if len(block.succs) != 2 or find_loops(self.cfg).irreducible_regions:
+            return False
+        for side in block.succs:
+            if not self.cfg.blocks[side].succs and not (live.into[side] | live.written[side]) & asked:
+                return True
+        return False
 
     def visit(self, instruction: Instruction) -> None:
         opcode = instruction.opcode
