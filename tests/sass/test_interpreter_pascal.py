@@ -113,6 +113,15 @@ def test_brk_takes_lanes_out_of_the_meetings_inside() -> None:
     assert results(*parts)[5:] == [0xFFFFFFFF ^ 0xFFFFFFE0] * 27
 
 
+def test_cont_begins_a_round_of_those_that_stay() -> None:
+    parts = [
+        "MOV R0, RZ", f"PBK {AT[9]:#x}", f"PCNT {AT[2]:#x}", "IADD32I R0, R0, 0x1", f"SSY {AT[8]:#x}",
+        "ISETP.GE.U32.AND P0, PT, R0, R2, PT", "@P0 BRK", "SYNC", "CONT", "VOTE.ANY R6, PT, PT", "LOP.XOR R0, R0, R6",
+    ]  # fmt: skip
+    for reverse in (False, True):
+        assert results(*parts, reverse=reverse) == [0xFFFFFFFF ^ max(thread, 1) for thread in range(32)]
+
+
 def test_a_call_comes_back_with_all_lanes() -> None:
     parts = [f"CAL {AT[3]:#x}", "VOTE.ANY R0, PT, PT", f"BRA {AT[6]:#x}", "ISETP.LT.U32.AND P0, PT, R2, 0x5, PT"]
     assert results(*parts, "@P0 RET", "RET") == [0xFFFFFFFF] * 32

@@ -158,7 +158,7 @@ def _stacks(instructions: list[Instruction], flow: Flow, labels: dict[int, int])
             while depth >= 0 and stack[depth][0] != kind:
                 depth -= 1
             if depth >= 0 and stack[depth][1] >= 0:
-                work.append((stack[depth][1], stack[:depth] if kind != "PCNT" else stack[: depth + 1]))
+                work.append((stack[depth][1], stack[:depth]))
             if last.guard != NO_GUARD and end < len(instructions):
                 work.append((end, stack))
             continue

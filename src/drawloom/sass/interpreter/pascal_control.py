@@ -3,7 +3,7 @@
 A warp executes one set of lanes at a time. SSY, PBK, PRET and CAL push a token with these lanes and the place where
 they will go on together; a branch that only some take pushes one for the others. SYNC, BRK and RET take lanes out of
 the set, up to the nearest token of their kind, and where the set is empty the top token is popped. ptxas does not use
-PCNT and CONT.
+PCNT and CONT: they are taken to do the same, PCNT being executed anew in each round.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from drawloom.sass.interpreter.pascal_integers import condition
 from drawloom.sass.interpreter.state import PARTED, Step, Token, Warp
 
 #: What an instruction goes back to.
-TOKENS: Final[dict[str, str]] = {"SYNC": "SSY", "BRK": "PBK", "RET": "CAL"}
+TOKENS: Final[dict[str, str]] = {"SYNC": "SSY", "BRK": "PBK", "CONT": "PCNT", "RET": "CAL"}
 SIDE: Final = "side"
 
 
@@ -54,7 +54,7 @@ def _go_on(w: Warp) -> int:
 
 
 def push(operation: Operation) -> Step:
-    """SSY, PBK, PRET."""
+    """SSY, PBK, PCNT, PRET."""
     operation.only()
     kind, place = {"PRET": "CAL"}.get(operation.base, operation.base), _label(operation)
 
@@ -65,7 +65,7 @@ def push(operation: Operation) -> Step:
 
 
 def resume(operation: Operation) -> Step:
-    """SYNC, BRK, RET. SYNC takes no other tokens off than those of branches."""
+    """SYNC, BRK, CONT, RET. SYNC takes no other tokens off than those of branches."""
     operation.only()
     kind, lanes = TOKENS[operation.base], _lanes(operation)
 
@@ -187,7 +187,7 @@ def block_barrier(operation: Operation) -> Step:
 
 
 BUILDERS: Final[dict[str, Builder]] = {
-    **dict.fromkeys("SSY PBK PRET".split(), push), **dict.fromkeys("SYNC BRK RET".split(), resume),
+    **dict.fromkeys("SSY PBK PCNT PRET".split(), push), **dict.fromkeys("SYNC BRK CONT RET".split(), resume),
     "BRA": branch, "BRX": indirect, "CAL": call, "EXIT": leave, "BAR": block_barrier, "B2R": control.barrier_result,
     "BPT": control.trap,
     **dict.fromkeys("NOP MEMBAR DEPBAR CCTL CCTLL CCTLT PMTRIG".split(), control.nothing),
