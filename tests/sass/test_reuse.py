@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drawloom.sass.access import facts_of
+from drawloom.sass.access import Operands, facts_of
 from drawloom.sass.assemble import assemble
 from drawloom.sass.control import REUSE_SHIFT, YIELD_SHIFT, pack_control, reuse, stall, switches
 from drawloom.sass.decoder import unpack_section
@@ -23,10 +23,16 @@ from tests.sass.schedule_faults import golden_sections
 ALIKE = 0.88
 
 
+def mark(target: int, code: list[Machine]) -> None:
+    operands = Operands(timing(target))
+    operands.add(code)
+    Reuse(target >= 75, operands).mark(code, [facts_of(i.opcode, timing(target)) for i in code])
+
+
 def marked(target: int, code: list[Instruction]) -> list[int]:
     """The flags that our rule sets in a block, whatever it had."""
     made = [Machine(i.opcode, i.values, i.guard, i.control & ~(15 << REUSE_SHIFT)) for i in code]
-    Reuse(target >= 75).mark(made, [facts_of(i.opcode, timing(target)) for i in made])
+    mark(target, made)
     return [reuse(i.control) for i in made]
 
 
@@ -110,7 +116,7 @@ def test_other_warps_may_issue_where_ptxas_lets_them(target: int) -> None:
             for i in made:
                 if stall(i.control) < 12:
                     i.control = (i.control | 1 << YIELD_SHIFT) & ~(15 << REUSE_SHIFT)
-            Reuse(True).mark(made, [facts_of(i.opcode, timing(target)) for i in made])
+            mark(target, made)
             for ours, other in zip(made, code[start:end]):
                 if stall(other.control) >= 3 and ours.opcode.mnemonic != "NOP":
                     alike += switches(ours.control) == switches(other.control)

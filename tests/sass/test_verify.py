@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from drawloom.sass.access import Operands
 from drawloom.sass.control import pack_control, stall
 from drawloom.sass.effects import effects
 from drawloom.sass.encoding import address_of, encode
@@ -223,7 +224,9 @@ def test_a_register_is_rewritten_as_soon_as_its_results_stay_in_order(target: in
     texts = ["MOV R2, R4", "MOV R2, R5", "ISETP.EQ.AND P0, PT, R6, R7, PT", "ISETP.EQ.AND P0, PT, R6, R8, PT", "EXIT"]
     parsed = [parse_instruction(tables, text) for text in texts]
     function.block().instructions = [Machine(i.opcode, i.values, i.guard) for i in parsed]
-    Timetable(function, tables, timing(target)).run()
+    operands = Operands(timing(target))
+    operands.add(function.blocks[0].instructions)
+    Timetable(function, tables, timing(target), operands).run()
     made = function.blocks[0].instructions
     assert [stall(i.control) for i in made[:4]] == [1, 1, 1, 1]
     assert verify(tables, made) == []

@@ -18,6 +18,7 @@ from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.loops import find_loops
 from drawloom.sass.abi import LEAST_REGISTERS, OWN, RETURN_ADDRESS
+from drawloom.sass.access import Operands
 from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
 from drawloom.sass.bounds import Bounds, bounds_of, check_target
@@ -241,14 +242,17 @@ def finish_function(
         raise too_few(lack, code, selector.module, max_registers) from lack
     make_frame(code, tables)
     timings = timing(selector.number)
+    operands = Operands(timings)
+    for block in code.blocks:
+        operands.add(block.instructions)
     if not serial:
-        orderer = Orderer(timings)
+        orderer = Orderer(timings, operands)
         for block in code.blocks:
             block.instructions = orderer.ordered(block.instructions)
     if tables.wide or serial:
-        Timetable(code, tables, timings, serial).run()
+        Timetable(code, tables, timings, operands, serial).run()
     else:
-        RowTimetable(code, tables, timings).run()
+        RowTimetable(code, tables, timings, operands).run()
     return used
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from drawloom.sass.anew import is_of_a_call
-from drawloom.sass.effects import effects
+from drawloom.sass.effects import Effects, effects
 from drawloom.sass.isa import load_target
 from drawloom.sass.logic import join_logic
 from drawloom.sass.machine import PT, RZ, VIRTUAL, Machine, MachineBlock, MachineFunction
@@ -26,8 +27,6 @@ from drawloom.sass.syntax import NO_GUARD
 _SEVERAL: Final = 2
 #: What takes a result that is not wanted, by kind of slot.
 _NOWHERE: Final[dict[str, int]] = {"R": RZ, "P": PT}
-#: Units whose instructions only compute.
-_PURE: Final = ("alu", "fma", "half", "double", "special")
 #: A word of a pair is made in its place from no further up: the pair holds both its registers from there on.
 _NEAR: Final = 8
 
@@ -36,52 +35,64 @@ def drop_copies(function: MachineFunction, settled: list[bool]) -> None:
     """Rewrite ``function``. `settled[v]` says that no way leads to a reader of virtual register v but through a writer
     of it."""
     uses = Uses(function)
-    if uses.has_copies:
+    if uses.copying:
         forward(function, uses, settled)
     target = load_target(function.target)
     if target.wide:
-        for block in function.blocks:
+        for block in uses.logical:
             join_logic(block, target, uses.writes, uses.reads)
     for number in range(len(function.blocks) - 1, -1, -1):
         drop_unread(function, function.blocks[number], uses)
 
 
 def forward(function: MachineFunction, uses: Uses, settled: list[bool]) -> None:
-    for block in function.blocks:
-        make_in_place(block, uses, settled)
+    places = InPlace(uses, settled)
+    for block in uses.copying:
+        places.make(block)
     sources = Forwarding(function, uses, settled)
     if sources.found:
         sources.apply()
 
 
 class Uses:
-    """Per word of a virtual register (``value - VIRTUAL``): how often it is written and read."""
+    """Per word of a virtual register (``value - VIRTUAL``): how often it is written and read. `copying` are the blocks
+    with copies, `logical` those with several logic operations."""
 
     def __init__(self, function: MachineFunction) -> None:
         count = 4 * len(function.files)
-        self.writes = [0] * count
-        self.reads = [0] * count
-        self.has_copies = False
+        self.writes = writes = vec[i64]([0] * count)
+        self.reads = reads = vec[i64]([0] * count)
+        self.copying: list[MachineBlock] = []
+        self.logical: list[MachineBlock] = []
         self.widths = function.widths
         for block in function.blocks:
+            has_copies = False
+            operations: i64 = 0
             for instruction in block.instructions:
                 found = effects(instruction.opcode)
                 values = instruction.values
-                each: i64 = 1 if instruction.guard == NO_GUARD else _SEVERAL
+                guard: i64 = instruction.guard
+                each: i64 = 1 if guard == NO_GUARD else _SEVERAL
                 for access in found.write_places:
                     value: i64 = values[access.place]
                     if value >= VIRTUAL:
                         for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
-                            self.writes[word] = int(self.writes[word] + each)
+                            writes[word] += each
                 for access in found.read_places:
                     value = values[access.place]
                     if value >= VIRTUAL:
                         for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
-                            self.reads[word] += 1
-                if instruction.guard >= VIRTUAL:
-                    self.reads[(instruction.guard - VIRTUAL) & ~3] += 1
-                if found.is_copy and is_copy(instruction):
-                    self.has_copies = True
+                            reads[word] += 1
+                if guard >= VIRTUAL:
+                    reads[(guard - VIRTUAL) & ~3] += 1
+                if found.is_copy:
+                    has_copies = has_copies or is_copy(instruction)
+                elif found.is_logic:
+                    operations += 1
+            if has_copies:
+                self.copying.append(block)
+            if operations > 1:
+                self.logical.append(block)
 
 
 def is_copy(instruction: Machine) -> bool:
@@ -90,90 +101,105 @@ def is_copy(instruction: Machine) -> bool:
     return instruction.guard == NO_GUARD and values[0] >= VIRTUAL and values[1] >= VIRTUAL
 
 
-def make_in_place(block: MachineBlock, uses: Uses, settled: list[bool]) -> None:
+class InPlace:
     """Backwards: the writer of a register that only a copy behind it reads writes the copy's target, where nobody in
-    between touches that."""
-    writer: dict[int, int] = {}  # of words of one register: where in the block they are written
-    touched: dict[int, int] = {}  # by word: where it was read or written last
-    dropped = 0
-    for number, instruction in enumerate(block.instructions):
-        found = effects(instruction.opcode)
-        values = instruction.values
-        if found.is_copy and is_copy(instruction):
-            target, source = values[0] - VIRTUAL, values[1] - VIRTUAL
-            made = writer.get(source, -1)
-            if made >= 0 and touched.get(target, -1) <= made and uses.reads[source] == 1 and target != source:
-                first = block.instructions[made]
-                near = uses.widths[target >> 2] == 1 or number - made <= _NEAR
-                if near and written_once(first, target) < 0:
-                    first.values[written_once(first, source)] = values[0]
-                    instruction.values[1] = values[0]
-                    uses.writes[source] = uses.reads[source] = 0
-                    dropped += 1
-                    touched[target] = number
-                    if uses.writes[target] == 1 and settled[target >> 2]:
-                        writer[target] = made
-                    continue
-        for access in found.read_places:
-            value = values[access.place]
-            if value >= VIRTUAL:
-                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
-                    touched[word] = number
-        for access in found.write_places:
-            value = values[access.place]
-            if value >= VIRTUAL:
-                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
-                    touched[word] = number
-                word = value - VIRTUAL
-                if access.words == 1 and access.is_general and uses.writes[word] == 1 and settled[word >> 2]:
-                    writer[word] = number
-    if dropped:
-        block.instructions = [i for i in block.instructions if not is_idle(i)]
+    between touches that. Of every word: where it was read or written last, and where it was written if that is a
+    register of one word written once; places count on from block to block, those of the one at hand from `begun` on."""
+
+    def __init__(self, uses: Uses, settled: list[bool]) -> None:
+        self.uses = uses
+        self.settled = settled
+        count = len(uses.reads)
+        self.touched = vec[i64]([-1] * count)
+        self.writer = vec[i64]([-1] * count)
+        self.begun: i64 = 0
+
+    def make(self, block: MachineBlock) -> None:
+        uses, settled, touched, writer, begun = self.uses, self.settled, self.touched, self.writer, self.begun
+        writes = uses.writes
+        dropped = False
+        number = begun - 1
+        for instruction in block.instructions:
+            number += 1
+            found = effects(instruction.opcode)
+            values = instruction.values
+            if found.is_copy and is_copy(instruction):
+                target: i64 = values[0] - VIRTUAL
+                source: i64 = values[1] - VIRTUAL
+                made = writer[source]
+                if made >= begun and touched[target] <= made and uses.reads[source] == 1 and target != source:
+                    first = block.instructions[made - begun]
+                    near = uses.widths[target >> 2] == 1 or number - made <= _NEAR
+                    if near and written_once(first, target) < 0:
+                        first.values[written_once(first, source)] = values[0]
+                        values[1] = values[0]
+                        writes[source] = uses.reads[source] = 0
+                        dropped = True
+                        touched[target] = number
+                        if writes[target] == 1 and settled[target >> 2]:
+                            writer[target] = made
+                        continue
+            for access in found.read_places:
+                value: i64 = values[access.place]
+                if value >= VIRTUAL:
+                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                        touched[word] = number
+            for access in found.write_places:
+                value = values[access.place]
+                if value >= VIRTUAL:
+                    first_word = value - VIRTUAL
+                    for word in range(first_word, first_word + access.words):
+                        touched[word] = number
+                    if access.words == 1 and access.is_general and writes[first_word] == 1 and settled[first_word >> 2]:
+                        writer[first_word] = number
+        self.begun = number + 1
+        if dropped:
+            block.instructions = [i for i in block.instructions if not is_idle(i)]
 
 
-def written_once(instruction: Machine, word: int) -> int:
+def written_once(instruction: Machine, word: i64) -> i64:
     """The place of the slot in which an instruction writes a word; -1 if it does not."""
     for access in effects(instruction.opcode).write_places:
-        first = instruction.values[access.place] - VIRTUAL
-        if first <= word < first + access.words:
-            return int(access.place)
+        first: i64 = instruction.values[access.place] - VIRTUAL
+        if first <= word and word < first + access.words:
+            return access.place
     return -1
 
 
 def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> None:
     """Take away what computes only what nobody reads."""
     kept: list[Machine] = []
+    dropped = False
     for instruction in reversed(block.instructions):
-        if is_read(instruction, uses) or is_of_a_call(function, instruction):
+        found = effects(instruction.opcode)
+        if not found.only_computes or is_read(instruction, found, uses.reads) or is_of_a_call(function, instruction):
             kept.append(instruction)
             continue
-        for access in effects(instruction.opcode).read_places:
-            value = instruction.values[access.place]
+        dropped = True
+        for access in found.read_places:
+            value: i64 = instruction.values[access.place]
             if value >= VIRTUAL:
                 for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                     uses.reads[word] -= 1
         if instruction.guard >= VIRTUAL:
             uses.reads[(instruction.guard - VIRTUAL) & ~3] -= 1
-    if len(kept) < len(block.instructions):
+    if dropped:
         kept.reverse()
         block.instructions = kept
 
 
-def is_read(instruction: Machine, uses: Uses) -> bool:
-    """Whether an instruction does anything but write virtual registers that nobody reads."""
-    found = effects(instruction.opcode)
-    if found.unit not in _PURE or found.pinned or found.memory or found.flow or found.fixed_writes:
-        return True
-    if not found.write_places or instruction.is_relocated:
+def is_read(instruction: Machine, found: Effects, reads: vec[i64]) -> bool:
+    """Whether an instruction that only computes writes anything but virtual registers that nobody reads."""
+    if instruction.is_relocated:
         return True
     for access in found.write_places:
-        value = instruction.values[access.place]
+        value: i64 = instruction.values[access.place]
         if value < VIRTUAL:
             if value != _NOWHERE.get(instruction.opcode.slots[access.place].kind, -1):
                 return True
             continue
         for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
-            if uses.reads[word]:
+            if reads[word]:
                 return True
     return False
 
@@ -189,17 +215,19 @@ class Forwarding:
         self.function = function
         self.uses = uses
         self.settled = settled
-        self.source = [-1] * len(uses.reads)
+        self.source = vec[i64]([-1] * len(uses.reads))
         self.passing: set[int] = set()  # copies of what may be written again, which copies of them cannot read instead
         self.found = False
-        for block in function.blocks:
+        for block in uses.copying:
             self.collect(block)
         if self.passing:
-            self.source = [-1 if source in self.passing else source for source in self.source]
+            for word in range(len(self.source)):
+                if self.source[word] in self.passing:
+                    self.source[word] = -1
         while self.found and self.keep_those_of_wide_readers():
             pass
 
-    def is_single(self, word: int) -> bool:
+    def is_single(self, word: i64) -> bool:
         return self.uses.writes[word] == 1 and self.settled[word >> 2]
 
     def collect(self, block: MachineBlock) -> None:
@@ -232,7 +260,7 @@ class Forwarding:
             if self.is_single(source):
                 self.add(target, source)
             else:
-                left[target] = self.uses.reads[target]
+                left[target] = int(self.uses.reads[target])
                 by_source.setdefault(source, []).append(target)
         for source, targets in by_source.items():
             for target in targets:
@@ -244,7 +272,7 @@ class Forwarding:
         self.source[target] = source
         self.found = True
 
-    def origin(self, word: int) -> int:
+    def origin(self, word: i64) -> i64:
         while self.source[word] >= 0:
             word = self.source[word]
         return word
@@ -255,12 +283,15 @@ class Forwarding:
         for block in self.function.blocks:
             for instruction in block.instructions:
                 found = effects(instruction.opcode)
+                if not found.reads_groups:
+                    continue
+                is_atomic = found.memory == "atomic"
                 for access in found.read_places:
                     value: i64 = instruction.values[access.place]
-                    if value < VIRTUAL or (access.words == 1 and found.memory != "atomic"):
+                    if value < VIRTUAL or (access.words == 1 and not is_atomic):
                         continue
                     first = value - VIRTUAL
-                    if found.memory != "atomic" and self.group(first, access.words) >= 0:
+                    if not is_atomic and self.group(first, access.words) >= 0:
                         continue
                     for word in range(first, first + access.words):
                         if self.source[word] >= 0:
@@ -270,17 +301,18 @@ class Forwarding:
 
     def group(self, first: i64, words: i64) -> i64:
         """The word where a group stands that holds the same as one; -1 if there is none."""
-        origin = self.origin(int(first))
-        step = 1 if words == 1 else 2 if words == 2 else 4
+        origin = self.origin(first)
+        step: i64 = 1 if words == 1 else 2 if words == 2 else 4
         if (origin & 3) % step:
             return -1
         for more in range(1, words):
-            if self.origin(int(first + more)) != origin + more:
+            if self.origin(first + more) != origin + more:
                 return -1
         return origin
 
     def apply(self) -> None:
         """Readers read what was copied, and the copies go."""
+        source, reads = self.source, self.uses.reads
         for block in self.function.blocks:
             dropped = False
             for instruction in block.instructions:
@@ -288,16 +320,15 @@ class Forwarding:
                 values = instruction.values
                 for access in found.read_places:
                     value: i64 = values[access.place]
-                    if value >= VIRTUAL and access.is_general:
+                    if value >= VIRTUAL and source[value - VIRTUAL] >= 0 and access.is_general:
                         first = value - VIRTUAL
                         origin = self.group(first, access.words)
-                        if origin != first:
-                            values[access.place] = int(VIRTUAL + origin)
-                            for word in range(access.words):
-                                self.uses.reads[first + word] -= 1
-                                self.uses.reads[origin + word] += 1
-                if found.is_copy and is_copy(instruction) and self.source[values[0] - VIRTUAL] >= 0:
-                    self.uses.reads[values[1] - VIRTUAL] -= 1
+                        values[access.place] = int(VIRTUAL + origin)
+                        for word in range(access.words):
+                            reads[first + word] -= 1
+                            reads[origin + word] += 1
+                if found.is_copy and is_copy(instruction) and source[values[0] - VIRTUAL] >= 0:
+                    reads[values[1] - VIRTUAL] -= 1
                     values[1] = values[0]
                     dropped = True
             if dropped:

@@ -26,6 +26,8 @@ _DATA_WORDS: Final[dict[str, int]] = {
     "64": 2, "U64": 2, "S64": 2, "F64": 2, "96": 3, "128": 4, "F32x2": 2, "F32x4": 4,
     "F16x4": 2, "F16x8": 4, "BF16x4": 2, "BF16x8": 4, "TRANS64": 2,
 }  # fmt: skip
+#: Units whose instructions only compute.
+_PURE: Final = ("alu", "fma", "half", "double", "special")
 _WIDE_TYPES: Final = frozenset(("F64", "S64", "U64"))
 _TYPES: Final = frozenset("F64 F32 F16 BF16 S64 U64 S32 U32 S16 U16 S8 U8 TF32".split())
 
@@ -71,11 +73,15 @@ class Effects:
         self.guard_file = PREDICATE
         self.data_words = 1  # of one element that is loaded or stored
         #: `reads` and `writes` once more, for those who go through many instructions; the places of all register
-        #: slots; whether this is a move from one general register to another; whether it reads a special register.
+        #: slots; whether this is a move from one general register to another, an operation LOP3, one that does nothing
+        #: but write registers that slots name; whether it reads neighbouring registers, or a special one.
         self.read_places: list[Place] = []
         self.write_places: list[Place] = []
         self.register_places: list[int] = []
         self.is_copy = False
+        self.is_logic = base == "LOP3"
+        self.only_computes = False
+        self.reads_groups = False
         self.reads_special = base in ("S2R", "S2UR", "CS2R")
 
 
@@ -132,6 +138,9 @@ def _of_opcode(opcode: Opcode) -> Effects:
     found.write_places = [Place(place, words, slots[place].kind == "R") for place, words in found.writes]
     found.register_places = [place for place, slot in enumerate(slots) if slot.kind in FILES]
     found.is_copy = found.base == "MOV" and [slot.kind for slot in slots] == ["R", "R"]
+    does_more = found.pinned or found.memory or found.flow or found.fixed_writes
+    found.only_computes = found.unit in _PURE and bool(found.writes) and not does_more
+    found.reads_groups = found.memory == "atomic" or any(words > 1 for _, words in found.reads)
     return found
 
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import vec
+from mypy_extensions import i64
+
 from drawloom.sass.effects import (
     BARRIER,
     CONDITION,
@@ -42,6 +45,8 @@ CONSUMERS: Final = tuple(
     """alu fma wide wide.c half mma double xu mem ldc branch bar uniform
     guard alu.p fma.p half.p double.p mem.p vote.p uguard uniform.p cc barrier""".split()
 )
+PRODUCER_COUNT: Final = len(PRODUCERS)
+CONSUMER_COUNT: Final = len(CONSUMERS)
 _PRODUCER: Final = {name: index for index, name in enumerate(PRODUCERS)}
 _CONSUMER: Final = {name: index for index, name in enumerate(CONSUMERS)}
 
@@ -96,9 +101,11 @@ class Timing:
         self.longest = max(max(row) for row in self.cycles)
         every = range(len(PRODUCERS))
         #: `latest[producer]`: when its result is there for everyone of whom the table says something.
-        self.latest = [max([c for c in row if c < UNKNOWN], default=UNKNOWN) for row in self.cycles]
-        #: `rewrites[first][second]`: see `rewrite`.
-        self.rewrites = [[self.rewrite(first, second) for second in every] for first in every]
+        self.latest = vec[i64]([max([c for c in row if c < UNKNOWN], default=UNKNOWN) for row in self.cycles])
+        #: For the inner loops: `cycles`, by producer * CONSUMER_COUNT + consumer, and `rewrite`, by
+        #: first * PRODUCER_COUNT + second.
+        self.delays = vec[i64]([cycles for row in self.cycles for cycles in row])
+        self.rewrites = vec[i64]([self.rewrite(first, second) for first in every for second in every])
         self._variable = frozenset(VARIABLE[family].split())
         self._issue: dict[str, int] = {}
         for hint in ISSUE[family].split():

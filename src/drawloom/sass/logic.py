@@ -10,104 +10,128 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import vec
+from mypy_extensions import i64
+
 from drawloom.sass.effects import effects
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import RZ, VIRTUAL, Machine, MachineBlock
 from drawloom.sass.syntax import NO_GUARD
 
-#: The forms by their second input, with the place of the third one in the values.
-_THIRD: Final[dict[str, int]] = {"R,R,R,R,I,!P": 3, "R,R,I,R,I,!P": 3, "R,R,c[I][I],R,I,!P": 4}
+#: What an input is, in its lowest bits.
+_REGISTER: Final = 0
+_IMMEDIATE: Final = 1
+_CONSTANT: Final = 2
+_KIND_BITS: Final = 2
+_KIND_MASK: Final = 3
+#: Bits of the offset in a constant bank, above which the bank stands.
+_OFFSET_BITS: Final = 32
+_OFFSET_MASK: Final = (1 << _OFFSET_BITS) - 1
+#: RZ.
+_ZERO: Final = RZ << _KIND_BITS
+#: The forms by their second input, which is of this kind.
+_SECOND: Final[dict[str, int]] = {
+    "R,R,R,R,I,!P": _REGISTER, "R,R,I,R,I,!P": _IMMEDIATE, "R,R,c[I][I],R,I,!P": _CONSTANT,
+}  # fmt: skip
+_TEXTS: Final = ("R", "I", "c[I][I]")
 _ALWAYS: Final = 7
 
-#: An input: (value,) of a register or immediate, (bank, offset) of a constant; whether it is a register.
-Input = tuple[tuple[int, ...], bool]
 
-
-def join_logic(block: MachineBlock, target: Target, writes: list[int], reads: list[int]) -> None:
+def join_logic(block: MachineBlock, target: Target, writes: vec[i64], reads: vec[i64]) -> None:
     """Rewrite a block. ``writes`` and ``reads`` are how often each word of a virtual register is written and read
     (a guarded write counts twice); ``reads`` is brought up to date, and what is left without a reader stays."""
     writer: dict[int, Machine] = {}  # by word, of those operations that may go into their reader
-    since: dict[int, int] = {}  # where a word was written last
+    since: dict[int, int] = {}  # where a word was written last, behind the first of those
     places: dict[int, int] = {}  # where the writer of a word stands
     for number, instruction in enumerate(block.instructions):
         found = effects(instruction.opcode)
-        if found.base == "LOP3" and is_plain(instruction):
-            for value, is_register in inputs(instruction):
-                word = value[0] - VIRTUAL
-                if is_register and reads[word] == 1 and word in writer:
+        if found.is_logic and is_plain(instruction):
+            for given in inputs(instruction):
+                word = word_of(given)
+                if word >= 0 and reads[word] == 1 and word in writer:
                     inner = writer[word]
-                    if all(since.get(v[0] - VIRTUAL, -1) <= places[word] for v, r in inputs(inner) if r):
+                    if all(since.get(word_of(read), -1) <= places[word] for read in inputs(inner)):
                         join(inner, instruction, word, target, reads)
             word = instruction.values[0] - VIRTUAL
             if writes[word] == 1 and reads[word] == 1:
                 writer[word] = instruction
                 places[word] = number
-        for access in found.write_places:
-            first = instruction.values[access.place] - VIRTUAL
-            for word in range(first, first + access.words):
-                since[word] = number
+        if writer:
+            for access in found.write_places:
+                first = instruction.values[access.place] - VIRTUAL
+                for word in range(first, first + access.words):
+                    since[word] = number
 
 
 def is_plain(instruction: Machine) -> bool:
     """Whether it is an operation on virtual registers for all lanes, without a predicate."""
     values = instruction.values
-    third = _THIRD.get(instruction.opcode.signature, 0)
-    if not third or instruction.guard != NO_GUARD or values[-1] != _ALWAYS or instruction.is_relocated:
+    if instruction.opcode.signature not in _SECOND or instruction.guard != NO_GUARD or values[-1] != _ALWAYS:
         return False
-    registers = [values[0], *[value[0] for value, is_register in inputs(instruction) if is_register]]
-    return all(value >= VIRTUAL for value in registers)
+    if instruction.is_relocated or values[0] < VIRTUAL:
+        return False
+    return all(given & _KIND_MASK != _REGISTER or word_of(given) >= 0 for given in inputs(instruction))
 
 
-def inputs(instruction: Machine) -> list[Input]:
+def word_of(given: int) -> int:
+    """The word of a virtual register that an input is; below 0 if it is another one."""
+    return (given >> _KIND_BITS) - VIRTUAL if given & _KIND_MASK == _REGISTER else -1
+
+
+def inputs(instruction: Machine) -> list[int]:
     """The inputs that are not RZ, each once."""
-    return list(dict.fromkeys(given for given in operands(instruction) if given != ((RZ,), True)))
+    found: list[int] = []
+    for given in operands(instruction):
+        if given != _ZERO and given not in found:
+            found.append(given)
+    return found
 
 
-def operands(instruction: Machine) -> list[Input]:
-    """The three inputs."""
+def operands(instruction: Machine) -> list[int]:
+    """The three inputs, each its kind and above that its value."""
     values = instruction.values
-    signature = instruction.opcode.signature
-    third = _THIRD[signature]
-    second: Input = (tuple(values[2:third]), signature[4:6] == "R,")
-    return [((values[1],), True), second, ((values[third],), True)]
+    kind = _SECOND[instruction.opcode.signature]
+    second, third = values[2], values[3]
+    if kind == _CONSTANT:
+        second, third = second << _OFFSET_BITS | third, values[4]
+    return [values[1] << _KIND_BITS, second << _KIND_BITS | kind, third << _KIND_BITS]
 
 
-def result(instruction: Machine, bits: dict[Input, int]) -> int:
+def result(instruction: Machine, bits: dict[int, int]) -> int:
     """The bit that an operation makes of these bits; RZ is 0."""
     a, b, c = [bits.get(given, 0) for given in operands(instruction)]
     return instruction.values[-2] >> (a << 2 | b << 1 | c) & 1
 
 
-def join(inner: Machine, outer: Machine, word: int, target: Target, reads: list[int]) -> None:
+def join(inner: Machine, outer: Machine, word: int, target: Target, reads: vec[i64]) -> None:
     """Put `inner`, which writes `word`, into `outer`, if both together have few enough inputs."""
-    made: Input = ((word + VIRTUAL,), True)
-    old = inputs(outer)
-    given = list(dict.fromkeys([*inputs(inner), *[x for x in old if x != made]]))
-    registers = [x for x in given if x[1]]
-    others = [x for x in given if not x[1]]
+    made = (word + VIRTUAL) << _KIND_BITS
+    given = inputs(inner)
+    given += [x for x in inputs(outer) if x != made and x not in given]
+    registers = [x for x in given if x & _KIND_MASK == _REGISTER]
+    others = [x for x in given if x & _KIND_MASK != _REGISTER]
     if len(given) > 3 or len(others) > 1:
         return
-    zero: Input = ((RZ,), True)
-    slots = [*registers, zero, zero, zero][:3]
+    slots = [*registers, _ZERO, _ZERO, _ZERO][:3]
     if others:
         slots = [slots[0], others[0], slots[1]]
     table = 0
     for row in range(8):
-        bits = {slot: row >> (2 - place) & 1 for place, slot in enumerate(slots) if slot != zero}
+        bits = {slot: row >> (2 - place) & 1 for place, slot in enumerate(slots) if slot != _ZERO}
         bits[made] = result(inner, bits)
         table |= result(outer, bits) << row
     # A table with inputs that are not there has the same rows for both of their values.
-    text = "R" if slots[1][1] else "I" if len(slots[1][0]) == 1 else "c[I][I]"
-    for value, is_register in read_words(outer):
-        if is_register:
-            reads[value[0] - VIRTUAL] -= 1
-    outer.opcode = target.opcode("LOP3.LUT", f"R,R,{text},R,I,!P")
-    outer.values = [outer.values[0], slots[0][0][0], *slots[1][0], slots[2][0][0], table, _ALWAYS]
-    for value, is_register in read_words(outer):
-        if is_register:
-            reads[value[0] - VIRTUAL] += 1
+    count_reads(outer, reads, -1)
+    kind = slots[1] & _KIND_MASK
+    first, second, third = [slot >> _KIND_BITS for slot in slots]
+    middle = [second >> _OFFSET_BITS, second & _OFFSET_MASK] if kind == _CONSTANT else [second]
+    outer.opcode = target.opcode("LOP3.LUT", f"R,R,{_TEXTS[kind]},R,I,!P")
+    outer.values = [outer.values[0], first, *middle, third, table, _ALWAYS]
+    count_reads(outer, reads, 1)
 
 
-def read_words(instruction: Machine) -> list[Input]:
-    """The inputs that are not RZ, as often as they are read."""
-    return [given for given in operands(instruction) if given != ((RZ,), True)]
+def count_reads(instruction: Machine, reads: vec[i64], change: i64) -> None:
+    """Note that the words of an operation are read more or less often."""
+    for given in operands(instruction):
+        if word_of(given) >= 0:
+            reads[word_of(given)] += change

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from drawloom.sass.abi import SAVED
 from drawloom.sass.control import DEFAULT_CONTROL
@@ -59,6 +59,8 @@ class Machine(Instruction):
         self.begins = 0
         self.clobbers = 0
         self.arguments = 0
+        #: Where `access.Operands` has its registers.
+        self.at: i64 = 0
         #: Whether its immediate is a linker's business.
         self.is_relocated = False
 

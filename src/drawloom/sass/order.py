@@ -8,57 +8,93 @@ expectation: the order needs no more than that, for `timetable` proves every sta
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from typing import Final
 
+from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
-from drawloom.sass.access import REGISTERS, Facts, facts_of, first_register
-from drawloom.sass.effects import Effects, pinned
-from drawloom.sass.latencies import Timing
+from drawloom.sass.access import CLASS_BITS, CLASS_MASK, REGISTERS, SPACES, Facts, Operands, facts_of
+from drawloom.sass.effects import pinned
+from drawloom.sass.latencies import CONSUMER_COUNT, Timing
 from drawloom.sass.machine import Machine
-from drawloom.sass.syntax import NO_GUARD
 
 #: Cycles until an instruction of variable latency is expected to have read its sources.
 _READ: Final = 12
-#: Heaps hold one number for each entry: a time (cycles, or the way that is left, from _FAR down), then the node.
+#: Heaps hold one number for each entry: a time (the cycle, or the way that is left, from _FAR down), then the node.
 _NODE_BITS: Final = 20
 _NODE_MASK: Final = (1 << _NODE_BITS) - 1
-_PATH_BITS: Final = 26
-_PATH_MASK: Final = (1 << _NODE_BITS + _PATH_BITS) - 1
-_FAR: Final = (1 << _PATH_BITS) - 1
-#: Edges hold the later node and, in the lower bits, how much later it is.
+_FAR: Final = (1 << 26) - 1
+#: Edges hold how much later the later node is, above that its number, above that the node's edge before this one.
 _DELAY_BITS: Final = 10
 _DELAY_MASK: Final = (1 << _DELAY_BITS) - 1
+_EDGE_BITS: Final = _NODE_BITS + _DELAY_BITS
 
 
 @mypyc_attr(acyclic=True)
-class Node:
-    """An instruction of a section: who comes `after` it, each with the cycles between, and how many come before."""
+class Heap:
+    """The smallest of up to `most` numbers at a time."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        self.after: list[int] = []
-        self.waiting: i64 = 0
-        self.ready: i64 = 0
-        self.path: i64 = 0
+    def __init__(self, most: i64) -> None:
+        self.items = vec[i64]([0] * most)
+        self.size: i64 = 0
+
+    def push(self, item: i64) -> None:
+        items = self.items
+        place = self.size
+        self.size = place + 1
+        while place > 0:
+            above = (place - 1) >> 1
+            if items[above] <= item:
+                break
+            items[place] = items[above]
+            place = above
+        items[place] = item
+
+    def pop(self) -> i64:
+        items = self.items
+        first = items[0]
+        size = self.size - 1
+        self.size = size
+        item = items[size]
+        place: i64 = 0
+        below: i64 = 1
+        while below < size:
+            if below + 1 < size and items[below + 1] < items[below]:
+                below += 1
+            if item <= items[below]:
+                break
+            items[place] = items[below]
+            place = below
+            below = 2 * place + 1
+        items[place] = item
+        return first
 
 
 class Orderer:
-    """Orders the blocks of one function.
+    """Orders the blocks of one function; ``operands`` has the registers of its instructions.
 
-    Of every register while a section is looked at: its last writer and its class of time, and the
-    readers since, as numbers in the section.
+    Nodes are the numbers of instructions in the section at hand: `edges[latest[node]]` is the last of those to nodes
+    that come after one, and `waiting[node]` says how many come before it. Of every register: its last writer and its
+    class of time, and the last of the entries in `readers` for who read it since. Writers and entries count
+    on from section to section, so that those of earlier ones, below `begun` and `entered`, are told apart.
     """
 
-    def __init__(self, timing: Timing) -> None:
+    def __init__(self, timing: Timing, operands: Operands) -> None:
         self.timing = timing
-        self.cycles = timing.cycles
-        self.writer = [-1] * REGISTERS
-        self.producer = [0] * REGISTERS
-        self.readers: list[list[int] | None] = [None] * REGISTERS
-        self.touched: list[int] = []
-        self.nodes: list[Node] = []
+        self.table = operands.table
+        self.delays = timing.delays
+        self.writer = vec[i64]([-1] * REGISTERS)
+        self.producer = vec[i64]([0] * REGISTERS)
+        self.reader = vec[i64]([-1] * REGISTERS)
+        self.stores = vec[i64]([-1] * SPACES)
+        self.loads = vec[i64]([-1] * SPACES)
+        self.readers = vec[i64]()
+        self.edges = vec[i64]()
+        self.begun: i64 = 0
+        self.entered: i64 = 0
+        self.facts: list[Facts] = []
+        self.latest = vec[i64]()
+        self.waiting = vec[i64]()
 
     def ordered(self, instructions: list[Machine]) -> list[Machine]:
         """The instructions of a block in the order in which they issue."""
@@ -71,130 +107,127 @@ class Orderer:
                 out.append(instruction)
             else:
                 section.append(instruction)
-        return out + self.section(section)
+        return out + self.section(section) if out else self.section(section)
 
     def section(self, section: list[Machine]) -> list[Machine]:
-        if len(section) < 3:
+        count: i64 = len(section)
+        if count < 3:
             return section
         self.graph(section)
-        nodes = self.nodes
-        heap: list[int] = []
-        for number in range(len(nodes) - 1, -1, -1):
-            node = nodes[number]
+        edges, latest, waiting = self.edges, self.latest, self.waiting
+        paths = vec[i64]([0] * count)
+        ready = vec[i64]([0] * count)
+        heap = Heap(count)
+        later = Heap(count)
+        for number in range(count - 1, -1, -1):
             path: i64 = 0
-            for edge in node.after:
-                path = max(path, nodes[edge >> _DELAY_BITS].path + (edge & _DELAY_MASK))
-            node.path = path
-            if node.waiting == 0:
-                heap.append(key(path, number))
-        heapify(heap)
+            place = latest[number]
+            while place >= 0:
+                edge = edges[place]
+                way = paths[edge >> _DELAY_BITS & _NODE_MASK] + (edge & _DELAY_MASK)
+                if way > path:
+                    path = way
+                place = edge >> _EDGE_BITS
+            paths[number] = path
+            if waiting[number] == 0:
+                heap.push((_FAR - path) << _NODE_BITS | number)
         out: list[Machine] = []
         clock: i64 = 0
-        later: list[int] = []
-        while heap or later:
-            while later and later[0] >> _NODE_BITS + _PATH_BITS <= clock:
-                heappush(heap, heappop(later) & _PATH_MASK)
-            if not heap:
-                clock = later[0] >> _NODE_BITS + _PATH_BITS
+        while heap.size or later.size:
+            while later.size and later.items[0] >> _NODE_BITS <= clock:
+                number = later.pop() & _NODE_MASK
+                heap.push((_FAR - paths[number]) << _NODE_BITS | number)
+            if not heap.size:
+                clock = later.items[0] >> _NODE_BITS
                 continue
-            number = heappop(heap) & _NODE_MASK
+            number = heap.pop() & _NODE_MASK
             out.append(section[number])
-            for edge in nodes[number].after:
-                number = edge >> _DELAY_BITS
-                successor = nodes[number]
-                successor.ready = max(successor.ready, clock + (edge & _DELAY_MASK))
-                successor.waiting -= 1
-                if successor.waiting == 0:
-                    ready: int = successor.ready
-                    if ready <= clock + 1:
-                        heappush(heap, key(successor.path, number))
+            place = latest[number]
+            while place >= 0:
+                edge = edges[place]
+                number = edge >> _DELAY_BITS & _NODE_MASK
+                at = clock + (edge & _DELAY_MASK)
+                if at > ready[number]:
+                    ready[number] = at
+                waiting[number] -= 1
+                if waiting[number] == 0:
+                    at = ready[number]
+                    if at <= clock + 1:
+                        heap.push((_FAR - paths[number]) << _NODE_BITS | number)
                     else:
-                        heappush(later, ready << _NODE_BITS + _PATH_BITS | key(successor.path, number))
+                        later.push(at << _NODE_BITS | number)
+                place = edge >> _EDGE_BITS
             clock += 1
         return out
 
     def graph(self, section: list[Machine]) -> None:
         """Who depends on whom: registers, and memory of one space."""
-        self.nodes = [Node(facts_of(instruction.opcode, self.timing)) for instruction in section]
-        stores: dict[str, int] = {}
-        loads: dict[str, list[int]] = {}
+        count: i64 = len(section)
+        self.facts = [facts_of(instruction.opcode, self.timing) for instruction in section]
+        self.latest = vec[i64]([-1] * count)
+        self.waiting = vec[i64]([0] * count)
+        self.entered = len(self.readers)
+        for space in range(SPACES):
+            self.stores[space] = self.loads[space] = -1
+        table = self.table
         for number, instruction in enumerate(section):
-            facts = self.nodes[number].facts
-            values = instruction.values
-            for access in facts.reads:
-                first = first_register(access, values)
-                if first >= 0:
-                    for register in range(first, first + access.words):
-                        self.read(register, number, access.consumer)
-            if instruction.guard & 7 != NO_GUARD and facts.guard >= 0:
-                self.read(facts.guard + (instruction.guard & 7), number, facts.guard_consumer)
-            for access in facts.writes:
-                first = first_register(access, values)
-                if first >= 0:
-                    for word in range(access.words):
-                        self.write(first + word, number, access.producers[word])
-            if facts.effects.memory:
-                self.after_memory(facts.effects, number, stores, loads)
-        for register in self.touched:
-            self.writer[register] = -1
-            self.readers[register] = None
-        self.touched = []
+            facts = self.facts[number]
+            at = instruction.at
+            for place in range(at + 2, table[at]):
+                self.read(table[place] >> CLASS_BITS, number, table[place] & CLASS_MASK)
+            for place in range(table[at], table[at + 1]):
+                self.write(table[place] >> CLASS_BITS, number, table[place] & CLASS_MASK)
+            if facts.spaces:
+                self.after_memory(facts, number)
+        self.begun += count
 
     def edge(self, before: i64, number: i64, delay: i64) -> None:
         if before != number and delay > 0:
-            self.nodes[before].after.append(int(number << _DELAY_BITS | delay))
-            self.nodes[number].waiting += 1
+            self.edges = append(self.edges, self.latest[before] << _EDGE_BITS | number << _DELAY_BITS | delay)
+            self.latest[before] = len(self.edges) - 1
+            self.waiting[number] += 1
 
     def read(self, register: i64, number: i64, consumer: i64) -> None:
-        readers = self.readers[register]
-        if readers is None:
-            readers = self.readers[register] = []
-            self.touched.append(int(register))
-        readers.append(int(number))
-        writer: i64 = self.writer[register]
+        self.reader[register] = self.enter(self.reader[register], number)
+        writer = self.writer[register] - self.begun
         if writer >= 0:
-            facts = self.nodes[writer].facts
-            delay: i64
+            facts = self.facts[writer]
             if facts.variable:
-                delay = facts.expected
+                self.edge(writer, number, facts.expected)
             else:
-                delay = self.cycles[self.producer[register]][consumer]
-            self.edge(writer, number, delay)
+                self.edge(writer, number, self.delays[self.producer[register] * CONSUMER_COUNT + consumer])
 
-    def write(self, register: i64, number: i64, producer: int) -> None:
-        readers = self.readers[register]
-        writer: i64 = self.writer[register]
-        if readers is None:
-            self.touched.append(int(register))
-            if writer >= 0:
-                self.edge(writer, number, 1)
-        elif readers:
-            for reader in readers:
-                self.edge(reader, number, _READ if self.nodes[reader].facts.variable else 1)
-        elif writer >= 0:
-            self.edge(writer, number, 1)
-        self.writer[register] = int(number)
+    def write(self, register: i64, number: i64, producer: i64) -> None:
+        if self.reader[register] >= self.entered:
+            place = self.reader[register]
+            while place >= self.entered:
+                reader = self.readers[place] & _NODE_MASK
+                self.edge(reader, number, _READ if self.facts[reader].variable else 1)
+                place = self.readers[place] >> _NODE_BITS
+        elif self.writer[register] >= self.begun:
+            self.edge(self.writer[register] - self.begun, number, 1)
+        self.writer[register] = self.begun + number
         self.producer[register] = producer
-        self.readers[register] = []
+        self.reader[register] = -1
 
-    def after_memory(self, found: Effects, number: int, stores: dict[str, int], loads: dict[str, list[int]]) -> None:
+    def enter(self, last: i64, number: i64) -> i64:
+        """A new entry in `readers`, in front of the last one of its list; returns its place."""
+        self.readers = append(self.readers, last << _NODE_BITS | number)
+        return len(self.readers) - 1
+
+    def after_memory(self, facts: Facts, number: i64) -> None:
         """Stores of one space stay in their order, and loads on their side of them; generic accesses may be of any."""
-        if found.space == "constant":
-            return
-        spaces = ["global", "shared", "local"] if found.space in ("generic", "") else [found.space]
-        for space in spaces:
-            store = stores.get(space, -1)
-            if store >= 0:
-                self.edge(store, number, 1)
-            if found.memory == "load":
-                loads.setdefault(space, []).append(number)
-            else:
-                for load in loads.get(space, []):
-                    self.edge(load, number, 1)
-                stores[space] = number
-                loads[space] = []
-
-
-def key(path: i64, number: i64) -> int:
-    """What the heaps are sorted by: the longest way first, then the place in the program."""
-    return int((_FAR - path) << _NODE_BITS | number)
+        for space in range(SPACES):
+            if not facts.spaces >> space & 1:
+                continue
+            if self.stores[space] >= 0:
+                self.edge(self.stores[space], number, 1)
+            if facts.loads:
+                self.loads[space] = self.enter(self.loads[space], number)
+                continue
+            place = self.loads[space]
+            while place >= 0:
+                self.edge(self.readers[place] & _NODE_MASK, number, 1)
+                place = self.readers[place] >> _NODE_BITS
+            self.stores[space] = number
+            self.loads[space] = -1

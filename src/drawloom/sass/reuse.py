@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.sass.access import Facts, Kept, written
+from drawloom.sass.access import CLASS_BITS, Facts, Kept, Operands
 from drawloom.sass.control import REUSE_SHIFT, YIELD_SHIFT
 from drawloom.sass.machine import RZ, Machine
 
@@ -39,25 +40,30 @@ class Reuse:
     register of that bank in that slot reads there, -1 for nothing, and `reader` where in the block it stands; `ends`
     is up to where each instruction keeps something."""
 
-    def __init__(self, is_wide: bool) -> None:
+    def __init__(self, is_wide: bool, operands: Operands) -> None:
         self.banks: i64 = 2 if is_wide else 4
-        self.next = [-1] * int(_SLOTS * self.banks)
-        self.reader = [-1] * int(_SLOTS * self.banks)
-        self.ends: list[int] = []
+        self.next = vec[i64]([-1] * (_SLOTS * self.banks))
+        self.reader = vec[i64]([-1] * (_SLOTS * self.banks))
+        self.ends = vec[i64]()
+        self.table = operands.table
         self.yields = is_wide
         self.is_empty = True
 
     def mark(self, instructions: list[Machine], facts: list[Facts]) -> None:
         """Set the flags of a block whose stalls are settled; ``facts`` are those of its instructions."""
         self.forget()
-        self.ends = [0] * len(instructions)
-        for number in range(len(instructions) - 1, -1, -1):
+        count: i64 = len(instructions)
+        self.ends = vec[i64]([0] * count)
+        table = self.table
+        for number in range(count - 1, -1, -1):
             instruction, found = instructions[number], facts[number]
-            if found.fetches or not instruction.control >> YIELD_SHIFT & 1:
-                self.forget()
             if not self.is_empty:
-                for register in written(instruction, found):
-                    self.drop(register)
+                if found.fetches or not instruction.control >> YIELD_SHIFT & 1:
+                    self.forget()
+                else:
+                    at = instruction.at
+                    for place in range(table[at], table[at + 1]):
+                        self.drop(table[place] >> CLASS_BITS)
             if found.kept:
                 self.keep(instruction, found.kept, number)
         if self.yields:
@@ -65,42 +71,45 @@ class Reuse:
 
     def let_others_issue(self, instructions: list[Machine], facts: list[Facts]) -> None:
         end: i64 = 0  # where what is kept is read
-        for number in range(len(instructions)):
-            end = max(end, self.ends[number])
-            instruction = instructions[number]
-            if facts[number].yields and end <= number and instruction.control & _STALL >= _YIELDS:
+        ends = self.ends
+        for number, instruction in enumerate(instructions):
+            end = max(end, ends[number])
+            if end <= number and facts[number].yields and instruction.control & _STALL >= _YIELDS:
                 instruction.control &= ~(1 << YIELD_SHIFT)
 
     def forget(self) -> None:
         if not self.is_empty:
             self.is_empty = True
-            for place in range(len(self.next)):
+            for place in range(_SLOTS * self.banks):
                 self.next[place] = -1
 
     def drop(self, register: i64) -> None:
         """A register is written: what is read behind is not what was read before."""
-        for place in range(len(self.next)):
-            held: i64 = self.next[place]
+        following = self.next
+        for place in range(_SLOTS * self.banks):
+            held = following[place]
             if held >= 0 and held >> 2 <= register and register < (held >> 2) + (held & _WORDS):
-                self.next[place] = -1
+                following[place] = -1
 
     def keep(self, instruction: Machine, operands: list[Kept], number: i64) -> None:
         """Flag the operands that are read again; from here on they are the next to be read."""
         flags: i64 = 0
+        following, reader = self.next, self.reader
         for kept in operands:
             register: i64 = instruction.values[kept.place]
             if register == RZ:
                 continue
-            held: i64 = register << 2 | kept.words
+            held = register << 2 | kept.words
             row = kept.slot * self.banks
-            place = row + register % self.banks
-            if self.next[place] == held:
+            place = row + (register & self.banks - 1)
+            if following[place] == held:
                 flags |= 1 << kept.slot
-                self.ends[number] = max(self.ends[number], self.reader[place])
-            for word in range(kept.words):
-                place = row + (register + word) % self.banks
-                self.next[place] = int(held)
-                self.reader[place] = int(number)
+                if reader[place] > self.ends[number]:
+                    self.ends[number] = reader[place]
+            for word in range(register, register + kept.words):
+                place = row + (word & self.banks - 1)
+                following[place] = held
+                reader[place] = number
             self.is_empty = False
         if flags:
-            instruction.control = int(instruction.control | flags << REUSE_SHIFT)
+            instruction.control |= int(flags << REUSE_SHIFT)

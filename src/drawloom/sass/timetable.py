@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import append, extend, vec
 from mypy_extensions import i64, mypyc_attr
 
-from drawloom.sass.access import REGISTERS, Facts, facts_of, first_register, read, written
-from drawloom.sass.control import NO_BARRIER, pack_control
+from drawloom.sass.access import CLASS_BITS, CLASS_MASK, REGISTERS, Facts, Operands, facts_of
+from drawloom.sass.control import NO_BARRIER, YIELD_SHIFT
 from drawloom.sass.isa import Target
-from drawloom.sass.latencies import Timing
+from drawloom.sass.latencies import CONSUMER_COUNT, PRODUCER_COUNT, Timing
 from drawloom.sass.machine import Machine, MachineFunction
 from drawloom.sass.reuse import Reuse
 from drawloom.sass.syntax import NO_GUARD
@@ -31,160 +32,185 @@ _YIELDS: Final = 12
 #: Of a register whose result of fixed latency comes from several producers, on different ways into the block.
 _SEVERAL: Final = -2
 _LONG_AGO: Final = -16
+#: Numbers that stand for registers with something else above them.
+_REGISTER_BITS: Final = 9
+_REGISTER_MASK: Final = (1 << _REGISTER_BITS) - 1
+_ABOVE: Final = _REGISTER_BITS + CLASS_BITS
+#: All scoreboards, as bits; those of registers that are read stand above those of registers that are written.
+ALL_BOARDS: Final = (1 << SCOREBOARDS) - 1
 
 
 @mypyc_attr(acyclic=True)
 class State:
-    """What is under way at the beginning of a block: `fixed[register]` the producer class and the cycle of issue of
-    results of fixed latency; `written[register]` and `reading[register]` the scoreboards, as bits, of those that are
-    written or read by instructions of variable latency; `since[barrier]` when a scoreboard was last set. Cycles count
-    from the beginning of the block."""
+    """What is under way at the beginning of a block, in any order, the same perhaps twice. `fixed` are results of fixed
+    latency: how many cycles ago the producer issued, below that its class, below that the register. `told` are the
+    scoreboards of a register, as in `UnderWay.boards`, above the register. `since[barrier]` is the cycle in which a
+    scoreboard was last set, from the beginning of the block."""
 
-    def __init__(self) -> None:
-        self.fixed: dict[int, list[tuple[int, int]]] = {}
-        self.written: dict[int, int] = {}
-        self.reading: dict[int, int] = {}
-        self.since = [_LONG_AGO] * SCOREBOARDS
+    def __init__(self, fixed: vec[i64], told: vec[i64], since: vec[i64]) -> None:
+        self.fixed = fixed
+        self.told = told
+        self.since = since
 
     def join(self, other: State) -> None:
         """Add what is under way on another way into the same block."""
-        for register, producers in other.fixed.items():
-            known = self.fixed.setdefault(register, [])
-            known += [p for p in producers if p not in known]
-        for mine, theirs in ((self.written, other.written), (self.reading, other.reading)):
-            for register, mask in theirs.items():
-                mine[register] = mine.get(register, 0) | mask
-        self.since = [max(a, b) for a, b in zip(self.since, other.since)]
+        self.fixed = extend(self.fixed, other.fixed)
+        self.told = extend(self.told, other.told)
+        for barrier in range(SCOREBOARDS):
+            self.since[barrier] = max(self.since[barrier], other.since[barrier])
 
     def copy(self) -> State:
-        out = State()
-        out.fixed = {register: list(producers) for register, producers in self.fixed.items()}
-        out.written = dict(self.written)
-        out.reading = dict(self.reading)
-        out.since = list(self.since)
-        return out
+        return State(self.fixed[:], self.told[:], self.since[:])
 
 
 class UnderWay:
-    """The same while a block is gone through, in lists by register.
+    """The same while a block is gone through, in lists by register. Cycles count from the beginning of the function, as
+    if its blocks ran one after the other and each waited for the results of the one before: what an
+    earlier block left behind is then long over.
 
-    `producer` is the class of the last result of fixed latency (-1: none, _SEVERAL: they are in `several`), `issued`
-    its cycle; `set_for[barrier]` are the registers that have a scoreboard's bit, and `busy` all bits that are in use.
+    `producer` is the class of the last result of fixed latency (-1: none, _SEVERAL: they are in `several`, as cycle of
+    issue << CLASS_BITS | class), `issued` its cycle; `log` the registers that got one since `log_begin`, the first
+    `carried` of them before the block. `boards` are the scoreboards, as bits, of instructions of variable latency that
+    write a register and, above, of those that read it; `set_for[barrier]` is the place in `chain` of the last register
+    that has a scoreboard's bit, and `busy` all bits that are in use.
     """
 
     def __init__(self, timing: Timing) -> None:
-        self.cycles = timing.cycles
+        self.delays = timing.delays
         self.latest = timing.latest
         self.rewrites = timing.rewrites
         self.longest: i64 = timing.longest
-        self.producer = [-1] * REGISTERS
-        self.issued = [0] * REGISTERS
-        self.written = [0] * REGISTERS
-        self.reading = [0] * REGISTERS
-        self.several: dict[int, list[tuple[int, int]]] = {}
-        self.touched: list[int] = []
-        self.set_for: list[list[int]] = [[] for _ in range(SCOREBOARDS)]
+        self.producer = vec[i64]([-1] * REGISTERS)
+        self.issued = vec[i64]([0] * REGISTERS)
+        self.boards = vec[i64]([0] * REGISTERS)
+        self.several: dict[int, list[int]] = {}
+        self.log = vec[i64]()
+        self.log_begin: i64 = 0
+        self.carried: i64 = 0
+        self.set_for = vec[i64]([-1] * SCOREBOARDS)
+        self.chain = vec[i64]()
         self.busy: i64 = 0
-        self.since = [_LONG_AGO] * SCOREBOARDS
+        self.since = vec[i64]([_LONG_AGO] * SCOREBOARDS)
         #: Where the instruction at hand stands: the first cycle it may issue in, the scoreboards it waits for.
-        self.clock: i64 = 0
+        self.clock: i64 = self.longest + 1
         self.waits: i64 = 0
 
-    def begin(self, state: State) -> None:
-        for register, producers in state.fixed.items():
-            self.touched.append(register)
-            if len(producers) == 1:
-                self.producer[register], self.issued[register] = producers[0]
-            else:
-                self.producer[register] = _SEVERAL
-                self.several[register] = producers
-        for masks, found in ((self.written, state.written), (self.reading, state.reading)):
-            for register, mask in found.items():
-                self.add(masks, register, mask)
-        self.since = list(state.since)
-
-    def add(self, masks: list[int], register: int, mask: int) -> None:
-        """Note scoreboards that a register waits for."""
-        masks[register] |= mask
-        self.busy |= mask
+    def begin(self, state: State | None, base: i64) -> None:
+        """A block begins in cycle ``base``."""
+        self.clock = base
+        self.log_begin = len(self.log)
+        since = self.since
         for barrier in range(SCOREBOARDS):
-            if mask >> barrier & 1:
-                self.set_for[barrier].append(register)
+            since[barrier] = base + (state.since[barrier] if state is not None else _LONG_AGO)
+        if state is not None:
+            for entry in state.fixed:
+                self.carry(entry & _REGISTER_MASK, entry >> _REGISTER_BITS & CLASS_MASK, base - (entry >> _ABOVE), base)
+            for entry in state.told:
+                register = entry & _REGISTER_MASK
+                self.tell(register, entry >> _REGISTER_BITS & ~self.boards[register])
+        self.carried = len(self.log) - self.log_begin
 
-    def left(self, cycles: i64) -> State:
-        """What is left so many cycles after the beginning of the block."""
-        out = State()
-        for register in self.touched:
+    def carry(self, register: i64, producer: i64, at: i64, base: i64) -> None:
+        """A result of fixed latency is under way when the block begins, perhaps one of several."""
+        issued = self.issued[register]
+        known = self.producer[register]
+        if issued + self.longest <= base:
+            self.log = append(self.log, register)
+        elif known != producer or issued != at:
+            entry = int(at << CLASS_BITS | producer)
+            if known != _SEVERAL:
+                self.several[register] = [int(issued << CLASS_BITS | known), entry]
+            elif entry not in self.several[register]:
+                self.several[register].append(entry)
+            producer = _SEVERAL
+            at = max(at, issued)
+        self.producer[register] = producer
+        self.issued[register] = at
+
+    def tell(self, register: i64, boards: i64) -> None:
+        """Note scoreboards that a register waits for."""
+        self.boards[register] |= boards
+        barriers = (boards | boards >> SCOREBOARDS) & ALL_BOARDS
+        self.busy |= barriers
+        for barrier in range(SCOREBOARDS):
+            if barriers >> barrier & 1:
+                self.chain = append(self.chain, self.set_for[barrier] << _REGISTER_BITS | register)
+                self.set_for[barrier] = len(self.chain) - 1
+
+    def left(self, end: i64) -> State:
+        """What is left in cycle ``end``."""
+        fixed = vec[i64]()
+        for place in range(len(self.log) - 1, self.log_begin - 1, -1):
+            register = self.log[place]
+            age = end - self.issued[register]
+            if age >= self.longest:
+                if place >= self.log_begin + self.carried:
+                    break  # those before it issued before it
+                continue
             producer = self.producer[register]
             if producer >= 0:
-                at = self.issued[register] - cycles
-                if at + self.longest > 0:
-                    out.fixed[register] = [(producer, int(at))]
+                fixed = append(fixed, (age << CLASS_BITS | producer) << _REGISTER_BITS | register)
             elif producer == _SEVERAL:
-                kept = [(p, at - int(cycles)) for p, at in self.several[register] if at - cycles + self.longest > 0]
-                if kept:
-                    out.fixed[register] = kept
-        for registers in self.set_for:
-            for register in registers:
-                if self.written[register]:
-                    out.written[register] = self.written[register]
-                if self.reading[register]:
-                    out.reading[register] = self.reading[register]
-        out.since = [max(at - int(cycles), _LONG_AGO) for at in self.since]
-        return out
+                for entry in self.several[register]:
+                    age = end - (entry >> CLASS_BITS)
+                    if age < self.longest:
+                        kind: i64 = entry & CLASS_MASK
+                        fixed = append(fixed, (age << CLASS_BITS | kind) << _REGISTER_BITS | register)
+        told = vec[i64]()
+        for barrier in range(SCOREBOARDS):
+            for register in self.waiting(barrier):
+                if self.boards[register]:
+                    told = append(told, self.boards[register] << _REGISTER_BITS | register)
+        since = vec[i64]([_LONG_AGO] * SCOREBOARDS)
+        for barrier in range(SCOREBOARDS):
+            since[barrier] = max(self.since[barrier] - end, _LONG_AGO)
+        return State(fixed, told, since)
 
-    def end(self) -> None:
-        """Nothing is under way any more."""
-        self.done(self.busy)
-        for register in self.touched:
-            self.producer[register] = -1
-        self.touched = []
-        self.several = {}
-
-    def drained(self, clock: i64) -> i64:
+    def drained(self) -> i64:
         """When everything of fixed latency is there."""
-        end = clock
-        for register in self.touched:
+        end = self.clock
+        for place in range(self.log_begin, len(self.log)):
+            register = self.log[place]
             producer = self.producer[register]
-            if producer == _SEVERAL:
-                for several, at in self.several[register]:
-                    end = max(end, at + self.latest[several])
-            elif producer >= 0:
+            if producer >= 0:
                 end = max(end, self.issued[register] + self.latest[producer])
+            elif producer == _SEVERAL:
+                for entry in self.several[register]:
+                    end = max(end, (entry >> CLASS_BITS) + self.latest[entry & CLASS_MASK])
         return end
+
+    def waiting(self, barrier: i64) -> vec[i64]:
+        """The registers that may have a scoreboard's bit."""
+        out = vec[i64]()
+        place = self.set_for[barrier]
+        while place >= 0:
+            out = append(out, self.chain[place] & _REGISTER_MASK)
+            place = self.chain[place] >> _REGISTER_BITS
+        return out
 
     def done(self, barriers: i64) -> None:
         """These scoreboards were waited for."""
-        left: int = ~barriers
+        left = ~(barriers | barriers << SCOREBOARDS)
+        boards, chain = self.boards, self.chain
         for barrier in range(SCOREBOARDS):
-            if barriers >> barrier & 1 and self.set_for[barrier]:
-                for register in self.set_for[barrier]:
-                    self.written[register] &= left
-                    self.reading[register] &= left
-                self.set_for[barrier] = []
+            if barriers >> barrier & 1:
+                place = self.set_for[barrier]
+                while place >= 0:
+                    boards[chain[place] & _REGISTER_MASK] &= left
+                    place = chain[place] >> _REGISTER_BITS
+                self.set_for[barrier] = -1
         self.busy &= left
 
-    def wait_to_read(self, register: i64, consumer: i64) -> None:
-        self.waits |= self.written[register]
-        producer: i64 = self.producer[register]
-        if producer >= 0:
-            self.clock = max(self.clock, self.issued[register] + self.cycles[producer][consumer])
-        elif producer == _SEVERAL:
-            for several, at in self.several[register]:
-                self.clock = max(self.clock, at + self.cycles[several][consumer])
-
-    def wait_to_write(self, register: i64, second: i64) -> None:
-        """Until a result of class `second` may follow what is under way; below 0: one that comes by scoreboard."""
-        self.waits |= self.written[register] | self.reading[register]
-        producer: i64 = self.producer[register]
-        if producer >= 0:
-            self.clock = max(self.clock, self.issued[register] + self.between(producer, second))
-        elif producer == _SEVERAL:
-            for several, at in self.several[register]:
-                self.clock = max(self.clock, at + self.between(several, second))
+    def wait_for_several(self, register: i64, consumer: i64, second: i64) -> None:
+        """Until the last of several results can be read, by a consumer of a class, or (-1) written by a second one."""
+        for entry in self.several[register]:
+            first: i64 = entry & CLASS_MASK
+            delay = self.delays[first * CONSUMER_COUNT + consumer] if consumer >= 0 else self.between(first, second)
+            self.clock = max(self.clock, (entry >> CLASS_BITS) + delay)
 
     def between(self, first: i64, second: i64) -> i64:
-        return self.latest[first] if second < 0 else self.rewrites[first][second]
+        """Cycles until a result of class `second` may follow one; below 0: one that comes by scoreboard."""
+        return self.latest[first] if second < 0 else self.rewrites[first * PRODUCER_COUNT + second]
 
     def choose(self, busy: i64) -> i64:
         """A scoreboard that is free, else the one that was set last: its waiters wait longest anyway."""
@@ -198,43 +224,45 @@ class UnderWay:
 
 
 class Timetable:
-    """Sets the control bits of all instructions of a function. `serial` waits for everything at once."""
+    """Sets the control bits of all instructions of a function, whose registers ``operands`` has. `serial` waits for
+    everything at once."""
 
-    def __init__(self, function: MachineFunction, target: Target, timing: Timing, serial: bool = False) -> None:
+    def __init__(
+        self, function: MachineFunction, target: Target, timing: Timing, operands: Operands, serial: bool = False
+    ) -> None:
         self.function = function
-        self.target = target
         self.timing = timing
+        self.table = operands.table
         self.serial = serial
         self.nop = target.opcode("NOP", "")
         self.entry: list[State | None] = [None] * len(function.blocks)
         self.scheduled = [False] * len(function.blocks)
         self.under_way = UnderWay(timing)
-        self.reuse = Reuse(target.wide)
+        self.reuse = Reuse(target.wide, operands)
         self.has_rows = False
         #: Per register, the last block (by its id) of which an instruction further down writes it.
-        self.later = [-1] * REGISTERS
+        self.later = vec[i64]([-1] * REGISTERS)
 
     def run(self) -> None:
+        state = self.under_way
+        base = state.clock
         for block in self.function.blocks:
-            state = self.entry[block.id]
-            if state is not None:
-                self.under_way.begin(state)
-                self.entry[block.id] = None
-            else:
-                self.under_way.since = [_LONG_AGO] * SCOREBOARDS
+            state.begin(self.entry[block.id], base)
+            self.entry[block.id] = None
             drain = self.closes(block.successors, block.id)
             block.instructions, end = self.schedule(block.instructions, block.id, drain)
             self.scheduled[block.id] = True
             following = [successor for successor in block.successors if not self.scheduled[successor]]
             if following:
-                out = self.under_way.left(end)
+                out = state.left(end)
                 for successor in following:
                     known = self.entry[successor]
                     if known is not None:
                         known.join(out)
                     else:
                         self.entry[successor] = out if successor == following[-1] else out.copy()
-            self.under_way.end()
+            state.done(state.busy)
+            base = end + state.longest + 1
 
     def closes(self, successors: list[int], block: int) -> bool:
         """Whether an edge goes back to a block whose times are settled."""
@@ -244,17 +272,17 @@ class Timetable:
         """Control bits for one block, and the cycle of its end."""
         out: list[Machine] = []
         state = self.under_way
+        base = state.clock
         facts = [facts_of(instruction.opcode, self.timing) for instruction in instructions]
         rewritten = self.rewritten_sources(instructions, facts, block)
-        last: i64 = -1  # when the one before issued
-        state.clock = 0  # when the instruction at hand may issue at the earliest
+        last = base - 1  # when the one before issued
         count = len(instructions)
-        for number in range(count):
-            instruction, found = instructions[number], facts[number]
+        for number, instruction in enumerate(instructions):
+            found = facts[number]
             ready = state.clock
             self.earliest(instruction, found)
             if self.has_rows and state.waits and not found.leaves:
-                last = self.wait_for_some(out, instruction, found, last, ready)
+                last = self.wait_for_some(out, instruction, last, ready)
             at = state.clock
             waits = state.waits
             leaves = found.leaves or (drain and number == count - 1)
@@ -266,9 +294,9 @@ class Timetable:
                         at = max(at, state.since[barrier] + _SET)
             if out:
                 self.stall(out, at - last)
-            elif at > 0:
+            elif at > base:
                 out.append(Machine(self.nop, [], pos=instruction.pos))
-                self.stall(out, at)
+                self.stall(out, at - base)
             if waits:
                 state.done(waits)
             write: i64 = NO_BARRIER
@@ -276,24 +304,24 @@ class Timetable:
             if found.variable:
                 write, read = self.barriers(instruction, found, rewritten[number], at)
             self.note_writes(instruction, found, at, write)
-            instruction.control = pack_control(1, False, write, read, waits)
+            instruction.control = int(1 | 1 << YIELD_SHIFT | write << 5 | read << 8 | waits << 11)
             out.append(instruction)
             last = at
             state.clock = at + (_FETCH if found.fetches else 1)
             if self.serial or leaves:
                 state.clock = max(state.clock, at + state.longest)
-        end = state.drained(state.clock) if drain else state.clock
+        end = state.drained() if drain else state.clock
         if out:
             self.stall(out, end - last)
         if not self.serial:
             self.reuse.mark(instructions, facts)
         return out, end
 
-    def wait_for_some(self, out: list[Machine], instruction: Machine, found: Facts, last: i64, first: i64) -> i64:
+    def wait_for_some(self, out: list[Machine], instruction: Machine, last: i64, first: i64) -> i64:
         """Waits in front of an instruction for a part of what shares a scoreboard: on sm_61."""
         return last
 
-    def choose(self, counted: bool, busy: i64) -> i64:
+    def choose(self, is_counted: bool, busy: i64) -> i64:
         """A scoreboard, `busy` being in use; a load is `counted` where it comes in order."""
         return self.under_way.choose(busy)
 
@@ -306,97 +334,110 @@ class Timetable:
         self.set_stall(out[-1], max(cycles, 1))
 
     def set_stall(self, instruction: Machine, cycles: i64) -> None:
-        control = instruction.control & ~31
+        control: i64 = instruction.control & ~31
         if cycles < _YIELDS:
-            control |= 1 << 4
-        instruction.control = control | cycles
+            control |= 1 << YIELD_SHIFT
+        instruction.control = int(control | cycles)
 
     def earliest(self, instruction: Machine, found: Facts) -> None:
         """Moves the clock to the first cycle in which an instruction may issue, and says what it waits for."""
-        state = self.under_way
-        state.waits = 0
-        values = instruction.values
-        for access in found.reads:
-            first = first_register(access, values)
-            if first >= 0:
-                for register in range(first, first + access.words):
-                    state.wait_to_read(register, access.consumer)
-        if instruction.guard & 7 != NO_GUARD and found.guard >= 0:
-            state.wait_to_read(found.guard + (instruction.guard & 7), found.guard_consumer)
-        if found.is_masked:
-            for register in written(instruction, found):
-                state.wait_to_write(register, -1)
-            return
-        for access in found.writes:
-            first = first_register(access, values)
-            if first >= 0:
-                for part in range(access.words):
-                    state.wait_to_write(first + part, -1 if found.variable else access.producers[part])
+        state, table, place = self.under_way, self.table, instruction.at
+        boards, producers, issued, delays = state.boards, state.producer, state.issued, state.delays
+        waits: i64 = 0
+        clock = state.clock
+        several: i64 = -1
+        for at in range(place + 2, table[place]):
+            register = table[at] >> CLASS_BITS
+            waits |= boards[register] & ALL_BOARDS
+            producer = producers[register]
+            if producer >= 0:
+                clock = max(clock, issued[register] + delays[producer * CONSUMER_COUNT + (table[at] & CLASS_MASK)])
+            elif producer == _SEVERAL:
+                several = at
+        for at in range(table[place], table[place + 1]):
+            register = table[at] >> CLASS_BITS
+            waits |= (boards[register] | boards[register] >> SCOREBOARDS) & ALL_BOARDS
+            producer = producers[register]
+            if producer >= 0:
+                second = -1 if found.variable else table[at] & CLASS_MASK
+                clock = max(clock, issued[register] + state.between(producer, second))
+            elif producer == _SEVERAL:
+                several = at
+        state.waits = waits
+        state.clock = clock
+        if several >= 0:
+            self.earliest_of_several(place, found.variable)
+
+    def earliest_of_several(self, place: i64, is_variable: bool) -> None:
+        """The same for registers whose results come from several producers."""
+        state, table = self.under_way, self.table
+        for at in range(place + 2, table[place + 1]):
+            register = table[at] >> CLASS_BITS
+            if state.producer[register] == _SEVERAL:
+                kind = table[at] & CLASS_MASK
+                if at < table[place]:
+                    state.wait_for_several(register, kind, -1)
+                else:
+                    state.wait_for_several(register, -1, -1 if is_variable else kind)
 
     def barriers(self, instruction: Machine, found: Facts, rewritten: bool, at: i64) -> tuple[i64, i64]:
         """The write and the read barrier that an instruction of variable latency sets."""
-        state = self.under_way
+        state, table, place = self.under_way, self.table, instruction.at
         busy = state.busy
         write: i64 = NO_BARRIER
         barrier: i64 = NO_BARRIER
-        sources = read(instruction, found)
-        has_result = found.tells and bool(written(instruction, found))
+        has_result = found.tells and table[place] < table[place + 1]
         if has_result:
             write = self.choose(found.counted and instruction.guard == NO_GUARD, busy)
             busy |= 1 << write
-        if rewritten or (not has_result and sources):
+        if rewritten or (not has_result and place + 2 < table[place]):
             barrier = self.choose(False, busy)
         told = barrier if barrier != NO_BARRIER else write
         if told != NO_BARRIER:
-            for register in sources:
-                state.reading[register] |= 1 << told
-                state.set_for[told].append(register)
-                state.busy |= 1 << told
-        for chosen in (write, barrier):
-            if chosen != NO_BARRIER:
-                state.since[chosen] = at
+            for source in range(place + 2, table[place]):
+                state.tell(table[source] >> CLASS_BITS, 1 << told + SCOREBOARDS)
+        if write != NO_BARRIER:
+            state.since[write] = at
+        if barrier != NO_BARRIER:
+            state.since[barrier] = at
         return write, barrier
 
     def note_writes(self, instruction: Machine, found: Facts, at: i64, write: i64) -> None:
         """The registers that get a new value: after a fixed time, or when the scoreboard says so."""
-        state = self.under_way
-        for access in found.writes:
-            first = first_register(access, instruction.values)
-            if first < 0:
-                continue
-            for part in range(access.words):
-                register = first + part
-                if write != NO_BARRIER:
-                    state.written[register] |= 1 << write
-                    state.set_for[write].append(int(register))
-                    state.busy |= 1 << write
-                    state.producer[register] = -1
-                else:
-                    if state.producer[register] == -1:
-                        state.touched.append(int(register))
-                    state.producer[register] = access.producers[part]
-                    state.issued[register] = int(at)
+        state, table, place = self.under_way, self.table, instruction.at
+        for written in range(table[place], table[place + 1]):
+            register = table[written] >> CLASS_BITS
+            if write != NO_BARRIER:
+                state.tell(register, 1 << write)
+                state.producer[register] = -1
+            else:
+                state.log = append(state.log, register)
+                state.producer[register] = table[written] & CLASS_MASK
+                state.issued[register] = at
 
-    def rewritten_sources(self, instructions: list[Machine], facts: list[Facts], block: int) -> list[bool]:
+    def rewritten_sources(self, instructions: list[Machine], facts: list[Facts], block: i64) -> list[bool]:
         """For each instruction of variable latency whether a later one of the block writes a register that it
         reads."""
+        count: i64 = len(instructions)
         out = [False] * len(instructions)
-        later = self.later
-        for number in range(len(instructions) - 1, -1, -1):
-            instruction, found = instructions[number], facts[number]
-            if found.variable or found.is_masked:
-                registers = written(instruction, found)
-                if found.variable:
-                    for register in read(instruction, found):
-                        if later[register] == block and register not in registers:
-                            out[number] = True
-                            break
-                for register in registers:
-                    later[register] = block
-                continue
-            for access in found.writes:
-                first = first_register(access, instruction.values)
-                if first >= 0:
-                    for place in range(first, first + access.words):
-                        later[place] = block
+        later, table = self.later, self.table
+        for number in range(count - 1, -1, -1):
+            at = instructions[number].at
+            if facts[number].variable:
+                out[number] = self.is_rewritten(at, block)
+            for place in range(table[at], table[at + 1]):
+                later[table[place] >> CLASS_BITS] = block
         return out
+
+    def is_rewritten(self, at: i64, block: i64) -> bool:
+        """Whether an instruction further down, and not this one, writes a register that this one reads."""
+        table = self.table
+        for place in range(at + 2, table[at]):
+            register = table[place] >> CLASS_BITS
+            if self.later[register] == block and not self.writes(at, register):
+                return True
+        return False
+
+    def writes(self, at: i64, register: i64) -> bool:
+        table = self.table
+        return any(table[place] >> CLASS_BITS == register for place in range(table[at], table[at + 1]))
