@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from drawloom.errors import Error, SourceError, UnsupportedError
 from drawloom.ptx.ir import Module
-from drawloom.ptx.liveness import WORD
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED_BARRIER
 from drawloom.sass.anew import constants
 from drawloom.sass.effects import effects
-from drawloom.sass.intervals import Interval, Liveness, ranges_meet
+from drawloom.sass.intervals import EVENT_SHIFT, Interval, Liveness
 from drawloom.sass.isa import load_target
 from drawloom.sass.machine import (
     BARRIER,
@@ -37,10 +37,14 @@ from drawloom.sass.spill import keep_elsewhere
 SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
 
 
-#: Registers, as bits, are looked at in words of WORD, in which groups begin at multiples of 2 or of 4.
-_WORD_MASK: Final = (1 << WORD) - 1
-_EVEN: Final = _WORD_MASK // 3
-_FOURTH: Final = _WORD_MASK // 15
+#: Registers, as bits, are kept in numbers of 32, in which groups begin at multiples of 2 or of 4.
+_ROW_SHIFT: Final = 5
+_ROW_MASK: Final = 31
+_ROW_BITS: Final = (1 << 32) - 1
+_EVEN: Final = _ROW_BITS // 3
+_FOURTH: Final = _ROW_BITS // 15
+#: The index of an edge in an event.
+_EDGE_MASK: Final = (1 << EVENT_SHIFT) - 1
 #: The uniform registers that hold the descriptor of global memory, as bits.
 _DESCRIPTOR: Final = 3 << 4
 
@@ -87,36 +91,44 @@ def names(instruction: Machine, register: int) -> bool:
 
 
 class Scan:
-    """One pass over the intervals of one register file. `limit` registers may be used, those in `reserved` not; what
-    is found goes into `assigned`, by virtual register."""
+    """One pass over the intervals of one register file, by their `events`. `limit` registers may be used, those in
+    `reserved` not; what is found goes into `assigned`, by virtual register."""
 
     def __init__(
-        self, liveness: Liveness, file: int, intervals: list[Interval], assigned: list[int], limit: int, reserved: int
+        self, liveness: Liveness, file: int, events: vec[i64], assigned: vec[i64], limit: int, reserved: int
     ) -> None:
         self.file = file
         self.limit = limit
         function = liveness.function
         self.function = function
+        self.files = function.files
         self.widths = function.widths
         self.carriers = function.carriers
         self.assigned = assigned
+        self.intervals = liveness.intervals
+        self.events = events
+        #: Where an instruction names or changes a register by its number.
+        self.fixed: list[Interval | None] = [None] * (limit + 1)
         if file == GENERAL:
-            self.fixed = {r: ascending(ranges) for r, ranges in liveness.fixed.items()}
-        else:
+            for register, interval in liveness.fixed.items():
+                if register < limit:
+                    self.fixed[register] = interval
+        elif liveness.calls:
             # No call leaves predicates, uniform registers and the first barriers as they were.
-            changed = [edge for position in reversed(liveness.calls) for edge in (position + 1, position + 2)]
-            count = SAVED_BARRIER if file == BARRIER else limit
-            self.fixed = dict.fromkeys(range(count), changed) if changed else {}
-        self.allowed = (1 << limit) - 1 & ~reserved
+            changed = Interval(-1)
+            changed.ranges = vec[i64]([edge for at in reversed(liveness.calls) for edge in (at + 1, at + 2)])
+            for register in range(SAVED_BARRIER if file == BARRIER else limit):
+                self.fixed[register] = changed
         #: Registers, as bits, that no interval covers at the position.
-        self.free = self.allowed
+        self.free = rows((1 << limit) - 1 & ~reserved)
         #: Registers that a function must save before it uses them: taken where no other one is free.
-        self.costly = function.saved if file == GENERAL else 0
+        costly = function.saved if file == GENERAL else 0
         if liveness.calls:
-            self.costly &= ~(3 << RETURN_ADDRESS)
+            costly &= ~(3 << RETURN_ADDRESS)
+        self.is_costly = costly != 0
+        self.costly = rows(costly)
         #: Of each register up to the highest that was given away, the intervals that have it and have not ended.
         self.held: list[list[Interval]] = []
-        self.intervals = intervals
 
     @property
     def highest(self) -> int:
@@ -125,118 +137,113 @@ class Scan:
 
     def run(self) -> None:
         """Finds the first register of every interval. Raises OutOfRegisters."""
-        # An event is a position, whether an interval begins there, its number, and the index of the range's edge.
-        edges = max([len(interval.ranges) for interval in self.intervals], default=0).bit_length()
-        edge_mask = (1 << edges) - 1
-        number_mask = (1 << len(self.intervals).bit_length()) - 1
-        shift = edges + len(self.intervals).bit_length()
-        events: list[int] = []
-        for number, interval in enumerate(self.intervals):
-            interval.current = 0
-            kind = 1
-            key = number << edges
-            for position in interval.ranges:
-                events.append((position << 1 | kind) << shift | key)
-                key += 1
-                kind = 0
-        events.sort()
-        for event in events:
-            interval = self.intervals[event >> edges & number_mask]
-            edge = event & edge_mask
+        file, files, intervals = self.file, self.files, self.intervals
+        for event in self.events:
+            register = event >> EVENT_SHIFT
+            if files[register] != file:
+                continue
+            interval = intervals[register]
+            assert interval is not None
+            edge = event & _EDGE_MASK
             if not edge:
                 self.give(interval)
             elif not edge & 1:
-                self.free &= ~self.bits_of(interval.register)
+                first = self.assigned[register]
+                self.free[first >> _ROW_SHIFT] &= ~self.bits_of(register)
             else:
-                self.free |= self.bits_of(interval.register)
+                first = self.assigned[register]
+                self.free[first >> _ROW_SHIFT] |= self.bits_of(register)
                 interval.current = edge + 1
                 if edge + 1 == len(interval.ranges):
-                    first = self.assigned[interval.register]
-                    for register in range(first, first + self.widths[interval.register]):
-                        self.held[register].remove(interval)
+                    for held in range(first, first + self.widths[register]):
+                        self.held[held].remove(interval)
 
     def give(self, interval: Interval) -> None:
         """Finds the registers of an interval that begins here."""
+        register = interval.register
         chosen = self.choose(interval)
         if chosen < 0:
             raise OutOfRegisters(self.victim(interval), self.file)
-        self.assigned[interval.register] = chosen
-        end = chosen + self.widths[interval.register]
+        self.assigned[register] = chosen
+        end = chosen + self.widths[register]
         while len(self.held) < end:
             self.held.append([])
-        for register in range(chosen, end):
-            self.held[register].append(interval)
-        self.free &= ~self.bits_of(interval.register)
+        for held in range(chosen, end):
+            self.held[held].append(interval)
+        self.free[chosen >> _ROW_SHIFT] &= ~self.bits_of(register)
 
-    def bits_of(self, register: int) -> int:
-        return ((1 << self.widths[register]) - 1) << self.assigned[register] & self.allowed
+    def bits_of(self, register: i64) -> i64:
+        """The bits of a virtual register's group in its row."""
+        width: i64 = self.widths[register]
+        return ((1 << width) - 1) << (self.assigned[register] & _ROW_MASK)
 
-    def choose(self, interval: Interval) -> int:
+    def choose(self, interval: Interval) -> i64:
         """The first register of a group that is free over the interval; -1 if there is none."""
-        width = self.widths[interval.register]
-        step = 1 if width == 1 else 2 if width == 2 else 4
-        cheap = self.free & ~self.costly if self.costly else self.free
+        width: i64 = self.widths[interval.register]
+        step: i64 = 1 if width == 1 else 2 if width == 2 else 4
         if interval.hint >= 0:
             wanted = self.place_of(interval.hint) - interval.hint_part
-            if 0 <= wanted <= self.limit - width and wanted % step == 0:
-                whole = (1 << width) - 1
-                if cheap >> wanted & whole == whole and self.is_free(interval, wanted, width):
+            if wanted >= 0 and wanted <= self.limit - width and wanted % step == 0:
+                whole: i64 = ((1 << width) - 1) << (wanted & _ROW_MASK)
+                row = wanted >> _ROW_SHIFT
+                if self.free[row] & ~self.costly[row] & whole == whole and self.is_free(interval, wanted, width):
                     return wanted
-        if self.costly:
-            found = self.lowest(interval, width, cheap)
+        if self.is_costly:
+            found = self.lowest(interval, width, True)
             if found >= 0:
                 return found
-        found = self.lowest(interval, width, self.free)
+        found = self.lowest(interval, width, False)
         if found >= 0:
-            self.costly &= ~(((1 << width) - 1) << found)
+            self.costly[found >> _ROW_SHIFT] &= ~(((1 << width) - 1) << (found & _ROW_MASK))
         return found
 
-    def lowest(self, interval: Interval, width: int, free: int) -> int:
+    def lowest(self, interval: Interval, width: i64, only_cheap: bool) -> i64:
         """The first group, from 0 on, of registers that are free now and not live in the interval later."""
-        begin = 0
-        while free:
-            groups: i64 = free & _WORD_MASK
+        for row in range(len(self.free)):
+            groups = self.free[row]
+            if only_cheap:
+                groups &= ~self.costly[row]
             if width == 2:
                 groups = groups & groups >> 1 & _EVEN
             elif width > 2:
                 third = groups >> 2
                 groups = groups & groups >> 1 & third & (third >> 1 if width == 4 else third) & _FOURTH
             while groups:
-                lowest: i64 = groups & -groups
-                first = begin + int(lowest).bit_length() - 1
+                lowest = groups & -groups
+                first = row << _ROW_SHIFT | place_of_bit(lowest)
                 if self.is_free(interval, first, width):
                     return first
                 groups ^= lowest
-            free >>= WORD
-            begin += WORD
         return -1
 
-    def place_of(self, value: int) -> int:
+    def place_of(self, value: i64) -> i64:
         """The register that a slot's value means by now; far below 0 if none yet."""
         if value < VIRTUAL:
             return value
         first = self.assigned[(value - VIRTUAL) >> 2]
         return first + (value & 3) if first >= 0 else -VIRTUAL
 
-    def is_free(self, interval: Interval, first: int, width: int) -> bool:
+    def is_free(self, interval: Interval, first: i64, width: i64) -> bool:
         """Whether nobody who holds a register of the group now lives in the interval later."""
         for register in range(first, first + width):
             if register < len(self.held):
                 for other in self.held[register]:
                     if interval.meets(other):
                         return False
-            if self.fixed:
-                fixed = self.fixed.get(register)
-                if fixed is not None and ranges_meet(fixed, 0, interval.ranges, 0):
-                    return False
+            fixed = self.fixed[register]
+            if fixed is not None and fixed.meets(interval):
+                return False
         return True
 
     def cost(self, interval: Interval) -> float:
         """What keeping an interval elsewhere costs, for each position that it frees."""
         if interval.register in self.carriers:
             return float("inf")
-        length = sum([interval.ranges[i + 1] - interval.ranges[i] for i in range(0, len(interval.ranges), 2)])
-        price = interval.weight / (length * self.widths[interval.register])
+        ranges = interval.ranges
+        length: i64 = 0
+        for i in range(0, len(ranges), 2):
+            length += ranges[i + 1] - ranges[i]
+        price = interval.weight / (int(length) * self.widths[interval.register])
         return price * _ANEW if interval.register in self.constants else price
 
     def victim(self, current: Interval) -> Interval:
@@ -244,8 +251,8 @@ class Scan:
         self.constants = set(constants(self.function)) if self.file == GENERAL else set()
         best, least = current, self.cost(current)
         for register in range(len(self.held)):
-            fixed = self.fixed.get(register)
-            if fixed is not None and ranges_meet(fixed, 0, current.ranges, 0):
+            fixed = self.fixed[register]
+            if fixed is not None and fixed.meets(current):
                 continue  # it would not be free without the other one either
             for other in self.held[register]:
                 if other.meets(current):
@@ -253,6 +260,26 @@ class Scan:
                     if price < least:
                         best, least = other, price
         return best
+
+
+def rows(bits: int) -> vec[i64]:
+    """A set of registers, as bits, in numbers of 32 bits."""
+    return vec[i64]([bits >> (row << _ROW_SHIFT) & _ROW_BITS for row in range(8)])
+
+
+def place_of_bit(bit: i64) -> i64:
+    """Which bit of 32 this power of two is."""
+    place: i64 = 0
+    if not bit & 0xFFFF:
+        place = 16
+        bit >>= 16
+    if not bit & 0xFF:
+        place += 8
+        bit >>= 8
+    while not bit & 1:
+        place += 1
+        bit >>= 1
+    return place
 
 
 class Allocation:
@@ -281,13 +308,16 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
     out = Allocation()
     while True:
         liveness = Liveness(function)
-        assigned = [-1] * len(function.files)
+        assigned = vec[i64]([-1] * len(function.files))
+        events = liveness.events()
         try:
-            if saves_barriers(function, liveness):
+            if saves_barriers(function, liveness, events):
                 continue
-            for file, intervals in by_file(liveness).items():
+            for file, size in SIZES.items():
+                if file not in function.files:
+                    continue
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
-                scan = Scan(liveness, file, intervals, assigned, limit if file == GENERAL else SIZES[file], kept)
+                scan = Scan(liveness, file, events, assigned, limit if file == GENERAL else size, kept)
                 scan.run()
                 if file == GENERAL:
                     out.registers = max(scan.highest + 1, function.named)
@@ -300,23 +330,12 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
     return out
 
 
-def by_file(liveness: Liveness) -> dict[int, list[Interval]]:
-    """The intervals of each register file that there are any of, the files in the order of SIZES."""
-    files = liveness.function.files
-    found: dict[int, list[Interval]] = {file: [] for file in SIZES}
-    for interval in liveness.intervals:
-        if interval is not None and interval.ranges:
-            found[files[interval.register]].append(interval)
-    return {file: intervals for file, intervals in found.items() if intervals}
-
-
-def saves_barriers(function: MachineFunction, liveness: Liveness) -> bool:
+def saves_barriers(function: MachineFunction, liveness: Liveness, events: vec[i64]) -> bool:
     """Whether a function has just been made to leave the convergence barriers that it uses over calls as they were:
     they are kept in general registers meanwhile."""
     if function.is_entry or function.saved_barriers or not liveness.calls:
         return False
-    intervals = by_file(liveness).get(BARRIER, [])
-    scan = Scan(liveness, BARRIER, intervals, [-1] * len(function.files), SIZES[BARRIER], 0)
+    scan = Scan(liveness, BARRIER, events, vec[i64]([-1] * len(function.files)), SIZES[BARRIER], 0)
     scan.run()
     for barrier in range(SAVED_BARRIER, scan.highest + 1):
         save_barrier(function, barrier)
@@ -334,13 +353,7 @@ def save_barrier(function: MachineFunction, barrier: int) -> None:
             block.instructions.insert(-1, Machine(restore, [barrier, kept]))
 
 
-def ascending(ranges: list[int]) -> list[int]:
-    """Ranges that were noted in any order, ascending."""
-    pairs = sorted([(ranges[i], ranges[i + 1]) for i in range(0, len(ranges), 2)])
-    return [edge for pair in pairs for edge in pair]
-
-
-def rewrite(function: MachineFunction, assigned: list[int]) -> None:
+def rewrite(function: MachineFunction, assigned: vec[i64]) -> None:
     """Put the assigned registers into all instructions; copies of a register to itself are left out."""
     for block in function.blocks:
         copies = False
@@ -348,12 +361,12 @@ def rewrite(function: MachineFunction, assigned: list[int]) -> None:
             values = instruction.values
             effect = effects(instruction.opcode)
             for place in effect.register_places:
-                value = values[place]
+                value: i64 = values[place]
                 if value >= VIRTUAL:
-                    values[place] = assigned[(value - VIRTUAL) >> 2] + (value & 3)
-            if instruction.guard >= VIRTUAL:
-                negated = instruction.guard & 1
-                instruction.guard = assigned[(instruction.guard - VIRTUAL) >> 2] | negated << 3
+                    values[place] = int(assigned[(value - VIRTUAL) >> 2] + (value & 3))
+            guard: i64 = instruction.guard
+            if guard >= VIRTUAL:
+                instruction.guard = int(assigned[(guard - VIRTUAL) >> 2] | (guard & 1) << 3)
             if effect.is_copy and values[0] == values[1]:
                 copies = True
         if copies:
