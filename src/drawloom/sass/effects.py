@@ -52,7 +52,8 @@ class Effects:
     `unit` is the class of `effects_table.CLASSES`, "unknown" where the table does not have the mnemonic (nothing else
     of such Effects may be trusted, and `pinned` is set). `flow` is a key of `effects_table.FLOWS` or "". `memory` is
     "", "load", "store", "atomic" or "fence", in `space` ("global", "shared", "local", "constant", "generic").
-    `label` is the place of the label slot, or -1. `pinned`: nothing may be moved across it. `convergent`: its result
+    `label` is the place of the label slot, or -1; `branch_label` too where it names a block: neither a
+    call's nor a return's. `pinned`: nothing may be moved across it. `convergent`: its result
     depends on which lanes execute it together. `guard_file` is -1 where the form takes no guard.
     """
 
@@ -68,6 +69,7 @@ class Effects:
         self.flow = FLOW_OF.get(base, "")
         self.memory, self.space = MEMORY.get(base, ("", ""))
         self.label = -1
+        self.branch_label = -1
         self.pinned = base in PINNED or self.flow != "" or self.unit == "unknown"
         self.convergent = base in CONVERGENT
         self.guard_file = PREDICATE
@@ -138,6 +140,7 @@ def _of_opcode(opcode: Opcode) -> Effects:
     found.write_places = [Place(place, words, slots[place].kind == "R") for place, words in found.writes]
     found.register_places = [place for place, slot in enumerate(slots) if slot.kind in FILES]
     found.is_copy = found.base == "MOV" and [slot.kind for slot in slots] == ["R", "R"]
+    found.branch_label = -1 if found.flow in ("call", "return") or found.base == "LEPC" else found.label
     does_more = found.pinned or found.memory or found.flow or found.fixed_writes
     found.only_computes = found.unit in _PURE and bool(found.writes) and not does_more
     found.reads_groups = found.memory == "atomic" or any(words > 1 for _, words in found.reads)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Final
 
+from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
 from drawloom.sass.instruction import Instruction
@@ -61,20 +61,21 @@ def address_of(target: Target, index: int) -> int:
 
 def pack_section(target: Target, instructions: list[Instruction]) -> bytes:
     """The bytes of a `.text` section. On sm_61 the count must be a multiple of three, as padding with NOP makes it."""
-    words: list[int] = []
+    out = BytesWriter()
     if target.wide:
         for instruction in instructions:
             lower, upper = halves(instruction)
-            words.append(signed(lower))
-            words.append(signed(upper))
-        return struct.pack(f"<{len(words)}q", *words)
+            write_i64_le(out, signed(lower))
+            write_i64_le(out, signed(upper))
+        return out.getvalue()
     assert len(instructions) % GROUP == 0
     for start in range(0, len(instructions), GROUP):
         group = instructions[start : start + GROUP]
-        control = 0
+        control: i64 = 0
         for place, instruction in enumerate(group):
             control |= instruction.control << (CONTROL_WIDTH * place)
-        words.append(control)
+        write_i64_le(out, control)
         for instruction in group:
-            words.append(encode(instruction))
-    return struct.pack(f"<{len(words)}Q", *words)
+            lower, _ = halves(instruction)
+            write_i64_le(out, signed(lower))
+    return out.getvalue()

@@ -168,7 +168,7 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
             block.id += base
             block.successors = [successor + base for successor in block.successors]
             for instruction in block.instructions:
-                label = branch_label(instruction)
+                label = effects(instruction.opcode).branch_label
                 if label >= 0:
                     instruction.values[label] += base
         blocks += function.blocks
@@ -185,12 +185,6 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
     return out
 
 
-def branch_label(instruction: Machine) -> int:
-    """The place of the slot that names a block; -1 where there is none, or where it is a call's or a return's."""
-    found = effects(instruction.opcode)
-    return -1 if found.flow in ("call", "return") or found.base == "LEPC" else found.label
-
-
 def place_branches(code: MachineFunction, tables: Target) -> list[int]:
     """Put distances into branches, now that the place of every block is known; returns where blocks begin and the
     last one ends."""
@@ -203,7 +197,7 @@ def place_branches(code: MachineFunction, tables: Target) -> list[int]:
     index = 0
     for block in code.blocks:
         for instruction in block.instructions:
-            label = branch_label(instruction)
+            label = effects(instruction.opcode).branch_label
             if label >= 0:
                 end = address_of(tables, index) + tables.word_bytes
                 instruction.values[label] = places[instruction.values[label]] - end
