@@ -21,6 +21,7 @@ from drawloom.sass.convergence import Meeting
 from drawloom.sass.effects import effects
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import BARRIER, Machine, MachineBlock, MachineFunction
+from drawloom.sass.section import branch_label
 from drawloom.sass.syntax import NO_GUARD
 
 #: What control does not run on behind, if it has no guard.
@@ -164,7 +165,7 @@ def renumber(code: MachineFunction) -> None:
         block.id = new[block.id]
         block.successors = [new[s] for s in block.successors]
         for instruction in block.instructions:
-            label = effects(instruction.opcode).branch_label
+            label = branch_label(instruction)
             if label >= 0:
                 instruction.values[label] = new[instruction.values[label]]
 

@@ -185,6 +185,11 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
     return out
 
 
+def branch_label(instruction: Machine) -> int:
+    """The place of the slot that names a block; -1 where there is none, or where it is a call's or a return's."""
+    return effects(instruction.opcode).branch_label
+
+
 def place_branches(code: MachineFunction, tables: Target) -> list[int]:
     """Put distances into branches, now that the place of every block is known; returns where blocks begin and the
     last one ends."""
