@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import drawloom
-from drawloom.errors import KernelFault, MemoryAccessError
+from drawloom.errors import KernelFault, MemoryAccessError, UnsupportedError
 from tests.reference.stacks import EVERYTHING, HEADER
 
 
@@ -58,3 +58,46 @@ def test_alloca_is_aligned_as_it_says(device: str) -> None:
     out = np.ones(2, np.uint32)
     drawloom.load(text + "\nret;\n}\n", device=device)["k"][1, 1](out)
     assert not out.any()
+
+
+ALIGNED = """
+.func (.reg .b64 odd) bits(.reg .b64 more) {
+    .reg .b64 %d<3>; .local .align 64 .b8 own[12];
+    mov.u64 %d0, own; cvta.local.u64 %d0, %d0; and.b64 odd, %d0, 63; add.u64 odd, odd, more;
+    ret;
+}
+.visible .entry k(.param .u64 out) {
+    .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %d<8>;
+    .local .b8 first[5]; .local .align 32 .b8 second[8]; .local .align 128 .b8 third[4];
+    ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mad.wide.u32 %d0, %r0, 8, %d0;
+    st.local.b32 [third], %r0; ALLOCA
+    mov.u64 %d1, second; cvta.local.u64 %d1, %d1; and.b64 %d1, %d1, 31;
+    mov.u64 %d2, third; cvta.local.u64 %d2, %d2; and.b64 %d2, %d2, 127; add.u64 %d1, %d1, %d2;
+    mov.u64 %d2, third; and.b64 %d2, %d2, 127; add.u64 %d1, %d1, %d2;
+    call (%d2), bits, (%d1); setp.gt.u32 %p0, %r0, 50; @%p0 call (%d2), bits, (%d2);
+    ld.local.b32 %r1, [third]; cvt.u64.u32 %d3, %r1; add.u64 %d2, %d2, %d3; st.global.u64 [%d0], %d2;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("alloca", ["", "alloca.u64 %d4, 24;"])
+@pytest.mark.parametrize("lanes", ["", "1", "block"])
+def test_local_variables_are_aligned_as_they_say(lanes: str, alloca: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_LANES", lanes)
+    text = HEADER[: HEADER.index(".visible")] + ALIGNED.replace("ALLOCA", alloca)
+    out = np.zeros(96, np.uint64)
+    if alloca and lanes == "1":
+        with pytest.raises(
+            UnsupportedError, match=r"'second' is aligned to 32 bytes of local memory\n.*\n.*\n.*at most 16"
+        ):
+            drawloom.load(text, device="cpu")["k"][1, 96](out)
+        return
+    drawloom.load(text, device="cpu")["k"][1, 96](out)
+    assert out.tolist() == list(range(96))
+
+
+def test_a_larger_alignment_is_refused_with_its_place() -> None:
+    text = HEADER + ".local .align 256 .b8 wide[4];\nst.local.b32 [wide], 1;\nret;\n}\n"
+    with pytest.raises(UnsupportedError, match=rf":{HEADER.count(chr(10)) + 1}:.*'wide' is aligned to 256 bytes"):
+        drawloom.load(text, device="cpu")["k"][1, 32](np.zeros(32, np.uint32))

@@ -122,6 +122,8 @@ ERROR_RESTORE: Final = 15  # stackrestore to what is no earlier top
 
 #: Bytes of native stack that a kernel's functions may use; workers have some more.
 STACK_LIMIT: Final = 48 << 20
+#: What the local memory of a block is aligned to.
+LOCAL_ALIGNMENT: Final = 128
 #: Bytes of local memory for the ``alloca`` of a thread. A little more than a power of two: the processor's cache would
 #: keep the stacks of all lanes in the same few places.
 DYNAMIC_STACK: Final = (64 << 10) + 80

@@ -15,6 +15,7 @@ from drawloom.cpu.frame import Frame
 from drawloom.cpu.layouts import Layout
 from drawloom.cpu.shapes import UNIFORM, VARYING, Rules, Shape
 from drawloom.cpu.structure import Structure
+from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Address, Function, Instruction, Module, Operand, Register
 from drawloom.ptx.isa import LOAD, STORE
@@ -53,12 +54,14 @@ class Body:
         self.cfg = build_cfg(function, module)
         local_offsets, local_size = local_layout(function)
         #: Bytes of ``.local`` variables of a lane; from one lane's to the next's; and what a launch provides.
-        self.local_bytes = self.local_stride = self.thread_bytes = align_up(local_size, 16)
         #: Whether local memory of the kernel is also for ``alloca``.
         self.has_stack = has_stack and self.is_kernel
+        self.alignment = self.local_alignment()
+        self.local_bytes = self.local_stride = self.thread_bytes = align_up(local_size, self.alignment)
         if self.has_stack:
-            self.thread_bytes += abi.DYNAMIC_STACK
-            self.local_stride = self.thread_bytes - abi.STACK_TOP_BYTES
+            stack = abi.DYNAMIC_STACK - abi.STACK_TOP_BYTES
+            self.local_stride = align_up(self.local_bytes + stack, self.alignment)
+            self.thread_bytes = self.local_stride + abi.STACK_TOP_BYTES
         params = frozenset([v.name for v in function.params]) if self.is_kernel else frozenset[str]()
         others = [v.name for v in function.variables if v.space == "param"]
         if not self.is_kernel:
@@ -91,6 +94,19 @@ class Body:
         self.block = 0
         self.index = 0
         self.live_after: list[int] = []
+
+    def local_alignment(self) -> int:
+        """What lanes' local memory is aligned to, in bytes. Raises UnsupportedError where a variable wants more than
+        the memory of a block has, or, beside the tops of the stacks, that of a warp."""
+        variables = [v for v in self.function.variables if v.space == "local"]
+        most = abi.STACK_TOP_BYTES * max(self.lanes, 1) if self.has_stack else abi.LOCAL_ALIGNMENT
+        for variable in variables:
+            if variable.alignment > min(most, abi.LOCAL_ALIGNMENT):
+                message = f"'{variable.name}' is aligned to {variable.alignment} bytes of local memory"
+                expected = f"at most {min(most, abi.LOCAL_ALIGNMENT)} on the cpu device"
+                place = self.module.error(SourceError, variable.pos, message, expected)
+                raise UnsupportedError(str(place))
+        return max([16, *[v.alignment for v in variables]])
 
     def forget_divergence(self) -> None:
         """A single thread diverges from nobody."""

@@ -175,7 +175,8 @@ class FunctionLowering:
             f.store(e.binary("add", start, offset), base)
             self.body.local_slot = base
         else:
-            memory = f.alloca("locals", f"[{self.body.local_stride * max(self.lanes, 1)} x i8]", 64)
+            count = self.body.local_stride * max(self.lanes, 1)
+            memory = f.alloca("locals", f"[{count} x i8]", max(64, self.body.alignment))
             self.body.local_slot = f.alloca("local", "i64")
             f.store(e.value("i64", 0, f"ptrtoint ptr {memory} to i64"), self.body.local_slot)
 

@@ -312,7 +312,7 @@ class _Run:
         stride = align_up(8 * abi.STATE_FRAME + ready.frame_bytes, 64)
         states = align_up(8 * abi.SLOT_WORDS, 64)
         shared_at = align_up(states + (units * stride if ready.resumable else 0), 128)
-        local_at = align_up(shared_at + shared, 128)
+        local_at = align_up(shared_at + shared, abi.LOCAL_ALIGNMENT)
         self.slot_bytes = align_up(local_at + ready.local_bytes * units * lanes, 4096) + 128
         self.slots = 1
         if ready.spins:
@@ -386,9 +386,9 @@ class _Run:
 
     def slot_memory(self, slots: int) -> Memory:
         """Working memory for ``slots`` blocks in flight; their heads must be 0."""
-        size = slots * self.slot_bytes + abi.SLOT_MARGIN + 128
+        size = slots * self.slot_bytes + abi.SLOT_MARGIN + abi.LOCAL_ALIGNMENT
         memory = self.program.take_memory(size)
-        start = align_up(memory.ctypes.data, 128) - memory.ctypes.data
+        start = align_up(memory.ctypes.data, abi.LOCAL_ALIGNMENT) - memory.ctypes.data
         heads = memory[start : start + slots * self.slot_bytes].reshape(slots, self.slot_bytes)
         heads[:, : 8 * abi.SLOT_WORDS] = 0
         return memory
