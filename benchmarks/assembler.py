@@ -2,6 +2,7 @@
 
     python benchmarks/assembler.py                     # sm_90
     python benchmarks/assembler.py --arch sm_80 --every 4 --rounds 2
+    python benchmarks/assembler.py --every 0 --rounds 3  # how time grows with the size
     python benchmarks/assembler.py --quality-only --arch sm_80 --arch sm_61  # what comes out, of everything, untimed
 
 Both sides get the same text in one run: ours in this process with its tables loaded (their load is shown apart),
@@ -90,15 +91,15 @@ def inputs(every: int, most: int, data: Path | None) -> list[Input]:
     found: list[Input] = []
 
     def add(group: str, folder: Path, pattern: str) -> None:
-        paths = sorted(folder.glob(pattern))
-        found.extend(Input(group, path.name, path.read_text()) for path in paths[::every])
+        paths = sorted(folder.glob(pattern))[::every] if every else []
+        found.extend(Input(group, path.name, path.read_text()) for path in paths)
 
     for variant in ("O3", "O0", "fast", "lineinfo", "debug"):
         add("nvcc " + {"O3": "-O3", "O0": "-O0", "debug": "-G", "fast": "-use_fast_math"}.get(variant, "-lineinfo"),
             CORPUS / "nvcc", f"*.{variant}.ptx")  # fmt: skip
     add("clang", CORPUS / "clang", "*.ptx")
     add("benchmark kernels", ROOT / "benchmarks" / "kernels", "*.ptx")
-    found += queries(data) if data is not None else []
+    found += queries(data) if every and data is not None else []
     found += [Input(name, name, generated(wanted)) for name, wanted in LARGE.items() if wanted <= most]
     return found
 
@@ -359,7 +360,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arch", action="append", help="default sm_90; several times only for --quality-only")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th file of a folder")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="only every N-th file of a folder; 0: only large ones"
+    )
     parser.add_argument(
         "--most", type=int, default=50_000, metavar="N", help="no generated kernel of more instructions"
     )
