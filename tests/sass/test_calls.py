@@ -20,6 +20,7 @@ from drawloom.sass.abi import STACK, Convention
 from drawloom.sass.assemble import assemble
 from drawloom.sass.cubin import Cubin, read_cubin
 from drawloom.sass.decoder import unpack_section
+from drawloom.sass.encoding import address_of, pack_section
 from drawloom.sass.interpreter import run
 from drawloom.sass.isa import load_target
 from drawloom.sass.verify import verify as check
@@ -471,3 +472,82 @@ def test_large_results_are_written_where_the_caller_says() -> None:
     convention = Convention([variable("b32")], [variable("4:52")])
     assert convention.hidden == [4] and convention.places == [5]
     assert Convention([variable("b32")], [variable("8:48")]).hidden == [-1]
+
+
+LINKED = """
+.visible .func (.param .b32 r) twice(.param .b32 a)
+{ .reg .u32 %x; ld.param.u32 %x, [a]; add.u32 %x, %x, %x; st.param.b32 [r], %x; ret; }
+.visible .func (.param .b32 r) turned(.param .b32 a)
+{ .reg .u32 %x; .reg .pred %p; ld.param.u32 %x, [a]; setp.gt.u32 %p, %x, 7; @%p add.u32 %x, %x, 100;
+  xor.b32 %x, %x, 5; st.param.b32 [r], %x; ret; }
+.visible .entry k(.param .u64 out)
+{
+    .reg .u64 %o, %f, %g, %a; .reg .u32 %t, %x, %y; .reg .pred %p, %q;
+    ld.param.u64 %o, [out]; mov.u32 %t, %tid.x; mul.wide.u32 %a, %t, 4; add.u64 %o, %o, %a;
+    mov.u64 %f, twice; mov.u64 %g, turned; and.b32 %x, %t, 3; setp.eq.u32 %p, %x, 1; selp.b64 %f, %f, %g, %p;
+    mov.u32 %y, 0; setp.lt.u32 %q, %t, 20;
+    { .param .b32 a; .param .b32 r; st.param.b32 [a], %t;
+P:  .callprototype (.param .b32 _) _ (.param .b32 _);
+    @%q call (r), %f, (a), P; ld.param.b32 %y, [r]; @!%q mov.u32 %y, 77; }
+    vote.sync.ballot.b32 %x, %p, 0xFFFFFFFF; xor.b32 %y, %y, %x;
+    st.global.u32 [%o], %y;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_calls_through_pointers_in_a_relocatable_file_of_sm_61(reverse: bool) -> None:
+    """The functions are put behind the kernel and their places into it, as a linker does."""
+    text = header(61) + LINKED
+    target = load_target(61)
+    cubin = assemble(text, "sm_61", relocatable=True)
+    kernel = cubin.functions["k"]
+    code = kernel.code
+    places = {}
+    for name in ("twice", "turned"):
+        assert not check(target, unpack_section(target, cubin.functions[name].code))
+        places[name] = len(code)
+        code += cubin.functions[name].code
+    made = unpack_section(target, code)
+    at = {address_of(target, n): instruction for n, instruction in enumerate(made)}
+    assert kernel.indirect_branches == [(next(a for a, i in at.items() if i.opcode.mnemonic == "JMX"), [])]
+    for relocation in kernel.relocations:
+        move = at[relocation.offset]
+        assert move.opcode.mnemonic == "MOV32I"
+        move.values[1] = places[relocation.symbol] if relocation.kind == "R_CUDA_ABS32_LO_20" else 0
+    assert not check(target, unpack_section(target, kernel.code))
+    kernel.code, kernel.relocations = pack_section(target, made), []
+    expected, memory = np.zeros(THREADS, np.uint32), np.zeros(THREADS, np.uint32)
+    on_reference(text, expected)
+    on_machine(cubin, memory, reverse=reverse)
+    assert memory.tolist() == expected.tolist()
+    assert len(set(memory.tolist())) > 10
+
+
+#: Leaves how far its own and its kernel's local variables stand from where they must.
+ALIGNED = function(
+    "odd", 1,
+    ".local .align 64 .b8 own[12]; mov.u64 %d0, own; cvta.local.u64 %d0, %d0; cvt.u32.u64 %r2, %d0;"
+    "and.b32 %r2, %r2, 63; st.local.b32 [own+4], %r1; mov.u32 %r3, 0;"
+    "setp.eq.u32 %p1, %r1, 0; @%p1 bra LAST; shr.u32 %r4, %r1, 1;"
+    + call("odd", "%r3", "%r4") + "LAST: ld.local.b32 %r5, [own+4]; add.u32 %r0, %r2, %r3; add.u32 %r0, %r0, %r5;",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", TARGETS)
+def test_local_variables_are_aligned_as_they_say(number: int) -> None:
+    variables = ".local .b8 first[5]; .local .align 32 .b8 second[8]; .local .align 128 .b8 third[4];"
+    body = "st.local.b32 [third], %r0; mov.u32 %r9, 0;"
+    for name, mask in (("second", 31), ("third", 127)):
+        body += f"mov.u64 %d2, {name}; cvta.local.u64 %d3, %d2; and.b64 %d2, %d2, {mask}; and.b64 %d3, %d3, {mask};"
+        body += "add.u64 %d2, %d2, %d3; cvt.u32.u64 %r8, %d2; add.u32 %r9, %r9, %r8;"
+    body += call("odd", "%r7", "%r0") + "ld.local.b32 %r8, [third]; add.u32 %r9, %r9, %r8; add.u32 %r9, %r9, %r7;"
+    same(ALIGNED + kernel(body, variables), number)
+
+
+def test_an_aligned_variable_beside_parameters_on_the_stack_is_refused_with_its_line() -> None:
+    many = function("many", 16, ".local .align 64 .b8 own[4]; st.local.b32 [own], %r1; mov.u32 %r0, %r16;")
+    text = header(90) + many + kernel(call("many", "%r9", *["%r0"] * 16))
+    with pytest.raises(UnsupportedError, match=r":4:\d+: .*aligned to 64 bytes beside parameters on the stack"):
+        assemble(text, "sm_90", most_copied=0)

@@ -86,7 +86,7 @@ class Facts:
         self.loads = found.memory == "load"
         # Behind a BMOV ptxas always leaves as many cycles as behind a branch.
         self.fetches = found.flow not in ("", "prepare", "warp") or found.base == "BMOV"
-        self.leaves = found.flow in ("call", "return")
+        self.leaves = found.flow in ("call", "return") or found.base == "JMX"
         unit = f"{found.unit} {found.space}".strip()
         self.counted = unit in _names(COUNTED_IN_ORDER[timing.family])
         self.queued = unit.startswith(_MEMORY) and unit in _names(READS_IN_ORDER[timing.family])

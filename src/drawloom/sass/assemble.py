@@ -90,12 +90,10 @@ def _assembled(
     ptx_target = sm_number(module.arch)
     module = hoist(expand(synchronous(module), target), relocatable)
     plan = plan_calls(module, most_copied, relocatable)
-    module = unfold(inline(module, plan), target, plan.ids)
-    variables = Variables(module, plan.ids, relocatable)
+    module = unfold(inline(module, plan), target, plan.ids, relocatable)
+    variables = Variables(module, plan.ids, relocatable, target)
     assembly = Assembly(target, ptx_target, variables=variables.placed, cuda=cuda, is_specific=arch.endswith("a"))
     assembly.is_relocatable = relocatable
-    if relocatable and target < 75 and plan.pointers:
-        raise UnsupportedError(f"calls through pointers in relocatable files for sm_{target} are not supported")
     for function in module.functions.values():
         if function.has_body and (function.is_entry or (relocatable and function.name in plan.kept)):
             bounds = bounds_of(function, target, max_registers)
@@ -105,9 +103,9 @@ def _assembled(
     if lines is not None:
         lines.finish(assembly)
     if relocatable:
-        assembly.extern_prototypes = {
-            name: prototype(module.functions[name]) for f in assembly.functions for name in f.externs
-        }
+        known = {name: prototype(module.functions[name]) for f in assembly.functions for name in f.externs}
+        assembly.extern_addresses = {name: text for name, text in known.items() if name in plan.ids}
+        assembly.extern_prototypes = {name: text for name, text in known.items() if name not in plan.ids}
     assembly.addresses = variables.relocations()
     assembly.address_bytes = 8 * len(assembly.addresses)
     cubin = write_cubin(assembly)

@@ -176,6 +176,7 @@ class Assembly:
     addresses: list[Relocation] = field(default_factory=list)  # constant bank 4: an address in every 8 bytes
     address_bytes: int = 0
     extern_prototypes: dict[str, str] = field(default_factory=dict)  # of undefined functions; relocatable files
+    extern_addresses: dict[str, str] = field(default_factory=dict)  # of those whose address is taken, the prototypes
     files: list[SourceFile] = field(default_factory=list)  # of the line tables
     ptx_text: str = ""  # what `ptx_lines` of functions count lines of; it goes into the file
     is_relocatable: bool = False  # `-c`: for a linker, not for the driver

@@ -255,6 +255,8 @@ class _Reader:
             function = self.functions.get(caller)
             if callee >= 0xFFFFFFFC:
                 part = 0x100000000 - callee
+            elif function is None and part == 2:
+                self.assembly.extern_addresses[self.name_of(caller, section.name)] = self.string(callee)
             elif function is None:
                 continue
             elif part == 1:

@@ -415,6 +415,8 @@ class _Writer:
                 found[1].append((own, self.strings.place(function.prototype)))
             found[2] += [(own, self.strings.place(prototype)) for prototype in function.pointer_calls]
             found[3] += [(own, self.symbol(callee, function.name)) for callee in function.pointer_callees]
+        for name, text in self.assembly.extern_addresses.items():
+            found[1].append((self.symbol(name, name), self.strings.place(text)))
         out = b""
         for part, pairs in enumerate(found, 1):
             out += struct.pack("<Ii", 0, -part)

@@ -126,6 +126,7 @@ def describe_links(out: AssembledFunction, joined: Joined, module: Module, plan:
             found.append(prototype_of(table.returns, table.params))
         else:
             found += [prototype(module.functions[name]) for name in table.functions]
+    out.indirect_branches = [(at, []) for at in joined.jumps]
     if any(not site.callee for site in joined.code.calls):
         out.pointer_calls = list(dict.fromkeys(found))
         out.pointer_callees = [name for name in plan.ids if prototype(module.functions[name]) in out.pointer_calls]

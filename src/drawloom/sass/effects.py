@@ -140,7 +140,7 @@ def _of_opcode(opcode: Opcode) -> Effects:
     found.write_places = [Place(place, words, slots[place].kind == "R") for place, words in found.writes]
     found.register_places = [place for place, slot in enumerate(slots) if slot.kind in FILES]
     found.is_copy = found.base == "MOV" and [slot.kind for slot in slots] == ["R", "R"]
-    found.branch_label = -1 if found.flow in ("call", "return") or found.base == "LEPC" else found.label
+    found.branch_label = -1 if found.flow in ("call", "return") or found.base in ("LEPC", "PRET") else found.label
     does_more = found.pinned or found.memory or found.flow or found.fixed_writes
     found.only_computes = found.unit in _PURE and bool(found.writes) and not does_more
     found.reads_groups = found.memory == "atomic" or any(words > 1 for _, words in found.reads)

@@ -85,7 +85,7 @@ def set_meetings(
     for start, prepared in starts.items():
         instructions = code.blocks[start].instructions
         at = len(instructions)
-        while at and effects(instructions[at - 1].opcode).flow in LEAVES:
+        while at and effects(instructions[at - 1].opcode).flow in LEAVES and not instructions[at - 1].clobbers:
             at -= 1
         instructions[at:at] = prepared
     place_waits(code, tables, places, entries, tree)
@@ -155,6 +155,8 @@ def falls_through(block: MachineBlock) -> bool:
         return True
     last = block.instructions[-1]
     found = effects(last.opcode)
+    if last.clobbers:
+        return True  # a call, though it may be by JMX
     return (found.flow not in LEAVES and found.base not in _STOPS) or last.guard != NO_GUARD
 
 

@@ -4,8 +4,9 @@ of blocks, and the distances in branches, calls and return addresses.
     kernel:    R1 = top of the stack, R1 -= frame, ..., EXIT
     function:  R1 -= frame, save registers, ..., restore them, R1 += frame, RET
 
-Where the code moves R1 (`alloca`), R2 has what it was behind that. A frame has, from there on: what calls pass on the
-stack, `.local` variables, spilled registers, saved registers.
+Where a `.local` variable is aligned to more than a frame is, R1 is rounded down behind that; a function keeps in its
+frame what it was. Where the code moves R1 (`alloca`), R2 has what it was behind that. A frame has, from there on: what
+calls pass on the stack, `.local` variables, spilled registers, saved registers.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from drawloom.sass.isa import Target
 from drawloom.sass.machine import (
     FRAME_POINTER,
     GENERAL,
+    PT,
     RZ,
     STACK_POINTER,
     CallSite,
@@ -34,6 +36,8 @@ from drawloom.sass.select.selector import DESCRIPTOR, STACK_TOP
 _NO_FUNCTION: Final = 1
 #: Frames are multiples of this, so that below spilled registers too `.local` variables stay aligned.
 _FRAME_UNIT: Final = 16
+#: A register that has no argument and that every function may change.
+_UNUSED: Final = 3
 
 
 class Part:
@@ -57,6 +61,8 @@ class Joined:
         self.external: list[str] = []
         self.external_calls: list[int] = []
         self.relocations: list[Relocation] = []
+        #: Where calls through pointers stand that are jumps (sm_61).
+        self.jumps: list[int] = []
 
     def table(self, ids: dict[str, int]) -> bytes:
         """The table of functions: for each of ``ids``, by its number, where it stands (0 where it does not)."""
@@ -85,13 +91,21 @@ def make_frame(code: MachineFunction, tables: Target) -> None:
     moves = code.frame_pointer != STACK_POINTER
     at = align_up(code.frame, 4)
     frame = at + 4 * len(saved)
-    code.frame = align_up(frame, _FRAME_UNIT)
+    aligns = code.alignment > _FRAME_UNIT
+    before = frame if aligns and not code.is_entry else -1  # where the stack pointer is kept as it was
+    code.frame = align_up(frame + 4 * (before >= 0), _FRAME_UNIT)
     for load in code.incoming:
         load.values[2] += code.frame
     down = move_stack(tables, -code.frame) if code.frame else []
     store, load_back = tables.opcode("STL", "[R+I],R"), tables.opcode("LDL", "R,[R+I]")
     places = [(register, at + 4 * n) for n, register in enumerate(saved)]
     stores = [Machine(store, [STACK_POINTER, place, register]) for register, place in places]
+    if aligns:
+        down += align_stack(tables, code.alignment)
+        code.frame += code.alignment - _FRAME_UNIT
+    if before >= 0:
+        down.insert(0, copy(tables, _UNUSED, STACK_POINTER))
+        stores.append(Machine(store, [STACK_POINTER, before, _UNUSED]))
     first = code.blocks[0].instructions
     behind = 1 if code.is_entry else 0
     keep = [copy(tables, FRAME_POINTER, STACK_POINTER)] if moves and (code.frame or not code.is_entry) else []
@@ -101,7 +115,10 @@ def make_frame(code: MachineFunction, tables: Target) -> None:
     for block in code.blocks:
         if block.instructions and effects(block.instructions[-1].opcode).flow == "return":
             loads = [Machine(load_back, [register, STACK_POINTER, place]) for register, place in places]
-            up = move_stack(tables, code.frame) if code.frame else []
+            if before >= 0:
+                up = [Machine(load_back, [STACK_POINTER, STACK_POINTER, before])]
+            else:
+                up = move_stack(tables, code.frame) if code.frame else []
             back = [copy(tables, STACK_POINTER, FRAME_POINTER)] if moves else []
             block.instructions[-1:-1] = back + loads + up
 
@@ -110,6 +127,13 @@ def move_stack(tables: Target, distance: int) -> list[Machine]:
     if not tables.wide:
         return [Machine(tables.opcode("IADD32I", "R,R,I"), [STACK_POINTER, STACK_POINTER, distance])]
     return [Machine(tables.opcode("IADD3", "R,R,I,R"), [STACK_POINTER, STACK_POINTER, distance, RZ])]
+
+
+def align_stack(tables: Target, alignment: int) -> list[Machine]:
+    mask = -alignment & 0xFFFFFFFF
+    if not tables.wide:
+        return [Machine(tables.opcode("LOP32I.AND", "R,R,I"), [STACK_POINTER, STACK_POINTER, mask])]
+    return [Machine(tables.opcode("LOP3.LUT", "R,R,I,R,I,!P"), [STACK_POINTER, STACK_POINTER, mask, RZ, 0xC0, PT])]
 
 
 def copy(tables: Target, to: int, register: int) -> Machine:
@@ -240,8 +264,10 @@ def place_calls(out: Joined, sites: list[CallSite], entries: dict[str, int], tab
                 out.external.append(site.callee)
         elif site.callee and not site.call.is_relocated:
             site.call.values[0] = entries[site.callee] - behind
-        elif not site.callee:
+        elif not site.callee and tables.wide:
             site.call.values[1] = -behind
+        if site.base is not None and effects(site.base.opcode).base == "PRET":
+            out.jumps.append(behind - tables.word_bytes)
         if site.address is not None:
             start = 0
             if site.base is not None:

@@ -32,13 +32,15 @@ _WIDE: Final = frozenset("add min max and or xor".split())
 _ATOMICS: Final = ("atom", "red")
 
 
-def unfold(module: Module, number: int = 90, ids: dict[str, int] | None = None) -> Module:
+def unfold(
+    module: Module, number: int = 90, ids: dict[str, int] | None = None, relocatable: bool = False
+) -> Module:
     """``module`` without what sm_``number`` lacks; functions without any are shared with the result. ``ids`` are the
-    addresses of functions."""
+    addresses of functions; in a relocatable file they are the linker's."""
     changed: dict[str, Function] = {}
     for function in module.functions.values():
         if function.has_body and any(isinstance(s, Instruction) and is_folded(s.opcode, number) for s in function.body):
-            changed[function.name] = _Rewriter(function, number, ids or {}).run()
+            changed[function.name] = _Rewriter(function, number, ids or {}, relocatable).run()
     return module.with_functions(changed) if changed else module
 
 
@@ -63,10 +65,11 @@ def lacks(opcode: Opcode) -> bool:
 class _Rewriter:
     """One function: a copy with a new body."""
 
-    def __init__(self, original: Function, number: int, ids: dict[str, int]) -> None:
+    def __init__(self, original: Function, number: int, ids: dict[str, int], relocatable: bool) -> None:
         self.original = original
         self.number = number
         self.ids = ids
+        self.relocatable = relocatable
         self.function = copy_function(original)
         self.body: list[Statement] = []
         self.function.body = self.body
@@ -144,7 +147,7 @@ class _Rewriter:
     def call(self, instruction: Instruction) -> None:
         """A call through a pointer: to the function whose address it is, a trap where it is none's."""
         results, pointer, arguments = instruction.operands[:3]
-        if not isinstance(pointer, Register):
+        if not isinstance(pointer, Register) or self.relocatable:
             self.body.append(Instruction(instruction.opcode, instruction.operands, None, False, self.pos))
             return
         end = self.new_label()

@@ -31,9 +31,12 @@ class Variables:
     """The ``.global`` and ``.const`` variables of a module. `constants` has the offsets in bank 3 by name,
     `constant_bytes` the size of that bank; `functions` the numbers that are the addresses of functions."""
 
-    def __init__(self, module: Module, functions: dict[str, int] | None = None, relocatable: bool = False) -> None:
+    def __init__(
+        self, module: Module, functions: dict[str, int] | None = None, relocatable: bool = False, target: int = 90
+    ) -> None:
         self.module = module
         self.relocatable = relocatable
+        self.target = target
         self.functions: dict[str, int] = functions or {}
         #: The addresses that are numbers: places in constant memory, and functions. A linker has none of them yet.
         self.numbers: dict[str, int] = {}
@@ -115,7 +118,9 @@ class Variables:
         if function is not None and self.relocatable:
             if width != 8 or item.mask:
                 self.refuse(variable, f"an address of {width} bytes")
-            placed.relocations.append(Relocation(at, "R_CUDA_64", symbol.name, symbol.offset))
+            # On sm_61 code stands within 32 bits.
+            kind = "R_CUDA_64" if self.target >= 75 else "R_CUDA_32"
+            placed.relocations.append(Relocation(at, kind, symbol.name, symbol.offset))
             return
         if function is not None:
             shift = (item.mask & -item.mask).bit_length() - 1 if item.mask else 0

@@ -119,12 +119,17 @@ def part(w: Warp, pieces: list[tuple[int, int]]) -> int:
 
 
 def indirect(operation: Operation) -> Step:
-    """BRX: a register, and a distance."""
+    """BRX: a register, and a distance. JMX: an address, here one in the section."""
     operation.only()
     operand = operation.operands[-1]
-    if operand.kind != "pair" or operand.numbers[0].kind != "R" or len(operation.operands) > 1:
+    if operation.base == "JMX" and operand.kind == "R":
+        number, offset = operand.value, 0
+    elif operation.base == "BRX" and operand.kind == "pair" and operand.numbers[0].kind == "R":
+        number, offset = operand.numbers[0].value, operation.following + operand.numbers[1].value
+    else:
         raise operation.unsupported("a target that is not in a register")
-    number, offset = operand.numbers[0].value, operation.following + operand.numbers[1].value
+    if len(operation.operands) > 1:
+        raise operation.unsupported("a target under a condition")
     lanes, place = control.executing(operation), operation.place
 
     def run(w: Warp, m: Row) -> int | None:
@@ -188,7 +193,7 @@ def block_barrier(operation: Operation) -> Step:
 
 BUILDERS: Final[dict[str, Builder]] = {
     **dict.fromkeys("SSY PBK PCNT PRET".split(), push), **dict.fromkeys("SYNC BRK CONT RET".split(), resume),
-    "BRA": branch, "BRX": indirect, "CAL": call, "EXIT": leave, "BAR": block_barrier, "B2R": control.barrier_result,
+    "BRA": branch, "BRX": indirect, "JMX": indirect, "CAL": call, "EXIT": leave, "BAR": block_barrier, "B2R": control.barrier_result,
     "BPT": control.trap,
     **dict.fromkeys("NOP MEMBAR DEPBAR CCTL CCTLL CCTLT PMTRIG".split(), control.nothing),
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drawloom.ptx.ir import Instruction, Symbol
+from drawloom.ptx.ir import Instruction, Operand, Symbol
 from drawloom.sass.abi import CLOBBERED
 from drawloom.sass.machine import CallSite
 from drawloom.sass.parameters import ENTRY
@@ -16,12 +16,13 @@ from drawloom.sass.select.symbols import relocate
 def call(s: Selector, i: Instruction) -> None:
     """``call`` of a function of the file, or of another one that the loader finds; and a function's entry."""
     results, callee, arguments = i.operands[:3]
-    assert isinstance(callee, Symbol), "unfold() takes calls through pointers apart"
-    if callee.name == ENTRY:
+    if isinstance(callee, Symbol) and callee.name == ENTRY:
         enter(s, results)
         return
     given = give(s, arguments)
-    if s.module.functions[callee.name].has_body and not s.variables.relocatable:
+    if not isinstance(callee, Symbol):
+        site = call_pointer(s, callee)
+    elif s.module.functions[callee.name].has_body and not s.variables.relocatable:
         site = CallSite(s.emit("CAL", [Src("L", [0], OTHER)]), callee.name, False)
     else:
         site = CallSite(s.emit("JCAL", [Src("I", [0], OTHER)]), callee.name, not s.variables.relocatable)
@@ -29,6 +30,15 @@ def call(s: Selector, i: Instruction) -> None:
     site.call.arguments, site.call.clobbers = given, CLOBBERED
     s.out.calls.append(site)
     take_results(s, site, results)
+
+
+def call_pointer(s: Selector, pointer: Operand) -> CallSite:
+    """A call of the code at an address, in a relocatable file: elsewhere ``unfold`` has taken it apart."""
+    target = s.register_word(pointer)
+    behind = s.emit("PRET", [Src("L", [0], OTHER)])
+    site = CallSite(s.emit("JMX", [target]), "", False)
+    site.address, site.place, site.base = behind, 0, behind
+    return site
 
 
 def leave(s: Selector, i: Instruction) -> None:
