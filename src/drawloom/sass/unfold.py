@@ -32,9 +32,7 @@ _WIDE: Final = frozenset("add min max and or xor".split())
 _ATOMICS: Final = ("atom", "red")
 
 
-def unfold(
-    module: Module, number: int = 90, ids: dict[str, int] | None = None, relocatable: bool = False
-) -> Module:
+def unfold(module: Module, number: int = 90, ids: dict[str, int] | None = None, relocatable: bool = False) -> Module:
     """``module`` without what sm_``number`` lacks; functions without any are shared with the result. ``ids`` are the
     addresses of functions; in a relocatable file they are the linker's."""
     changed: dict[str, Function] = {}

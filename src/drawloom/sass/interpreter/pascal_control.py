@@ -193,7 +193,7 @@ def block_barrier(operation: Operation) -> Step:
 
 BUILDERS: Final[dict[str, Builder]] = {
     **dict.fromkeys("SSY PBK PCNT PRET".split(), push), **dict.fromkeys("SYNC BRK CONT RET".split(), resume),
-    "BRA": branch, "BRX": indirect, "JMX": indirect, "CAL": call, "EXIT": leave, "BAR": block_barrier, "B2R": control.barrier_result,
-    "BPT": control.trap,
+    "BRA": branch, "BRX": indirect, "JMX": indirect, "CAL": call, "EXIT": leave, "BAR": block_barrier,
+    "B2R": control.barrier_result, "BPT": control.trap,
     **dict.fromkeys("NOP MEMBAR DEPBAR CCTL CCTLL CCTLT PMTRIG".split(), control.nothing),
 }  # fmt: skip
