@@ -132,6 +132,7 @@ class Decoder:
             self._places[variable.name] = Place("local" if variable.space == "local" else "frame", end)
             end += variable.size
         self.code.frame_size = end
+        self.code.frame_alignment = max([16, *[v.alignment for v in framed]])
 
     def decode(self) -> None:
         """Fill ``code``."""

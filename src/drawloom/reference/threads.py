@@ -55,18 +55,22 @@ class Code:
         self.frame_symbols: list[tuple[int, int]] = []
         self.specials: list[tuple[int, Callable[[Thread], int]]] = []
         self.frame_size = 0
+        self.frame_alignment = 16
 
 
 class Frame:
-    """An activation of a function. ``results`` copies what it returns into the caller's frame, given both."""
+    """An activation of a function. ``results`` copies what it returns into the caller's frame, given both; the stack
+    ended at ``below`` before it."""
 
-    __slots__ = ("base", "code", "pc", "registers", "results")
+    __slots__ = ("base", "below", "code", "pc", "registers", "results")
 
     def __init__(
-        self, code: Code, base: int, registers: Registers, results: Callable[[Thread, Frame, Frame], None] | None
-    ) -> None:
+        self, code: Code, base: int, below: int, registers: Registers,
+        results: Callable[[Thread, Frame, Frame], None] | None,
+    ) -> None:  # fmt: skip
         self.code = code
         self.base = base
+        self.below = below
         self.registers = registers
         self.pc = 0
         self.results = results
@@ -108,14 +112,14 @@ class Thread:
 
     def push(self, code: Code, results: Callable[[Thread, Frame, Frame], None] | None = None) -> Frame:
         """Enter ``code``: a fresh frame on top of the stack and of local memory."""
-        base = self.stack_top
-        self.allocate(code.frame_size)
+        below = self.stack_top
+        base = self.allocate(code.frame_size, code.frame_alignment)
         registers = code.template.copy()
         for slot, offset in code.frame_symbols:
             registers[slot] = base + offset
         for slot, read in code.specials:
             registers[slot] = read(self)
-        frame = Frame(code, base, registers, results)
+        frame = Frame(code, base, below, registers, results)
         self.frames.append(frame)
         return frame
 
@@ -135,7 +139,7 @@ class Thread:
         frame = self.frames.pop()
         if frame.results is not None:
             frame.results(self, frame, self.frames[-1])
-        self.stack_top = frame.base
+        self.stack_top = frame.below
 
     def wait(self, where: Instruction, state: int = WAITING) -> int:
         self.state = state

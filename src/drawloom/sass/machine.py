@@ -121,6 +121,8 @@ class MachineFunction:
         self.files: list[int] = []
         self.widths: list[int] = []
         self.frame = 0
+        #: What the frame is aligned to, in bytes.
+        self.alignment = 16
         #: The register that the frame is found by.
         self.frame_pointer = STACK_POINTER
         #: Registers that only carry a value to or from where it is kept: keeping them elsewhere gains nothing.

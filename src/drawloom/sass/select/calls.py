@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Arguments, Immediate, Instruction, Operand, Register, Symbol
 from drawloom.sass.abi import CLOBBERED, RETURN_ADDRESS, STACK
 from drawloom.sass.machine import STACK_POINTER, CallSite, Machine
@@ -12,6 +13,8 @@ from drawloom.sass.select.operands import FALSE, OTHER, ZERO, Src, bank, pred, r
 from drawloom.sass.select.selector import HANDLERS, Selector
 from drawloom.sass.select.symbols import relocate
 
+#: What the stack is aligned to where a function is called.
+FRAME_ALIGNMENT: Final = 16
 #: The constant bank with the table of functions.
 TABLE_BANK: Final = 2
 
@@ -82,6 +85,9 @@ def take(s: Selector, place: int, result: Operand) -> None:
         if place < STACK:
             s.emit("MOV", [reg(home + part), reg(place + part)])
         else:
+            if s.out.alignment > FRAME_ALIGNMENT:
+                what = f"a local variable that is aligned to {s.out.alignment} bytes beside parameters on the stack"
+                raise UnsupportedError(f"{what} is not supported by the assembler")
             where = Src("[R+I]", [s.out.frame_pointer, place - STACK + 4 * part], OTHER)
             s.out.incoming.append(s.emit("LDL", [reg(home + part), where]))
 

@@ -14,7 +14,7 @@ from typing import Final
 from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.cfg import Cfg, build_cfg
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Function, Immediate, Instruction, Module, Not, Operand, Register, Symbol
-from drawloom.ptx.layout import has_dynamic_stack, local_layout, param_layout, shared_layout
+from drawloom.ptx.layout import align_up, has_dynamic_stack, local_layout, param_layout, shared_layout
 from drawloom.ptx.liveness import liveness
 from drawloom.ptx.uniformity import Branches, branches
 from drawloom.sass.convergence import parted
@@ -141,9 +141,13 @@ class Selector:
         self.has_calls, self.out.outgoing = stack_arguments(function)
         if has_dynamic_stack(function):
             self.out.frame_pointer = FRAME_POINTER
+        for variable in function.variables:
+            if variable.space == "local":
+                self.out.alignment = max(self.out.alignment, variable.alignment)
         if self.out.outgoing:
-            self.locals = {name: at + self.out.outgoing for name, at in self.locals.items()}
-            self.out.frame += self.out.outgoing
+            begin = align_up(self.out.outgoing, self.out.alignment)
+            self.locals = {name: at + begin for name, at in self.locals.items()}
+            self.out.frame += begin
         self._uniform: Branches | None = None
         # Lanes may call a function one after the other, and come back from one so.
         together = function.is_entry and not self.has_calls
@@ -186,7 +190,8 @@ class Selector:
             raise self.refusal(instruction, str(error)) from None
 
     def refusal(self, instruction: Instruction, message: str) -> UnsupportedError:
-        place = self.module.error(SourceError, instruction.pos, f"sm_{self.number}: {message}")
+        pos = instruction.pos if instruction.pos >= 0 else self.function.pos
+        place = self.module.error(SourceError, pos, f"sm_{self.number}: {message}")
         return UnsupportedError(str(place))
 
     # -- registers ---------------------------------------------------------------------------------------
