@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Final
 
 from drawloom.sass.assembly import AssembledFunction, Assembly, Parameter
@@ -47,75 +46,82 @@ def function_attributes(assembly: Assembly, function: AssembledFunction, symbols
     layout = LAYOUTS[assembly.target]
     present: dict[str, list[Attribute]] = {}
     for attribute in _attributes(assembly, function, symbols):
-        present.setdefault(attribute.name, []).append(attribute)
+        known = present.get(attribute.name)
+        if known is None:
+            present[attribute.name] = [attribute]
+        else:
+            known.append(attribute)
     order = ORDER_LATE if layout.is_late else ORDER
     return write_info([attribute for name in order if name in present for attribute in present[name]])
 
 
-def _attributes(assembly: Assembly, function: AssembledFunction, symbols: dict[str, int]) -> Iterator[Attribute]:
+def _attributes(assembly: Assembly, function: AssembledFunction, symbols: dict[str, int]) -> list[Attribute]:
     """The attributes of a function in no particular order."""
     layout = LAYOUTS[assembly.target]
-    yield of_words("CUDA_API_VERSION", [TOOLKITS[assembly.cuda].api_version])
+    found = [of_words("CUDA_API_VERSION", [TOOLKITS[assembly.cuda].api_version])]
     for name in layout.workarounds:
-        yield Attribute(name)
+        found.append(Attribute(name))
     if layout.software_workaround:
-        yield of_words("SW_WAR", [layout.software_workaround])
+        found.append(of_words("SW_WAR", [layout.software_workaround]))
     if layout.is_late:
-        yield Attribute("SPARSE_MMA_MASK")
+        found.append(Attribute("SPARSE_MMA_MASK"))
     if assembly.cuda >= 13:
-        yield _mercury(assembly)
+        found.append(_mercury(assembly))
         if function.barriers:
-            yield Attribute("NUM_BARRIERS", function.barriers)
+            found.append(Attribute("NUM_BARRIERS", function.barriers))
     if function.is_entry:
-        yield from _entry_attributes(assembly, function, symbols)
+        found += _entry_attributes(assembly, function, symbols)
     if function.externs:
-        yield of_words("EXTERNS", [symbols[name] for name in function.externs])
+        found.append(of_words("EXTERNS", [symbols[name] for name in function.externs]))
     for name, offsets in function.offsets.items():
         if name not in OFFSET_LISTS:
             raise KeyError(name)
         if offsets:
-            yield of_words(name, offsets)
+            found.append(of_words(name, offsets))
     if function.indirect_branches:
         words = []
         for offset, targets in function.indirect_branches:
             words += [offset, 0 if targets else 1, len(targets), *targets]
-        yield of_words("INDIRECT_BRANCH_TARGETS", words)
+        found.append(of_words("INDIRECT_BRANCH_TARGETS", words))
     if function.crs_stack_bytes is not None:
-        yield of_words("CRS_STACK_SIZE", [function.crs_stack_bytes])
+        found.append(of_words("CRS_STACK_SIZE", [function.crs_stack_bytes]))
+    return found
 
 
 def _mercury(assembly: Assembly) -> Attribute:
     return Attribute("MERCURY_ISA_VERSION", 0x101 if LAYOUTS[assembly.target].is_late else 0)
 
 
-def _entry_attributes(assembly: Assembly, function: AssembledFunction, symbols: dict[str, int]) -> Iterator[Attribute]:
-    yield Attribute("MAXREG_COUNT", function.max_registers)
+def _entry_attributes(assembly: Assembly, function: AssembledFunction, symbols: dict[str, int]) -> list[Attribute]:
+    found = [Attribute("MAXREG_COUNT", function.max_registers)]
     if function.parameters:
         size = function.parameter_bytes
         bank = symbols["section .nv.constant0." + function.name]
-        yield of_words("PARAM_CBANK", [bank, size << 16 | parameters_at(assembly.target, size)])
-        yield Attribute("CBANK_PARAM_SIZE", size)
-        pack = _parameter if size <= SMALL_PARAMETERS else _large_parameter
+        found.append(of_words("PARAM_CBANK", [bank, size << 16 | parameters_at(assembly.target, size)]))
+        found.append(Attribute("CBANK_PARAM_SIZE", size))
         for ordinal in range(len(function.parameters) - 1, -1, -1):
-            yield pack(ordinal, function.parameters[ordinal])
+            parameter = function.parameters[ordinal]
+            is_small = size <= SMALL_PARAMETERS
+            found.append(_parameter(ordinal, parameter) if is_small else _large_parameter(ordinal, parameter))
     for name, threads in (
         ("MAX_THREADS", function.max_threads),
         ("REQNTID", function.required_threads),
         ("CTA_PER_CLUSTER", function.cluster),
     ):
         if threads is not None:
-            yield of_words(name, list(threads))
+            found.append(of_words(name, list(threads)))
     if function.max_cluster_rank:
-        yield of_words("MAX_CLUSTER_RANK", [function.max_cluster_rank])
+        found.append(of_words("MAX_CLUSTER_RANK", [function.max_cluster_rank]))
     if function.explicit_cluster:
-        yield Attribute("EXPLICIT_CLUSTER")
+        found.append(Attribute("EXPLICIT_CLUSTER"))
     if function.reads_block_z:
-        yield Attribute("CTAIDZ_USED")
+        found.append(Attribute("CTAIDZ_USED"))
+    return found
 
 
 def _parameter(ordinal: int, parameter: Parameter) -> Attribute:
     shape = parameter.size << 18 | CBANK << 12 | parameter.points_to << 8 | parameter.align_log2
-    return Attribute("KPARAM_INFO", 0, struct.pack("<IHHI", 0, ordinal, parameter.offset, shape))
+    return of_words("KPARAM_INFO", [0, parameter.offset << 16 | ordinal, shape])
 
 
 def _large_parameter(ordinal: int, p: Parameter) -> Attribute:

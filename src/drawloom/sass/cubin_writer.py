@@ -90,6 +90,7 @@ from drawloom.sass.elf import (
     Strings,
     Symbol,
     align_up,
+    packed,
     place_sections,
     relocation_table,
     symbol_table,
@@ -419,8 +420,10 @@ class _Writer:
             found[1].append((self.symbol(name, name), self.strings.place(text)))
         out = b""
         for part, pairs in enumerate(found, 1):
-            out += struct.pack("<Ii", 0, -part)
-            out += b"".join(struct.pack("<II", *pair) for pair in sorted(pairs, key=lambda pair: pair[0]))
+            words = [0, (1 << 32) - part]
+            for pair in sorted(pairs, key=lambda pair: pair[0]):
+                words += pair
+            out += packed(words)
         return out
 
     def prototypes(self) -> bytes:

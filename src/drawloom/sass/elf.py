@@ -10,6 +10,9 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from librt.strings import BytesWriter, write_i32_le
+from mypy_extensions import i32
+
 from drawloom.errors import Error
 
 MAGIC: Final = b"\x7fELF"
@@ -46,6 +49,11 @@ ET_REL: Final = 1
 ET_EXEC: Final = 2
 PT_LOAD: Final = 1
 PT_PHDR: Final = 6
+
+
+#: One more than what 32 bits hold, without a sign and with one.
+_WORD_END: Final = 1 << 32
+_SIGN: Final = 1 << 31
 
 
 class ElfError(Error):
@@ -276,6 +284,16 @@ class Strings:
         return found
 
 
+def packed(words: list[int]) -> bytes:
+    """Numbers of 32 bits. Raises struct.error for what is none."""
+    out = BytesWriter()
+    for word in words:
+        if not 0 <= word < _WORD_END:
+            raise struct.error(f"{word:#x} has more than 32 bits")
+        write_i32_le(out, i32(word - _WORD_END if word >= _SIGN else word))
+    return out.getvalue()
+
+
 def align_up(value: int, align: int) -> int:
     """The smallest multiple of `align` (0 and 1 mean none) that is not below `value`."""
     return value if align <= 1 else (value + align - 1) // align * align
@@ -317,18 +335,23 @@ def write_elf(elf: Elf, names: Strings) -> bytes:
     sections_at = align_up(end, 8)
     segments_at = sections_at + SECTION.size * len(elf.sections) if elf.segments else 0
     identity = MAGIC + bytes([CLASS_64, LITTLE_ENDIAN, 1, elf.os_abi, elf.abi_version])
-    out = bytearray(sections_at)
-    HEADER.pack_into(
-        out, 0, identity, elf.kind, elf.machine, elf.version, 0, segments_at, sections_at, elf.flags, HEADER.size,
+    out = BytesWriter()
+    header = HEADER.pack(
+        identity, elf.kind, elf.machine, elf.version, 0, segments_at, sections_at, elf.flags, HEADER.size,
         SEGMENT.size if elf.segments else 0, len(elf.segments), SECTION.size, len(elf.sections), elf.names_index,
     )  # fmt: skip
+    out.write(header)
     for section in elf.sections:
-        if not section.no_bits:
-            out[section.offset : section.offset + section.size] = section.data
+        if not section.no_bits and section.data:
+            out.write(bytes(section.offset - len(out)))
+            out.write(section.data)
+    out.write(bytes(sections_at - len(out)))
     for s in elf.sections:
-        out += SECTION.pack(
-            names.place(s.name), s.kind, s.flags, 0, s.offset, s.size, s.link, s.info, s.align, s.entry_size
+        out.write(
+            SECTION.pack(
+                names.place(s.name), s.kind, s.flags, 0, s.offset, s.size, s.link, s.info, s.align, s.entry_size
+            )
         )
     for g in elf.segments:
-        out += SEGMENT.pack(g.kind, g.flags, g.offset, 0, 0, g.size, g.memory_size, g.align)
-    return bytes(out)
+        out.write(SEGMENT.pack(g.kind, g.flags, g.offset, 0, 0, g.size, g.memory_size, g.align))
+    return out.getvalue()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from drawloom.sass.elf import ElfError
+from drawloom.sass.elf import ElfError, packed
 
 NVAL: Final = 1  # no value: being there is the message
 BVAL: Final = 2  # 8 bits
@@ -94,7 +94,7 @@ class Attribute:
 
 def of_words(name: str, words: list[int]) -> Attribute:
     """An SVAL attribute of 32-bit numbers."""
-    return Attribute(name, 0, struct.pack(f"<{len(words)}I", *words))
+    return Attribute(name, 0, packed(words))
 
 
 def write_info(attributes: list[Attribute]) -> bytes:

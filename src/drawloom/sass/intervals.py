@@ -96,6 +96,8 @@ class Liveness:
         self.starts.append(position)
         self.borders = _Borders(blocks, function.carriers, 4 * len(function.files))
         self.intervals: list[Interval | None] = [None] * len(function.files)
+        #: The register files of the intervals, as bits.
+        self.files = 0
         self.fixed: dict[int, Interval] = {}
         self.calls: list[int] = []
         self._build()
@@ -104,6 +106,7 @@ class Liveness:
         end = vec[i64]([-1] * (4 * len(self.function.files)))  # of a word that is live: where its range ends
         blocks = self.function.blocks
         carriers = self.function.carriers
+        intervals = self.intervals
         named: dict[int, int] = {}  # general registers by number that are read further down: where that ends
         for b in range(len(blocks) - 1, -1, -1):
             start: i64 = self.starts[b]
@@ -123,8 +126,8 @@ class Liveness:
                 guard: i64 = instruction.guard
                 if instruction.clobbers:
                     self.calls.append(int(position))
-                    for register in members(instruction.clobbers):
-                        self._write_named(register, named, position)
+                    for clobbered in members(instruction.clobbers):
+                        self._write_named(clobbered, named, position)
                 for access in effect.write_places:
                     value: i64 = values[access.place]
                     if value < VIRTUAL:
@@ -132,10 +135,12 @@ class Liveness:
                             for place in range(value, value + access.words):
                                 self._write_named(int(place), named, position)
                         continue
-                    interval = self._interval(value)
+                    register = (value - VIRTUAL) >> 2
+                    known = intervals[register]
+                    interval = known if known is not None else self._interval(register)
                     interval.weight += weight
                     begins = guard == NO_GUARD or instruction.begins >> access.place & 1
-                    begins = begins or interval.register in carriers
+                    begins = begins or register in carriers
                     for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if end[word] < 0:
                             interval.cover(position + 2, position + 1)  # written and never read
@@ -150,33 +155,36 @@ class Liveness:
                             for place in range(value, value + access.words):
                                 named.setdefault(int(place), int(position + 1))
                         continue
-                    self._interval(value).weight += weight
+                    register = (value - VIRTUAL) >> 2
+                    known = intervals[register]
+                    interval = known if known is not None else self._interval(register)
+                    interval.weight += weight
                     for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if end[word] < 0:
                             end[word] = position + 1
                 if guard >= VIRTUAL:
-                    self._interval(guard).weight += weight
+                    self._interval((guard - VIRTUAL) >> 2).weight += weight
                     word = (guard - VIRTUAL) & ~3
                     if end[word] < 0:
                         end[word] = position + 1
                 if instruction.arguments:
-                    for register in members(instruction.arguments):
-                        named.setdefault(register, int(position + 1))
+                    for argument in members(instruction.arguments):
+                        named.setdefault(argument, int(position + 1))
             if named:
-                for register, reader in named.items():
-                    self._fixed(register).cover(reader, start)
+                for argument, reader in named.items():
+                    self._fixed(argument).cover(reader, start)
                 named = {}
             for word in self.borders.beginning(b):
-                self._interval(word + VIRTUAL).cover(end[word], start)
+                self._interval(word >> 2).cover(end[word], start)
                 end[word] = -1
         for made in self.intervals:
             if made is not None:
                 made.turn()
+                self.files |= 1 << self.function.files[made.register]
         for made in self.fixed.values():
             made.turn()
 
-    def _interval(self, value: i64) -> Interval:
-        register = (value - VIRTUAL) >> 2
+    def _interval(self, register: i64) -> Interval:
         interval = self.intervals[register]
         if interval is None:
             interval = self.intervals[register] = Interval(register)
@@ -191,7 +199,7 @@ class Liveness:
     def _hint(self, one: i64, other: i64) -> None:
         """One side of a copy would like the register of the other."""
         if one >= VIRTUAL:
-            interval = self._interval(one)
+            interval = self._interval((one - VIRTUAL) >> 2)
             if interval.hint < 0:
                 interval.hint = other
                 interval.hint_part = one & 3

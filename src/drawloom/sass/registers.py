@@ -155,8 +155,12 @@ class Scan:
                 self.free[first >> _ROW_SHIFT] |= self.bits_of(register)
                 interval.current = edge + 1
                 if edge + 1 == len(interval.ranges):
-                    for held in range(first, first + self.widths[register]):
-                        self.held[held].remove(interval)
+                    for place in range(first, first + self.widths[register]):
+                        held = self.held[place]
+                        if held[-1] is interval:
+                            held.pop()
+                        else:
+                            held.remove(interval)
 
     def give(self, interval: Interval) -> None:
         """Finds the registers of an interval that begins here."""
@@ -314,7 +318,7 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
             if saves_barriers(function, liveness, events):
                 continue
             for file, size in SIZES.items():
-                if file not in function.files:
+                if not liveness.files >> file & 1:
                     continue
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
                 scan = Scan(liveness, file, events, assigned, limit if file == GENERAL else size, kept)
