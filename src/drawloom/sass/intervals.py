@@ -20,6 +20,8 @@ from drawloom.sass.syntax import NO_GUARD
 #: Sets of words are kept in numbers of so many bits.
 _ROW_SHIFT: Final = 5
 _ROW: Final = 1 << _ROW_SHIFT
+#: Bits are this one moved to the right: 1 moved to the left is negative at the last place, compiled.
+_LAST_BIT: Final = 1 << _ROW - 1
 #: Where an event of `Liveness.events` has its register.
 EVENT_SHIFT: Final = 32
 
@@ -282,14 +284,13 @@ class _Borders:
     def _bits(self, words: vec[i64], ends: vec[i64], index: vec[i64]) -> vec[i64]:
         """The rows of the words of each block, which are those up to its end; only of those that have an index."""
         out = vec[i64]([0] * (self.count * self.rows))
-        one: i64 = 1  # compiled, a literal has 32 bits
         place: i64 = 0
         at: i64 = 0
         for end in ends:
             while place < end:
                 bit = index[words[place]]
                 if bit >= 0:
-                    out[at + (bit >> _ROW_SHIFT)] |= one << (bit & _ROW - 1)
+                    out[at + (bit >> _ROW_SHIFT)] |= _LAST_BIT >> (_ROW - 1 - (bit & _ROW - 1))
                 place += 1
             at += self.rows
         return out
