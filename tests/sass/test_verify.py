@@ -171,6 +171,22 @@ def test_partial_waits_count_the_later_ones() -> None:
     assert problems(61, *loads[:2], stored, ("DEPBAR.LE SB5, 0x1", at(3)), use, end)
 
 
+def test_two_issue_in_one_cycle_where_ptxas_lets_them() -> None:
+    add, load, end = "IADD R2, R3, R4", ("LDG.E R6, [R8]", pack_control(stall=2, write_barrier=0)), ("EXIT", at(13))
+    assert problems(61, (add, at(0)), load, end) == []
+    assert problems(61, (add, at(0)), ("IADD R5, R3, R4", at(6)), end) == ["issues together with IADD"]
+    assert problems(61, (add, at(0)), ("DADD R6, R8, R10", at(2)), end) == ["issues together with DADD"]
+    bank = "IADD R2, R3, c[0x0][0x140]"
+    other = ("LDC R6, c[0x3][R8]", pack_control(stall=2, write_barrier=0))
+    assert problems(61, (bank, at(0)), load, end) == []
+    assert problems(61, (bank, at(0)), other, end) == ["issues together with LDC, which reads constants as well"]
+    assert "issues together with S2R and with the one before" in problems(
+        61, (add, at(0)), ("MOV R5, R4", at(0)), ("S2R R7, SR_TID.X", pack_control(stall=2, write_barrier=1)), end
+    )
+    late = ("LDG.E R6, [R2]", pack_control(stall=2, write_barrier=0))
+    assert problems(61, (add, at(0)), late, end) == ["reads R2 0 cycles after IADD at 0008, needs 2 (alu to mem)"]
+
+
 def test_a_short_first_result_must_not_overtake() -> None:
     first, second = "DADD R2, R4, R6", "MOV R2, 0x1"
     assert problems(90, (first, at(2)), (second, at(5)), END)

@@ -133,6 +133,18 @@ READS_IN_ORDER: Final[dict[int, str]] = dict.fromkeys(
     "store global, store shared, store local, atomic generic, atomic global, atomic shared, shuffle",
 )
 
+#: sm_61 issues two instructions in one cycle (a stall of 0 behind the first): one of these and one of those, where not
+#: both read constants and neither is part of another pair. Those that ptxas was seen to pair, in 4,820 places.
+PAIR_FIRST: Final = frozenset(
+    """BFE BFI DADD DFMA DMNMX DMUL DSET DSETP F2F F2I FADD FADD32I FCHK FCMP FFMA FMUL FMUL32I FSETP I2F IADD IADD3
+    IADD32I ICMP IMNMX ISCADD ISCADD32I ISET ISETP LEA LOP LOP3 LOP32I MOV MOV32I PRMT PSETP RRO SEL SHF SHL SHR VOTE
+    XMAD""".split()
+)
+PAIR_SECOND: Final = frozenset(
+    """ATOM ATOMS B2R BAR BRA BRK BRX DEPBAR EXIT F2F F2I FLO I2F I2I LD LDC LDG LDL LDS MEMBAR MUFU PBK POPC RED RET
+    S2R SHFL SSY ST STG STL STS SYNC""".split()
+)
+
 #: What sets no scoreboard for a result, and none for its operands: nvdisasm refuses such words of sm_75 and later
 #: (of BMOV, and of `READS_SOME`, those that write, or read, no general register), and of sm_61 those of all that has a
 #: fixed latency but `SETS_ANY`.

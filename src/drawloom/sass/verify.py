@@ -37,6 +37,8 @@ from drawloom.sass.latency_table import (
     COUNT_DELAY,
     COUNTED_IN_ORDER,
     LONG_STALL,
+    PAIR_FIRST,
+    PAIR_SECOND,
     READS_IN_ORDER,
     READS_SOME,
     RESULTS_IN_ORDER,
@@ -332,12 +334,24 @@ class _Checker:
             self.problem(index, f"sets {step.refused}, which it cannot")
         if any(step.most) and step.stall < COUNT_DELAY:
             self.problem(index, f"waits for some with a stall of {step.stall}")
+        if not self.target.wide and step.stall == 0 and index + 1 < len(self.steps) and step.found.base != "NOP":
+            self.check_pair(index, step)
         flow = step.found.flow
         if flow not in ("", "prepare", "warp") and step.stall < CONTROL_STALL and not self.ends_here(index, step):
             self.problem(index, f"changes the flow of control with a stall of {step.stall}")
         for board in range(6):
             if step.boards >> board & 1 and state.clock - state.set_at[board] < BARRIER_DELAY:
                 self.problem(index, f"waits for scoreboard {board} before it is set")
+
+    def check_pair(self, index: int, step: Step) -> None:
+        """sm_61: whether an instruction and the one behind can issue in one cycle."""
+        first, second = step.found.base, self.steps[index + 1].found.base
+        if first not in PAIR_FIRST or second not in PAIR_SECOND:
+            self.problem(index, f"issues together with {second}")
+        elif all("c[" in self.instructions[n].opcode.signature for n in (index, index + 1)):
+            self.problem(index, f"issues together with {second}, which reads constants as well")
+        elif index and self.steps[index - 1].stall == 0 and self.steps[index - 1].found.base != "NOP":
+            self.problem(index, f"issues together with {second} and with the one before")
 
     def ends_here(self, index: int, step: Step) -> bool:
         """A branch to itself, as stands behind the last EXIT."""
