@@ -98,3 +98,30 @@ def test_constants_are_made_anew_where_registers_do_not_suffice(target: int) -> 
             run(cubin, "k", (1, 1, 1), (32, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)])
         results.append(memory)
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("count", [31, 32, 33, 64, 70])
+def test_words_that_live_around_a_loop_fill_rows_of_bits(count: int) -> None:
+    """Compiled, the last bit of a row of 32 words was taken for a sign: `1 << n` is a shift of 32 bits in C."""
+    names = [f"%v{n}" for n in range(count)]
+    text = (
+        HEADER + f".visible .entry k(.param .u64 p)\n{{ .reg .u64 %a; .reg .u32 %i, %v<{count}>; .reg .pred %q;\n"
+        "ld.param.u64 %a, [p]; mov.u32 %i, 0;\n"
+        + "\n".join(f"ld.global.u32 {name}, [%a+{4 * n}];" for n, name in enumerate(names))
+        + "\nL: "
+        + "\n".join(f"add.u32 {name}, {name}, {names[n - 1]};" for n, name in enumerate(names))
+        + "\nadd.u32 %i, %i, 1; setp.lt.u32 %q, %i, 3; @%q bra L;\n"
+        + "\n".join(f"st.global.u32 [%a+{4 * n}], {name};" for n, name in enumerate(names))
+        + "\nret; }"
+    )
+    results = []
+    for by in ("reference", "machine code"):
+        memory = np.arange(count, dtype=np.uint32) * 77
+        if by == "reference":
+            drawloom.load(text, "reference")["k"][1, 1](memory)
+        else:
+            at = memory.ctypes.data
+            cubin = assemble(text, "sm_90")
+            run(cubin, "k", (1, 1, 1), (1, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)])
+        results.append(memory)
+    np.testing.assert_array_equal(*results)
