@@ -9,7 +9,7 @@ import pytest
 from drawloom import assemble
 from drawloom.errors import Error, UnsupportedError, VerifyError
 from drawloom.ptx import parse
-from drawloom.sass.bounds import bounds_of
+from drawloom.sass.bounds import bounds_of, overriding
 from drawloom.sass.cubin import read_cubin
 from tools.isa.vendor import find
 
@@ -85,6 +85,25 @@ def test_the_bounds_against_ptxas(target: int, option: int, tmp_path: Path) -> N
         assert ours.registers == function.max_registers, kernel.directives
         assert ours.max_threads == function.max_threads
         assert ours.required_threads == function.required_threads
+
+
+@pytest.mark.vendor
+@pytest.mark.parametrize("option", [255, 64, 40])
+@pytest.mark.parametrize("override", [[], ["-override-directive-values"]])
+def test_what_is_said_of_the_option_beside_directives_against_ptxas(
+    override: list[str], option: int, tmp_path: Path
+) -> None:
+    ptxas = find("ptxas")
+    if ptxas is None:
+        pytest.skip("ptxas is not installed")
+    source = tmp_path / "k.ptx"
+    source.write_text(MODULE)
+    command = [ptxas, "-arch=sm_75", "-v", f"-maxrregcount={option}", *override, source, "-o", tmp_path / "k.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = re.findall("^ptxas info    : (Overriding .*)", done.stderr, re.M)
+    assert overriding(parse(MODULE).kernels, 75, option, bool(override)) == said
+    assert len(said) > 5
 
 
 def test_directives_are_in_the_file_and_obeyed() -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawloom.errors import Error, UnsupportedError
+from drawloom.sass.assemble import assemble
 from drawloom.sass.assembly import (
     POINTS_TO,
     AssembledFunction,
@@ -242,6 +243,28 @@ def test_the_report_of_our_own_kernel_has_its_spills() -> None:
         "ptxas info    : Used 10 registers, used 2 barriers, 48 bytes cumulative stack size, "
         "640 bytes smem, 360 bytes cmem[0], 8 bytes cmem[2]"
     )
+
+
+def test_the_report_has_the_spills_of_each_function() -> None:
+    """A device function that stays one, beside a kernel that spills nothing; by itself in a relocatable file."""
+    values = ", ".join(f"v{n}" for n in range(32))
+    loads = " ".join(f"ld.volatile.u32 v{n}, [p+{4 * n}];" for n in range(32))
+    stores = " ".join(f"st.volatile.u32 [p+{4 * n}], v{31 - n};" for n in range(32))
+    text = (
+        ".version 8.0\n.target sm_61\n.address_size 64\n"
+        f".visible .func f(.param .b64 o) {{ .reg .b32 {values}; .reg .b64 p; ld.param.u64 p, [o];"
+        f" {loads} {stores} ret; }}\n"
+        ".visible .entry k(.param .b64 o) { .reg .b64 p; .shared .align 4 .b8 s[40]; ld.param.u64 p, [o];"
+        " st.shared.u32 [s], 1; { .param .b64 x; st.param.b64 [x], p; call f, (x); } ret; }\n"
+    )
+    own = r"Function properties for k\n    \d+ bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    callee = r"Function properties for f\n    \d+ bytes stack frame, [1-9]\d* bytes spill stores, [1-9]\d* bytes"
+    for target in (61, 90):
+        for relocatable in (False, True):
+            report = assemble(text, f"sm_{target}", max_registers=24, most_copied=0, relocatable=relocatable).report()
+            assert re.search(own, report), report
+            assert re.search(callee, report), report
+            assert ", 40 bytes smem" in report
 
 
 def test_header_numbers() -> None:

@@ -53,7 +53,7 @@ def command(words: tuple[str, ...]) -> None:
     if not given.files:
         raise click.UsageError("no input file; - is standard input")
     for source, to in outputs(given.files, given.values.get("output-file")):
-        cubin = assembled(source, given, cuda)
+        cubin, notes = assembled(source, given, cuda)
         warnings = [] if given.has("disable-warnings") else [*cubin.warnings]
         for warning in warnings:
             click.echo(f"{'error' if given.has('warning-as-error') else 'warning'}: {source}: {warning}", err=True)
@@ -61,7 +61,8 @@ def command(words: tuple[str, ...]) -> None:
             raise Error(f"{source}: warnings are errors (-Werror)")
         cubin.save(to)
         if given.has("verbose"):
-            click.echo(cubin.report(), nl=False, err=True)
+            said = "".join([f"ptxas info    : {note}\n" for note in notes])
+            click.echo(said + cubin.report(), nl=False, err=True)
 
 
 def outputs(files: list[str], output: str | None) -> list[tuple[str, Path]]:
@@ -83,11 +84,11 @@ def outputs(files: list[str], output: str | None) -> list[tuple[str, Path]]:
     return pairs
 
 
-def assembled(source: str, given: CommandLine, cuda: str) -> "Cubin":
-    """The cubin of a file, with what the options warn of."""
+def assembled(source: str, given: CommandLine, cuda: str) -> tuple["Cubin", list[str]]:
+    """The cubin of a file, with what the options warn of, and what -v says before its report."""
     from drawloom.ptx.parser import parse
     from drawloom.sass.assemble import assemble, target_number
-    from drawloom.sass.bounds import MOST_REGISTERS, at_least
+    from drawloom.sass.bounds import MOST_REGISTERS, at_least, overriding
 
     arch = given.values.get("gpu-name", "sm_90")
     debug = given.has("device-debug")
@@ -107,13 +108,16 @@ def assembled(source: str, given: CommandLine, cuda: str) -> "Cubin":
         registers = None
     if registers is not None:
         registers = at_least(registers, target, "--maxrregcount", warnings)
+    option = registers if registers is not None or not given.has("maxrregcount") else MOST_REGISTERS
+    override = given.has("override-directive-values")
+    notes = overriding(module.kernels, target, option, override) if option is not None else []
     put_directives(module, given, registers, warnings)
     cubin = assemble(
         module, arch, max_registers=registers or MOST_REGISTERS, serial=serial, cuda=int(cuda), line_info=line_info,
         relocatable=given.has("compile-only"),
     )  # fmt: skip
     cubin.warnings = [*warnings, *cubin.warnings, *wanted_warnings(given, module, cubin)]
-    return cubin
+    return cubin, notes
 
 
 def keep_entries(module: "Module", names: list[str]) -> None:

@@ -26,7 +26,14 @@ from drawloom.sass.calls import MOST_COPIED, CallPlan, callees_first, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.copies import drop_copies
 from drawloom.sass.cubin import Cubin, write_cubin
-from drawloom.sass.describe import describe_calls, describe_code, describe_header, linkage_of, prototype
+from drawloom.sass.describe import (
+    declared_shared,
+    describe_calls,
+    describe_code,
+    describe_header,
+    linkage_of,
+    prototype,
+)
 from drawloom.sass.divergence_stack import wait_at_once
 from drawloom.sass.encoding import pack_section
 from drawloom.sass.exits import leave_at_once
@@ -88,6 +95,7 @@ def _assembled(
     warnings = check_available(module, target)
     lines = Lines(module) if line_info else None
     ptx_target = sm_number(module.arch)
+    declared = module.functions
     module = hoist(expand(synchronous(module), target), relocatable)
     plan = plan_calls(module, most_copied, relocatable)
     module = unfold(inline(module, plan), target, plan.ids, relocatable)
@@ -99,6 +107,8 @@ def _assembled(
             bounds = bounds_of(function, target, max_registers)
             warnings += bounds.warnings
             made = assemble_function(module, function, target, bounds, serial, variables, lines, plan)
+            if relocatable and function.is_entry:
+                made.linked_shared_bytes = declared_shared(declared[function.name])
             assembly.functions.append(made)
     if lines is not None:
         lines.finish(assembly)
@@ -179,6 +189,7 @@ def kernel_code(
     used = Allocation()
     known = plan.known(kernel.name) if behind else set()
     changed: dict[str, int] = {}
+    alone: dict[str, Allocation] = {}
     for n in callees_first_places(functions, plan):
         code = codes[n]
         if code.name in known:
@@ -186,12 +197,15 @@ def kernel_code(
         for site in code.calls:
             if site.callee in changed:
                 site.call.clobbers = changed[site.callee] | site.results | 3 << RETURN_ADDRESS
-        used.add(finish_function(selectors[n], code, tables, max_registers, serial, uses_descriptor))
+        alone[code.name] = finish_function(selectors[n], code, tables, max_registers, serial, uses_descriptor)
+        used.add(alone[code.name])
         if code.name in known:
             changed[code.name] = changed_by(code)
     if any(code.calls or not code.is_entry for code in codes):
         used.registers = max(used.registers, LEAST_REGISTERS)
     made = KernelCode(join(codes, tables), functions, used)
+    for part in made.joined.parts:
+        part.spill_stores, part.spill_loads = alone[part.name].spill_stores, alone[part.name].spill_loads
     made.barriers = max(selector.barriers for selector in selectors)
     made.has_shared = bool(selectors[0].shared)
     return made

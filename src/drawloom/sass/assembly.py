@@ -58,6 +58,8 @@ class Part:
     size: int
     frame_bytes: int = 0
     linkage: str = VISIBLE
+    spill_stores: int | None = None  # bytes; None where unknown, as a file does not tell
+    spill_loads: int | None = None
 
 
 @dataclass(slots=True)
@@ -132,9 +134,10 @@ class AssembledFunction:
     frame_bytes: int = 0  # of this function alone
     stack_bytes: int = 0  # with everything that it calls; its own where recursion leaves that open
     crs_stack_bytes: int | None = None  # sm_61: divergence stack; later 0 if the function can diverge; None: not said
-    spill_stores: int | None = 0  # bytes; None where unknown, as a file does not tell
+    spill_stores: int | None = 0  # bytes, with those of its parts; None where unknown, as a file does not tell
     spill_loads: int | None = 0
-    shared_bytes: int = 0  # static, without what the architecture reserves at its start
+    shared_bytes: int = 0  # static, without what the architecture reserves at its start; 0 where a linker places it
+    linked_shared_bytes: int = 0  # relocatable files: of the variables that the kernel declares
     shared_align: int = 4
     has_shared: bool = False  # also where it has dynamic shared memory only
     parameters: list[Parameter] = field(default_factory=list)

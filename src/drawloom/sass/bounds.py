@@ -28,15 +28,21 @@ _WARP_UNIT: Final = 4
 _LANES: Final = 32
 #: Bytes of shared memory that a kernel may have without asking the driver for more.
 STATIC_SHARED: Final = 48 * 1024
+#: Where a bound comes from.
+BY_REGISTERS: Final = "of .maxnreg"
+BY_THREADS: Final = "computed using thread count"
 Extents = tuple[int, int, int]
 
 
 class Bounds:
     """The directives of a kernel. `registers` is the bound of its general registers, with those that the system
-    takes; `warnings` says which directives cannot be obeyed."""
+    takes; `is_own` whether directives give it, `reason` which, where ptxas says so; `warnings` says which directives
+    cannot be obeyed."""
 
     def __init__(self) -> None:
         self.registers = MOST_REGISTERS
+        self.is_own = False
+        self.reason = ""
         self.max_threads: Extents | None = None
         self.required_threads: Extents | None = None
         self.cluster: Extents | None = None
@@ -73,10 +79,34 @@ def bounds_of(function: Function, target: int, option: int = MOST_REGISTERS) -> 
         bound = MOST_REGISTERS
     if threads is None and least:
         out.warnings.append(f"'{function.name}': .minnctapersm without .maxntid or .reqntid is ignored")
-    if bound == 0 and threads is not None:
-        bound = shared_out(function.name, threads[0] * threads[1] * threads[2], least, target, out.warnings)
+    if bound:
+        out.reason = BY_REGISTERS
+    elif threads is not None:
+        count = threads[0] * threads[1] * threads[2]
+        least = possible_blocks(function.name, count, least, target, out.warnings)
+        bound = shared_out(function.name, count, least, target, out.warnings)
+        out.reason = BY_THREADS if least else ""
+    out.is_own = bound > 0
     out.registers = at_least(bound, target, function.name, out.warnings) if bound else option
     return out
+
+
+def overriding(kernels: list[Function], target: int, option: int, override: bool) -> list[str]:
+    """What `ptxas -v` says of ``--maxrregcount`` beside directives, the last kernel first; ``override`` has the option
+    count before them."""
+    lines = []
+    for kernel in reversed(kernels):
+        bounds = bounds_of(kernel, target)
+        by_registers = bounds.reason == BY_REGISTERS
+        if bounds.reason and not (by_registers and override) and bounds.registers != option:
+            own = f"entry-specific value {bounds.registers} {bounds.reason}"
+            lines.append(f"Overriding global maxrregcount {option} with {own}")
+        limit = bounds.registers if by_registers else MOST_REGISTERS + 1
+        if (override or not bounds.is_own) and limit != option:
+            lines.append(
+                f"Overriding maximum register limit {limit} for '{kernel.name}' with  {option} of maxrregcount option"
+            )
+    return lines
 
 
 def extents(numbers: list[int] | None) -> Extents | None:
@@ -87,17 +117,22 @@ def extents(numbers: list[int] | None) -> Extents | None:
     return (x, y, z)
 
 
+def possible_blocks(name: str, threads: int, least: int, target: int, warnings: list[str]) -> int:
+    """``.minnctapersm``, 0 where there is no room for so many blocks of so many threads."""
+    if least > BLOCKS[target]:
+        warnings.append(f"'{name}': sm_{target} has no room for {least} blocks, .minnctapersm is ignored")
+        return 0
+    if -(-threads // _LANES) * _LANES * least > THREADS[target]:
+        warnings.append(f"'{name}': sm_{target} has no room for {least} blocks of {threads}, .minnctapersm is ignored")
+        return 0
+    return least
+
+
 def shared_out(name: str, threads: int, least: int, target: int, warnings: list[str]) -> int:
     """The registers of a thread when ``least`` (0: one) blocks of so many threads share a multiprocessor's; 0 where
     they do not fit on one."""
     warps = -(-threads // _LANES)
     most = THREADS[target]
-    if least > BLOCKS[target]:
-        warnings.append(f"'{name}': sm_{target} has no room for {least} blocks, .minnctapersm is ignored")
-        least = 0
-    if least and warps * _LANES * least > most:
-        warnings.append(f"'{name}': sm_{target} has no room for {least} blocks of {threads}, .minnctapersm is ignored")
-        least = 0
     if warps * _LANES > most:
         warnings.append(f"'{name}': {threads} threads are more than sm_{target}'s {most}, .maxntid bounds no registers")
         return 0

@@ -66,7 +66,7 @@ class Kernel:
 
     @property
     def shared(self) -> int:
-        """Static shared memory, without what the architecture reserves."""
+        """Static shared memory, without what the architecture reserves; 0 where a linker is to place it."""
         return self.function.shared_bytes
 
     @property
@@ -139,13 +139,17 @@ class Cubin:
         for function in self.assembly.functions:
             if function.is_entry:
                 lines.append(f"ptxas info    : Compiling entry function '{function.name}' for 'sm_{self.target}'")
-            lines += _stack_lines(function.name, function.frame_bytes, function.spill_stores, function.spill_loads)
+            stores, loads = function.spill_stores, function.spill_loads
+            if stores is not None and loads is not None:
+                stores -= sum(part.spill_stores or 0 for part in function.parts)
+                loads -= sum(part.spill_loads or 0 for part in function.parts)
+            lines += _stack_lines(function.name, function.frame_bytes, stores, loads)
             if function.is_entry:
                 lines.append("ptxas info    : " + _resources(self.kernels[function.name]))
             for part in function.parts:
                 if "__cuda_" in part.name:
                     continue  # the assembler's own: no function of the program
-                lines += _stack_lines(part.name.split("$")[-1], part.frame_bytes, None, None)
+                lines += _stack_lines(part.name.split("$")[-1], part.frame_bytes, part.spill_stores, part.spill_loads)
         return "\n".join(lines) + "\n"
 
 
@@ -212,8 +216,9 @@ def _resources(kernel: Kernel) -> str:
     text = f"Used {kernel.registers} registers, used {kernel.barriers} barriers"
     if kernel.function.stack_bytes:
         text += f", {kernel.function.stack_bytes} bytes cumulative stack size"
-    if kernel.shared:
-        text += f", {kernel.shared} bytes smem"
+    shared = kernel.shared or kernel.function.linked_shared_bytes
+    if shared:
+        text += f", {shared} bytes smem"
     if not _is_late(kernel.assembly):
         text += "".join(f", {size} bytes cmem[{bank}]" for bank, size in kernel.constant.items())
     return text

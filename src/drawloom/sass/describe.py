@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.ir import CallPrototype, CallTargets, Function, Instruction, Module, Variable
-from drawloom.ptx.layout import param_layout, scoped_name, shared_layout
-from drawloom.sass.assembly import CONST, LOCAL, POINTS_TO, VISIBLE, WEAK, AssembledFunction, Parameter, Part
+from drawloom.ptx.layout import align_up, param_layout, scoped_name, shared_layout
+from drawloom.sass.assembly import CONST, LOCAL, POINTS_TO, SHARED, VISIBLE, WEAK, AssembledFunction, Parameter, Part
 from drawloom.sass.bounds import Bounds, check_shared
 from drawloom.sass.calls import CallPlan
 from drawloom.sass.divergence_stack import stack_bytes
@@ -67,6 +67,15 @@ def shared_alignment(module: Module, offsets: dict[str, int]) -> int:
     return max(found, default=_WORD)
 
 
+def declared_shared(function: Function) -> int:
+    """The bytes of the shared variables that a function declares, one behind the other."""
+    end = 0
+    for variable in function.variables:
+        if variable.space == SHARED:
+            end = align_up(end, variable.alignment) + variable.size
+    return end
+
+
 def parameter(offset: int, variable: Variable, target: int) -> Parameter:
     """A parameter; of a `.ptr` also where and how aligned it points."""
     if not variable.is_pointer:
@@ -86,9 +95,12 @@ def describe_calls(out: AssembledFunction, joined: Joined, module: Module, plan:
     frames[out.name] = joined.code.frame
     out.stack_bytes = plan.deepest(out.name, frames) if len(frames) > 1 else joined.code.frame
     out.parts = [
-        Part(f"${out.name}${p.name}", p.offset, p.size, p.frame, linkage_of(module.functions[p.name].linkage))
+        Part(
+            f"${out.name}${p.name}", p.offset, p.size, p.frame, linkage_of(module.functions[p.name].linkage),
+            p.spill_stores, p.spill_loads,
+        )
         for p in joined.parts
-    ]
+    ]  # fmt: skip
     if out.parts:
         out.parts[-1].size = len(out.code) - out.parts[-1].offset
     if out.crs_stack_bytes:

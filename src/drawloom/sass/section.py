@@ -41,11 +41,13 @@ _UNUSED: Final = 3
 
 
 class Part:
-    """A function in a section: where it stands there, in bytes, and its frame."""
+    """A function in a section: where it stands there, its frame and what it spills, in bytes."""
 
     def __init__(self, name: str, frame: int) -> None:
         self.name = name
         self.frame = frame
+        self.spill_stores = 0
+        self.spill_loads = 0
         self.offset = 0
         self.size = 0
 
