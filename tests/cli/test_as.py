@@ -6,12 +6,13 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import drawloom as package
 from drawloom.cli.ptxas_options import OPTIONS, REFUSED, WITHOUT_EFFECT, read_command_line
-from drawloom.errors import UnsupportedError
+from drawloom.errors import Error, UnsupportedError
 from drawloom.sass.assemble import SELECTED
 from drawloom.sass.cubin import read_cubin
 from drawloom.sass.decoder import unpack_section
@@ -203,7 +204,8 @@ def test_unknown_options_and_targets_are_refused_by_name(source: Path, drawloom:
     for words, named in (
         (["--device-c"], "--device-c"), (["-foo"], "-foo"), (["-arch=sm_90", "-verbos"], "-verbos"),
         (["--preserve-relocs"], "--preserve-relocs"), (["-dlcm=cg"], "--def-load-cache"), (["-v=1"], "-v"),
-        (["-arch"], "-arch"), (["-O9"], "--opt-level 9"), (["-Ofast"], "--opt-level fast"), (["-m32"], "-m 32"),
+        (["-arch"], "-arch"), (["-g", "-O3"], "expected -O0, found -O3"), (["-Ofast"], "--opt-level fast"),
+        (["-m32"], "-m 32"),
         (["--fmad=maybe"], "--fmad maybe"), (["--maxrregcount=some"], "some"), (["--cuda=11"], "--cuda 11"),
         (["-pic", "true"], "-pic true"), (["--maxntid=0"], "--maxntid 0"),
     ):  # fmt: skip
@@ -213,8 +215,6 @@ def test_unknown_options_and_targets_are_refused_by_name(source: Path, drawloom:
         assert named in done.stderr, words
     with pytest.raises(UnsupportedError, match="sm_30"):
         package.assemble(SAXPY.read_text(), "sm_30")
-    virtual = drawloom("as", source, "-arch", "compute_90")
-    assert (virtual.exit_code, "virtual architecture" in virtual.stderr) == (1, True)
     assert drawloom("as").exit_code == 2
     assert list(source.parent.iterdir()) == [source]
 
@@ -229,6 +229,71 @@ def test_ptx_for_more_than_the_target_is_refused(tmp_path: Path, drawloom: Comma
         done = drawloom("as", file, "-arch", arch)
         assert (done.exit_code == 0) == taken, (asked, arch, done.stderr)
         assert taken or f"{file}:2:1: the PTX is for {asked}" in done.stderr
+
+
+def test_for_a_virtual_architecture_ptx_is_only_checked(tmp_path: Path, drawloom: Command) -> None:
+    """As ptxas does it, which nvcc asks for beside `-arch=sm_90a`."""
+    file = tmp_path / "a.ptx"
+    for asked, arch, taken in (
+        ("sm_61", "compute_90", True), ("sm_90", "compute_90", True), ("sm_90a", "compute_90a", True),
+        ("sm_61", "compute_100", True), ("sm_90", "compute_80", False), ("sm_90a", "compute_90", False),
+        ("sm_90a", "compute_100", False), ("sm_61", "compute_73", False),
+    ):  # fmt: skip
+        file.write_text(TWO.replace("sm_61", asked))
+        done = drawloom("as", f"-arch={arch}", "-m64", "-v", file)
+        assert (done.exit_code == 0, done.stderr == "") == (taken, taken), (asked, arch, done.stderr)
+        assert taken or arch in done.stderr
+    file.write_text(TWO.replace("ret;", "exit 3;"))
+    wrong = drawloom("as", "-arch=compute_90", file, "-o", tmp_path / "x.cubin")
+    assert (wrong.exit_code, f"error: {file}:4:" in wrong.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-arch", "sm_80", "-arch=sm_90"], "--gpu-name is given several times, the last value is used: sm_90"),
+        (["-O1", "-O3", "-w"], "--opt-level is given several times, the last value is used: 3"),
+        (["--fmad=true", "--fmad=false"], "--fmad is given several times, the last value is used: false"),
+        (["-g", "-lineinfo"], "--generate-line-info is ignored beside --device-debug"),
+        (["-suppress-debug-info"], "--suppress-debug-info is ignored without --device-debug or --generate-line-info"),
+        (["-arch", "sm_90", "-arch=sm_90", "-O5", "-O5"], ""),
+    ],
+)
+def test_options_that_disagree_are_warned_of(words: list[str], said: str, source: Path, drawloom: Command) -> None:
+    done = drawloom("as", source, *words)
+    assert done.exit_code == 0
+    assert done.stderr.replace(f"{source}: ", "") == (f"warning: {said}\n" if said else "")
+
+
+def test_ptx_newer_than_is_known_is_warned_of(tmp_path: Path, drawloom: Command) -> None:
+    file = tmp_path / "a.ptx"
+    file.write_text(TWO.replace("8.0", "9.9"))
+    done = drawloom("as", file)
+    newer = f"{file}: PTX 9.9 is newer than 9.0, the newest that is known here"
+    assert (done.exit_code, done.stderr) == (0, f"warning: {newer}\n")
+    file.write_text(TWO.replace("8.0", "7.9"))
+    assert "a.ptx:1:1: PTX version 7.9 is unknown" in drawloom("as", file).stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "arch", "registers", "kind", "said"),
+    [
+        (TWO.encode(), "sm_86", 255, TypeError, "the source is of type bytes, expected PTX text"),
+        (TWO, 86, 255, TypeError, "the architecture is 86, expected text such as 'sm_90'"),
+        (TWO, "86", 255, Error, "no code is made for '86'"),
+        (TWO, "compute_86", 255, Error, "a virtual architecture, which has no machine code"),
+        (TWO, "sm_86", 0, Error, "max_registers is 0, expected 1 to 255"),
+        (TWO, "sm_86", 300, Error, "max_registers is 300, expected 1 to 255"),
+        (TWO, "sm_86", 64.0, TypeError, "max_registers is 64.0, expected a number"),
+        (DOUBLES, "sm_86", 1, Error, "'k' cannot do with 1 registers"),
+    ],
+)
+def test_arguments_in_python_that_cannot_be(
+    source: Any, arch: Any, registers: Any, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=re.escape(said)):
+        package.assemble(source, arch, max_registers=registers)
 
 
 def test_options_in_place_of_directives(tmp_path: Path, drawloom: Command) -> None:
@@ -250,6 +315,7 @@ def test_options_in_place_of_directives(tmp_path: Path, drawloom: Command) -> No
     assert made("-maxrregcount=40", "-override-directive-values") == [("a", 40, None), ("b", 40, (64, 1, 1))]
     assert made("-maxrregcount=archmin", "-w") == [("a", 32, None), own]
     assert made("--entry", "b") == [own]
+    assert made("-e", "b", "--entry=a") == [("a", 255, None), own]
     options = tmp_path / "options"
     options.write_text("-maxrregcount 48 -e a")
     assert made("-optf", str(options)) == [("a", 48, None)]

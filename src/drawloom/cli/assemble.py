@@ -10,7 +10,7 @@ import click
 
 from drawloom.build_info import VERSION
 from drawloom.cli.ptxas_options import CommandLine, help_text, read_command_line
-from drawloom.errors import DataError, Error
+from drawloom.errors import DataError, Error, UnsupportedError
 
 if TYPE_CHECKING:
     from drawloom.ptx.ir import Function, Module
@@ -29,7 +29,8 @@ UTF_8_MARK: Final = b"\xef\xbb\xbf"
 NEWLINE: Final = b"\n"
 #: What ptxas takes `archmin` and `archmax` for.
 REGISTER_WORDS: Final[dict[str, int]] = {"archmin": 32, "archmax": 255}
-MOST_LEVEL: Final = 4
+#: What begins the name of an architecture that PTX is checked for and no code is made for, as ptxas has it.
+VIRTUAL: Final = "compute_"
 
 
 # The options are taken apart by their own table: ptxas spells some in ways that click does not know.
@@ -52,6 +53,13 @@ def command(words: tuple[str, ...]) -> None:
         return
     if not given.files:
         raise click.UsageError("no input file; - is standard input")
+    check_options(given)
+    for warning in given.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if given.values.get("gpu-name", "").startswith(VIRTUAL):
+        for source in given.files:
+            check(source, given)
+        return
     for source, to in outputs(given.files, given.values.get("output-file")):
         cubin, notes = assembled(source, given, cuda)
         warnings = [] if given.has("disable-warnings") else [*cubin.warnings]
@@ -63,6 +71,30 @@ def command(words: tuple[str, ...]) -> None:
         if given.has("verbose"):
             said = "".join([f"ptxas info    : {note}\n" for note in notes])
             click.echo(said + cubin.report(), nl=False, err=True)
+
+
+def check_options(given: CommandLine) -> None:
+    """Raise UsageError for options that ptxas refuses together."""
+    if given.has("device-debug") and given.number("opt-level"):
+        raise click.UsageError(
+            f"--device-debug is not for optimised code: expected -O0, found -O{given.values['opt-level']}"
+        )
+
+
+def check(source: str, given: CommandLine) -> None:
+    """Parse and verify a file for a virtual architecture."""
+    from drawloom.ptx.declarations import is_architecture
+    from drawloom.ptx.parser import parse
+    from drawloom.ptx.verifier import verify
+    from drawloom.sass.bounds import check_target
+
+    arch = given.values["gpu-name"]
+    if not is_architecture(arch.replace(VIRTUAL, "sm_")):
+        raise UnsupportedError(f"there is no architecture '{arch}'")
+    module = parse(*read(source))
+    keep_entries(module, given.names("entry"))
+    verify(module)
+    check_target(module, arch)
 
 
 def outputs(files: list[str], output: str | None) -> list[tuple[str, Path]]:
@@ -92,16 +124,13 @@ def assembled(source: str, given: CommandLine, cuda: str) -> tuple["Cubin", list
 
     arch = given.values.get("gpu-name", "sm_90")
     debug = given.has("device-debug")
-    level = given.number("opt-level")
-    if level is not None and level > MOST_LEVEL:
-        raise click.UsageError(f"--opt-level {level}: expected 0 to {MOST_LEVEL}")
-    serial = given.choice("schedule", ("list", "serial")) == "serial" or (level == 0 if level is not None else debug)
+    serial = given.choice("schedule", ("list", "serial")) == "serial" or debug or given.number("opt-level") == 0
     line_info = (debug or given.has("generate-line-info")) and not given.has("suppress-debug-info")
     target = target_number(arch)
     text, filename = read(source)
     module = parse(text, filename)
     keep_entries(module, given.names("entry"))
-    warnings: list[str] = []
+    warnings = ignored_options(given)
     registers = given.number("maxrregcount", REGISTER_WORDS)
     if registers is not None and registers > MOST_REGISTERS:
         warnings.append(f"--maxrregcount {registers} is more than there are, it is ignored")
@@ -118,6 +147,16 @@ def assembled(source: str, given: CommandLine, cuda: str) -> tuple["Cubin", list
     )  # fmt: skip
     cubin.warnings = [*warnings, *cubin.warnings, *wanted_warnings(given, module, cubin)]
     return cubin, notes
+
+
+def ignored_options(given: CommandLine) -> list[str]:
+    """What ptxas warns of, too."""
+    debug, lines = given.has("device-debug"), given.has("generate-line-info")
+    if debug and lines:
+        return ["--generate-line-info is ignored beside --device-debug"]
+    if given.has("suppress-debug-info") and not debug and not lines:
+        return ["--suppress-debug-info is ignored without --device-debug or --generate-line-info"]
+    return []
 
 
 def keep_entries(module: "Module", names: list[str]) -> None:

@@ -13,18 +13,22 @@ import click
 
 # Long name -> short name, what its value is called ("" for a flag), what it does.
 OPTIONS: Final[dict[str, tuple[str, str, str]]] = {
-    "gpu-name": ("arch", "ARCH", "The target: sm_90 (the default), and those that `drawloom as --help` lists."),
+    "gpu-name": (
+        "arch",
+        "ARCH",
+        "The target: sm_90 (the default), or another of those above; compute_NN checks the PTX and makes no code.",
+    ),
     "output-file": ("o", "FILE", "The cubin; of several input files, the folder to put them in."),
     "verbose": ("v", "", "Print registers, stack, spills and memory of every kernel."),
-    "opt-level": ("O", "N", "0 keeps the program's order and waits for every instruction; 1 to 4 are the same."),
-    "compile-only": ("c", "", "A relocatable file for nvlink; from sm_75 on."),
+    "opt-level": ("O", "N", "0 keeps the program's order and waits for every instruction; all others are the same."),
+    "compile-only": ("c", "", "A relocatable file for nvlink."),
     "maxrregcount": ("maxrregcount", "N", "Most registers of a thread, where no directive says it."),
     "maxntid": ("maxntid", "X,Y,Z", "As the directive, where a kernel has none."),
     "minnctapersm": ("minnctapersm", "N", "As the directive, where a kernel has none."),
     "override-directive-values": ("override-directive-values", "", "These three count before directives."),
     "entry": ("e", "NAME,...", "Only these kernels."),
     "generate-line-info": ("lineinfo", "", "Line tables, by .loc, or of the PTX where it has none."),
-    "device-debug": ("g", "", "Line tables, and -O0 unless -O says otherwise. No other debug information."),
+    "device-debug": ("g", "", "Line tables, and -O0. No other debug information."),
     "suppress-debug-info": ("suppress-debug-info", "", "No line tables after all."),
     "warn-on-spills": ("warn-spills", "", "Warn where registers are kept in memory."),
     "warn-on-local-memory-usage": ("warn-lmem-usage", "", "Warn where local memory is used."),
@@ -39,6 +43,8 @@ OPTIONS: Final[dict[str, tuple[str, str, str]]] = {
     "cuda": ("cuda", "12|13", "Layout of the file: 12 (the default) or 13."),
 }
 
+#: Options whose values add up.
+LISTS: Final = ("entry",)
 BOOLEAN: Final = ("true", "false")
 # Long name -> short name, the values that it may have (() for a flag), why it changes nothing.
 WITHOUT_EFFECT: Final[dict[str, tuple[str, tuple[str, ...], str]]] = {
@@ -87,11 +93,14 @@ _FOREIGN: Final[dict[str, str]] = {
 
 
 class CommandLine:
-    """A command line taken apart: the input files, and the value of each option that was given (the last one's)."""
+    """A command line taken apart: the input files, and the value of each option that was given (the last one's, but
+    all of `LISTS`). `harmless` has the values of those without effect, `warnings` what is wrong and taken."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
         self.values: dict[str, str] = {}
+        self.harmless: dict[str, str] = {}
+        self.warnings: list[str] = []
 
     def has(self, name: str) -> bool:
         return name in self.values
@@ -171,14 +180,24 @@ def note(long: str, spelling: str, value: str, out: CommandLine, depth: int) -> 
         except (OSError, UnicodeDecodeError) as failure:
             raise click.UsageError(f"{spelling} {value}: cannot be read: {failure}") from failure
         take(shlex.split(text), out, depth + 1)
+    elif long in LISTS:
+        out.values[long] = ",".join([*out.names(long), value])
     elif long in OPTIONS:
-        out.values[long] = value
+        keep(long, value, out.values, out)
     else:
         allowed = WITHOUT_EFFECT[long][1]
         if allowed == ("N",):
             allowed = (value,) if value.isascii() and value.isdigit() else ("a number",)
         if allowed and value not in allowed:
             raise click.UsageError(f"{spelling} {value} is not supported: expected {' or '.join(allowed)}")
+        keep(long, value, out.harmless, out)
+
+
+def keep(long: str, value: str, values: dict[str, str], out: CommandLine) -> None:
+    """The last value counts; that there was another one is said."""
+    if values.setdefault(long, value) != value:
+        out.warnings.append(f"--{long} is given several times, the last value is used: {value}")
+        values[long] = value
 
 
 def help_text(targets: list[str]) -> str:

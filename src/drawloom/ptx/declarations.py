@@ -23,7 +23,10 @@ _ARCHITECTURES: Final[dict[str, tuple[int, int]]] = {
     "sm_120f": (8, 8), "sm_121": (8, 8), "sm_121a": (8, 8), "sm_121f": (8, 8),
 }  # fmt: skip
 _TARGET_OPTIONS: Final = frozenset("texmode_unified texmode_independent debug map_f64_to_f32".split())
-_LAST_VERSION: Final = (9, 9)
+#: The last version of each major one (PTX ISA, release history). Those of 9 still come: what is above NEWEST may say
+#: what is not known here.
+_LAST_MINOR: Final[dict[int, int]] = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 9}
+NEWEST: Final = (9, 0)
 _VECTOR_BITS: Final = 128
 _CONST_BYTES: Final = 65536
 #: Bytes of parameters of a kernel: since PTX 8.1 on sm_70 and later, and before.
@@ -45,6 +48,11 @@ def sm_number(target: str) -> int:
     return int(digits) if digits.isdigit() and len(digits) < 5 else 0
 
 
+def is_architecture(target: str) -> bool:
+    """Whether PTX can be for a target such as ``sm_90a``."""
+    return target in _ARCHITECTURES
+
+
 class DeclarationChecker:
     """Goes through the items of a module in order; ``functions`` and ``variables`` hold what was declared so far."""
 
@@ -59,8 +67,9 @@ class DeclarationChecker:
         """``.version`` and ``.target``."""
         version = self.module.version
         at = max(self.module.source.find(".target"), 0)
-        if version > _LAST_VERSION or version < (1, 0):
-            self.fail(0, f"PTX version {version[0]}.{version[1]} is unknown", "a version from 1.0 to 9.9")
+        if version[1] > _LAST_MINOR.get(version[0], -1):
+            last = ", ".join([f"{major}.{minor}" for major, minor in _LAST_MINOR.items()])
+            self.fail(0, f"PTX version {version[0]}.{version[1]} is unknown", f"one up to {last}")
         for index, name in enumerate(self.module.target):
             if index > 0:
                 if name not in _TARGET_OPTIONS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 
-from drawloom.errors import UnsupportedError
+from drawloom.errors import Error, UnsupportedError
 from drawloom.ptx import parse, verify
 from drawloom.ptx.asynchronous import synchronous
 from drawloom.ptx.declarations import sm_number
@@ -21,7 +21,7 @@ from drawloom.sass.abi import LEAST_REGISTERS, OWN, RETURN_ADDRESS
 from drawloom.sass.access import Operands
 from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
-from drawloom.sass.bounds import Bounds, bounds_of, check_target
+from drawloom.sass.bounds import MOST_REGISTERS, Bounds, bounds_of, check_target
 from drawloom.sass.calls import MOST_COPIED, CallPlan, callees_first, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.copies import drop_copies
@@ -73,8 +73,18 @@ def assemble(
     (``-c``), in which visible device functions can be called by others; ``filename`` is what errors call the text.
 
     Raises ``ParseError`` and ``VerifyError`` for PTX that is wrong and ``UnsupportedError`` for what the target or the
-    assembler lacks, each with file, line and column. Directives that cannot be obeyed are in ``Cubin.warnings``.
+    assembler lacks, each with file, line and column; ``TypeError`` for a source that is neither, or an architecture
+    that is no text, ``Error`` for a number of registers that no thread can have. Directives that cannot be obeyed are
+    in ``Cubin.warnings``.
     """
+    if not isinstance(source, (str, Module)):
+        raise TypeError(f"the source is of type {type(source).__name__}, expected PTX text or a drawloom.ptx module")
+    if not isinstance(arch, str):
+        raise TypeError(f"the architecture is {arch!r}, expected text such as 'sm_90'")
+    if not isinstance(max_registers, int):
+        raise TypeError(f"max_registers is {max_registers!r}, expected a number")
+    if not 0 < max_registers <= MOST_REGISTERS:
+        raise Error(f"max_registers is {max_registers!r}, expected 1 to {MOST_REGISTERS}")
     collecting = gc.isenabled()
     gc.disable()  # almost all that is made here is kept until the end: looking for garbage takes an eighth of the time
     try:
@@ -248,7 +258,7 @@ def finish_function(
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
     try:
         used = assign_registers(
-            code, min(max_registers, 255) - extra_registers(tables), 1 << STACK_POINTER | 1 << code.frame_pointer
+            code, max(max_registers - extra_registers(tables), 0), 1 << STACK_POINTER | 1 << code.frame_pointer
         )
     except OutOfRegisters as lack:
         raise too_few(lack, code, selector.module, max_registers) from lack

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import SourceError, UnsupportedError
+from drawloom.ptx.declarations import NEWEST
 from drawloom.ptx.ir import Instruction, Module, SpecialRegister
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.specials import find_special
@@ -24,6 +25,9 @@ def check_available(module: Module, number: int) -> list[str]:
     Raises UnsupportedError, with the place in PTX, at the first instruction that sm_``number`` does not have, or if
     addresses have not 64 bits, as all machine code here expects."""
     warnings: list[str] = []
+    if module.version > NEWEST:
+        newer, known = (f"{major}.{minor}" for major, minor in (module.version, NEWEST))
+        warnings.append(f"PTX {newer} is newer than {known}, the newest that is known here")
     if module.address_size != 64:
         place = max(module.source.find(".address_size"), 0)
         raise refusal(module, place, "addresses of 32 bits are not supported by the assembler")

@@ -150,12 +150,14 @@ def at_least(bound: int, target: int, what: str, warnings: list[str]) -> int:
 
 
 def check_target(module: Module, arch: str) -> None:
-    """Raise UnsupportedError if the module's ``.target`` asks for more than the architecture, or for another one."""
+    """Raise UnsupportedError if the module's ``.target`` asks for more than the architecture, real or virtual, or for
+    another one."""
     asked = module.arch
+    real = arch.replace("compute_", "sm_")
     place = max(module.source.find(".target"), 0)
-    if sm_number(asked) > sm_number(arch):
+    if sm_number(asked) > sm_number(real):
         refuse(module, place, f"the PTX is for {asked} or later, it cannot be assembled for {arch}")
-    if asked != arch and asked[-1:] in ("a", "f"):
+    if asked != real and asked[-1:] in ("a", "f"):
         refuse(module, place, f"the PTX is for {asked} only, it cannot be assembled for {arch}")
 
 
