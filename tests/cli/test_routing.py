@@ -92,6 +92,31 @@ def test_numba_compiles_through_us() -> None:
         codegen.JITCUDACodegen._library_class = original
 
 
+def test_numba_cuda_gets_the_object_that_its_driver_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVIDIA's package loads an ObjectCode of cuda.core, and gives three parts of a capability; by a stand-in."""
+    pytest.importorskip("numba.cuda")
+    from numba.cuda import codegen
+    from numba.cuda.cudadrv import driver
+
+    class ObjectCode:
+        def __init__(self, code: bytes) -> None:
+            self.code = code
+
+        from_cubin = classmethod(lambda kind, code: kind(code))
+
+    monkeypatch.setattr(driver, "ObjectCode", ObjectCode, raising=False)
+    monkeypatch.setattr(codegen.JITCUDACodegen, "_library_class", codegen.CUDACodeLibrary)
+    library = object.__new__(numba_block("_library_class")["Library"])
+    library._cubin_cache, library._linkerinfo_cache, library._linking_files = {}, {}, set()
+    library.needs_cudadevrt, library._max_registers = False, 40
+    ptx = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n"
+    library.get_asm_str = lambda cc: ptx
+    found = library.get_cubin((9, 0, "a"))
+    assert isinstance(found, ObjectCode)
+    assert found is library.get_cubin((9, 0, "a"))
+    assert read_cubin(found.code).functions["k"].max_registers == 40
+
+
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 def test_clang_takes_the_wrapper(wrapper: Path, tmp_path: Path) -> None:
     source, made = tmp_path / "axpy.cu", tmp_path / "axpy.o"
