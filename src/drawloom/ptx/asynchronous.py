@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.ir import Address, Function, Immediate, Instruction, Module, Not, Operand, Register, Sink, Symbol
-from drawloom.ptx.isa import decode
+from drawloom.ptx.isa import ATOMIC, SIDE, decode
 from drawloom.ptx.template import Site, Template
 from drawloom.ptx.types import B32, B64, PRED, Type
 
@@ -29,7 +29,6 @@ EXPECTED: Final = ARRIVALS << EXPECTED_AT
 BYTES: Final = (1 << 21) - 1 << BYTES_AT
 PHASES: Final = 7 << PHASE_AT
 
-_NAMES: Final = ("cp.async", "mbarrier")
 _templates: Final[dict[str, Template]] = {}
 
 
@@ -37,9 +36,20 @@ def synchronous(module: Module) -> Module:
     """``module`` without ``cp.async`` and ``mbarrier``; itself where it has none."""
     changed: dict[str, Function] = {}
     for function in module.functions.values():
-        if any(isinstance(s, Instruction) and s.opcode.name in _NAMES for s in function.body):
+        if _has_any(function):
             changed[function.name] = _rewritten(module, function)
     return module.with_functions(changed) if changed else module
+
+
+def _has_any(function: Function) -> bool:
+    for statement in function.body:
+        if isinstance(statement, Instruction):
+            effect = statement.opcode.effect
+            if effect in (SIDE, ATOMIC):
+                name = statement.opcode.name
+                if name == "cp.async" or name == "mbarrier":
+                    return True
+    return False
 
 
 def _rewritten(module: Module, function: Function) -> Function:

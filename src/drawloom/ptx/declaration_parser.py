@@ -10,7 +10,9 @@ from drawloom.ptx.operand_parser import OperandParser
 from drawloom.ptx.scanner import is_name
 from drawloom.ptx.types import DECLARABLE, TYPES, Type
 
-_SPACES: Final[dict[str, str]] = {".param": "param", ".local": "local", ".shared": "shared"}
+_SPACES: Final[dict[str, str]] = {
+    ".param": "param", ".local": "local", ".shared": "shared", ".global": "global", ".const": "const",
+}  # fmt: skip
 _TYPES: Final[dict[str, Type]] = {"." + name: type for name, type in TYPES.items()}
 _REGISTER_TYPES: Final[dict[str, Type]] = {"." + name: TYPES[name] for name in DECLARABLE}
 _POINTER_SPACES: Final = frozenset(".global .const .shared .local".split())
@@ -122,6 +124,25 @@ class DeclarationParser(OperandParser):
                 continue
             self.scan.expect(";", f"after the declaration of '{variable.name}'")
             return out
+
+    def initialised_variable(self, linkage: str, start: int) -> Variable | None:
+        """A variable of a module in one of the usual ways, from its space on; None, and nothing read, for others."""
+        text = self.text
+        at = self.scan.pos
+        end = text.find(";", at)
+        equals = text.find("=", at, end)
+        variable = plain_variable(text[at : end if equals < 0 else equals]) if end >= 0 else None
+        if variable is None or variable.is_pointer or variable.size > _MAX_BYTES:
+            return None
+        variable.linkage = linkage
+        variable.pos = start
+        if equals < 0:
+            self.scan.pos = end + 1
+            return variable
+        self.scan.pos = equals + 1
+        variable.initializer = self.initializer(variable)
+        self.scan.expect(";", f"after the declaration of '{variable.name}'")
+        return variable
 
     def numbered(self, stem: Variable) -> list[Variable]:
         """The variables of ``name<count>``, of which the ``<`` was read: ``name0``, ``name1`` ... (section 5.4.7)."""

@@ -27,6 +27,7 @@ from drawloom.ptx.ir import (
     Variable,
     Vector,
 )
+from drawloom.ptx.isa import SIDE
 from drawloom.ptx.types import Type
 
 #: Function ids are multiples of this, so that a function's "address" is never 0 and never odd.
@@ -227,8 +228,10 @@ def stack_alignment(alloca: Instruction) -> int:
 def has_dynamic_stack(function: Function) -> bool:
     """Whether a body takes or frees local memory as it runs (``alloca``, ``stackrestore``)."""
     for statement in function.body:
-        if isinstance(statement, Instruction) and statement.opcode.name in ("alloca", "stackrestore"):
-            return True
+        if isinstance(statement, Instruction):
+            opcode = statement.opcode
+            if opcode.effect == SIDE and opcode.name in ("alloca", "stackrestore"):
+                return True
     return False
 
 

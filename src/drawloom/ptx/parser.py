@@ -153,12 +153,21 @@ class _Parser(BodyParser):
             return
         word = scan.directive()
         linkage = ""
+        at = start
         while word in _LINKAGES:
             linkage = word
+            at = scan.pos
             word = scan.directive()
         if word in (".entry", ".func"):
             self.function_item(word == ".entry", linkage, start)
         elif word in SPACES and word not in (".reg", ".param"):
+            behind = scan.pos
+            scan.pos = at
+            plain = self.initialised_variable(linkage, start)
+            if plain is not None:
+                self.module.add(plain)
+                return
+            scan.pos = behind
             for variable in self.variable_list(word[1:], linkage, start):
                 self.module.add(variable)
         elif word == ".file" or word == ".loc":

@@ -30,13 +30,13 @@ from drawloom.ptx.ir import (
     Variable,
     Vector,
 )
-from drawloom.ptx.isa import CALL, RETURN, Opcode, decode
+from drawloom.ptx.isa import CALL, RETURN, decode
 from drawloom.ptx.layout import has_dynamic_stack
 from drawloom.ptx.template import copy_function
-from drawloom.ptx.types import U32, Type
+from drawloom.ptx.types import U32
 from drawloom.sass.abi import Convention
 from drawloom.sass.calls import RUNTIME, CallPlan
-from drawloom.sass.parameters import Parameters
+from drawloom.sass.parameters import Parameters, move_of
 
 #: No function may grow beyond this many statements.
 _MOST_STATEMENTS: Final = 1_000_000
@@ -59,7 +59,8 @@ def inline(module: Module, plan: CallPlan) -> Module:
 
 
 def calls(function: Function) -> bool:
-    return any(isinstance(s, Instruction) and s.opcode.effect == CALL for s in function.body)
+    """Whether a function calls anything."""
+    return any(isinstance(statement, Instruction) and statement.opcode.effect == CALL for statement in function.body)
 
 
 def has_parameter_variables(function: Function) -> bool:
@@ -67,7 +68,11 @@ def has_parameter_variables(function: Function) -> bool:
     return any(variable.space == "param" for variable in function.variables)
 
 
-_NAMED: Final = (Label, BranchTargets, CallTargets, CallPrototype)
+def name_of(statement: Statement) -> str:
+    """What a label or table is called; "" for other statements."""
+    if isinstance(statement, Instruction):
+        return ""
+    return statement.name if isinstance(statement, (Label, BranchTargets, CallTargets, CallPrototype)) else ""
 
 
 class _Names:
@@ -97,7 +102,7 @@ class _Inliner:
         self.parameters: list[str] = []
         self.taken = {v.name for v in original.variables + original.params + original.returns} | set(module.variables)
         self.taken |= set(module.functions)
-        self.taken |= {s.name for s in original.body if isinstance(s, _NAMED)}
+        self.taken |= {name_of(s) for s in original.body if not isinstance(s, Instruction)}
 
     def run(self) -> Function:
         names = _Names()
@@ -113,7 +118,8 @@ class _Inliner:
         if convention is not None:
             self.drop_last_branch(names.end)
             self.body += [Label(names.end), Instruction(_RET, [])]
-        Parameters(self.module, function, self.parameters, convention).settle()
+        if self.parameters or convention is not None or calls(function):
+            Parameters(self.module, function, self.parameters, convention).settle()
         return function
 
     def keep(self, names: _Names) -> None:
@@ -216,8 +222,9 @@ class _Inliner:
         if top is not None:
             self.body.append(Instruction(_STACKSAVE, [top], None, False, pos))
         for statement in function.body:
-            if isinstance(statement, _NAMED):
-                inner.labels[statement.name] = self.fresh(f"{statement.name}${self.copies}")
+            name = name_of(statement)
+            if name:
+                inner.labels[name] = self.fresh(f"{name}${self.copies}")
         self.declare(function, inner)
         for parameter, argument in zip(function.params, arguments.elements, strict=True):
             self.bind(parameter, argument, inner, pos)
@@ -293,14 +300,3 @@ class _Inliner:
             name += "$"
         self.taken.add(name)
         return name
-
-
-#: The moves of registers, by the name of their type.
-_moves: dict[str, Opcode] = {}
-
-
-def move_of(type: Type) -> Opcode:
-    found = _moves.get(type.name)
-    if found is None:
-        found = _moves[type.name] = decode("mov.pred" if type.kind == "p" else f"mov.b{type.bits}")
-    return found

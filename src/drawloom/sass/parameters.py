@@ -30,7 +30,7 @@ from drawloom.ptx.ir import (
     Variable,
     Vector,
 )
-from drawloom.ptx.isa import CALL, decode
+from drawloom.ptx.isa import CALL, Opcode, decode
 from drawloom.ptx.layout import align_up
 from drawloom.ptx.types import TYPES, Type
 from drawloom.sass.abi import STACK, Convention
@@ -39,6 +39,18 @@ from drawloom.sass.abi import STACK, Convention
 ENTRY: Final = ":entry"
 _CALL: Final = decode("call")
 _RET: Final = decode("ret")
+
+
+#: The moves of registers, by the name of their type.
+_moves: dict[str, Opcode] = {}
+
+
+def move_of(type: Type) -> Opcode:
+    """The opcode that moves a register of a type."""
+    found = _moves.get(type.name)
+    if found is None:
+        found = _moves[type.name] = decode("mov.pred" if type.kind == "p" else f"mov.b{type.bits}")
+    return found
 
 
 def place_behind(place: int, offset: int) -> int:
@@ -231,14 +243,14 @@ class Parameters:
             if value is SINK or (loading and not isinstance(value, Register)):
                 continue
             if not loading:
-                out.append(Instruction(decode(f"mov.b{piece.type.bits}"), [piece, value], guard, negated, pos))
+                out.append(Instruction(move_of(piece.type), [piece, value], guard, negated, pos))
             elif isinstance(value, Register) and (type.bytes < 4 or value.type.bits != type.bits):
                 signed = "s" if type.is_signed else "u"
                 width = max(16, value.type.bits)
                 convert = decode(f"cvt.{signed}{width}.{signed}{type.bits}")
                 out.append(Instruction(convert, [value, piece], guard, negated, pos))
             else:
-                out.append(Instruction(decode(f"mov.b{type.bits}"), [value, piece], guard, negated, pos))
+                out.append(Instruction(move_of(type), [value, piece], guard, negated, pos))
 
     def names_another(self, instruction: Instruction) -> bool:
         """Whether an operand names what is no parameter variable of this function: a kernel's own parameter."""

@@ -23,7 +23,7 @@ from drawloom.ptx.ir import (
     Statement,
     Symbol,
 )
-from drawloom.ptx.isa import Opcode, decode
+from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, Opcode, decode
 from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import TYPES, Type
 
@@ -37,9 +37,18 @@ def unfold(module: Module, number: int = 90, ids: dict[str, int] | None = None, 
     addresses of functions; in a relocatable file they are the linker's."""
     changed: dict[str, Function] = {}
     for function in module.functions.values():
-        if function.has_body and any(isinstance(s, Instruction) and is_folded(s.opcode, number) for s in function.body):
+        if function.has_body and has_folded(function, number):
             changed[function.name] = _Rewriter(function, number, ids or {}, relocatable).run()
     return module.with_functions(changed) if changed else module
+
+
+def has_folded(function: Function, number: int) -> bool:
+    for statement in function.body:
+        if isinstance(statement, Instruction):
+            effect = statement.opcode.effect
+            if effect in (ATOMIC, BRANCH, CALL) and is_folded(statement.opcode, number):
+                return True
+    return False
 
 
 def is_folded(opcode: Opcode, number: int) -> bool:

@@ -69,12 +69,13 @@ HANDLERS: Final[dict[str, Handler]] = {}
 
 
 class Plan:
-    """How an instruction with operands of some kinds is emitted: the opcode, and which operands must be in registers
-    first."""
+    """How an instruction with operands of some kinds is emitted: the opcode, which operands must be in registers
+    first, and whether each has one number then."""
 
-    def __init__(self, opcode: Opcode, moved: list[int]) -> None:
+    def __init__(self, opcode: Opcode, moved: list[int], is_flat: bool) -> None:
         self.opcode = opcode
         self.moved = moved
+        self.is_flat = is_flat
 
 
 class Selector:
@@ -406,11 +407,11 @@ class Selector:
         plan = self.planned(mnemonic, operands)
         for place in plan.moved:
             operands[place] = self.in_register(operands[place])
-        values: list[int] = []
-        for operand in operands:
-            if len(operand.values) == 1:
-                values.append(operand.values[0])
-            else:
+        if plan.is_flat:
+            values = [operand.values[0] for operand in operands]
+        else:
+            values = []
+            for operand in operands:
                 values += operand.values
         made = Machine(plan.opcode, values, self.guard, pos=self.pos)
         if self.guard != NO_GUARD:
@@ -465,7 +466,8 @@ class Selector:
                 for i, o in enumerate(operands)
             ]
             try:
-                return Plan(self.target.opcode(mnemonic, ",".join(texts)), moved)
+                is_flat = all(len(o.values) == 1 for i, o in enumerate(operands) if i not in moved)
+                return Plan(self.target.opcode(mnemonic, ",".join(texts)), moved, is_flat)
             except IsaError as error:
                 first = first or error
         raise first or IsaError(f"no form of {mnemonic}")
