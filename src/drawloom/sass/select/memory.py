@@ -38,6 +38,8 @@ _REACHES: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
+#: What loads and stores were found to be called, by target and opcode.
+_mnemonics: Final[dict[int, dict[Opcode, str]]] = {}
 #: The unsigned or untyped load is marked on sm_75.
 _SHARED_LOADS: Final[dict[int, str]] = {75: "LDS.U"}
 
@@ -196,24 +198,29 @@ def gather(s: Selector, out: int, elements: list[Operand], type: Type) -> None:
 
 def access(s: Selector, opcode: Opcode, size: str, data: int, address: Address, loading: bool) -> None:
     """One machine load or store of a register or a group of them."""
+    known = _mnemonics.setdefault(s.number, {})
+    mnemonic = known.get(opcode)
+    if mnemonic is None:
+        mnemonic = known[opcode] = access_mnemonic(s, opcode, size, loading)
+    space = opcode.space
+    where = long_address(s, address) if space == "global" or not space else short_address(s, address, space)
+    s.emit(mnemonic, [reg(data), where] if loading else [where, reg(data)])
+
+
+def access_mnemonic(s: Selector, opcode: Opcode, size: str, loading: bool) -> str:
+    """What the machine calls a load or store, with the suffix for its size."""
     space = opcode.space
     name = "LD" if loading else "ST"
     if space in ("shared", "local"):
-        where = short_address(s, address, space)
         if loading and space == "shared":
-            name = _SHARED_LOADS.get(s.number, "LDS")
-        else:
-            name += space[0].upper()
-        mnemonic = name + size
-    elif space in ("global", ""):
-        where = long_address(s, address)
+            return _SHARED_LOADS.get(s.number, "LDS") + size
+        return name + space[0].upper() + size
+    if space in ("global", ""):
         before, behind = strength(s, opcode)
-        mnemonic = name + ("G" if space else "") + ".E" + before + size + behind
-    elif space == "param":
+        return name + ("G" if space else "") + ".E" + before + size + behind
+    if space == "param":
         raise UnsupportedError(f"'{opcode.text}' to a parameter that no call takes is not supported by the assembler")
-    else:
-        raise UnsupportedError(f"'{opcode.text}' is not supported: clusters are not covered")
-    s.emit(mnemonic, [reg(data), where] if loading else [where, reg(data)])
+    raise UnsupportedError(f"'{opcode.text}' is not supported: clusters are not covered")
 
 
 def strength(s: Selector, opcode: Opcode) -> tuple[str, str]:

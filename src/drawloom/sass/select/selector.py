@@ -70,9 +70,10 @@ HANDLERS: Final[dict[str, Handler]] = {}
 
 class Plan:
     """How an instruction with operands of some kinds is emitted: the opcode, which operands must be in registers
-    first, and whether each has one number then."""
+    first, and whether each has one number then. `key` is the row of the operands' codes."""
 
-    def __init__(self, opcode: Opcode, moved: list[int], is_flat: bool) -> None:
+    def __init__(self, key: int, opcode: Opcode, moved: list[int], is_flat: bool) -> None:
+        self.key = key
         self.opcode = opcode
         self.moved = moved
         self.is_flat = is_flat
@@ -109,7 +110,7 @@ class Selector:
         #: Settled registers that their one reader computes for itself.
         self.absorbed = [False] * count
         #: Moves of this block that put a constant into a register: they serve later readers, too.
-        self.moved: dict[str, int] = {}
+        self.moved: dict[tuple[object, ...], int] = {}
         self.guard = NO_GUARD
         self.pos = -1
         #: The PTX block that is being selected.
@@ -352,7 +353,7 @@ class Selector:
             if register.type.bits >= 64:
                 return self.home(register)
         low, high = self.word(operand, 0), self.word(operand, 1)
-        key = f"pair {low.text}{low.values}{high.text}{high.values}"
+        key = (low.text, *low.values, high.text, *high.values)
         known = None if held else self.moved.get(key)  # what a register holds may have changed since
         if known is None:
             known = self.fresh(2)
@@ -366,7 +367,7 @@ class Selector:
         if source.kind == REGISTER:
             return source
         plain = source.text.lstrip("-|").rstrip("|")
-        key = f"{plain}{source.values}"
+        key = (plain, *source.values)
         known = self.moved.get(key)
         if known is None:
             known = self.fresh()
@@ -443,16 +444,18 @@ class Selector:
         """`plan`, found once for operands of these kinds."""
         plans = self.plans.get(mnemonic)
         if plans is None:
-            plans = self.plans[mnemonic] = {}
+            plans = self.plans[mnemonic] = []
         key = 0
         for operand in operands:
             key = key << CODE_BITS | operand.code
-        plan = plans.get(key)
-        if plan is None:
-            plan = plans[key] = self.plan(mnemonic, operands)
-        return plan
+        for plan in plans:  # one or two as a rule
+            if plan.key == key:
+                return plan
+        made = self.plan(key, mnemonic, operands)
+        plans.append(made)
+        return made
 
-    def plan(self, mnemonic: str, operands: list[Src]) -> Plan:
+    def plan(self, key: int, mnemonic: str, operands: list[Src]) -> Plan:
         """The opcode for operands of these kinds; the fewest constants are moved to registers that it takes.
 
         Raises IsaError if there is none even with all of them in registers.
@@ -467,17 +470,17 @@ class Selector:
             ]
             try:
                 is_flat = all(len(o.values) == 1 for i, o in enumerate(operands) if i not in moved)
-                return Plan(self.target.opcode(mnemonic, ",".join(texts)), moved, is_flat)
+                return Plan(key, self.target.opcode(mnemonic, ",".join(texts)), moved, is_flat)
             except IsaError as error:
                 first = first or error
         raise first or IsaError(f"no form of {mnemonic}")
 
 
-_plans: dict[int, dict[str, dict[int, Plan]]] = {}
+_plans: dict[int, dict[str, list[Plan]]] = {}
 
 
-def plans_of(number: int) -> dict[str, dict[int, Plan]]:
-    """The plans that were made for a target, for all functions, by mnemonic and the codes of the operands."""
+def plans_of(number: int) -> dict[str, list[Plan]]:
+    """The plans that were made for a target, for all functions, by mnemonic."""
     return _plans.setdefault(number, {})
 
 
