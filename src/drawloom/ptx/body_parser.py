@@ -192,6 +192,8 @@ class BodyParser(DeclarationParser):
                 return False
             else:
                 label = self.label_refs.get(rest)
+                if label is None and opcode.name == "bra" and is_name(rest):
+                    label = self.label_refs[rest] = LabelRef(rest)
                 if label is not None:
                     operands = [label]
                 else:

@@ -37,6 +37,8 @@ WARP_SIZE: Final = 32
 
 def is_name(text: str) -> bool:
     """Whether ``text`` is an identifier of PTX (section 4.4)."""
+    if text.isidentifier() and text.isascii():
+        return text != "_"
     flat = text.replace("$", "_")
     if flat[:1] == "%":
         flat = "_" + flat[1:]

@@ -17,6 +17,8 @@ _WORDS: Final[dict[str, int]] = {"L2::256B": 80, "L2::cache_hint": 80}
 IGNORED: Final[dict[str, str]] = {"setmaxnreg": "a thread has the registers of its kernel's directives throughout"}
 #: The first target with clusters of blocks: as scopes and spaces of memory accesses.
 _CLUSTERS: Final = 90
+#: The opcodes that were found to be there, by target.
+_available: Final[dict[int, set[Opcode]]] = {}
 
 
 def check_available(module: Module, number: int) -> list[str]:
@@ -31,8 +33,8 @@ def check_available(module: Module, number: int) -> list[str]:
     if module.address_size != 64:
         place = max(module.source.find(".address_size"), 0)
         raise refusal(module, place, "addresses of 32 bits are not supported by the assembler")
+    present = _available.setdefault(number, set())
     for function in module.functions.values():
-        present: set[Opcode] = set()
         for statement in function.body if function.has_body else []:
             if not isinstance(statement, Instruction):
                 continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.ptx.ir import Address, CallTargets, Function, Instruction, Module, Operand, Pair, Symbol, Vector
+from drawloom.ptx.ir import Address, CallTargets, Function, Instruction, Module, Operand, Pair, Register, Symbol, Vector
 from drawloom.ptx.isa import CALL
 
 #: A function of at most this many instructions is always copied to its calls.
@@ -141,6 +141,8 @@ def note_calls(function: Function, module: Module, plan: CallPlan, taken: set[st
                 plan.pointers.add(function.name)
             continue
         for operand in operands:
+            if isinstance(operand, Register):
+                continue
             note_address(operand, module, taken)
             if isinstance(operand, Symbol) and operand.name in own:
                 plan.kept.add(function.name)
