@@ -33,6 +33,7 @@ from drawloom.sass.machine import (
     virtual_id,
 )
 from drawloom.sass.parameters import stack_arguments
+from drawloom.sass.predication import predicate
 from drawloom.sass.select.operands import (
     CODE_BITS,
     CONSTANT,
@@ -89,7 +90,8 @@ class Selector:
         """``kernel`` is the one that the function is a part of, itself by default; ``leaves_file`` says that code
         of other files may run in between."""
         self.module = module
-        self.function = function
+        predicated = predicate(function, number)
+        self.function = function = predicated.function
         self.number = number
         self.leaves_file = leaves_file
         self.target: Target = load_target(number)
@@ -118,6 +120,8 @@ class Selector:
         #: Registers that live inside of one PTX instruction, and the words of them that have been written.
         self.temporary: set[int] = set()
         self.begun: set[int] = set()
+        for id in predicated.begun:
+            self.temporary.add(virtual_id(self.home(function.registers[id])))
         #: The predicate of the carry flag, once a chain has set it.
         self.carry_predicate = -1
         #: Whether global memory is reached through the descriptor in UR4, and whether it is known to be there.
@@ -416,6 +420,8 @@ class Selector:
                 values += operand.values
         made = Machine(plan.opcode, values, self.guard, pos=self.pos)
         if self.guard != NO_GUARD:
+            if effects(made.opcode).is_copy and virtual_id(values[0]) in self.temporary:
+                made.guard = NO_GUARD  # nobody minds what it holds in other lanes
             self.begin_lives(made)
         self.at.instructions.append(made)
         return made
