@@ -66,12 +66,23 @@ class Instruction:
     __hash__ = None  # type: ignore[assignment]
 
 
+def reuse_of(opcode: Opcode) -> dict[int, int]:
+    """Reuse bit -> number (as in `kinds`) that prints `.reuse` for it. On sm_61 a conversion has a bit where a type of
+    64 bits sends it to the double unit; an integer of 64 bits made of F16 does not (nvdisasm 12.4, all pairs)."""
+    form = opcode.form
+    if form.wide or form.base not in ("F2F", "F2I", "I2F") or form.structure != ["_", "R", ",", "R"]:
+        return form.reuse
+    is_double = "64" in opcode.mnemonic and not (form.base == "F2I" and ".F16" in opcode.mnemonic)
+    return {1: 1} if is_double else {}
+
+
 def _operands(instruction: Instruction, address: int, labels: dict[int, str] | None) -> str:
     """The operands, with the space before them."""
     opcode = instruction.opcode
     form = opcode.form
     structure, gaps = form.structure, opcode.gaps
-    reused = {form.reuse[bit] for bit in form.reuse if instruction.control >> (REUSE_SHIFT + bit) & 1}
+    kept = reuse_of(opcode)
+    reused = {kept[bit] for bit in kept if instruction.control >> (REUSE_SHIFT + bit) & 1}
     text = ""
     number = slot = -1
     place = 0
@@ -85,6 +96,10 @@ def _operands(instruction: Instruction, address: int, labels: dict[int, str] | N
             else:
                 slot += 1
                 text += value_text(instruction, slot, address, labels)
+            if number in reused and not form.wide:  # sm_61 has R3.H1.reuse, the others R3.reuse.H1
+                text += gaps[place + 1] + ".reuse"
+                place += 1
+                continue
             if number in reused:
                 if gaps[place + 1][:1] == "|":
                     text += "|.reuse" + gaps[place + 1][1:]

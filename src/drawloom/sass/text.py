@@ -5,7 +5,7 @@ from __future__ import annotations
 from drawloom.sass.control import DEFAULT_CONTROL, REUSE_SHIFT
 from drawloom.sass.floats import FLOAT_KINDS, float_bits
 from drawloom.sass.form import Form, IsaError
-from drawloom.sass.instruction import Instruction
+from drawloom.sass.instruction import Instruction, reuse_of
 from drawloom.sass.isa import Target
 from drawloom.sass.syntax import Parsed, drop_second_of_pair, scan
 
@@ -24,10 +24,11 @@ def parse_instruction(target: Target, text: str, address: int = 0, control: int 
         bits = form.choose(gaps)
         if bits is None:
             continue
-        for bit, number in form.reuse.items():
+        opcode = form.opcode(form.word | bits)
+        for bit, number in reuse_of(opcode).items():
             if number in parsed.reuse:
                 control |= 1 << (REUSE_SHIFT + bit)
-        return Instruction(form.opcode(form.word | bits), values, parsed.guard, control)
+        return Instruction(opcode, values, parsed.guard, control)
     raise IsaError(f"sm_{target.number} has no instruction {text.strip()!r}")
 
 
