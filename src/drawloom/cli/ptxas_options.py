@@ -16,11 +16,11 @@ OPTIONS: Final[dict[str, tuple[str, str, str]]] = {
     "gpu-name": (
         "arch",
         "ARCH",
-        "The target: sm_90 (the default), or another of those above; compute_NN checks the PTX and makes no code.",
+        "The target: one of those above, sm_90 if left out; compute_NN only checks the PTX.",
     ),
     "output-file": ("o", "FILE", "The cubin; of several input files, the folder to put them in."),
     "verbose": ("v", "", "Print registers, stack, spills and memory of every kernel."),
-    "opt-level": ("O", "N", "0 keeps the program's order and waits for every instruction; all others are the same."),
+    "opt-level": ("O", "N", "0 keeps the program's order and waits for every instruction; all others are one."),
     "compile-only": ("c", "", "A relocatable file for nvlink."),
     "maxrregcount": ("maxrregcount", "N", "Most registers of a thread, where no directive says it."),
     "maxntid": ("maxntid", "X,Y,Z", "As the directive, where a kernel has none."),
