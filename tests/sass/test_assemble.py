@@ -87,3 +87,26 @@ def test_same_bytes_every_time() -> None:
 def test_too_few_registers_is_one_clear_error() -> None:
     with pytest.raises(Error):
         assemble(straight_line(50, 1, 4), TARGET, max_registers=4)
+
+
+@pytest.mark.parametrize("target", (61, 75, 80, 86, 89, 90))
+def test_a_guarded_fence_sets_no_scoreboard_for_its_guard(target: int) -> None:
+    """CCTL.IVALL reads no general register, and nvdisasm refuses one that sets a scoreboard."""
+    text = """.version 8.0
+        .target sm_61
+        .address_size 64
+        .entry k(.param .u64 to)
+        {
+            .reg .pred p;
+            .reg .u32 x;
+            .reg .u64 a;
+            ld.param.u64 a, [to];
+            ld.global.u32 x, [a];
+            setp.eq.u32 p, x, 7;
+            @p membar.gl;
+            st.global.u32 [a], x;
+            ret;
+        }"""
+    kernel = assemble(text, f"sm_{target}").kernels["k"]
+    tables = load_target(target)
+    assert verify(tables, unpack_section(tables, kernel.code)) == []

@@ -116,6 +116,8 @@ class Timing:
     def variable(self, opcode: Opcode) -> bool:
         """Whether the result comes, and the sources are read, after a time that only a scoreboard tells."""
         found = effects(opcode)
+        if found.base == "CCTL" and not found.reads:  # CCTL.IVALL has no address, and can set no scoreboard
+            return False
         return (found.unit in self._variable or found.base in self._variable) and "-" + found.base not in self._variable
 
     def unit(self, opcode: Opcode) -> str:
