@@ -12,6 +12,7 @@ from drawloom.sass.decoder import unpack_section
 from drawloom.sass.interpreter import run
 from drawloom.sass.isa import load_target
 from drawloom.sass.verify import verify
+from tests.sass.meaning import agree
 
 HEADER = ".version 8.0\n.target sm_61\n.address_size 64\n"
 
@@ -125,3 +126,24 @@ def test_words_that_live_around_a_loop_fill_rows_of_bits(count: int) -> None:
             run(cubin, "k", (1, 1, 1), (1, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)])
         results.append(memory)
     np.testing.assert_array_equal(*results)
+
+
+def test_a_kept_register_is_whole_behind_an_instruction_that_writes_its_own_guard() -> None:
+    """The old value comes back for the lanes that write nothing, and nothing else may take its place meanwhile."""
+    numbers, predicates = range(2, 30), range(2, 9)
+    text = (
+        ".version 8.2\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".reg .b32 %r<40>; .reg .b64 %d<4>; .reg .pred %p<10>;\n"
+        "ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4;\n"
+        "add.u64 %d0, %d0, %d2; add.u64 %d1, %d1, %d2;\n"
+        + "".join([f"ld.global.b32 %r{n}, [%d0+{4 * n}];\n" for n in numbers])
+        + "and.b32 %r1, %r0, 3; setp.eq.u32 %p1, %r1, 1;\n"
+        + "".join([f"setp.gt.s32 %p{n}, %r{n}, {n * 30};\n" for n in predicates])
+        + "".join([f"@%p1 lop3.or.b32 %r{n}|%p1, %r2, %r{n + 1}, %r0, 150, !%p{n % 7 + 2};\n" for n in numbers[:-1]])
+        + "".join([f"@%p{n} add.u32 %r2, %r2, %r{n};\n" for n in predicates])
+        + "".join([f"mad.lo.u32 %r2, %r2, 31, %r{n};\n" for n in numbers])
+        + "selp.b32 %r3, 5, 7, %p1; xor.b32 %r2, %r2, %r3; st.global.b32 [%d1], %r2; ret;\n}\n"
+    )
+    given = np.arange(64, dtype=np.int32) * 7919 % 601 - 90
+    for target in (75, 90):
+        agree(text, "k", 1, 32, given, np.zeros(32, np.int32), target=target, max_registers=20)

@@ -96,7 +96,7 @@ class Liveness:
             self.starts.append(position)
             position += 2 * len(block.instructions)
         self.starts.append(position)
-        self.borders = _Borders(blocks, function.carriers, 4 * len(function.files))
+        self.borders = _Borders(blocks, 4 * len(function.files))
         self.intervals: list[Interval | None] = [None] * len(function.files)
         #: The register files of the intervals, as bits.
         self.files = 0
@@ -107,7 +107,6 @@ class Liveness:
     def _build(self) -> None:
         end = vec[i64]([-1] * (4 * len(self.function.files)))  # of a word that is live: where its range ends
         blocks = self.function.blocks
-        carriers = self.function.carriers
         intervals = self.intervals
         named: dict[int, int] = {}  # general registers by number that are read further down: where that ends
         for b in range(len(blocks) - 1, -1, -1):
@@ -142,7 +141,6 @@ class Liveness:
                     interval = known if known is not None else self._interval(register)
                     interval.weight += weight
                     begins = guard == NO_GUARD or instruction.begins >> access.place & 1
-                    begins = begins or register in carriers
                     for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if end[word] < 0:
                             interval.cover(position + 2, position + 1)  # written and never read
@@ -245,11 +243,11 @@ class _Borders:
     """Words live at the borders of every block: `rows` numbers for each block in `live_in` and `live_out`, as bits over
     `words`. Only words that some block reads before it writes them can be."""
 
-    def __init__(self, blocks: list[MachineBlock], carriers: set[int], count: i64) -> None:
+    def __init__(self, blocks: list[MachineBlock], count: i64) -> None:
         self.count: i64 = len(blocks)
         found = _BlockWords(count)
         for number, block in enumerate(blocks):
-            found.look(block, number, carriers)
+            found.look(block, number)
         index = vec[i64]([-1] * count)
         self.words = vec[i64]()
         for word in found.exposed:
@@ -331,7 +329,7 @@ class _BlockWords:
         self.exposed_ends = vec[i64]()
         self.written_ends = vec[i64]()
 
-    def look(self, block: MachineBlock, number: i64, carriers: set[int]) -> None:
+    def look(self, block: MachineBlock, number: i64) -> None:
         known, asked = self.known, self.asked
         exposed, written = self.exposed, self.written
         for instruction in block.instructions:
@@ -354,7 +352,7 @@ class _BlockWords:
                 value = values[access.place]
                 if value < VIRTUAL:
                     continue
-                if guard == NO_GUARD or instruction.begins >> access.place & 1 or (value - VIRTUAL) >> 2 in carriers:
+                if guard == NO_GUARD or instruction.begins >> access.place & 1:
                     for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
                         if known[word] != number:
                             known[word] = number

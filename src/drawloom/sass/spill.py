@@ -72,6 +72,8 @@ def to_memory(function: MachineFunction, register: int, report: Allocation) -> N
             guard = instruction.guard
             if writes and writes_own_guard(instruction):
                 guard, reads = NO_GUARD, sorted({*reads, *writes})
+            else:
+                begin(instruction, register)
             for part in reads:
                 out.append(local(function, "LDL", fresh + part, offset + 4 * part, NO_GUARD, instruction.pos))
                 report.spill_loads += 4
@@ -99,6 +101,14 @@ def writes_own_guard(instruction: Machine) -> bool:
         if value >= VIRTUAL and (value - VIRTUAL) >> 2 == own:
             return True
     return False
+
+
+def begin(instruction: Machine, register: int) -> None:
+    """Where an instruction writes a register, under a guard or not, a life begins."""
+    for place, _ in effects(instruction.opcode).writes:
+        value = instruction.values[place]
+        if value >= VIRTUAL and (value - VIRTUAL) >> 2 == register:
+            instruction.begins |= 1 << place
 
 
 def words_of(instruction: Machine, places: list[tuple[int, int]], register: int) -> list[int]:
@@ -150,6 +160,7 @@ def to_general(function: MachineFunction, register: int) -> None:
                 out.append(Machine(test, [made, PT, home, RZ, PT], pos=instruction.pos))
             else:
                 guard = instruction.guard
+                begin(instruction, register)
             replace(instruction, effect.writes, register, made)
             out.append(instruction)
             out.append(Machine(keep, [home, RZ, 1, made], guard, pos=instruction.pos))
