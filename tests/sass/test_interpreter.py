@@ -148,8 +148,8 @@ head:
 
 
 def test_lanes_that_meet_at_the_header_of_a_loop_do_not_wait_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MOST, 90, 0)
     """The BSYNC stood in the loop: lanes in their second round waited for others that had left it."""
+    monkeypatch.setitem(MOST, 90, 0)
     out = np.zeros(1, np.uint32)
     address = int(out.ctypes.data)
     params = address.to_bytes(8, "little")
