@@ -7,12 +7,13 @@ divided in 80-bit floats; and an average whose oracle is a sum and a count is th
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+
+from drawloom.sql.compare import in_order, same_value
 
 
 def duckdb_exact() -> duckdb.DuckDBPyConnection:
@@ -34,31 +35,13 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     return list(zip(*columns))
 
 
-def normalised(table: pa.Table) -> list[tuple[Any, ...]]:
-    """The rows, sorted."""
-    return sorted(rows_of(table), key=lambda row: [_sort_key(v) for v in row])
-
-
-def _sort_key(value: Any) -> tuple[int, Any]:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return (1 if value is None else 2, "")
-    return (0, value)
-
-
-def same_value(ours: Any, theirs: Any) -> bool:
-    """Whether the values are equal, bit for bit but for the bits of NaN and the sign of zero: which of 0.0 and -0.0
-    stands for a group or an extreme is open."""
-    if isinstance(ours, float) and isinstance(theirs, float) and math.isnan(theirs):
-        return math.isnan(ours)
-    return bool(ours == theirs) and (ours is None) == (theirs is None)
-
-
 def differences(ours: pa.Table, theirs: pa.Table, ordered: bool = False) -> list[str]:
     """What differs, a line each; empty when the results agree as bags of rows, or as lists where ``ordered``."""
     if ours.num_columns != theirs.num_columns or ours.num_rows != theirs.num_rows:
         return [f"shape {ours.num_rows}x{ours.num_columns}, expected {theirs.num_rows}x{theirs.num_columns}"]
     found: list[str] = []
-    pairs = zip(rows_of(ours), rows_of(theirs)) if ordered else zip(normalised(ours), normalised(theirs))
+    mine, other = rows_of(ours), rows_of(theirs)
+    pairs = zip(mine, other) if ordered else zip(in_order(mine), in_order(other))
     for a, b in pairs:
         if not all(same_value(x, y) for x, y in zip(a, b)):
             found.append(f"{a}, expected {b}")
