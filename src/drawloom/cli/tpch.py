@@ -164,9 +164,9 @@ def measured(query: int, device: Device, tables: dict[str, Path], oracle: Oracle
             outcome.status, outcome.note = "failed", str(failure).split("\n")[0]
             return outcome
     if oracle is not None:
-        outcome.note = tpch.difference(query, answer, oracle.answer(sql))
+        outcome.note = tpch.difference(query, answer, oracle.apart(oracle.answer, sql))
         outcome.status = "differs" if outcome.note else "equal"
-        outcome.duckdb = median_seconds(lambda: oracle.run(sql))
+        outcome.duckdb = oracle.apart(median_seconds, lambda: oracle.run(sql))
     return outcome
 
 

@@ -14,9 +14,11 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.sql.compare import Row, first_difference, in_order
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from drawloom.runtime.machine import Device
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 TABLES: Final = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
 QUERIES: Final = range(1, 23)
@@ -77,14 +82,15 @@ def generate(folder: Path, scale: float) -> dict[str, Path]:
     if shown:
         print(f"making TPC-H tables of scale {scale:g} in {place}", file=sys.stderr, flush=True)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="unfinished-", dir=place) as unfinished:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
             command = [generator, "parquet", f"--scale-factor={scale:g}", f"--output-dir={unfinished}"]
             done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=None if shown else subprocess.PIPE)
             if done.returncode:
                 lines = (done.stderr or b"").decode(errors="replace").split("\n")
                 reason = next((f": {line.strip()}" for line in reversed(lines) if line.strip()), "")
                 raise DataError(f"tpchgen-cli failed with status {done.returncode}{reason}")
+            place.mkdir(exist_ok=True)
             for path in found.values():
                 os.replace(Path(unfinished, path.name), path)
     except OSError as problem:
@@ -101,7 +107,8 @@ def connected(device: Device, tables: dict[str, Path]) -> Connection:
 
 
 class Oracle:
-    """DuckDB with the tables in its memory."""
+    """DuckDB with the tables in its memory. It works in a thread of its own, which the caller waits for: so Ctrl-C
+    reaches the caller at once, who stops it."""
 
     def __init__(self, tables: dict[str, Path], threads: int) -> None:
         """Raises UnsupportedError where DuckDB is not installed."""
@@ -110,19 +117,32 @@ class Oracle:
         except ImportError:
             raise UnsupportedError("duckdb is not installed:", [_INSTALL]) from None
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"threads": threads})
+        self.thread = ThreadPoolExecutor(1)
         for name, path in tables.items():
-            self.connection.execute(f"create table {name} as from read_parquet(?)", [str(path)])
+            self.apart(self.execute, f"create table {name} as from read_parquet(?)", [str(path)])
+
+    def apart(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """What ``work`` returns, done in the thread."""
+        future = self.thread.submit(work, *given, **named)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self.connection.interrupt()
+            raise
+
+    def execute(self, sql: str, parameters: list[str] | None = None) -> None:
+        self.connection.execute(sql, parameters)
 
     def run(self, sql: str) -> pa.Table:
         return self.connection.sql(sql).to_arrow_table()
 
     def answer(self, sql: str) -> pa.Table:
         """The result without the rewrite of avg to a quotient that is rounded twice."""
-        self.connection.execute("set disabled_optimizers = 'aggregate_function_rewriter'")
+        self.execute("set disabled_optimizers = 'aggregate_function_rewriter'")
         try:
             return self.run(sql)
         finally:
-            self.connection.execute("reset disabled_optimizers")
+            self.execute("reset disabled_optimizers")
 
 
 def difference(query: int, ours: pa.Table, theirs: pa.Table) -> str:
