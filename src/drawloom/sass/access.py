@@ -11,7 +11,7 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from drawloom.sass.effects import effects
+from drawloom.sass.effects import Effects, effects
 from drawloom.sass.form import Opcode
 from drawloom.sass.latencies import Timing
 from drawloom.sass.latency_table import COUNTED_IN_ORDER, READS_IN_ORDER
@@ -38,22 +38,17 @@ SPACES: Final = 3
 #: A register and the class of time in which it is read or written, as one number of `Operands.table`.
 CLASS_BITS: Final = 6
 CLASS_MASK: Final = (1 << CLASS_BITS) - 1
+#: A word of a slot: the same of its file's register 0, above that the value that means no register (-1: none does),
+#: above that the place of the slot. A word that no slot names: the same of its register, above that which bit of the
+#: opcode's mask says that it is meant, `_ALL` where it always is.
+_ENTRY_BITS: Final = 15
+_ENTRY_MASK: Final = (1 << _ENTRY_BITS) - 1
+_NEUTRAL_MASK: Final = 511
+_PLACE_SHIFT: Final = 24
+_PART_SHIFT: Final = _ENTRY_BITS
 
 #: Units that compute, in a fixed time unless `VARIABLE` says otherwise.
 _COMPUTES: Final = ("alu", "fma", "half", "double", "uniform")
-
-
-class Access:
-    """Neighbouring registers of one file: `words` of them from ``base + values[place]`` on, none of them where that
-    value is `neutral`; with `place` -1 from `base` on. `classes` are the classes of time of its words, of consumers
-    where they are read, of producers where they are written. `is_masked`: an operand says which of them are meant."""
-
-    def __init__(self, place: int, base: int, neutral: int, classes: list[int], is_masked: bool = False) -> None:
-        self.place: i64 = place
-        self.base: i64 = base
-        self.neutral: i64 = neutral
-        self.classes = vec[i64](classes)
-        self.is_masked = is_masked
 
 
 class Kept:
@@ -66,13 +61,14 @@ class Kept:
 
 
 class Facts:
-    """Of an opcode: `reads`, `writes`; `guard` is what to add to a guard's number (-1: it takes none) and
-    `guard_consumer` its class; `variable`: a scoreboard tells when it is done, `expected` when that may be; `mask`: the
-    place of the operand that says which of the predicates are meant that no slot names, or -1; `spaces`: the memory
-    that it may touch, and `loads`, whether it only reads it; `fetches`: what follows has to be fetched anew; `leaves`:
-    it goes to or comes from another function; `kept`: what reuse flags can keep; `yields`: ptxas lets other warps issue
-    behind it; `counted`: its result comes in the order of those that share its scoreboard; `queued`: it reads its
-    operands in the order of memory instructions."""
+    """Of an opcode: `reads` and `writes` are the words of its slots, as numbers (`_PLACE_SHIFT`), `fixed_reads` and
+    `fixed_writes` those that no slot names (`_PART_SHIFT`); `guard` is what to add to a guard's number (-1: it takes
+    none) and `guard_consumer` its class; `variable`: a scoreboard tells when it is done, `expected` when that may be;
+    `mask`: the place of the operand that says which of the predicates are meant that no slot names, or -1; `spaces`:
+    the memory that it may touch, and `loads`, whether it only reads it; `fetches`: what follows has to be fetched anew;
+    `leaves`: it goes to or comes from another function; `kept`: what reuse flags can keep; `yields`: ptxas lets other
+    warps issue behind it; `counted`: its result comes in the order of those that share its scoreboard; `queued`: it
+    reads its operands in the order of memory instructions."""
 
     def __init__(self, opcode: Opcode, timing: Timing) -> None:
         found = effects(opcode)
@@ -92,24 +88,40 @@ class Facts:
         self.queued = unit.startswith(_MEMORY) and unit in _names(READS_IN_ORDER[timing.family])
         self.kept = kept_operands(opcode)
         self.yields = found.unit in _COMPUTES and not self.variable and not self.fetches
-        self.reads: list[Access] = []
-        self.writes: list[Access] = []
+        reads: list[int] = []
+        writes: list[int] = []
         for place, words in found.reads:
             file = FILES[opcode.slots[place].kind]
-            consumers = [timing.consumer(opcode, place, words)] * words
-            self.reads.append(Access(place, _BASE[file], NEUTRAL[file], consumers))
-        for file, first, words in found.fixed_reads:
-            consumers = [timing.consumer_of_file(opcode, file, words)] * words
-            self.reads.append(Access(-1, _BASE[file] + first, 0, consumers, found.mask >= 0 and words == _ALL))
+            consumer = timing.consumer(opcode, place, words)
+            reads += [_slot_word(place, file, part, consumer) for part in range(words)]
         for place, words in found.writes:
             file = FILES[opcode.slots[place].kind]
-            producers = [timing.producer(opcode, file, part) for part in range(words)]
-            self.writes.append(Access(place, _BASE[file], NEUTRAL[file], producers))
+            writes += [_slot_word(place, file, part, timing.producer(opcode, file, part)) for part in range(words)]
+        self.reads = vec[i64](reads)
+        self.writes = vec[i64](writes)
+        reads, writes = [], []
+        for file, first, words in found.fixed_reads:
+            consumer = timing.consumer_of_file(opcode, file, words)
+            reads += [_fixed_word(found, file, first, words, part, consumer) for part in range(words)]
         for file, first, words in found.fixed_writes:
             producers = [timing.producer(opcode, file, part) for part in range(words)]
-            self.writes.append(Access(-1, _BASE[file] + first, 0, producers, found.mask >= 0 and words == _ALL))
+            writes += [_fixed_word(found, file, first, words, part, kind) for part, kind in enumerate(producers)]
+        self.fixed_reads = vec[i64](reads)
+        self.fixed_writes = vec[i64](writes)
         self.guard: i64 = _BASE[found.guard_file] if found.guard_file >= 0 else -1
         self.guard_consumer: i64 = timing.consumer(opcode, -1, 1)
+
+
+def _slot_word(place: int, file: int, part: int, kind: int) -> int:
+    """The entry of word `part` of a slot, which is read or written as a class of time."""
+    neutral = NEUTRAL[file] & _NEUTRAL_MASK
+    return place << _PLACE_SHIFT | neutral << _ENTRY_BITS | _BASE[file] + part << CLASS_BITS | kind
+
+
+def _fixed_word(found: Effects, file: int, first: int, words: int, part: int, kind: int) -> int:
+    """The entry of word `part` of registers that no slot names."""
+    bit = part if found.mask >= 0 and words == _ALL else _ALL
+    return bit << _PART_SHIFT | _BASE[file] + first + part << CLASS_BITS | kind
 
 
 def _names(groups: str) -> list[str]:
@@ -158,33 +170,38 @@ class Operands:
             table = append(table, 0)
             table = append(table, 0)
             values = instruction.values
-            mask: i64 = values[facts.mask] if facts.mask >= 0 else 0
-            for access in facts.reads:
-                table = named(table, access, values, mask)
+            known: i64 = -1
+            value: i64 = 0
+            for word in facts.reads:
+                if word >> _PLACE_SHIFT != known:
+                    known = word >> _PLACE_SHIFT
+                    value = values[known]
+                if value != word >> _ENTRY_BITS & _NEUTRAL_MASK:
+                    table = append(table, (value << CLASS_BITS) + (word & _ENTRY_MASK))
+            if len(facts.fixed_reads):
+                table = with_fixed(table, facts.fixed_reads, values, facts.mask)
             guard: i64 = instruction.guard & NO_GUARD
             if guard != NO_GUARD and facts.guard >= 0:
                 table = append(table, facts.guard + guard << CLASS_BITS | facts.guard_consumer)
             table[at] = len(table)
-            for access in facts.writes:
-                table = named(table, access, values, mask)
+            known = -1
+            for word in facts.writes:
+                if word >> _PLACE_SHIFT != known:
+                    known = word >> _PLACE_SHIFT
+                    value = values[known]
+                if value != word >> _ENTRY_BITS & _NEUTRAL_MASK:
+                    table = append(table, (value << CLASS_BITS) + (word & _ENTRY_MASK))
+            if len(facts.fixed_writes):
+                table = with_fixed(table, facts.fixed_writes, values, facts.mask)
             table[at + 1] = len(table)
         self.table = table
 
 
-def named(table: vec[i64], access: Access, values: list[int], mask: i64) -> vec[i64]:
-    """The table with the registers of an access of an instruction with these values."""
-    register = access.base
-    if access.place >= 0:
-        value: i64 = values[access.place]
-        if value == access.neutral:
-            return table
-        register += value
-    elif access.is_masked:
-        for part in range(_ALL):
-            if mask >> part & 1:
-                table = append(table, register + part << CLASS_BITS | access.classes[part])
-        return table
-    for kind in access.classes:
-        table = append(table, register << CLASS_BITS | kind)
-        register += 1
+def with_fixed(table: vec[i64], words: vec[i64], values: list[int], mask: i64) -> vec[i64]:
+    """The table with those of the registers that no slot names which an instruction with these values means."""
+    chosen: i64 = values[mask] if mask >= 0 else 0
+    for word in words:
+        bit = word >> _PART_SHIFT
+        if bit == _ALL or chosen >> bit & 1:
+            table = append(table, word & _ENTRY_MASK)
     return table

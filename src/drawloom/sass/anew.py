@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.sass.effects import effects
+from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
 from drawloom.sass.machine import GENERAL, NEUTRAL, PREDICATE, VIRTUAL, Machine, MachineFunction, virtual_id
 from drawloom.sass.syntax import NO_GUARD
 
@@ -26,7 +26,7 @@ def constants(function: MachineFunction) -> dict[int, list[Machine]]:
     for block in function.blocks:
         for instruction in block.instructions:
             for access in effects(instruction.opcode).write_places:
-                value = instruction.values[access.place]
+                value = instruction.values[access >> PLACE_SHIFT]
                 if value < VIRTUAL:
                     continue
                 register = virtual_id(value)
@@ -44,12 +44,12 @@ def is_constant(function: MachineFunction, instruction: Machine) -> bool:
         return False
     if instruction.guard != NO_GUARD or instruction.is_relocated or is_of_a_call(function, instruction):
         return False
-    if len(found.writes) != 1 or found.writes[0][1] != 1 or not found.write_places[0].is_general:
+    if len(found.writes) != 1 or found.writes[0][1] != 1 or not found.write_places[0] & IS_GENERAL:
         return False
     return all(
-        instruction.values[access.place] in (NEUTRAL[GENERAL], function.frame_pointer)
+        instruction.values[access >> PLACE_SHIFT] in (NEUTRAL[GENERAL], function.frame_pointer)
         for access in found.read_places
-        if access.is_general or instruction.values[access.place] != NEUTRAL[PREDICATE]
+        if access & IS_GENERAL or instruction.values[access >> PLACE_SHIFT] != NEUTRAL[PREDICATE]
     )
 
 
@@ -68,21 +68,21 @@ def make_anew(function: MachineFunction, register: int, writers: list[Machine]) 
                 continue
             words: set[int] = set()
             for access in effects(instruction.opcode).read_places:
-                value = instruction.values[access.place]
+                value = instruction.values[access >> PLACE_SHIFT]
                 if value >= VIRTUAL and virtual_id(value) == register:
-                    words.update(range(value & 3, (value & 3) + access.words))
+                    words.update(range(value & 3, (value & 3) + (access >> WORDS_SHIFT & WORDS_MASK)))
             if words:
                 fresh = function.register(GENERAL, width)
                 function.carriers.add(virtual_id(fresh))
                 for writer in writers:
-                    place = effects(writer.opcode).write_places[0].place
+                    place = effects(writer.opcode).write_places[0] >> PLACE_SHIFT
                     if writer.values[place] & 3 in words:
                         values = list(writer.values)
                         values[place] = fresh + (values[place] & 3)
                         out.append(Machine(writer.opcode, values, pos=instruction.pos))
                 for access in effects(instruction.opcode).read_places:
-                    value = instruction.values[access.place]
+                    value = instruction.values[access >> PLACE_SHIFT]
                     if value >= VIRTUAL and virtual_id(value) == register:
-                        instruction.values[access.place] = fresh + (value & 3)
+                        instruction.values[access >> PLACE_SHIFT] = fresh + (value & 3)
             out.append(instruction)
         block.instructions = out

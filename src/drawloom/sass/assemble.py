@@ -292,10 +292,11 @@ def extra_registers(tables: Target) -> int:
 
 def pack(tables: Target, code: MachineFunction) -> bytes:
     """The words of a function, an endless loop behind them, padded with NOPs to 128 bytes, on sm_61 to 64."""
-    instructions: list[Instruction] = [i for block in code.blocks for i in block.instructions]
-    stop = Machine(tables.opcode("BRA", "L"), [-tables.word_bytes])
     nop = tables.opcode("NOP", "")
-    padded = [*instructions, stop]
+    padded: list[Instruction] = []
+    for block in code.blocks:
+        padded += block.instructions
+    padded.append(Machine(tables.opcode("BRA", "L"), [-tables.word_bytes]))
     while len(padded) % (8 if tables.wide else 6):
         padded.append(Machine(nop, []))
     return pack_section(tables, padded)

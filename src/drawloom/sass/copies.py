@@ -17,7 +17,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from drawloom.sass.anew import is_of_a_call
-from drawloom.sass.effects import Effects, effects
+from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, Effects, effects
 from drawloom.sass.isa import load_target
 from drawloom.sass.logic import join_logic
 from drawloom.sass.machine import PT, RZ, VIRTUAL, Machine, MachineBlock, MachineFunction
@@ -74,14 +74,14 @@ class Uses:
                 guard: i64 = instruction.guard
                 each: i64 = 1 if guard == NO_GUARD else _SEVERAL
                 for access in found.write_places:
-                    value: i64 = values[access.place]
+                    value: i64 = values[access >> PLACE_SHIFT]
                     if value >= VIRTUAL:
-                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                        for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                             writes[word] += each
                 for access in found.read_places:
-                    value = values[access.place]
+                    value = values[access >> PLACE_SHIFT]
                     if value >= VIRTUAL:
-                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                        for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                             reads[word] += 1
                 if guard >= VIRTUAL:
                     reads[(guard - VIRTUAL) & ~3] += 1
@@ -140,17 +140,18 @@ class InPlace:
                             writer[target] = made
                         continue
             for access in found.read_places:
-                value: i64 = values[access.place]
+                value: i64 = values[access >> PLACE_SHIFT]
                 if value >= VIRTUAL:
-                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                         touched[word] = number
             for access in found.write_places:
-                value = values[access.place]
+                value = values[access >> PLACE_SHIFT]
                 if value >= VIRTUAL:
                     first_word = value - VIRTUAL
-                    for word in range(first_word, first_word + access.words):
+                    words = access >> WORDS_SHIFT & WORDS_MASK
+                    for word in range(first_word, first_word + words):
                         touched[word] = number
-                    if access.words == 1 and access.is_general and writes[first_word] == 1 and settled[first_word >> 2]:
+                    if words == 1 and access & IS_GENERAL and writes[first_word] == 1 and settled[first_word >> 2]:
                         writer[first_word] = number
         self.begun = number + 1
         if dropped:
@@ -160,9 +161,9 @@ class InPlace:
 def written_once(instruction: Machine, word: i64) -> i64:
     """The place of the slot in which an instruction writes a word; -1 if it does not."""
     for access in effects(instruction.opcode).write_places:
-        first: i64 = instruction.values[access.place] - VIRTUAL
-        if first <= word and word < first + access.words:
-            return access.place
+        first: i64 = instruction.values[access >> PLACE_SHIFT] - VIRTUAL
+        if first <= word and word < first + (access >> WORDS_SHIFT & WORDS_MASK):
+            return access >> PLACE_SHIFT
     return -1
 
 
@@ -177,9 +178,9 @@ def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> N
             continue
         dropped = True
         for access in found.read_places:
-            value: i64 = instruction.values[access.place]
+            value: i64 = instruction.values[access >> PLACE_SHIFT]
             if value >= VIRTUAL:
-                for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                     uses.reads[word] -= 1
         if instruction.guard >= VIRTUAL:
             uses.reads[(instruction.guard - VIRTUAL) & ~3] -= 1
@@ -193,12 +194,12 @@ def is_read(instruction: Machine, found: Effects, reads: vec[i64]) -> bool:
     if instruction.is_relocated:
         return True
     for access in found.write_places:
-        value: i64 = instruction.values[access.place]
+        value: i64 = instruction.values[access >> PLACE_SHIFT]
         if value < VIRTUAL:
-            if value != _NOWHERE.get(instruction.opcode.slots[access.place].kind, -1):
+            if value != _NOWHERE.get(instruction.opcode.slots[access >> PLACE_SHIFT].kind, -1):
                 return True
             continue
-        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+        for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
             if reads[word]:
                 return True
     return False
@@ -239,15 +240,15 @@ class Forwarding:
             values = instruction.values
             if left:
                 for access in found.read_places:
-                    value = values[access.place]
+                    value = values[access >> PLACE_SHIFT]
                     if value >= VIRTUAL:
-                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                        for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                             if word in left:
                                 left[word] -= 1
                 for access in found.write_places:
-                    value = values[access.place]
+                    value = values[access >> PLACE_SHIFT]
                     if value >= VIRTUAL:
-                        for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                        for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                             for copied in by_source.pop(word, ()):
                                 if left.pop(copied) == 0:
                                     self.add(copied, word)
@@ -287,13 +288,14 @@ class Forwarding:
                     continue
                 is_atomic = found.memory == "atomic"
                 for access in found.read_places:
-                    value: i64 = instruction.values[access.place]
-                    if value < VIRTUAL or (access.words == 1 and not is_atomic):
+                    value: i64 = instruction.values[access >> PLACE_SHIFT]
+                    words = access >> WORDS_SHIFT & WORDS_MASK
+                    if value < VIRTUAL or (words == 1 and not is_atomic):
                         continue
                     first = value - VIRTUAL
-                    if not is_atomic and self.group(first, access.words) >= 0:
+                    if not is_atomic and self.group(first, words) >= 0:
                         continue
-                    for word in range(first, first + access.words):
+                    for word in range(first, first + words):
                         if self.source[word] >= 0:
                             self.source[word] = -1
                             kept = True
@@ -319,12 +321,13 @@ class Forwarding:
                 found = effects(instruction.opcode)
                 values = instruction.values
                 for access in found.read_places:
-                    value: i64 = values[access.place]
-                    if value >= VIRTUAL and source[value - VIRTUAL] >= 0 and access.is_general:
+                    value: i64 = values[access >> PLACE_SHIFT]
+                    if value >= VIRTUAL and source[value - VIRTUAL] >= 0 and access & IS_GENERAL:
                         first = value - VIRTUAL
-                        origin = self.group(first, access.words)
-                        values[access.place] = int(VIRTUAL + origin)
-                        for word in range(access.words):
+                        words = access >> WORDS_SHIFT & WORDS_MASK
+                        origin = self.group(first, words)
+                        values[access >> PLACE_SHIFT] = int(VIRTUAL + origin)
+                        for word in range(words):
                             reads[first + word] -= 1
                             reads[origin + word] += 1
                 if found.is_copy and is_copy(instruction) and source[values[0] - VIRTUAL] >= 0:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from drawloom.sass.effects_table import CLASS_OF, CONVERGENT, FLOW_OF, MEMORY, PINNED, WIDTHS, WRITTEN
-from drawloom.sass.form import NUMBER_KINDS, Opcode
+from drawloom.sass.form import NUMBER_KINDS, Opcode, Slot
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.machine import BARRIER, FILES, GENERAL, NEUTRAL, PREDICATE, UNIFORM, UNIFORM_PREDICATE
 
@@ -29,16 +30,13 @@ _DATA_WORDS: Final[dict[str, int]] = {
 #: Units whose instructions only compute.
 _PURE: Final = ("alu", "fma", "half", "double", "special")
 _WIDE_TYPES: Final = frozenset(("F64", "S64", "U64"))
+#: A register slot as one number: whether it means general registers, above that how many neighbours it means, above
+#: that its place in the values.
+IS_GENERAL: Final = 1
+WORDS_SHIFT: Final = 1
+WORDS_MASK: Final = 7
+PLACE_SHIFT: Final = 4
 _TYPES: Final = frozenset("F64 F32 F16 BF16 S64 U64 S32 U32 S16 U16 S8 U8 TF32".split())
-
-
-class Place:
-    """A register slot: its `place` in the values, how many neighbouring registers it means, whether general ones."""
-
-    def __init__(self, place: int, words: int, is_general: bool) -> None:
-        self.place: i64 = place
-        self.words: i64 = words
-        self.is_general = is_general
 
 
 class Effects:
@@ -74,12 +72,13 @@ class Effects:
         self.convergent = base in CONVERGENT
         self.guard_file = PREDICATE
         self.data_words = 1  # of one element that is loaded or stored
-        #: `reads` and `writes` once more, for those who go through many instructions; the places of all register
-        #: slots; whether this is a move from one general register to another, an operation LOP3, one that does nothing
-        #: but write registers that slots name; whether it reads neighbouring registers, or a special one.
-        self.read_places: list[Place] = []
-        self.write_places: list[Place] = []
-        self.register_places: list[int] = []
+        #: `reads` and `writes` once more, a number each (`PLACE_SHIFT`), for those who go through many instructions;
+        #: the places of all register slots; whether this is a move from one general register to another, an operation
+        #: LOP3, one that does nothing but write registers that slots name; whether it reads neighbouring registers, or
+        #: a special one.
+        self.read_places = vec[i64]()
+        self.write_places = vec[i64]()
+        self.register_places = vec[i64]()
         self.is_copy = False
         self.is_logic = base == "LOP3"
         self.only_computes = False
@@ -136,15 +135,19 @@ def _of_opcode(opcode: Opcode) -> Effects:
     elif form.guard == "UP":
         found.guard_file = UNIFORM_PREDICATE
     slots = form.slots
-    found.read_places = [Place(place, words, slots[place].kind == "R") for place, words in found.reads]
-    found.write_places = [Place(place, words, slots[place].kind == "R") for place, words in found.writes]
-    found.register_places = [place for place, slot in enumerate(slots) if slot.kind in FILES]
+    found.read_places = _numbers(found.reads, slots)
+    found.write_places = _numbers(found.writes, slots)
+    found.register_places = vec[i64]([place for place, slot in enumerate(slots) if slot.kind in FILES])
     found.is_copy = found.base == "MOV" and [slot.kind for slot in slots] == ["R", "R"]
     found.branch_label = -1 if found.flow in ("call", "return") or found.base in ("LEPC", "PRET") else found.label
     does_more = found.pinned or found.memory or found.flow or found.fixed_writes
     found.only_computes = found.unit in _PURE and bool(found.writes) and not does_more
     found.reads_groups = found.memory == "atomic" or any(words > 1 for _, words in found.reads)
     return found
+
+
+def _numbers(places: list[tuple[int, int]], slots: list[Slot]) -> vec[i64]:
+    return vec[i64]([p << PLACE_SHIFT | words << WORDS_SHIFT | (slots[p].kind == "R") for p, words in places])
 
 
 def derive(

@@ -7,10 +7,12 @@ from typing import Final
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
+from drawloom.sass.form import LOW_MASK, LOW_SHIFT, PLACE_MASK, START_MASK, START_SHIFT, UPPER, WIDTH_SHIFT
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
 
 LOWER_HALF: Final = (1 << 64) - 1
+_LARGEST: Final = 0x7FFFFFFFFFFFFFFF
 GROUP: Final = 3  # instructions under one control word of sm_61
 CONTROL_WIDTH: Final = 21
 
@@ -29,25 +31,31 @@ def halves(instruction: Instruction) -> tuple[i64, i64]:
     values = instruction.values
     lower: i64 = opcode.lower
     upper: i64 = opcode.upper
+    one: i64 = 1
     # Exclusive or: where a field holds the complement, the opcode has ones.
     for piece in opcode.pieces:
-        value = values[piece.place]
-        bits: i64 = (value >> piece.start if piece.start else value) & piece.mask
-        if piece.upper:
-            upper ^= bits << piece.low
+        value = values[piece & PLACE_MASK]
+        start = piece >> START_SHIFT & START_MASK
+        bits: i64 = (value >> int(start) if start else value) & ((one << (piece >> WIDTH_SHIFT)) - 1)
+        if piece & UPPER:
+            upper ^= bits << (piece >> LOW_SHIFT & LOW_MASK)
         else:
-            lower ^= bits << piece.low
+            lower ^= bits << (piece >> LOW_SHIFT & LOW_MASK)
+    guard: i64 = instruction.guard
     if opcode.form.wide:
-        lower ^= instruction.guard << 12
-        upper ^= instruction.control << 41
+        control: i64 = instruction.control
+        lower ^= guard << 12
+        upper ^= control << 41
     elif opcode.form.guard:  # SSY and its like have 0 there
-        lower ^= instruction.guard << 16
+        lower ^= guard << 16
     return lower, upper
 
 
 def signed(word: i64) -> i64:
     """The lower 64 bits of a number, as a signed one."""
-    largest: i64 = 0x7FFFFFFFFFFFFFFF
+    if -_LARGEST <= word <= _LARGEST:
+        return word
+    largest: i64 = _LARGEST
     rest = word & largest
     return rest - largest - 1 if word >> 63 & 1 else rest
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from drawloom.errors import Error
@@ -233,19 +234,19 @@ def slot_value(slot: Slot, word: int) -> int:
     return value
 
 
-class Piece:
-    """What encoding does with a value: bits from `start` on, as many as `mask` has, go to bit `low` of one half."""
+#: What encoding does with a value, as one number: the place of its slot, the lowest of its bits that are taken, the bit
+#: that this goes to, 64 to 127 in the upper half, and how many there are.
+PLACE_MASK: Final = 15
+START_SHIFT: Final = 4
+START_MASK: Final = 63
+LOW_SHIFT: Final = 10
+LOW_MASK: Final = 63
+UPPER: Final = 1 << 16
+WIDTH_SHIFT: Final = 17
 
-    def __init__(self, place: int, start: int, mask: int, low: int, upper: bool) -> None:
-        self.place: i64 = place
-        self.start: int = start
-        self.mask: i64 = mask
-        self.low: i64 = low
-        self.upper = upper  # bits 64 to 127
 
-
-def _pieces(slots: list[Slot]) -> list[Piece]:
-    made: list[Piece] = []
+def _pieces(slots: list[Slot]) -> list[int]:
+    made: list[int] = []
     seen: set[int] = set()
     for place, slot in enumerate(slots):
         for low, width, start in slot.pieces:
@@ -254,10 +255,14 @@ def _pieces(slots: list[Slot]) -> list[Piece]:
             seen.add(low)
             below = max(0, min(width, 64 - low))
             if below:
-                made.append(Piece(place, start, (1 << below) - 1, low, False))
+                made.append(_piece(place, start, below, low))
             if width > below:
-                made.append(Piece(place, start + below, (1 << (width - below)) - 1, low + below - 64, True))
+                made.append(_piece(place, start + below, width - below, low + below))
     return made
+
+
+def _piece(place: int, start: int, width: int, low: int) -> int:
+    return place | start << START_SHIFT | low << LOW_SHIFT | width << WIDTH_SHIFT
 
 
 def _signed(word: int) -> int:
@@ -277,7 +282,7 @@ class Opcode:
         self.gaps = form.gap_texts(word)
         self.mnemonic = form.base.split(".")[0] + self.gaps[0]
         self.signature = _signature(self)
-        self.pieces = _pieces(form.slots)
+        self.pieces = vec[i64](_pieces(form.slots))
         #: What `effects` and `access.facts_of` made of it.
         self.effects: Effects | None = None
         self.facts: Facts | None = None

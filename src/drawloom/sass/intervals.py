@@ -2,7 +2,7 @@
 
 Instruction n of the function (blocks in their order) reads at position 2n and writes at 2n + 1. A range is half open.
 The words of a wide register are followed one by one, since they are often written by one instruction each; the
-register's interval is the union over its words.
+register's life is the union over its words.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from drawloom.ptx.liveness import members
-from drawloom.sass.effects import effects
-from drawloom.sass.machine import FRAME_POINTER, RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction
+from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
+from drawloom.sass.machine import FRAME_POINTER, RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction, virtual_id
 from drawloom.sass.syntax import NO_GUARD
 
 #: Sets of words are kept in numbers of so many bits.
@@ -22,100 +22,62 @@ _ROW_SHIFT: Final = 5
 _ROW: Final = 1 << _ROW_SHIFT
 #: Bits are this one moved to the right: 1 moved to the left is negative at the last place, compiled.
 _LAST_BIT: Final = 1 << _ROW - 1
-#: Where an event of `Liveness.events` has its register.
-EVENT_SHIFT: Final = 32
-
-
-@mypyc_attr(acyclic=True)
-class Interval:
-    """The life of a register. `ranges` are ascending and disjoint: begin, end, begin, end ...; `weight` is
-    how often it is read and written, more inside of loops; `hint` a register (as a slot's
-    value) that its word `hint_part` is copied to or from, or -1."""
-
-    def __init__(self, register: i64) -> None:
-        self.register = register
-        self.ranges = vec[i64]()
-        self.weight = 0.0
-        self.hint: i64 = -1
-        self.hint_part: i64 = 0
-        #: The first of `ranges` that a scan through all positions has not left behind.
-        self.current: i64 = 0
-
-    def cover(self, end: i64, begin: i64) -> None:
-        """Add a range that begins no later than those before it, while `ranges` are still backwards: end, begin ..."""
-        ranges = self.ranges
-        count = len(ranges)
-        if count == 0:
-            self.ranges = vec[i64]([end, begin])
-            return
-        place = count
-        while place > 0 and ranges[place - 1] <= end:  # it reaches into the one behind it
-            end = max(end, ranges[place - 2])
-            place -= 2
-        if place < count:
-            ranges[place] = end
-            ranges[place + 1] = begin
-            self.ranges = ranges[: place + 2] if place + 2 < count else ranges
-        else:
-            self.ranges = append(append(ranges, end), begin)
-
-    def turn(self) -> None:
-        """Put `ranges` in their order."""
-        ranges = self.ranges
-        first: i64 = 0
-        last = len(ranges) - 1
-        while first < last:
-            ranges[first], ranges[last] = ranges[last], ranges[first]
-            first += 1
-            last -= 1
-
-    def meets(self, other: Interval) -> bool:
-        """Whether both live at some position that a scan has not left behind."""
-        a, b = self.ranges, other.ranges
-        i, j = self.current, other.current
-        while i < len(a) and j < len(b):
-            if a[i + 1] <= b[j]:
-                i += 2
-            elif b[j + 1] <= a[i]:
-                j += 2
-            else:
-                return True
-        return False
+#: An event of `Liveness.events`: what it is, above that its register, above that the register's file.
+KIND_MASK: Final = 3
+REGISTER_SHIFT: Final = 2
+FILE_SHIFT: Final = 34
+REGISTER_MASK: Final = (1 << FILE_SHIFT - REGISTER_SHIFT) - 1
+#: Kinds of events: a range ends, a later range begins, the first range begins.
+ENDS: Final = 0
+AGAIN: Final = 1
+BEGINS: Final = 2
+#: General registers that instructions name by number.
+NAMED: Final = 256
 
 
 class Liveness:
-    """`intervals[v]` is that of virtual register v, None for one that never lives. `fixed[r]` is where an instruction
-    names or changes general register r, `calls` the positions behind which calls have changed what they may."""
+    """Virtual register v lives in the ranges `begins[r]` to `ends[r]` for r = `first[v]`, then `following[r]` and so on
+    until -1; `count` more than its number gives those where an instruction names or changes a general register, and
+    `count` + NAMED those behind calls. `hint[v]` is a register (as a slot's value) that word `hint_part[v]` is copied
+    to or from, or -1. `files` and `several` are the register files of which some register lives, and of which one has
+    several ranges, as bits."""
 
     def __init__(self, function: MachineFunction) -> None:
         self.function = function
         blocks = function.blocks
+        count = len(function.files)
+        self.count: i64 = count
         self.starts: list[int] = []
         position = 0
         for block in blocks:
             self.starts.append(position)
             position += 2 * len(block.instructions)
         self.starts.append(position)
-        self.borders = _Borders(blocks, 4 * len(function.files))
-        self.intervals: list[Interval | None] = [None] * len(function.files)
-        #: The register files of the intervals, as bits.
+        self.borders = _Borders(blocks, 4 * count)
+        self.first = vec[i64]([-1] * (count + NAMED + 1))
+        self.begins = vec[i64]()
+        self.ends = vec[i64]()
+        self.following = vec[i64]()
+        self.hint = vec[i64]([-1] * count)
+        self.hint_part = vec[i64]([0] * count)
+        #: By word, then by number: where the range of what is live ends, -1 for what is not.
+        self.end = vec[i64]([-1] * (4 * count + NAMED))
+        #: What is read by number further down in the block.
+        self.named = vec[i64]()
         self.files = 0
-        self.fixed: dict[int, Interval] = {}
-        self.calls: list[int] = []
+        self.several = 0
+        self.has_calls = False
         self._build()
 
     def _build(self) -> None:
-        end = vec[i64]([-1] * (4 * len(self.function.files)))  # of a word that is live: where its range ends
+        end = self.end
         blocks = self.function.blocks
-        intervals = self.intervals
-        named: dict[int, int] = {}  # general registers by number that are read further down: where that ends
         for b in range(len(blocks) - 1, -1, -1):
             start: i64 = self.starts[b]
             stop: i64 = self.starts[b + 1]
             # What lives on from the end of this block to the beginning of the next is in one range.
             for word in self.borders.ending(b):
                 end[word] = stop
-            weight = 10.0 ** min(blocks[b].depth, 6)
             position = stop
             for instruction in reversed(blocks[b].instructions):
                 position -= 2
@@ -126,116 +88,171 @@ class Liveness:
                     self._hint(values[1], values[0])
                 guard: i64 = instruction.guard
                 if instruction.clobbers:
-                    self.calls.append(int(position))
+                    self.has_calls = True
+                    self._cover(self.count + NAMED, position + 2, position + 1)
                     for clobbered in members(instruction.clobbers):
-                        self._write_named(clobbered, named, position)
+                        self._write_named(clobbered, position)
                 for access in effect.write_places:
-                    value: i64 = values[access.place]
+                    value: i64 = values[access >> PLACE_SHIFT]
+                    words = access >> WORDS_SHIFT & WORDS_MASK
                     if value < VIRTUAL:
-                        if access.is_general and value != RZ:
-                            for place in range(value, value + access.words):
-                                self._write_named(int(place), named, position)
+                        if access & IS_GENERAL and value != RZ:
+                            for place in range(value, value + words):
+                                self._write_named(place, position)
                         continue
                     register = (value - VIRTUAL) >> 2
-                    known = intervals[register]
-                    interval = known if known is not None else self._interval(register)
-                    interval.weight += weight
-                    begins = guard == NO_GUARD or instruction.begins >> access.place & 1
-                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    begins = guard == NO_GUARD or instruction.begins >> (access >> PLACE_SHIFT) & 1
+                    for word in range(value - VIRTUAL, value - VIRTUAL + words):
                         if end[word] < 0:
-                            interval.cover(position + 2, position + 1)  # written and never read
+                            self._cover(register, position + 2, position + 1)  # written and never read
                         elif begins:
-                            interval.cover(end[word], position + 1)
+                            self._cover(register, end[word], position + 1)
                             end[word] = -1
                 for access in effect.read_places:
-                    value = values[access.place]
-                    if value < VIRTUAL:
-                        # Registers by number that nobody else gets anyway do not matter.
-                        if access.is_general and value != RZ and value != STACK_POINTER and value != FRAME_POINTER:
-                            for place in range(value, value + access.words):
-                                named.setdefault(int(place), int(position + 1))
-                        continue
-                    register = (value - VIRTUAL) >> 2
-                    known = intervals[register]
-                    interval = known if known is not None else self._interval(register)
-                    interval.weight += weight
-                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
-                        if end[word] < 0:
-                            end[word] = position + 1
+                    value = values[access >> PLACE_SHIFT]
+                    words = access >> WORDS_SHIFT & WORDS_MASK
+                    if value >= VIRTUAL:
+                        for word in range(value - VIRTUAL, value - VIRTUAL + words):
+                            if end[word] < 0:
+                                end[word] = position + 1
+                    # Registers by number that nobody else gets anyway do not matter.
+                    elif access & IS_GENERAL and value != RZ and value != STACK_POINTER and value != FRAME_POINTER:
+                        for place in range(value, value + words):
+                            self._read_named(place, position)
                 if guard >= VIRTUAL:
-                    self._interval((guard - VIRTUAL) >> 2).weight += weight
                     word = (guard - VIRTUAL) & ~3
                     if end[word] < 0:
                         end[word] = position + 1
                 if instruction.arguments:
                     for argument in members(instruction.arguments):
-                        named.setdefault(argument, int(position + 1))
-            if named:
-                for argument, reader in named.items():
-                    self._fixed(argument).cover(reader, start)
-                named = {}
+                        self._read_named(argument, position)
+            if len(self.named):
+                for number in self.named:
+                    word = 4 * self.count + number
+                    if end[word] >= 0:
+                        self._cover(self.count + number, end[word], start)
+                        end[word] = -1
+                self.named = vec[i64]()
             for word in self.borders.beginning(b):
-                self._interval(word >> 2).cover(end[word], start)
+                self._cover(word >> 2, end[word], start)
                 end[word] = -1
-        for made in self.intervals:
-            if made is not None:
-                made.turn()
-                self.files |= 1 << self.function.files[made.register]
-        for made in self.fixed.values():
-            made.turn()
+        first, following = self.first, self.following
+        for v, file in enumerate(self.function.files):
+            if first[v] >= 0:
+                self.files |= 1 << file
+                if following[first[v]] >= 0:
+                    self.several |= 1 << file
 
-    def _interval(self, register: i64) -> Interval:
-        interval = self.intervals[register]
-        if interval is None:
-            interval = self.intervals[register] = Interval(register)
-        return interval
-
-    def _fixed(self, register: int) -> Interval:
-        interval = self.fixed.get(register)
-        if interval is None:
-            interval = self.fixed[register] = Interval(register)
-        return interval
+    def _cover(self, register: i64, end: i64, begin: i64) -> None:
+        """Add a range that begins no later than those that a register has."""
+        begins, ends, following = self.begins, self.ends, self.following
+        known = self.first[register]
+        if known < 0 or begins[known] > end:
+            self.first[register] = len(begins)
+            self.begins = append(begins, begin)
+            self.ends = append(ends, end)
+            self.following = append(following, known)
+            return
+        behind = known
+        while behind >= 0 and begins[behind] <= end:  # it reaches into the one behind it
+            end = max(end, ends[behind])
+            behind = following[behind]
+        begins[known] = begin
+        ends[known] = end
+        following[known] = behind
 
     def _hint(self, one: i64, other: i64) -> None:
         """One side of a copy would like the register of the other."""
         if one >= VIRTUAL:
-            interval = self._interval((one - VIRTUAL) >> 2)
-            if interval.hint < 0:
-                interval.hint = other
-                interval.hint_part = one & 3
+            register = (one - VIRTUAL) >> 2
+            if self.hint[register] < 0:
+                self.hint[register] = other
+                self.hint_part[register] = one & 3
 
-    def _write_named(self, register: int, named: dict[int, int], position: i64) -> None:
+    def _read_named(self, number: i64, position: i64) -> None:
+        """A register is read by its number here."""
+        word = 4 * self.count + number
+        if self.end[word] < 0:
+            self.end[word] = position + 1
+            self.named = append(self.named, number)
+
+    def _write_named(self, number: i64, position: i64) -> None:
         """A register by number gets a value here, which lives until it is read."""
-        self._fixed(register).cover(named.pop(register, int(position + 2)), position + 1)
+        word = 4 * self.count + number
+        end = self.end[word]
+        self._cover(self.count + number, end if end >= 0 else position + 2, position + 1)
+        self.end[word] = -1
+
+    def meet(self, one: i64, other: i64) -> bool:
+        """Whether a range and those that follow it have a position in common with another and those that follow."""
+        begins, ends, following = self.begins, self.ends, self.following
+        while one >= 0 and other >= 0:
+            if ends[one] <= begins[other]:
+                one = following[one]
+            elif ends[other] <= begins[one]:
+                other = following[other]
+            else:
+                return True
+        return False
 
     def events(self) -> vec[i64]:
-        """The edges of all ranges by their position, at each first those that do not begin an interval, then by
-        register: the register << EVENT_SHIFT | the index of the edge in the interval's ranges."""
+        """The edges of all ranges by their position, at each first those that do not begin a register's life, then by
+        register."""
         # A counting sort: how many of each position and kind, from that where they belong.
+        first, begins, ends, following = self.first, self.begins, self.ends, self.following
         last: i64 = self.starts[-1] + 2
         place = vec[i64]([0] * (2 * last + 2))
-        for interval in self.intervals:
-            if interval is not None:
-                kind: i64 = 1
-                for position in interval.ranges:
-                    place[position << 1 | kind] += 1
-                    kind = 0
-        count: i64 = 0
+        count = self.count
+        for register in range(count):
+            at = first[register]
+            if at >= 0:
+                place[begins[at] << 1 | 1] += 1
+                place[ends[at] << 1] += 1
+                at = following[at]
+                while at >= 0:
+                    place[begins[at] << 1] += 1
+                    place[ends[at] << 1] += 1
+                    at = following[at]
+        edges: i64 = 0
         for key in range(len(place)):
             here = place[key]
-            place[key] = count
-            count += here
-        out = vec[i64]([0] * count)
-        for interval in self.intervals:
-            if interval is not None:
-                event = interval.register << EVENT_SHIFT
-                kind = 1
-                for position in interval.ranges:
-                    key = position << 1 | kind
+            place[key] = edges
+            edges += here
+        out = vec[i64]([0] * edges)
+        files = self.function.files
+        for register in range(count):
+            at = first[register]
+            if at >= 0:
+                file: i64 = files[register]
+                event = file << FILE_SHIFT | register << REGISTER_SHIFT
+                key = begins[at] << 1 | 1
+                out[place[key]] = event | BEGINS
+                place[key] += 1
+                while at >= 0:
+                    if at != first[register]:
+                        key = begins[at] << 1
+                        out[place[key]] = event | AGAIN
+                        place[key] += 1
+                    key = ends[at] << 1
                     out[place[key]] = event
                     place[key] += 1
-                    event += 1
-                    kind = 0
+                    at = following[at]
+        return out
+
+    def weights(self) -> list[float]:
+        """How often each virtual register is read and written, more inside of loops."""
+        out = [0.0] * len(self.function.files)
+        for block in self.function.blocks:
+            weight = 10.0 ** min(block.depth, 6)
+            for instruction in block.instructions:
+                effect = effects(instruction.opcode)
+                for places in (effect.write_places, effect.read_places):
+                    for access in places:
+                        value = instruction.values[access >> PLACE_SHIFT]
+                        if value >= VIRTUAL:
+                            out[virtual_id(value)] += weight
+                if instruction.guard >= VIRTUAL:
+                    out[virtual_id(instruction.guard)] += weight
         return out
 
 
@@ -336,9 +353,9 @@ class _BlockWords:
             effect = effects(instruction.opcode)
             values = instruction.values
             for access in effect.read_places:
-                value: i64 = values[access.place]
+                value: i64 = values[access >> PLACE_SHIFT]
                 if value >= VIRTUAL:
-                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                    for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                         if known[word] != number and asked[word] != number:
                             asked[word] = number
                             exposed = append(exposed, word)
@@ -349,11 +366,11 @@ class _BlockWords:
                     asked[word] = number
                     exposed = append(exposed, word)
             for access in effect.write_places:
-                value = values[access.place]
+                value = values[access >> PLACE_SHIFT]
                 if value < VIRTUAL:
                     continue
-                if guard == NO_GUARD or instruction.begins >> access.place & 1:
-                    for word in range(value - VIRTUAL, value - VIRTUAL + access.words):
+                if guard == NO_GUARD or instruction.begins >> (access >> PLACE_SHIFT) & 1:
+                    for word in range(value - VIRTUAL, value - VIRTUAL + (access >> WORDS_SHIFT & WORDS_MASK)):
                         if known[word] != number:
                             known[word] = number
                             written = append(written, word)

@@ -13,7 +13,7 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.sass.effects import effects
+from drawloom.sass.effects import PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import RZ, VIRTUAL, Machine, MachineBlock
 from drawloom.sass.syntax import NO_GUARD
@@ -58,8 +58,8 @@ def join_logic(block: MachineBlock, target: Target, writes: vec[i64], reads: vec
                 places[word] = number
         if writer:
             for access in found.write_places:
-                first = instruction.values[access.place] - VIRTUAL
-                for word in range(first, first + access.words):
+                first = instruction.values[access >> PLACE_SHIFT] - VIRTUAL
+                for word in range(first, first + (access >> WORDS_SHIFT & WORDS_MASK)):
                     since[word] = number
 
 

@@ -1,6 +1,6 @@
 """Register assignment: linear scan over live intervals with holes (thesis section 5.2), in place.
 
-Intervals are taken in the order of their beginning. Each gets the lowest group of neighbouring registers, aligned to
+Lives are taken in the order of their beginning. Each gets the lowest group of neighbouring registers, aligned to
 its width, that is free over all of its ranges: what is live here is in a bit mask, what will be live again is looked
 up register by register. Copies ask for the register of their other side. When no group is free, the interval that
 costs least per position it blocks is kept in memory instead (or computed anew, if it is a constant), and the scan
@@ -19,7 +19,16 @@ from drawloom.ptx.ir import Module
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED_BARRIER
 from drawloom.sass.anew import constants
 from drawloom.sass.effects import effects
-from drawloom.sass.intervals import EVENT_SHIFT, Interval, Liveness
+from drawloom.sass.intervals import (
+    AGAIN,
+    BEGINS,
+    FILE_SHIFT,
+    KIND_MASK,
+    NAMED,
+    REGISTER_MASK,
+    REGISTER_SHIFT,
+    Liveness,
+)
 from drawloom.sass.isa import load_target
 from drawloom.sass.machine import (
     BARRIER,
@@ -39,12 +48,11 @@ SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM
 
 #: Registers, as bits, are kept in numbers of 32, in which groups begin at multiples of 2 or of 4.
 _ROW_SHIFT: Final = 5
+_ROW: Final = 1 << _ROW_SHIFT
 _ROW_MASK: Final = 31
 _ROW_BITS: Final = (1 << 32) - 1
 _EVEN: Final = _ROW_BITS // 3
 _FOURTH: Final = _ROW_BITS // 15
-#: The index of an edge in an event.
-_EDGE_MASK: Final = (1 << EVENT_SHIFT) - 1
 #: The uniform registers that hold the descriptor of global memory, as bits.
 _DESCRIPTOR: Final = 3 << 4
 
@@ -54,11 +62,11 @@ _ANEW: Final = 0.1
 
 
 class OutOfRegisters(Error):
-    """Not enough registers: `interval` is what to keep elsewhere."""
+    """Not enough registers: `register` is the virtual one to keep elsewhere."""
 
-    def __init__(self, interval: Interval, file: int) -> None:
+    def __init__(self, register: int, file: int) -> None:
         super().__init__("no register is free")
-        self.interval = interval
+        self.register = register
         self.file = file
 
 
@@ -78,7 +86,7 @@ def too_few(lack: OutOfRegisters, function: MachineFunction, module: Module, mos
         instruction.pos
         for block in function.blocks
         for instruction in block.instructions
-        if instruction.pos >= 0 and names(instruction, lack.interval.register)
+        if instruction.pos >= 0 and names(instruction, lack.register)
     ]
     return UnsupportedError(str(module.error(SourceError, min(found, default=-1), message)))
 
@@ -91,118 +99,122 @@ def names(instruction: Machine, register: int) -> bool:
 
 
 class Scan:
-    """One pass over the intervals of one register file, by their `events`. `limit` registers may be used, those in
+    """One pass over the lives in one register file, by their `events`. `limit` registers may be used, those in
     `reserved` not; what is found goes into `assigned`, by virtual register."""
 
     def __init__(
         self, liveness: Liveness, file: int, events: vec[i64], assigned: vec[i64], limit: int, reserved: int
     ) -> None:
-        self.file = file
-        self.limit = limit
+        self.liveness = liveness
+        self.file: i64 = file
+        self.limit: i64 = limit
         function = liveness.function
         self.function = function
-        self.files = function.files
         self.widths = function.widths
-        self.carriers = function.carriers
+        self.first = liveness.first
+        self.following = liveness.following
         self.assigned = assigned
-        self.intervals = liveness.intervals
         self.events = events
-        #: Where an instruction names or changes a register by its number.
-        self.fixed: list[Interval | None] = [None] * (limit + 1)
-        if file == GENERAL:
-            for register, interval in liveness.fixed.items():
-                if register < limit:
-                    self.fixed[register] = interval
-        elif liveness.calls:
-            # No call leaves predicates, uniform registers and the first barriers as they were.
-            changed = Interval(-1)
-            changed.ranges = vec[i64]([edge for at in reversed(liveness.calls) for edge in (at + 1, at + 2)])
-            for register in range(SAVED_BARRIER if file == BARRIER else limit):
-                self.fixed[register] = changed
-        #: Registers, as bits, that no interval covers at the position.
+        #: Where the ranges stand in which registers of this number or a smaller one are named or changed.
+        self.named = liveness.count if file == GENERAL else liveness.count + NAMED
+        #: No call leaves predicates, uniform registers and the first barriers as they were.
+        self.changed: i64 = 0 if not liveness.has_calls else SAVED_BARRIER if file == BARRIER else limit
+        #: Registers, as bits, that nobody lives in at the position.
         self.free = rows((1 << limit) - 1 & ~reserved)
         #: Registers that a function must save before it uses them: taken where no other one is free.
         costly = function.saved if file == GENERAL else 0
-        if liveness.calls:
+        if liveness.has_calls:
             costly &= ~(3 << RETURN_ADDRESS)
         self.is_costly = costly != 0
         self.costly = rows(costly)
-        #: Of each register up to the highest that was given away, the intervals that have it and have not ended.
-        self.held: list[list[Interval]] = []
-
-    @property
-    def highest(self) -> int:
-        """The highest register that was given away, -1 if none was."""
-        return len(self.held) - 1
+        #: The highest register that was given away, -1 if none was.
+        self.highest: i64 = -1
+        #: Of every virtual register the first range that the scan has not left behind.
+        self.current = liveness.first[:]
+        #: Of every register the last virtual one of several ranges that has it, as 4 times its number plus which of
+        #: its words that is; of each of those the one before.
+        has_holes = liveness.several >> file & 1
+        self.holder = vec[i64]([-1] * (limit + 1 if has_holes else 0))
+        self.before = vec[i64]([-1] * (4 * int(liveness.count) if has_holes else 0))
 
     def run(self) -> None:
-        """Finds the first register of every interval. Raises OutOfRegisters."""
-        file, files, intervals = self.file, self.files, self.intervals
+        """Finds the first register of every life. Raises OutOfRegisters."""
+        file, first, following = self.file, self.first, self.following
+        assigned, free, current = self.assigned, self.free, self.current
         for event in self.events:
-            register = event >> EVENT_SHIFT
-            if files[register] != file:
+            if event >> FILE_SHIFT != file:
                 continue
-            interval = intervals[register]
-            assert interval is not None
-            edge = event & _EDGE_MASK
-            if not edge:
-                self.give(interval)
-            elif not edge & 1:
-                first = self.assigned[register]
-                self.free[first >> _ROW_SHIFT] &= ~self.bits_of(register)
-            else:
-                first = self.assigned[register]
-                self.free[first >> _ROW_SHIFT] |= self.bits_of(register)
-                interval.current = edge + 1
-                if edge + 1 == len(interval.ranges):
-                    for place in range(first, first + self.widths[register]):
-                        held = self.held[place]
-                        if held[-1] is interval:
-                            held.pop()
-                        else:
-                            held.remove(interval)
+            register = event >> REGISTER_SHIFT & REGISTER_MASK
+            kind = event & KIND_MASK
+            if kind == BEGINS:
+                self.give(register)
+                continue
+            given = assigned[register]
+            bits = self.bits_of(register)
+            if kind == AGAIN:
+                free[given >> _ROW_SHIFT] &= ~bits
+                continue
+            free[given >> _ROW_SHIFT] |= bits
+            current[register] = following[current[register]]
+            if current[register] < 0 and following[first[register]] >= 0:
+                self.release(register)
 
-    def give(self, interval: Interval) -> None:
-        """Finds the registers of an interval that begins here."""
-        register = interval.register
-        chosen = self.choose(interval)
+    def give(self, register: i64) -> None:
+        """Finds the registers of a life that begins here."""
+        width: i64 = self.widths[register]
+        chosen = self.choose(register, width)
         if chosen < 0:
-            raise OutOfRegisters(self.victim(interval), self.file)
+            raise OutOfRegisters(self.victim(register), int(self.file))
         self.assigned[register] = chosen
-        end = chosen + self.widths[register]
-        while len(self.held) < end:
-            self.held.append([])
-        for held in range(chosen, end):
-            self.held[held].append(interval)
+        self.highest = max(self.highest, chosen + width - 1)
         self.free[chosen >> _ROW_SHIFT] &= ~self.bits_of(register)
+        if self.following[self.first[register]] >= 0:
+            for part in range(width):
+                self.before[4 * register + part] = self.holder[chosen + part]
+                self.holder[chosen + part] = 4 * register + part
+
+    def release(self, register: i64) -> None:
+        """A life of several ranges ends."""
+        holder, before = self.holder, self.before
+        given = self.assigned[register]
+        width: i64 = self.widths[register]
+        for part in range(width):
+            own = 4 * register + part
+            if holder[given + part] == own:
+                holder[given + part] = before[own]
+                continue
+            other = holder[given + part]
+            while before[other] != own:
+                other = before[other]
+            before[other] = before[own]
 
     def bits_of(self, register: i64) -> i64:
         """The bits of a virtual register's group in its row."""
         width: i64 = self.widths[register]
         return ((1 << width) - 1) << (self.assigned[register] & _ROW_MASK)
 
-    def choose(self, interval: Interval) -> i64:
-        """The first register of a group that is free over the interval; -1 if there is none."""
-        width: i64 = self.widths[interval.register]
+    def choose(self, register: i64, width: i64) -> i64:
+        """The first register of a group that is free as long as a virtual register lives; -1 if there is none."""
         step: i64 = 1 if width == 1 else 2 if width == 2 else 4
-        if interval.hint >= 0:
-            wanted = self.place_of(interval.hint) - interval.hint_part
+        hint = self.liveness.hint[register]
+        if hint >= 0:
+            wanted = self.place_of(hint) - self.liveness.hint_part[register]
             if wanted >= 0 and wanted <= self.limit - width and wanted % step == 0:
                 whole: i64 = ((1 << width) - 1) << (wanted & _ROW_MASK)
                 row = wanted >> _ROW_SHIFT
-                if self.free[row] & ~self.costly[row] & whole == whole and self.is_free(interval, wanted, width):
+                if self.free[row] & ~self.costly[row] & whole == whole and self.is_free(register, wanted, width):
                     return wanted
         if self.is_costly:
-            found = self.lowest(interval, width, True)
+            found = self.lowest(register, width, True)
             if found >= 0:
                 return found
-        found = self.lowest(interval, width, False)
-        if found >= 0:
+        found = self.lowest(register, width, False)
+        if found >= 0 and self.is_costly:
             self.costly[found >> _ROW_SHIFT] &= ~(((1 << width) - 1) << (found & _ROW_MASK))
         return found
 
-    def lowest(self, interval: Interval, width: i64, only_cheap: bool) -> i64:
-        """The first group, from 0 on, of registers that are free now and not live in the interval later."""
+    def lowest(self, register: i64, width: i64, only_cheap: bool) -> i64:
+        """The first group, from 0 on, of registers that are free as long as a virtual register lives."""
         for row in range(len(self.free)):
             groups = self.free[row]
             if only_cheap:
@@ -215,7 +227,7 @@ class Scan:
             while groups:
                 lowest = groups & -groups
                 first = row << _ROW_SHIFT | place_of_bit(lowest)
-                if self.is_free(interval, first, width):
+                if self.is_free(register, first, width):
                     return first
                 groups ^= lowest
         return -1
@@ -227,48 +239,79 @@ class Scan:
         first = self.assigned[(value - VIRTUAL) >> 2]
         return first + (value & 3) if first >= 0 else -VIRTUAL
 
-    def is_free(self, interval: Interval, first: i64, width: i64) -> bool:
-        """Whether nobody who holds a register of the group now lives in the interval later."""
-        for register in range(first, first + width):
-            if register < len(self.held):
-                for other in self.held[register]:
-                    if interval.meets(other):
+    def is_free(self, register: i64, given: i64, width: i64) -> bool:
+        """Whether nobody who has a register of a group, which is free now, lives in it before a virtual register's life
+        is over."""
+        begin = self.first[register]
+        for place in range(given, given + width):
+            if len(self.holder):
+                other = self.holder[place]
+                while other >= 0:
+                    if self.liveness.meet(begin, self.current[other >> 2]):
                         return False
-            fixed = self.fixed[register]
-            if fixed is not None and fixed.meets(interval):
+                    other = self.before[other]
+            if self.liveness.meet(self.fixed(place), begin):
                 return False
         return True
 
-    def cost(self, interval: Interval) -> float:
-        """What keeping an interval elsewhere costs, for each position that it frees."""
-        if interval.register in self.carriers:
-            return float("inf")
-        ranges = interval.ranges
-        length: i64 = 0
-        for i in range(0, len(ranges), 2):
-            length += ranges[i + 1] - ranges[i]
-        price = interval.weight / (int(length) * self.widths[interval.register])
-        return price * _ANEW if interval.register in self.constants else price
+    def fixed(self, place: i64) -> i64:
+        """The first range in which instructions name or change a register by its number; -1 if there is none."""
+        if self.file == GENERAL:
+            return self.first[self.named + place]
+        return self.first[self.named] if place < self.changed else -1
 
-    def victim(self, current: Interval) -> Interval:
-        """The interval to keep elsewhere: the least read and written for the room that it takes."""
+    def cost(self, register: i64) -> float:
+        """What keeping a virtual register elsewhere costs, for each position that it frees."""
+        if register in self.function.carriers:
+            return float("inf")
+        begins, ends = self.liveness.begins, self.liveness.ends
+        length: i64 = 0
+        at = self.first[register]
+        while at >= 0:
+            length += ends[at] - begins[at]
+            at = self.following[at]
+        price = self.weights[register] / (int(length) * self.widths[register])
+        return price * _ANEW if register in self.constants else price
+
+    def victim(self, current: i64) -> int:
+        """The virtual register to keep elsewhere: the least read and written for the room that it takes."""
         self.constants = set(constants(self.function)) if self.file == GENERAL else set()
+        self.weights = self.liveness.weights()
+        begin = self.first[current]
         best, least = current, self.cost(current)
-        for register in range(len(self.held)):
-            fixed = self.fixed[register]
-            if fixed is not None and fixed.meets(current):
+        for place, held in enumerate(self.held(current)):
+            if self.liveness.meet(self.fixed(place), begin):
                 continue  # it would not be free without the other one either
-            for other in self.held[register]:
-                if other.meets(current):
+            for other in held:
+                if self.liveness.meet(self.current[other], begin):
                     price = self.cost(other)
                     if price < least:
                         best, least = other, price
-        return best
+        return int(best)
+
+    def held(self, current: i64) -> list[list[int]]:
+        """Of each register up to the highest that was given away, who has it and lives on when ``current`` begins."""
+        out: list[list[int]] = [[] for _ in range(self.highest + 1)]
+        for event in self.events:
+            register = event >> REGISTER_SHIFT & REGISTER_MASK
+            if event >> FILE_SHIFT == self.file and event & KIND_MASK == BEGINS:
+                if register == current:
+                    break
+                if self.current[register] >= 0:
+                    for part in range(self.widths[register]):
+                        out[self.assigned[register] + part].append(int(register))
+        return out
 
 
 def rows(bits: int) -> vec[i64]:
     """A set of registers, as bits, in numbers of 32 bits."""
-    return vec[i64]([bits >> (row << _ROW_SHIFT) & _ROW_BITS for row in range(8)])
+    out = vec[i64]([0] * 8)
+    row = 0
+    while bits:
+        out[row] = bits & _ROW_BITS
+        bits >>= _ROW
+        row += 1
+    return out
 
 
 def place_of_bit(bit: i64) -> i64:
@@ -324,9 +367,9 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
                 scan = Scan(liveness, file, events, assigned, limit if file == GENERAL else size, kept)
                 scan.run()
                 if file == GENERAL:
-                    out.registers = max(scan.highest + 1, function.named)
+                    out.registers = max(int(scan.highest) + 1, function.named)
                 elif file == PREDICATE:
-                    out.predicates = scan.highest + 1
+                    out.predicates = int(scan.highest) + 1
             break
         except OutOfRegisters as lack:
             keep_elsewhere(function, lack, out)
@@ -337,11 +380,11 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
 def saves_barriers(function: MachineFunction, liveness: Liveness, events: vec[i64]) -> bool:
     """Whether a function has just been made to leave the convergence barriers that it uses over calls as they were:
     they are kept in general registers meanwhile."""
-    if function.is_entry or function.saved_barriers or not liveness.calls:
+    if function.is_entry or function.saved_barriers or not liveness.has_calls:
         return False
     scan = Scan(liveness, BARRIER, events, vec[i64]([-1] * len(function.files)), SIZES[BARRIER], 0)
     scan.run()
-    for barrier in range(SAVED_BARRIER, scan.highest + 1):
+    for barrier in range(SAVED_BARRIER, int(scan.highest) + 1):
         save_barrier(function, barrier)
     function.saved_barriers = True
     return scan.highest >= SAVED_BARRIER

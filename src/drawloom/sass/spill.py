@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allocation) -> None:
-    """Make room where ``lack`` says there is none. Raises it again if its interval cannot be made shorter."""
-    register = lack.interval.register
+    """Make room where ``lack`` says there is none. Raises it again if its life cannot be made shorter."""
+    register = lack.register
     if register in function.carriers:
         raise lack
     if lack.file == GENERAL:

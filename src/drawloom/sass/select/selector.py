@@ -192,8 +192,8 @@ class Selector:
             handler(self, instruction)
         except IsaError as error:
             raise self.refusal(instruction, f"'{instruction.opcode.text}': {error}") from None
-        except UnsupportedError as error:
-            raise self.refusal(instruction, str(error)) from None
+        except UnsupportedError as lack:  # of another type than `error`, as mypyc has it
+            raise self.refusal(instruction, str(lack)) from None
 
     def refusal(self, instruction: Instruction, message: str) -> UnsupportedError:
         pos = instruction.pos if instruction.pos >= 0 else self.function.pos
