@@ -14,15 +14,14 @@ from drawloom.sass.bounds import Bounds, check_shared
 from drawloom.sass.calls import CallPlan
 from drawloom.sass.divergence_stack import stack_bytes
 from drawloom.sass.effects import effects
+from drawloom.sass.effects_table import WARP_WIDE
 from drawloom.sass.encoding import address_of
 from drawloom.sass.isa import Target
 from drawloom.sass.machine import Machine, MachineFunction
 from drawloom.sass.section import Joined
 
 #: Instructions for several lanes of a warp; those of a PTX instruction with a member mask are listed apart.
-_WARP_WIDE: Final = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX"})
-#: Instructions of which anything is said.
-_NOTED: Final = _WARP_WIDE | {"EXIT", "WARPSYNC", "BSSY", "RET", "S2R", "S2UR", "ATOM", "RED"}
+_WARP_WIDE: Final = frozenset(WARP_WIDE)
 _NO_MASK: Final = 0xFFFFFFFF
 _WORD: Final = 4
 #: Letters of types in prototypes.
@@ -61,6 +60,8 @@ def describe_header(out: AssembledFunction, module: Module, function: Function, 
 
 def shared_alignment(module: Module, offsets: dict[str, int]) -> int:
     """The largest alignment of the shared variables that have an offset, as a number of bytes."""
+    if not offsets:
+        return _WORD
     found = [v.alignment for v in module.variables.values() if v.name in offsets]
     for function in module.functions.values():
         found += [v.alignment for v in function.variables if scoped_name(function, v) in offsets]
@@ -170,10 +171,8 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
     diverges = False
     origins: dict[int, list[str]] = {}
     mask = (-1, _NO_MASK)  # the position of the last WARPSYNC, and what is said of its mask
-    for index, instruction in enumerate(instructions_of(code)):
+    for index, instruction in noted_of(code):
         base = effects(instruction.opcode).base
-        if base not in _NOTED:
-            continue
         if base == "EXIT":
             exits.append(address_of(tables, index))
         elif base == "WARPSYNC":
@@ -212,6 +211,18 @@ def describe_code(out: AssembledFunction, functions: list[Function], code: Machi
 
 def instructions_of(code: MachineFunction) -> list[Machine]:
     return [instruction for block in code.blocks for instruction in block.instructions]
+
+
+def noted_of(code: MachineFunction) -> list[tuple[int, Machine]]:
+    """The instructions of which anything is said, each behind its number."""
+    found: list[tuple[int, Machine]] = []
+    begin = 0
+    for block in code.blocks:
+        for place, instruction in enumerate(block.instructions):
+            if effects(instruction.opcode).is_noted:
+                found.append((begin + place, instruction))
+        begin += len(block.instructions)
+    return found
 
 
 def special_name(instruction: Machine, tables: Target) -> str:

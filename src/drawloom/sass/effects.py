@@ -15,7 +15,7 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.sass.effects_table import CLASS_OF, CONVERGENT, FLOW_OF, MEMORY, PINNED, WIDTHS, WRITTEN
+from drawloom.sass.effects_table import CLASS_OF, CONVERGENT, FLOW_OF, MEMORY, NOTED, PINNED, WIDTHS, WRITTEN
 from drawloom.sass.form import NUMBER_KINDS, Opcode, Slot
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.machine import BARRIER, FILES, GENERAL, NEUTRAL, PREDICATE, UNIFORM, UNIFORM_PREDICATE
@@ -83,6 +83,8 @@ class Effects:
         self.is_logic = base == "LOP3"
         self.only_computes = False
         self.reads_groups = False
+        #: Whether a cubin says where it stands.
+        self.is_noted = base in NOTED
         self.reads_special = base in ("S2R", "S2UR", "CS2R")
 
 

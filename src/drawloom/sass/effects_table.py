@@ -136,6 +136,10 @@ CONVERGENT: Final = frozenset(
     "SHFL VOTE VOTEU MATCH REDUX ELECT BAR WARPSYNC BSSY BSYNC BREAK SSY SYNC R2UR FSWZADD ENDCOLLECTIVE".split()
 )
 
+# Instructions for several lanes of a warp, and all of which a cubin says where they stand.
+WARP_WIDE: Final = ("SHFL", "VOTE", "VOTEU", "MATCH", "REDUX")
+NOTED: Final = frozenset((*WARP_WIDE, "EXIT", "WARPSYNC", "BSSY", "RET", "S2R", "S2UR", "ATOM", "RED"))
+
 CLASS_NAMES: Final = tuple(CLASSES)
 CLASS_OF: Final[dict[str, str]] = {base: name for name, bases in CLASSES.items() for base in bases.split()}
 FLOW_OF: Final[dict[str, str]] = {base: name for name, bases in FLOWS.items() for base in bases.split()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from drawloom.sass.effects import effects
 from drawloom.sass.form import Opcode
 from drawloom.sass.isa import Target
+from drawloom.sass.jumps import branches
 from drawloom.sass.machine import MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
@@ -43,7 +44,7 @@ def leave_at_once(code: MachineFunction, tables: Target) -> None:
 def turn_branches(block: MachineBlock, leaving: set[int], leave: Opcode) -> bool:
     """Make branches to blocks that only exit exits; whether the block has become one of those."""
     changed = False
-    for instruction in block.instructions:
+    for instruction in branches(block):
         found = effects(instruction.opcode)
         if found.flow == "jump" and instruction.values[found.label] in leaving:
             instruction.opcode, instruction.values = leave, []

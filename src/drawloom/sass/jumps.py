@@ -28,6 +28,15 @@ def drop_jumps(code: MachineFunction) -> None:
             instructions.pop()
 
 
+def branches(block: MachineBlock) -> list[Machine]:
+    """The instructions at the end of a block that change the flow of control or prepare that."""
+    instructions = block.instructions
+    at = len(instructions)
+    while at and effects(instructions[at - 1].opcode).flow:
+        at -= 1
+    return instructions[at:]
+
+
 def take_over(branch: Machine, block: MachineBlock, behind: MachineBlock) -> None:
     """Let ``branch``, the end of ``block``, do what the block behind does, if that is a branch that it jumps over."""
     if len(behind.instructions) == 1 and jumps_around(branch, behind.instructions[0], behind.id + 1):

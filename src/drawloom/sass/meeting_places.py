@@ -20,8 +20,8 @@ from drawloom.ptx.loops import Loop, LoopForest
 from drawloom.sass.convergence import Meeting
 from drawloom.sass.effects import effects
 from drawloom.sass.isa import Target
+from drawloom.sass.jumps import branches
 from drawloom.sass.machine import BARRIER, Machine, MachineBlock, MachineFunction
-from drawloom.sass.section import branch_label
 from drawloom.sass.syntax import NO_GUARD
 
 #: What control does not run on behind, if it has no guard.
@@ -142,7 +142,7 @@ def redirect(block: MachineBlock, turned: dict[int, int]) -> None:
     if not turned:
         return
     block.successors = [turned.get(s, s) for s in block.successors]
-    for instruction in block.instructions:
+    for instruction in branches(block):
         found = effects(instruction.opcode)
         if found.flow == "jump":
             target = instruction.values[found.label]
@@ -162,12 +162,14 @@ def falls_through(block: MachineBlock) -> bool:
 
 def renumber(code: MachineFunction) -> None:
     """Make every block's id its place."""
-    new = {block.id: place for place, block in enumerate(code.blocks)}
+    new = [0] * len(code.blocks)
+    for place, block in enumerate(code.blocks):
+        new[block.id] = place
     for block in code.blocks:
         block.id = new[block.id]
         block.successors = [new[s] for s in block.successors]
-        for instruction in block.instructions:
-            label = branch_label(instruction)
+        for instruction in branches(block):
+            label = effects(instruction.opcode).branch_label
             if label >= 0:
                 instruction.values[label] = new[instruction.values[label]]
 

@@ -191,6 +191,8 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
         if function is not kernel:
             kernel.relocations += function.relocations
         for block in function.blocks:
+            if not base:
+                continue
             block.id += base
             block.successors = [successor + base for successor in block.successors]
             for instruction in block.instructions:
@@ -209,11 +211,6 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
     if sites or len(functions) > 1 or kernel.relocations or not kernel.is_entry:
         place_calls(out, sites, {name: places[block] for name, block in entries.items()}, tables)
     return out
-
-
-def branch_label(instruction: Machine) -> int:
-    """The place of the slot that names a block; -1 where there is none, or where it is a call's or a return's."""
-    return effects(instruction.opcode).branch_label
 
 
 def place_branches(code: MachineFunction, tables: Target) -> list[int]:
