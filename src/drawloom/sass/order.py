@@ -28,6 +28,8 @@ _FAR: Final = (1 << 26) - 1
 _DELAY_BITS: Final = 10
 _DELAY_MASK: Final = (1 << _DELAY_BITS) - 1
 _EDGE_BITS: Final = _NODE_BITS + _DELAY_BITS
+#: Fewer instructions stay as they are.
+_LEAST: Final = 3
 
 
 @mypyc_attr(acyclic=True)
@@ -74,7 +76,8 @@ class Orderer:
     """Orders the blocks of one function; ``operands`` has the registers of its instructions.
 
     Nodes are the numbers of instructions in the section at hand: `edges[latest[node]]` is the last of those to nodes
-    that come after one, and `waiting[node]` says how many come before it. Of every register: its last writer and its
+    that come after one, `waiting[node]` says how many come before it, and `expected[node]` after how many cycles a
+    result of variable latency is expected, -1 for one of fixed latency. Of every register: its last writer and its
     class of time, and the last of the entries in `readers` for who read it since. Writers and entries count
     on from section to section, so that those of earlier ones, below `begun` and `entered`, are told apart.
     """
@@ -92,12 +95,14 @@ class Orderer:
         self.edges = vec[i64]()
         self.begun: i64 = 0
         self.entered: i64 = 0
-        self.facts: list[Facts] = []
+        self.expected = vec[i64]()
         self.latest = vec[i64]()
         self.waiting = vec[i64]()
 
     def ordered(self, instructions: list[Machine]) -> list[Machine]:
         """The instructions of a block in the order in which they issue."""
+        if len(instructions) < _LEAST:
+            return instructions
         out: list[Machine] = []
         section: list[Machine] = []
         for instruction in instructions:
@@ -111,7 +116,7 @@ class Orderer:
 
     def section(self, section: list[Machine]) -> list[Machine]:
         count: i64 = len(section)
-        if count < 3:
+        if count < _LEAST:
             return section
         self.graph(section)
         edges, latest, waiting = self.edges, self.latest, self.waiting
@@ -163,57 +168,58 @@ class Orderer:
     def graph(self, section: list[Machine]) -> None:
         """Who depends on whom: registers, and memory of one space."""
         count: i64 = len(section)
-        self.facts = [facts_of(instruction.opcode, self.timing) for instruction in section]
         self.latest = vec[i64]([-1] * count)
         self.waiting = vec[i64]([0] * count)
-        self.entered = len(self.readers)
-        for space in range(SPACES):
-            self.stores[space] = self.loads[space] = -1
-        table = self.table
-        for number, instruction in enumerate(section):
-            facts = self.facts[number]
+        self.expected = expected = vec[i64]([-1] * count)
+        self.entered = entered = len(self.readers)
+        self.stores = vec[i64]([-1] * SPACES)
+        self.loads = vec[i64]([-1] * SPACES)
+        table, begun, delays = self.table, self.begun, self.delays
+        writer, producer, reader = self.writer, self.producer, self.reader
+        readers = self.readers
+        number: i64 = -1
+        for instruction in section:
+            number += 1
+            facts = facts_of(instruction.opcode, self.timing)
+            if facts.variable:
+                expected[number] = facts.expected
             at = instruction.at
             for place in range(at + 2, table[at]):
-                self.read(table[place] >> CLASS_BITS, number, table[place] & CLASS_MASK)
+                register = table[place] >> CLASS_BITS
+                readers = append(readers, reader[register] << _NODE_BITS | number)
+                reader[register] = len(readers) - 1
+                before = writer[register] - begun
+                if before >= 0:
+                    delay = expected[before]
+                    if delay < 0:
+                        delay = delays[producer[register] * CONSUMER_COUNT + (table[place] & CLASS_MASK)]
+                    self.edge(before, number, delay)
             for place in range(table[at], table[at + 1]):
-                self.write(table[place] >> CLASS_BITS, number, table[place] & CLASS_MASK)
+                register = table[place] >> CLASS_BITS
+                entry = reader[register]
+                if entry >= entered:
+                    while entry >= entered:
+                        before = readers[entry] & _NODE_MASK
+                        self.edge(before, number, _READ if expected[before] >= 0 else 1)
+                        entry = readers[entry] >> _NODE_BITS
+                elif writer[register] >= begun:
+                    self.edge(writer[register] - begun, number, 1)
+                writer[register] = begun + number
+                producer[register] = table[place] & CLASS_MASK
+                reader[register] = -1
             if facts.spaces:
+                self.readers = readers
                 self.after_memory(facts, number)
-        self.begun += count
+                readers = self.readers
+        self.readers = readers
+        self.begun = begun + count
 
     def edge(self, before: i64, number: i64, delay: i64) -> None:
         if before != number and delay > 0:
-            self.edges = append(self.edges, self.latest[before] << _EDGE_BITS | number << _DELAY_BITS | delay)
-            self.latest[before] = len(self.edges) - 1
+            edges, latest = self.edges, self.latest
+            self.edges = append(edges, latest[before] << _EDGE_BITS | number << _DELAY_BITS | delay)
+            latest[before] = len(edges)
             self.waiting[number] += 1
-
-    def read(self, register: i64, number: i64, consumer: i64) -> None:
-        self.reader[register] = self.enter(self.reader[register], number)
-        writer = self.writer[register] - self.begun
-        if writer >= 0:
-            facts = self.facts[writer]
-            if facts.variable:
-                self.edge(writer, number, facts.expected)
-            else:
-                self.edge(writer, number, self.delays[self.producer[register] * CONSUMER_COUNT + consumer])
-
-    def write(self, register: i64, number: i64, producer: i64) -> None:
-        if self.reader[register] >= self.entered:
-            place = self.reader[register]
-            while place >= self.entered:
-                reader = self.readers[place] & _NODE_MASK
-                self.edge(reader, number, _READ if self.facts[reader].variable else 1)
-                place = self.readers[place] >> _NODE_BITS
-        elif self.writer[register] >= self.begun:
-            self.edge(self.writer[register] - self.begun, number, 1)
-        self.writer[register] = self.begun + number
-        self.producer[register] = producer
-        self.reader[register] = -1
-
-    def enter(self, last: i64, number: i64) -> i64:
-        """A new entry in `readers`, in front of the last one of its list; returns its place."""
-        self.readers = append(self.readers, last << _NODE_BITS | number)
-        return len(self.readers) - 1
 
     def after_memory(self, facts: Facts, number: i64) -> None:
         """Stores of one space stay in their order, and loads on their side of them; generic accesses may be of any."""
@@ -223,7 +229,8 @@ class Orderer:
             if self.stores[space] >= 0:
                 self.edge(self.stores[space], number, 1)
             if facts.loads:
-                self.loads[space] = self.enter(self.loads[space], number)
+                self.readers = append(self.readers, self.loads[space] << _NODE_BITS | number)
+                self.loads[space] = len(self.readers) - 1
                 continue
             place = self.loads[space]
             while place >= 0:

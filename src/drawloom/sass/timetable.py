@@ -107,7 +107,11 @@ class UnderWay:
                 self.carry(entry & _REGISTER_MASK, entry >> _REGISTER_BITS & CLASS_MASK, base - (entry >> _ABOVE), base)
             for entry in state.told:
                 register = entry & _REGISTER_MASK
-                self.tell(register, entry >> _REGISTER_BITS & ~self.boards[register])
+                boards = entry >> _REGISTER_BITS & ~self.boards[register]
+                barriers = (boards | boards >> SCOREBOARDS) & ALL_BOARDS
+                for barrier in range(SCOREBOARDS):
+                    if barriers >> barrier & 1:
+                        self.tell(register, barrier, boards)
         self.carried = len(self.log) - self.log_begin
 
     def carry(self, register: i64, producer: i64, at: i64, base: i64) -> None:
@@ -127,15 +131,14 @@ class UnderWay:
         self.producer[register] = producer
         self.issued[register] = at
 
-    def tell(self, register: i64, boards: i64) -> None:
-        """Note scoreboards that a register waits for."""
+    def tell(self, register: i64, barrier: i64, boards: i64) -> None:
+        """Note that a register waits for a scoreboard, with these bits of `boards`."""
+        one: i64 = 1
         self.boards[register] |= boards
-        barriers = (boards | boards >> SCOREBOARDS) & ALL_BOARDS
-        self.busy |= barriers
-        for barrier in range(SCOREBOARDS):
-            if barriers >> barrier & 1:
-                self.chain = append(self.chain, self.set_for[barrier] << _REGISTER_BITS | register)
-                self.set_for[barrier] = len(self.chain) - 1
+        self.busy |= one << barrier
+        chain = self.chain
+        self.chain = append(chain, self.set_for[barrier] << _REGISTER_BITS | register)
+        self.set_for[barrier] = len(chain)
 
     def left(self, end: i64) -> State:
         """What is left in cycle ``end``."""
@@ -158,6 +161,8 @@ class UnderWay:
                         fixed = append(fixed, (age << CLASS_BITS | kind) << _REGISTER_BITS | register)
         told = vec[i64]()
         for barrier in range(SCOREBOARDS):
+            if not self.busy >> barrier & 1:
+                continue
             for register in self.waiting(barrier):
                 if self.boards[register]:
                     told = append(told, self.boards[register] << _REGISTER_BITS | register)
@@ -384,18 +389,19 @@ class Timetable:
         """The write and the read barrier that an instruction of variable latency sets."""
         state, table, place = self.under_way, self.table, instruction.at
         busy = state.busy
+        one: i64 = 1
         write: i64 = NO_BARRIER
         barrier: i64 = NO_BARRIER
         has_result = found.tells and table[place] < table[place + 1]
         if has_result:
             write = self.choose(found.counted and instruction.guard == NO_GUARD, busy)
-            busy |= 1 << write
+            busy |= one << write
         if rewritten or (not has_result and place + 2 < table[place]):
             barrier = self.choose(False, busy)
         told = barrier if barrier != NO_BARRIER else write
         if told != NO_BARRIER:
             for source in range(place + 2, table[place]):
-                state.tell(table[source] >> CLASS_BITS, 1 << told + SCOREBOARDS)
+                state.tell(table[source] >> CLASS_BITS, told, one << told + SCOREBOARDS)
         if write != NO_BARRIER:
             state.since[write] = at
         if barrier != NO_BARRIER:
@@ -405,10 +411,11 @@ class Timetable:
     def note_writes(self, instruction: Machine, found: Facts, at: i64, write: i64) -> None:
         """The registers that get a new value: after a fixed time, or when the scoreboard says so."""
         state, table, place = self.under_way, self.table, instruction.at
+        one: i64 = 1
         for written in range(table[place], table[place + 1]):
             register = table[written] >> CLASS_BITS
             if write != NO_BARRIER:
-                state.tell(register, 1 << write)
+                state.tell(register, write, one << write)
                 state.producer[register] = -1
             else:
                 state.log = append(state.log, register)
@@ -420,6 +427,8 @@ class Timetable:
         reads."""
         count: i64 = len(instructions)
         out = [False] * len(instructions)
+        if not any(found.variable for found in facts):
+            return out
         later, table = self.later, self.table
         for number in range(count - 1, -1, -1):
             at = instructions[number].at
