@@ -208,17 +208,20 @@ class Finder:
             (starting if meeting.loop < 0 else entering).setdefault(meeting.start, []).append(meeting)
             ending.setdefault(meeting.end, []).append(meeting)
             meeting.breaks = False
+        none: list[Meeting] = []
         broken: dict[tuple[int, int], Meeting] = {}  # out of which meeting lanes come to another one
         under_way: dict[int, Stack] = {0: Stack(None, None)}
         self.under_way = under_way
         work = [0]
         while work:
             b = work.pop()
+            started = under_way[b]
+            if b in starting:
+                for meeting in starting[b]:
+                    started = started.with_top(meeting)
             for s in self.ways[b]:
-                now = under_way[b]
-                for meeting in starting.get(b, []):
-                    now = now.with_top(meeting)
-                for meeting in passed(ending.get(s, []), self.tree, self.inside(s, b), b):
+                now = started
+                for meeting in passed(ending[s], self.tree, self.inside(s, b), b) if s in ending else none:
                     while breaks and meeting.loop >= 0 and now.top is not meeting and now.has(meeting):
                         assert now.top is not None and now.rest is not None
                         broken[id(now.top), id(meeting)] = now.top
@@ -281,10 +284,11 @@ def only_leaves(cfg: Cfg, b: int) -> bool:
     """Whether lanes in a block do nothing but end for good."""
     block = cfg.blocks[b]
     for _ in cfg.blocks:
-        if len(block.succs) != 1 or [i.opcode.effect for i in block.instructions] != [BRANCH]:
+        instructions = block.instructions
+        if len(block.succs) != 1 or len(instructions) != 1 or instructions[0].opcode.effect != BRANCH:
             break
         block = cfg.blocks[block.succs[0]]
-    return ends(cfg, block.id) and not block.succs and len(block.instructions) <= 1
+    return not block.succs and len(block.instructions) <= 1 and ends(cfg, block.id)
 
 
 def ends(cfg: Cfg, b: int) -> bool:
@@ -309,18 +313,17 @@ def staying_ways(cfg: Cfg) -> tuple[list[list[int]], list[bool]]:
 
 def going_round(ways: list[list[int]], leaves: list[bool]) -> list[int]:
     """The blocks from which no way leads to one where lanes leave."""
-    before: list[list[int]] = [[] for _ in ways]
-    for b, following in enumerate(ways):
-        for s in following:
-            before[s].append(b)
-    ending = set()
-    work = [b for b, leaving in enumerate(leaves) if leaving]
-    while work:
-        b = work.pop()
-        if b not in ending:
-            ending.add(b)
-            work += before[b]
-    return [b for b in range(len(ways)) if b not in ending]
+    ending = list(leaves)
+    found = True
+    while found:
+        found = False
+        for b in range(len(ways) - 1, -1, -1):
+            if not ending[b]:
+                for s in ways[b]:
+                    if ending[s]:
+                        found = ending[b] = True
+                        break
+    return [b for b in range(len(ways)) if not ending[b]]
 
 
 def outermost_left(loops: LoopForest, b: int, end: int) -> int:

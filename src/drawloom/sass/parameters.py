@@ -86,7 +86,7 @@ class Parameters:
         self.names = set(names)
         self.pieces: dict[str, dict[int, int]] = {name: {} for name in names}  # offset -> bytes
         self.mixed: set[str] = set()
-        self.registers: dict[tuple[str, int], Register] = {}
+        self.registers: dict[str, dict[int, Register]] = {name: {} for name in names}
         #: Whether the address of one is taken.
         self.has_addresses = False
         self.sizes: dict[str, int] = {v.name: v.size for v in function.variables}
@@ -126,7 +126,7 @@ class Parameters:
         old = self.function.body
         self.enter()
         for statement in old:
-            if isinstance(statement, Instruction):
+            if isinstance(statement, Instruction) and self.concerns(statement.opcode):
                 self.rewrite(statement)
             else:
                 self.body.append(statement)
@@ -213,6 +213,12 @@ class Parameters:
     def put(self, text: str, *operands: Operand) -> None:
         self.body.append(Instruction(decode(text), list(operands)))
 
+    def concerns(self, opcode: Opcode) -> bool:
+        """Whether instructions with an opcode may have to be rewritten."""
+        if opcode.space == "param" or opcode.effect == CALL:
+            return True
+        return self.convention is not None and opcode.name == "ret"
+
     def rewrite(self, instruction: Instruction) -> None:
         opcode, guard, negated, pos = instruction.opcode, instruction.guard, instruction.guard_negated, instruction.pos
         if opcode.effect == CALL:
@@ -275,9 +281,10 @@ class Parameters:
 
     def piece(self, name: str, offset: int, bits: int) -> Register:
         """The register of a piece; those of less than 32 bits have room for any register that is stored."""
-        known = self.registers.get((name, offset))
+        registers = self.registers[name]
+        known = registers.get(offset)
         if known is None:
-            known = self.registers[name, offset] = self.function.new_register(TYPES[f"b{max(32, bits)}"])
+            known = registers[offset] = self.function.new_register(TYPES["b32"] if bits <= 32 else TYPES[f"b{bits}"])
         return known
 
     # -- calls -------------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ PURE: Final = frozenset(
 ACCESS: Final = frozenset("ld st atom red".split())
 #: Products of 32 and of 64 bits in instructions: sm_61 has to put them together from 16 bits.
 PRODUCT: Final = {True: (1, 4), False: (3, 10)}
+#: What opcodes cost, by the same.
+_costs: Final[dict[bool, dict[Opcode, int]]] = {True: {}, False: {}}
 #: Special registers that are another thing each time they are read.
 _CLOCKS: Final = ("%clock", "%globaltimer")
 
@@ -140,6 +142,14 @@ def is_simple(instruction: Instruction, guard: Register) -> bool:
 
 def cost_of(opcode: Opcode, number: int) -> int:
     """About how many instructions of the machine an opcode becomes."""
+    costs = _costs[number >= 75]
+    found = costs.get(opcode)
+    if found is None:
+        found = costs[opcode] = _cost(opcode, number)
+    return found
+
+
+def _cost(opcode: Opcode, number: int) -> int:
     bits = max([type.bits for type in opcode.types], default=32)
     is_float = bool(opcode.types) and opcode.types[0].is_float
     if opcode.name in ACCESS or is_float:
