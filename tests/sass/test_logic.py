@@ -8,7 +8,7 @@ import random
 
 from drawloom.sass.copies import Uses
 from drawloom.sass.isa import load_target
-from drawloom.sass.logic import join_logic
+from drawloom.sass.logic import Logic
 from drawloom.sass.machine import GENERAL, RZ, VIRTUAL, Machine, MachineFunction
 
 TARGET = load_target(90)
@@ -47,7 +47,7 @@ def joined(lines: list[tuple[int, int | str, int, int, int]]) -> tuple[list[Mach
         function.block().instructions = code
         made.append(function)
     uses = Uses(made[1])
-    join_logic(made[1].blocks[0], TARGET, uses.writes, uses.reads)
+    Logic(TARGET, uses.writes, uses.reads).join(made[1].blocks[0])
     before, after = (function.blocks[0].instructions for function in made)
     left = sum(uses.reads[i.values[0] - VIRTUAL] > 0 for i in after[:-1])
     return before, after, left

@@ -19,7 +19,7 @@ from mypy_extensions import i64
 from drawloom.sass.anew import is_of_a_call
 from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, Effects, effects
 from drawloom.sass.isa import load_target
-from drawloom.sass.logic import join_logic
+from drawloom.sass.logic import Logic
 from drawloom.sass.machine import PT, RZ, VIRTUAL, Machine, MachineBlock, MachineFunction
 from drawloom.sass.syntax import NO_GUARD
 
@@ -39,8 +39,10 @@ def drop_copies(function: MachineFunction, settled: list[bool]) -> None:
         forward(function, uses, settled)
     target = load_target(function.target)
     if target.wide:
+        logic = Logic(target, uses.writes, uses.reads) if uses.logical else None
         for block in uses.logical:
-            join_logic(block, target, uses.writes, uses.reads)
+            assert logic is not None
+            logic.join(block)
     for number in range(len(function.blocks) - 1, -1, -1):
         drop_unread(function, function.blocks[number], uses)
 
@@ -169,14 +171,13 @@ def written_once(instruction: Machine, word: i64) -> i64:
 
 def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> None:
     """Take away what computes only what nobody reads."""
-    kept: list[Machine] = []
-    dropped = False
-    for instruction in reversed(block.instructions):
+    instructions = block.instructions
+    for place in range(len(instructions) - 1, -1, -1):
+        instruction = instructions[place]
         found = effects(instruction.opcode)
         if not found.only_computes or is_read(instruction, found, uses.reads) or is_of_a_call(function, instruction):
-            kept.append(instruction)
             continue
-        dropped = True
+        del instructions[place]
         for access in found.read_places:
             value: i64 = instruction.values[access >> PLACE_SHIFT]
             if value >= VIRTUAL:
@@ -184,9 +185,6 @@ def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> N
                     uses.reads[word] -= 1
         if instruction.guard >= VIRTUAL:
             uses.reads[(instruction.guard - VIRTUAL) & ~3] -= 1
-    if dropped:
-        kept.reverse()
-        block.instructions = kept
 
 
 def is_read(instruction: Machine, found: Effects, reads: vec[i64]) -> bool:
@@ -223,7 +221,7 @@ class Forwarding:
             self.collect(block)
         if self.passing:
             for word in range(len(self.source)):
-                if self.source[word] in self.passing:
+                if self.source[word] >= 0 and self.source[word] in self.passing:
                     self.source[word] = -1
         while self.found and self.keep_those_of_wide_readers():
             pass

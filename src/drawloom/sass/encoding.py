@@ -12,7 +12,6 @@ from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
 
 LOWER_HALF: Final = (1 << 64) - 1
-_LARGEST: Final = 0x7FFFFFFFFFFFFFFF
 GROUP: Final = 3  # instructions under one control word of sm_61
 CONTROL_WIDTH: Final = 21
 
@@ -53,9 +52,9 @@ def halves(instruction: Instruction) -> tuple[i64, i64]:
 
 def signed(word: i64) -> i64:
     """The lower 64 bits of a number, as a signed one."""
-    if -_LARGEST <= word <= _LARGEST:
-        return word
-    largest: i64 = _LARGEST
+    if -2 <= word >> 62 <= 1:
+        return word  # compiled, every one does
+    largest: i64 = 0x7FFFFFFFFFFFFFFF
     rest = word & largest
     return rest - largest - 1 if word >> 63 & 1 else rest
 

@@ -37,30 +37,48 @@ _TEXTS: Final = ("R", "I", "c[I][I]")
 _ALWAYS: Final = 7
 
 
-def join_logic(block: MachineBlock, target: Target, writes: vec[i64], reads: vec[i64]) -> None:
-    """Rewrite a block. ``writes`` and ``reads`` are how often each word of a virtual register is written and read
-    (a guarded write counts twice); ``reads`` is brought up to date, and what is left without a reader stays."""
-    writer: dict[int, Machine] = {}  # by word, of those operations that may go into their reader
-    since: dict[int, int] = {}  # where a word was written last, behind the first of those
-    places: dict[int, int] = {}  # where the writer of a word stands
-    for number, instruction in enumerate(block.instructions):
-        found = effects(instruction.opcode)
-        if found.is_logic and is_plain(instruction):
-            for given in inputs(instruction):
-                word = word_of(given)
-                if word >= 0 and reads[word] == 1 and word in writer:
-                    inner = writer[word]
-                    if all(since.get(word_of(read), -1) <= places[word] for read in inputs(inner)):
-                        join(inner, instruction, word, target, reads)
-            word = instruction.values[0] - VIRTUAL
-            if writes[word] == 1 and reads[word] == 1:
-                writer[word] = instruction
-                places[word] = number
-        if writer:
+class Logic:
+    """Rewrites blocks. ``writes`` and ``reads`` are how often each word of a virtual register is written and read
+    (a guarded write counts twice); ``reads`` is brought up to date, and what is left without a reader stays. `since`
+    is where a word was written last; places count on from block to block."""
+
+    def __init__(self, target: Target, writes: vec[i64], reads: vec[i64]) -> None:
+        self.target = target
+        self.writes = writes
+        self.reads = reads
+        self.since = vec[i64]([-1] * len(reads))
+        self.begun: i64 = 0
+
+    def join(self, block: MachineBlock) -> None:
+        writes, reads, since = self.writes, self.reads, self.since
+        writer: dict[int, Machine] = {}  # by word, of those operations that may go into their reader
+        places: dict[int, int] = {}  # where the writer of a word stands
+        number = self.begun
+        for instruction in block.instructions:
+            number += 1
+            found = effects(instruction.opcode)
+            if found.is_logic and is_plain(instruction):
+                for given in inputs(instruction):
+                    word = word_of(given)
+                    if word >= 0 and reads[word] == 1 and word in writer:
+                        inner = writer[word]
+                        if all(self.written(read) <= places[word] for read in inputs(inner)):
+                            join(inner, instruction, word, self.target, reads)
+                word = instruction.values[0] - VIRTUAL
+                if writes[word] == 1 and reads[word] == 1:
+                    writer[word] = instruction
+                    places[word] = int(number)
             for access in found.write_places:
-                first = instruction.values[access >> PLACE_SHIFT] - VIRTUAL
-                for word in range(first, first + (access >> WORDS_SHIFT & WORDS_MASK)):
-                    since[word] = number
+                first: i64 = instruction.values[access >> PLACE_SHIFT] - VIRTUAL
+                if first >= 0:
+                    for part in range(first, first + (access >> WORDS_SHIFT & WORDS_MASK)):
+                        since[part] = number
+        self.begun = number
+
+    def written(self, given: int) -> i64:
+        """Where an input was written last."""
+        word: i64 = word_of(given)
+        return self.since[word] if word >= 0 else -1
 
 
 def is_plain(instruction: Machine) -> bool:
@@ -70,7 +88,10 @@ def is_plain(instruction: Machine) -> bool:
         return False
     if instruction.is_relocated or values[0] < VIRTUAL:
         return False
-    return all(given & _KIND_MASK != _REGISTER or word_of(given) >= 0 for given in inputs(instruction))
+    for given in operands(instruction):
+        if given != _ZERO and given & _KIND_MASK == _REGISTER and word_of(given) < 0:
+            return False
+    return True
 
 
 def word_of(given: int) -> int:
