@@ -6,7 +6,7 @@ A register is ``_BASE[file] + number`` here, so that a `vec` of `REGISTERS` entr
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
@@ -169,7 +169,7 @@ class Operands:
             instruction.at = at
             table = append(table, 0)
             table = append(table, 0)
-            values = instruction.values
+            values = cast("list[i64]", instruction.values)
             known: i64 = -1
             value: i64 = 0
             for word in facts.reads:

@@ -11,7 +11,7 @@ registers by number, and the operands of atomic operations, which must be neighb
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from librt.vecs import vec
 from mypy_extensions import i64
@@ -71,8 +71,8 @@ class Uses:
             has_copies = False
             operations: i64 = 0
             for instruction in block.instructions:
-                found = effects(instruction.opcode)
-                values = instruction.values
+                found = instruction.opcode.effects or effects(instruction.opcode)
+                values = cast("list[i64]", instruction.values)
                 guard: i64 = instruction.guard
                 each: i64 = 1 if guard == NO_GUARD else _SEVERAL
                 for access in found.write_places:
@@ -123,8 +123,8 @@ class InPlace:
         number = begun - 1
         for instruction in block.instructions:
             number += 1
-            found = effects(instruction.opcode)
-            values = instruction.values
+            found = instruction.opcode.effects or effects(instruction.opcode)
+            values = cast("list[i64]", instruction.values)
             if found.is_copy and is_copy(instruction):
                 target: i64 = values[0] - VIRTUAL
                 source: i64 = values[1] - VIRTUAL
@@ -174,7 +174,7 @@ def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> N
     instructions = block.instructions
     for place in range(len(instructions) - 1, -1, -1):
         instruction = instructions[place]
-        found = effects(instruction.opcode)
+        found = instruction.opcode.effects or effects(instruction.opcode)
         if not found.only_computes or is_read(instruction, found, uses.reads) or is_of_a_call(function, instruction):
             continue
         del instructions[place]
@@ -191,8 +191,9 @@ def is_read(instruction: Machine, found: Effects, reads: vec[i64]) -> bool:
     """Whether an instruction that only computes writes anything but virtual registers that nobody reads."""
     if instruction.is_relocated:
         return True
+    values = cast("list[i64]", instruction.values)
     for access in found.write_places:
-        value: i64 = instruction.values[access >> PLACE_SHIFT]
+        value = values[access >> PLACE_SHIFT]
         if value < VIRTUAL:
             if value != _NOWHERE.get(instruction.opcode.slots[access >> PLACE_SHIFT].kind, -1):
                 return True
@@ -281,7 +282,7 @@ class Forwarding:
         kept = False
         for block in self.function.blocks:
             for instruction in block.instructions:
-                found = effects(instruction.opcode)
+                found = instruction.opcode.effects or effects(instruction.opcode)
                 if not found.reads_groups:
                     continue
                 is_atomic = found.memory == "atomic"
@@ -316,15 +317,15 @@ class Forwarding:
         for block in self.function.blocks:
             dropped = False
             for instruction in block.instructions:
-                found = effects(instruction.opcode)
-                values = instruction.values
+                found = instruction.opcode.effects or effects(instruction.opcode)
+                values = cast("list[i64]", instruction.values)
                 for access in found.read_places:
                     value: i64 = values[access >> PLACE_SHIFT]
                     if value >= VIRTUAL and source[value - VIRTUAL] >= 0 and access & IS_GENERAL:
                         first = value - VIRTUAL
                         words = access >> WORDS_SHIFT & WORDS_MASK
                         origin = self.group(first, words)
-                        values[access >> PLACE_SHIFT] = int(VIRTUAL + origin)
+                        values[access >> PLACE_SHIFT] = VIRTUAL + origin
                         for word in range(words):
                             reads[first + word] -= 1
                             reads[origin + word] += 1

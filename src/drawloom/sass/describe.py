@@ -219,7 +219,8 @@ def noted_of(code: MachineFunction) -> list[tuple[int, Machine]]:
     begin = 0
     for block in code.blocks:
         for place, instruction in enumerate(block.instructions):
-            if effects(instruction.opcode).is_noted:
+            told = instruction.opcode.effects or effects(instruction.opcode)
+            if told.is_noted:
                 found.append((begin + place, instruction))
         begin += len(block.instructions)
     return found

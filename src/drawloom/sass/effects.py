@@ -114,7 +114,8 @@ class Operand:
 
 
 def effects(opcode: Opcode) -> Effects:
-    """What an opcode reads, writes and does. The same object every time for the same opcode."""
+    """What an opcode reads, writes and does. The same object every time for the same opcode, `opcode.effects` behind
+    that: who goes through many instructions looks there first."""
     found = opcode.effects
     if found is None:
         found = opcode.effects = _of_opcode(opcode)
@@ -374,7 +375,7 @@ def _names(
 
 def pinned(instruction: Instruction) -> bool:
     """Whether nothing may move across this instruction: `Effects.pinned`, and what reads a clock or a timer."""
-    found = effects(instruction.opcode)
+    found = instruction.opcode.effects or effects(instruction.opcode)
     if found.pinned or not found.reads_special:
         return found.pinned
     for slot, value in zip(instruction.opcode.slots, instruction.values):

@@ -7,7 +7,7 @@ register's life is the union over its words.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
@@ -81,8 +81,8 @@ class Liveness:
             position = stop
             for instruction in reversed(blocks[b].instructions):
                 position -= 2
-                effect = effects(instruction.opcode)
-                values = instruction.values
+                effect = instruction.opcode.effects or effects(instruction.opcode)
+                values = cast("list[i64]", instruction.values)
                 if effect.is_copy:
                     self._hint(values[0], values[1])
                     self._hint(values[1], values[0])
@@ -350,8 +350,8 @@ class _BlockWords:
         known, asked = self.known, self.asked
         exposed, written = self.exposed, self.written
         for instruction in block.instructions:
-            effect = effects(instruction.opcode)
-            values = instruction.values
+            effect = instruction.opcode.effects or effects(instruction.opcode)
+            values = cast("list[i64]", instruction.values)
             for access in effect.read_places:
                 value: i64 = values[access >> PLACE_SHIFT]
                 if value >= VIRTUAL:

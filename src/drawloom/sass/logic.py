@@ -56,7 +56,7 @@ class Logic:
         number = self.begun
         for instruction in block.instructions:
             number += 1
-            found = effects(instruction.opcode)
+            found = instruction.opcode.effects or effects(instruction.opcode)
             if found.is_logic and is_plain(instruction):
                 for given in inputs(instruction):
                     word = word_of(given)

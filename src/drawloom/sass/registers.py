@@ -9,7 +9,7 @@ starts over with the short lives that are left of it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from librt.vecs import vec
 from mypy_extensions import i64
@@ -405,12 +405,12 @@ def rewrite(function: MachineFunction, assigned: vec[i64]) -> None:
     for block in function.blocks:
         copies = False
         for instruction in block.instructions:
-            values = instruction.values
-            effect = effects(instruction.opcode)
+            values = cast("list[i64]", instruction.values)
+            effect = instruction.opcode.effects or effects(instruction.opcode)
             for place in effect.register_places:
-                value: i64 = values[place]
+                value = values[place]
                 if value >= VIRTUAL:
-                    values[place] = int(assigned[(value - VIRTUAL) >> 2] + (value & 3))
+                    values[place] = assigned[(value - VIRTUAL) >> 2] + (value & 3)
             guard: i64 = instruction.guard
             if guard >= VIRTUAL:
                 instruction.guard = int(assigned[(guard - VIRTUAL) >> 2] | (guard & 1) << 3)

@@ -18,7 +18,7 @@ nothing is kept: ptxas does it there, too, and hardly anywhere else.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from librt.vecs import vec
 from mypy_extensions import i64
@@ -95,8 +95,9 @@ class Reuse:
         """Flag the operands that are read again; from here on they are the next to be read."""
         flags: i64 = 0
         following, reader = self.next, self.reader
+        values = cast("list[i64]", instruction.values)
         for kept in operands:
-            register: i64 = instruction.values[kept.place]
+            register = values[kept.place]
             if register == RZ:
                 continue
             held = register << 2 | kept.words

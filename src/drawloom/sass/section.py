@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.layout import align_up
+from drawloom.ptx.liveness import members
 from drawloom.sass.abi import RETURN_ADDRESS
 from drawloom.sass.assembly import Relocation
 from drawloom.sass.effects import effects, registers_written
@@ -149,7 +150,7 @@ def saved_registers(code: MachineFunction) -> list[int]:
         written |= 3 << RETURN_ADDRESS
     if code.frame_pointer != STACK_POINTER:
         written |= 1 << code.frame_pointer
-    return [register for register in range(255) if written & code.saved & 1 << register]
+    return members(written & code.saved)
 
 
 def changed_by(code: MachineFunction) -> int:
@@ -196,9 +197,9 @@ def join(functions: list[MachineFunction], tables: Target) -> Joined:
             block.id += base
             block.successors = [successor + base for successor in block.successors]
             for instruction in block.instructions:
-                label = effects(instruction.opcode).branch_label
-                if label >= 0:
-                    instruction.values[label] += base
+                found = instruction.opcode.effects or effects(instruction.opcode)
+                if found.branch_label >= 0:
+                    instruction.values[found.branch_label] += base
         blocks += function.blocks
     kernel.blocks = blocks
     places = place_branches(kernel, tables)
@@ -225,7 +226,8 @@ def place_branches(code: MachineFunction, tables: Target) -> list[int]:
     index = 0
     for block in code.blocks:
         for instruction in block.instructions:
-            label = effects(instruction.opcode).branch_label
+            found = instruction.opcode.effects or effects(instruction.opcode)
+            label = found.branch_label
             if label >= 0:
                 end = address_of(tables, index) + tables.word_bytes
                 instruction.values[label] = places[instruction.values[label]] - end
