@@ -48,7 +48,9 @@ FRAME_POINTER: Final = 2
 @mypyc_attr(acyclic=True)
 class Machine(Instruction):
     """An instruction with `pos`, the position of the PTX instruction that it belongs to (-1: of none). Of a call,
-    `clobbers` is the set of general registers that it may change, as bits, and `arguments` those that it reads."""
+    `clobbers` is the set of general registers that it may change, as bits, and `arguments` those that it reads.
+
+    Who goes through many of them reads `values` as ``cast("list[i64]", values)``, which compiled is one step less."""
 
     def __init__(
         self, opcode: Opcode, values: list[int], guard: int = NO_GUARD, control: int = DEFAULT_CONTROL, pos: int = -1
