@@ -108,17 +108,16 @@ def inputs(every: int, most: int, data: Path | None) -> list[Input]:
 
 def queries(data: Path) -> list[Input]:
     """The kernels of TPC-H Q6 and Q1, as drawloom.sql makes them."""
-    from benchmarks import tpch_first
-    from drawloom.sql import connect
+    from drawloom.sql import connect, tpch
 
     connection = connect("cpu")
-    connection.register("lineitem", str(tpch_first.lineitem(data, 0.01)))
+    connection.register("lineitem", str(tpch.generate(data, 0.01)["lineitem"]))
     found = []
-    for query, text in tpch_first.queries().items():
-        modules = connection.sql(text).explain("ptx").split("\n.version ")
+    for query in (6, 1):
+        modules = connection.sql(tpch.text(query)).explain("ptx").split("\n.version ")
         for number, module in enumerate(modules):
             text = module if not number else ".version " + module
-            found.append(Input("TPC-H Q6 and Q1", f"{query} kernel {number}", text))
+            found.append(Input("TPC-H Q6 and Q1", f"Q{query} kernel {number}", text))
     return found
 
 

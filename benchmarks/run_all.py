@@ -34,7 +34,7 @@ BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "assembler": ("PTX to machine code", ("--markdown", "--data", "{data}")),
     "launch_costs": ("Cost of a run: start and memory", ("--markdown",)),
     "cpu_kernels": ("Kernels on the CPU", ("--markdown",)),
-    "tpch_first": ("TPC-H Q6 and Q1", ("--data", "{data}")),
+    "tpch": ("TPC-H", ("--data", "{data}")),
 }
 
 INTRODUCTION = """\

@@ -1,0 +1,249 @@
+"""TPC-H's queries against DuckDB with data in memory, what a cold start costs by stage, and the memory of a query.
+
+    python benchmarks/tpch.py                                    # scale 1, tables made below build/data when missing
+    python benchmarks/tpch.py --scale 0.1 --rounds 5 --query 1 6
+
+Warm: both sides hold the tables in memory, use the same threads and give Arrow tables; runs are interleaved and the
+medians compared. An answer that differs from DuckDB's is not timed, and ends the run with status 1. Cold: a process
+and a kernel cache of its own for every query; its memory is what is resident above what is before the query.
+
+Goals: Q1, Q6, Q12, Q14 and Q19 in at most DuckDB's time, no query over 4 times, the sum at most 1.5 times; the front
+end and the outliner under 15 ms, PTX under 10 ms; memory at most 3 times the columns that a query touches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+#: At most this many times DuckDB's time.
+GOALS = {1: 1.0, 6: 1.0, 12: 1.0, 14: 1.0, 19: 1.0}
+GOAL_EACH, GOAL_SUM, GOAL_MEMORY = 4.0, 1.5, 3.0
+#: A query that takes this long is timed in few rounds.
+SLOW_SECONDS, SLOW_ROUNDS = 1.0, 3
+
+
+class Warm:
+    """Medians of both sides in seconds, and of one run of ours what kernels and control code took."""
+
+    def __init__(self, ours: float, theirs: float, kernels: float, control: float) -> None:
+        self.ours = ours
+        self.theirs = theirs
+        self.kernels = kernels
+        self.control = control
+        self.ratio = ours / theirs
+
+
+def warm(
+    tables: dict[str, Path], queries: Sequence[int], device: str, rounds: int
+) -> tuple[dict[int, Warm], dict[int, str], bool]:
+    """The times of each query that runs, why the others do not, and whether all that ran gave DuckDB's answers."""
+    from drawloom.errors import Error, UnsupportedError
+    from drawloom.runtime.machine import device as find_device
+    from drawloom.sql import tpch
+
+    oracle = tpch.Oracle(tables, len(os.sched_getaffinity(0)))
+    connection = tpch.connected(find_device(device), tables)
+    times: dict[int, Warm] = {}
+    reasons: dict[int, str] = {}
+    right = True
+    for query in queries:
+        sql = tpch.text(query)
+        relation = connection.sql(sql)
+        try:
+            answer = relation.arrow()
+        except UnsupportedError as refusal:
+            reasons[query] = f"refused: {(refusal.items or [refusal.message])[0]}"
+            continue
+        except Error as failure:
+            reasons[query], right = f"failed: {failure}", False
+            continue
+        differs = tpch.difference(query, answer, oracle.answer(sql))
+        if differs:
+            reasons[query], right = f"differs: {differs}", False
+            continue
+        times[query] = timed(relation, oracle, sql, rounds)
+    return times, reasons, right
+
+
+def timed(relation: Any, oracle: Any, sql: str, rounds: int) -> Warm:
+    from benchmarks.common.timing import interleaved
+
+    start = time.perf_counter()
+    relation.arrow()
+    slow = time.perf_counter() - start > SLOW_SECONDS
+    sides = {"drawloom": lambda: _drop(relation.arrow()), "duckdb": lambda: _drop(oracle.run(sql))}
+    seconds = interleaved(sides, min(rounds, SLOW_ROUNDS) if slow else rounds)
+    stages = relation.profile().seconds
+    return Warm(seconds["drawloom"], seconds["duckdb"], stages["kernels"], stages["control"])
+
+
+def _drop(result: object) -> None:
+    """Lets the result of a timed call go."""
+
+
+def warm_rows(times: dict[int, Warm], reasons: dict[int, str], queries: Sequence[int]) -> list[list[str]]:
+    """A row a query, then the sum, the geometric mean and the worst."""
+    from benchmarks.common.timing import geometric_mean
+
+    rows: list[list[str]] = []
+    for query in queries:
+        found = times.get(query)
+        if found is None:
+            rows.append([f"Q{query}", "", "", "", "", "", reasons[query].split("\n")[0]])
+            continue
+        cells = [f"{s * 1e3:.2f}" for s in (found.ours, found.theirs)]
+        inside = [f"{s * 1e3:.2f}" for s in (found.kernels, found.control)]
+        goal = f"at most {GOALS.get(query, GOAL_EACH):.1f}"
+        rows.append([f"Q{query}", *cells, f"{found.ratio:.2f}", *inside, goal])
+    if times:
+        all_times = list(times.values())
+        sums = [sum(t.ours for t in all_times), sum(t.theirs for t in all_times)]
+        inside = [f"{sum(t.kernels for t in all_times) * 1e3:.2f}", f"{sum(t.control for t in all_times) * 1e3:.2f}"]
+        ratios = {q: t.ratio for q, t in times.items()}
+        worst = max(ratios, key=ratios.__getitem__)
+        cells = [f"{s * 1e3:.2f}" for s in sums]
+        count = f"of {len(times)}"
+        rows.append([f"sum {count}", *cells, f"{sums[0] / sums[1]:.2f}", *inside, f"at most {GOAL_SUM:.1f}"])
+        rows.append([f"geometric mean {count}", "", "", f"{geometric_mean(list(ratios.values())):.2f}", "", "", ""])
+        rows.append([f"worst, Q{worst}", "", "", f"{ratios[worst]:.2f}", "", "", f"at most {GOAL_EACH:.1f}"])
+    return rows
+
+
+def cold(folder: Path, scale: float, query: int, device: str) -> dict[str, Any]:
+    """What ``cold_child`` prints, from a process and a kernel cache of their own."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "DRAWLOOM_CACHE_DIR": cache}
+        options = ["--data", str(folder), "--scale", str(scale), "--device", device]
+        command = [sys.executable, __file__, *options, "--cold-child", str(query)]
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"Q{query}, cold, failed:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def cold_child(tables: dict[str, Path], query: int, device: str) -> None:
+    """Prints the stages of a query's first run in seconds, its kernels, and bytes: those of the columns that it
+    touches, as we keep them and as Arrow does, and the most resident above the start in the first run and a next."""
+    from drawloom.cli.tpch import by_column, warm_up
+    from drawloom.runtime.machine import device as find_device
+    from drawloom.sql import tpch
+
+    place = find_device(device)
+    warm_up(place, tables)
+    connection = tpch.connected(place, tables)
+    relation = connection.sql(tpch.text(query))
+    start = resident("VmRSS")
+    forget_peak()
+    profile = relation.profile()
+    first = resident("VmHWM")
+    forget_peak()
+    relation.arrow()
+    peaks = [max(peak - start, 0) for peak in (first, resident("VmHWM"))]
+    ours, arrows = touched(connection, tables)
+    print(
+        json.dumps(
+            {
+                "seconds": by_column(profile.seconds), "kernels": len(relation.query.program().plans),
+                "launches": len(profile.kernels), "kept": ours, "arrow": arrows, "first": peaks[0], "next": peaks[1],
+            }
+        )
+    )  # fmt: skip
+
+
+def resident(line: str) -> int:
+    """Bytes that /proc says are resident now (VmRSS) or were at most since ``forget_peak`` (VmHWM)."""
+    for text in Path("/proc/self/status").read_text().splitlines():
+        if text.startswith(line + ":"):
+            return int(text.split()[1]) * 1024
+    raise SystemExit(f"/proc/self/status has no {line}")
+
+
+def forget_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def touched(connection: Any, tables: dict[str, Path]) -> tuple[int, int]:
+    """Bytes of the columns that a connection has read: as it keeps them, their text as UTF-8, and as Arrow has them."""
+    import pyarrow.parquet as pq
+
+    ours = arrows = 0
+    for name, source in connection.sources.items():
+        for column in source.columns.values():
+            ours += column.padded.nbytes + sum(len(w.encode()) for w in column.vector.dictionary or [])
+            ours += 0 if column.padded_valid is None else column.padded_valid.nbytes
+        if source.columns:
+            arrows += pq.read_table(tables[name], columns=list(source.columns)).nbytes
+    return ours, arrows
+
+
+def cold_rows(found: dict[int, dict[str, Any]]) -> list[list[str]]:
+    rows = []
+    for query, one in found.items():
+        times = list(one["seconds"].values())
+        cells = [f"{s * 1e3:.1f}" for s in [*times, sum(times)]]
+        rows.append([f"Q{query}", *cells, str(one["kernels"])])
+    return rows
+
+
+def memory_rows(found: dict[int, dict[str, Any]]) -> list[list[str]]:
+    rows = []
+    for query, one in found.items():
+        cells = [f"{one[k] / 1e6:.0f}" for k in ("kept", "arrow", "first", "next")]
+        of_kept = [f"{one[k] / one['kept']:.1f}" for k in ("first", "next")]
+        rows.append([f"Q{query}", *cells, *of_kept, f"{one['first'] / one['arrow']:.1f}"])
+    return rows
+
+
+def main() -> int:
+    from benchmarks.common.timing import markdown_table
+    from drawloom.cli.tpch import CODE, STAGES
+    from drawloom.runtime.machine import device as find_device
+    from drawloom.sql import tpch
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=ROOT / "build" / "data", help="folder of the TPC-H tables")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=11, help=f"of a slow query (over a second) {SLOW_ROUNDS}")
+    parser.add_argument("--query", type=int, nargs="+", choices=tpch.QUERIES, default=list(tpch.QUERIES))
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--cold-child", type=int, metavar="QUERY", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    tables = tpch.generate(options.data, options.scale)
+    if options.cold_child:
+        cold_child(tables, options.cold_child, options.device)
+        return 0
+
+    times, reasons, right = warm(tables, options.query, options.device, options.rounds)
+    print(f"Scale {options.scale:g}, data in memory, kernels cached, milliseconds (median of {options.rounds}):\n")
+    header = ["query", "drawloom", "DuckDB", "ratio", "of ours in kernels", "in control code", "goal for the ratio"]
+    print(markdown_table(header, warm_rows(times, reasons, options.query)))
+    if not times:
+        return 0 if right else 1
+    found = {query: cold(options.data, options.scale, query, options.device) for query in times}
+    stages = [CODE[find_device(options.device).kind] if stage == "code" else stage for stage in STAGES]
+    print("\nCold: no column read, nothing compiled, milliseconds by stage, and the kernels of the query:\n")
+    print(markdown_table(["query", *stages, "sum", "count"], cold_rows(found)))
+    print(
+        "\nMemory in MB: the columns that a query touches as we keep them and as Arrow does; the most resident above "
+        f"the start\nin the cold run and in a next one; and those by the columns (goal: at most {GOAL_MEMORY:.0f}):\n"
+    )
+    header = ["query", "columns", "Arrow's", "cold", "next", "cold / columns", "next / columns", "cold / Arrow's"]
+    print(markdown_table(header, memory_rows(found)))
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
