@@ -79,7 +79,7 @@ def test_a_refused_query_shows_the_first_reason(
     result = drawloom("tpch", SCALE, "--data", folder, "-q", 3)
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[1:] == [
-        "Q3     refused  aggregate function: median",
+        "Q3     refused         aggregate function: median",
         "1 query: 1 refused",
     ]
 
@@ -107,7 +107,7 @@ def test_a_wrong_answer_shows_the_first_value_that_differs(
     result = drawloom("tpch", SCALE, "--data", folder, "--check", "-q1")
     assert result.exit_code == 1
     line = result.stdout.splitlines()[1]
-    assert line.startswith("Q1     differs        4 ")
+    assert line.startswith("Q1     differs      4 ")
     assert line.endswith(f"  row 3, count_order: {counts[2]}, DuckDB {counts[2] + 1}")
 
 

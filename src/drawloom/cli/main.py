@@ -19,7 +19,7 @@ from drawloom.errors import Error
 SUBCOMMANDS: Final[dict[str, str]] = {
     "run": "Run a kernel of a PTX file on a device.",
     "sql": "Run a SQL query over Parquet files on a device.",
-    "tpch": "Run the TPC-H queries, show what each stage took, compare with DuckDB.",
+    "tpch": "Run the TPC-H queries, and compare with DuckDB.",
     "as": "Assemble PTX to a cubin.",
     "disasm": "Disassemble the machine code of a cubin.",
     "devices": "List the devices of this machine.",

@@ -224,19 +224,25 @@ class Table(Format):
     """Aligned columns, times in milliseconds; what explains the status stands behind them."""
 
     def header(self) -> str:
-        names = [CODE[self.device.kind] if column == "code" else column for column in STAGES]
-        names += ["total", "warm", *(["DuckDB", "ratio"] if self.check else [])]
-        return f"{'query':5}  {'status':7}  {'rows':>7}" + "".join([f" {n:>9}" for n in names]) + "\n"
+        return self.line("query", "status", "rows", [*self.columns(), *(["ratio"] if self.check else [])])
 
     def row(self, outcome: Outcome) -> str:
         o = outcome
-        line = f"{'Q' + str(o.query):5}  {o.status:7}"
+        times: list[str] = []
         if o.rows is not None:
-            times = [*o.stages.values(), o.total, o.warm, *([o.duckdb] if self.check else [])]
-            line += f"  {o.rows:7}" + "".join([f" {milliseconds(t):>9}" for t in times])
-        if o.ratio is not None:
-            line += f" {o.ratio:9.2f}"
-        return f"{line}  {o.note}".rstrip() + "\n"
+            seconds = [*o.stages.values(), o.total, o.warm, *([o.duckdb] if self.check else [])]
+            times = [milliseconds(s) for s in seconds] + ([] if o.ratio is None else [f"{o.ratio:.2f}"])
+        rows = "" if o.rows is None else str(o.rows)
+        return self.line(f"Q{o.query}", o.status, rows, times, o.note)
+
+    def columns(self) -> list[str]:
+        names = [CODE[self.device.kind] if column == "code" else column for column in STAGES]
+        return [*names, "total", "warm", *(["DuckDB"] if self.check else [])]
+
+    def line(self, query: str, status: str, rows: str, times: list[str], note: str = "") -> str:
+        widths = [max(len(name), 7) for name in self.columns()] + [5]
+        cells = [f"{query:5}  {status:7}  {rows:>5}", *[f"{t:>{w}}" for t, w in zip(times, widths)]]
+        return "  ".join([*cells, note]).rstrip() + "\n"
 
 
 class Csv(Format):
