@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import drawloom
-from drawloom.horse.evaluate import FunctionValue, average, call, like_pattern
+from drawloom.horse.evaluate import average, like_pattern
 from drawloom.horse.infer import infer
 from drawloom.horse.interpret import Interpreter
+from drawloom.horse.library import FunctionValue, call
 from drawloom.horse.parser import parse
 from drawloom.horse.types import BOOL, DATE, F64, I32, I64, STR, SYM, DecimalType, VectorType
 from drawloom.horse.values import Dictionary, ListValue, Ragged, Value, Vector, as_vector, from_values, vector_to_arrow

@@ -166,7 +166,6 @@ def test_a_query_is_text() -> None:
         drawloom.connect("cpu").sql(5)
 
 
-
 def test_a_closed_connection_knows_no_tables() -> None:
     with connect("cpu").register("t", TABLE) as con:
         pass

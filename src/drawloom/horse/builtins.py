@@ -21,7 +21,7 @@ load_table   | load_table   | table    | - | cpu |
 column_value | column       | column   | - | cpu |
 column_valid | column_valid | column   | - | cpu |
 table        | table        | none     | - | cpu |
-list         | list         | none     | - | cpu |
+list         | list         | list     | - | cpu |
 with_null    | with_null    | first    | - | cpu |
 fill         | fill         | second   | - | cpu |
 # Element-wise
@@ -47,6 +47,7 @@ date_year    | date_part    | unary    | r | gpu |
 date_month   | date_part    | unary    | r | gpu |
 date_day     | date_part    | unary    | r | gpu |
 like         | like         | first    | r | gpu |
+substring    | substring    | first    | r | cpu |
 member       | member       | first    | r | gpu |
 # Reductions
 sum          | sum          | scalar   | 1 | gpu | w
@@ -66,6 +67,16 @@ each         | each         | dynamic  | 2 | lib |
 each_right   | each_right   | dynamic  | 3 | lib |
 each_item    | each_item    | dynamic  | 2 | lib |
 raze         | raze         | dynamic  | 1 | lib | w
+concat       | concat       | dynamic  | - | lib | w
+where        | where        | dynamic  | 1 | lib | w
+single       | single       | one      | - | cpu |
+item         | item         | item     | - | cpu |
+# Joins
+join         | join         | none     | 1 | lib | 1 2 w
+contains     | contains     | keys     | 1 | lib | 2
+cross        | cross        | none     | - | lib | w
+touched      | touched      | second   | 1 | lib | w
+outer_index  | index        | second   | r | lib | 1
 """
 
 

@@ -1,7 +1,8 @@
-"""The value of every builtin over NumPy: what a call means, written to be obviously right and not to be fast.
+"""The value of element-wise builtins and reductions over NumPy: what a call means, written to be obviously right.
 
-``EVALUATE[name](arguments)`` takes and gives the values of ``values.py``; an overflow is a DataError. These are the
-oracle for the PTX templates, and what runs the small control code around kernels.
+``ELEMENT_WISE[name](name, arguments)`` takes and gives the values of ``values.py``; an overflow is a DataError. These
+are the oracle for the PTX templates, and what runs the small control code around kernels; ``library.py`` has the
+other builtins.
 """
 
 from __future__ import annotations
@@ -31,10 +32,8 @@ from drawloom.horse.values import (
     INT64_MAX,
     INT64_MIN,
     Array,
-    Dictionary,
     ListValue,
     Ragged,
-    TableValue,
     Value,
     Vector,
     as_vector,
@@ -47,18 +46,6 @@ from drawloom.horse.values import (
 #: Integers up to here, and powers of ten up to this exponent, are doubles exactly, so that their quotient rounds once.
 MAX_EXACT: Final = 1 << 53
 EXACT_POWERS: Final = 22
-
-
-class FunctionValue(Value):
-    """A builtin handed to ``@each``."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def call(name: str, arguments: list[Value]) -> Value:
-    """The value of ``@name(arguments)``. Raises DataError where it has none."""
-    return EVALUATE[name](name, arguments)
 
 
 # Exact numbers
@@ -231,6 +218,11 @@ def _recode(vector: Vector, place: dict[str, int]) -> Array:
     return codes[vector.data]
 
 
+def recoded(vector: Vector, words: list[str]) -> Vector:
+    """The same text with ``words``, sorted and with every word of its own, for its dictionary."""
+    return Vector(vector.type, _recode(vector, {w: i for i, w in enumerate(words)}), words)
+
+
 def _logic(name: str, arguments: list[Value]) -> Value:
     if name == "not":
         return Vector(BOOL, ~as_vector(arguments[0]).data.astype(bool))
@@ -324,6 +316,26 @@ def _like(name: str, arguments: list[Value]) -> Value:
     pattern = like_pattern(strings(as_vector(arguments[1]))[0])
     hits = np.array([pattern.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
     return Vector(BOOL, hits[text.data])
+
+
+def _substring(name: str, arguments: list[Value]) -> Value:
+    """The characters from a start, counted from 1 (from the end where negative), in DuckDB's way."""
+    text = as_vector(arguments[0])
+    start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
+    parts = [substring(w, start, count) for w in text.dictionary or []]
+    words = sorted(set(parts), key=str.encode)
+    place = {w: i for i, w in enumerate(words)}
+    return Vector(text.type, np.array([place[p] for p in parts], dtype=np.int32)[text.data], words)
+
+
+def substring(word: str, start: int, count: int) -> str:
+    """``count`` characters (those before the start where it is negative) from position ``start``."""
+    begin = start - 1 if start > 0 else len(word) + start if start < 0 else -1
+    if start < 0 and begin < 0:
+        begin, count = 0, count + begin if count > 0 else count
+    end = begin + count
+    begin, end = min(begin, end), max(begin, end)
+    return word[max(begin, 0) : max(end, 0)]
 
 
 def _member(name: str, arguments: list[Value]) -> Value:
@@ -439,181 +451,11 @@ def average(total: int, count: int, scale: int) -> float:
     return math.nan if count == 0 else total / (count * 10**scale)
 
 
-# Rows
-
-
-def _compress(name: str, arguments: list[Value]) -> Value:
-    mask, vector = as_vector(arguments[0]), as_vector(arguments[1])
-    if len(mask) == 1 and len(vector) != 1:
-        return vector if mask.data[0] else vector.take(np.zeros(0, dtype=np.int64))
-    if len(mask) != len(vector):
-        raise DataError(f"@compress of {len(vector)} entries with a mask of {len(mask)}")
-    return vector.take(np.flatnonzero(mask.data))
-
-
-def _index(name: str, arguments: list[Value]) -> Value:
-    vector, index = as_vector(arguments[0]), as_vector(arguments[1])
-    return vector.take(index.data.astype(np.int64))
-
-
-def sort_key(vector: Vector) -> Array:
-    """An array that sorts as SQL sorts the values: NaN above every number."""
-    if vector.type.is_float:
-        return vector.data
-    data = vector.data
-    if data.dtype == object:
-        return np.unique(data, return_inverse=True)[1]
-    return data.astype(np.int64)
-
-
-def _descending(key: Array) -> Array:
-    if key.dtype.kind == "f":
-        # NaN sorts last in NumPy; descending it must come first.
-        ranks = np.unique(key, return_inverse=True)[1]
-        return -ranks.astype(np.int64)
-    return -key
-
-
-def _order(name: str, arguments: list[Value]) -> Value:
-    columns = _cells(arguments[0])
-    ascending = as_vector(arguments[1]).data.tolist()
-    nulls_first = as_vector(arguments[2]).data.tolist()
-    keys: list[Array] = []
-    for column, up, first in zip(columns, ascending, nulls_first):
-        key = sort_key(column) if up else _descending(sort_key(column))
-        if column.valid is not None:
-            keys.append(np.where(column.valid, first, not first).astype(np.int8))
-            key = np.where(column.valid, key, key.dtype.type(0))
-        keys.append(key)
-    order = np.lexsort(keys[::-1]) if keys else np.zeros(0, dtype=np.int64)
-    return Vector(I64, order.astype(np.int64))
-
-
-def _cells(value: Value) -> list[Vector]:
-    if isinstance(value, Ragged):
-        return value.cells()
-    if not isinstance(value, ListValue):
-        raise DataError("a list of columns was expected")
-    return [as_vector(c) for c in value.cells]
-
-
-def _top(name: str, arguments: list[Value]) -> Value:
-    vector = as_vector(arguments[0])
-    skip, keep = int(as_vector(arguments[1]).data[0]), int(as_vector(arguments[2]).data[0])
-    stop = len(vector) if keep < 0 else min(skip + keep, len(vector))
-    return vector.take(np.arange(min(skip, stop), stop))
-
-
-def _group(name: str, arguments: list[Value]) -> Value:
-    """Groups in ascending order of their keys; within a group the rows keep their order.
-
-    NULL keys make one group of their own, after the others.
-    """
-    columns = _cells(arguments[0])
-    rows = len(columns[0]) if columns else 0
-    keys: list[Array] = []
-    for column in columns:
-        key = sort_key(column)
-        if key.dtype.kind == "f":
-            key = np.unique(key, return_inverse=True)[1]
-        if column.valid is not None:
-            keys.append((~column.valid).astype(np.int8))
-            key = np.where(column.valid, key, 0)
-        keys.append(key)
-    order = np.lexsort(keys[::-1]) if rows else np.zeros(0, dtype=np.int64)
-    starts = np.ones(rows, dtype=bool)
-    if rows:
-        starts[1:] = False
-    for key in keys:
-        starts[1:] |= key[order][1:] != key[order][:-1]
-    offsets = np.append(np.flatnonzero(starts), rows).astype(np.int64)
-    firsts = order[offsets[:-1]].astype(np.int64)
-    return Dictionary(Vector(I64, firsts), Ragged(Vector(I64, order.astype(np.int64)), offsets))
-
-
-def _dictionary(value: Value) -> Dictionary:
-    if not isinstance(value, Dictionary):
-        raise DataError("a dictionary was expected")
-    return value
-
-
-def _each(name: str, arguments: list[Value]) -> Value:
-    function, cells = arguments[0], arguments[1]
-    assert isinstance(function, FunctionValue)
-    if isinstance(cells, Ragged) and function.name in ("sum", "avg", "min", "max", "len"):
-        reduced = reduce_cells(function.name, cells)
-        return Ragged(reduced, np.arange(cells.count + 1, dtype=np.int64))
-    items: list[Value] = list(cells.cells()) if isinstance(cells, Ragged) else list(_cells(cells))
-    return ListValue([call(function.name, [item]) for item in items])
-
-
-def _each_right(name: str, arguments: list[Value]) -> Value:
-    function, left, cells = arguments
-    assert isinstance(function, FunctionValue)
-    if isinstance(cells, Ragged) and function.name == "index":
-        return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64)), cells.offsets)
-    return ListValue([call(function.name, [left, cell]) for cell in _cells(cells)])
-
-
-def _each_item(name: str, arguments: list[Value]) -> Value:
-    function, left, right = arguments
-    assert isinstance(function, FunctionValue)
-    if isinstance(left, Ragged) and isinstance(right, Ragged) and function.name == "compress":
-        mask = left.flat.data.astype(bool)
-        kept = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
-        return Ragged(right.flat.take(np.flatnonzero(mask)), kept[left.offsets])
-    return ListValue([call(function.name, [a, b]) for a, b in zip(_cells(left), _cells(right))])
-
-
-def _fill(name: str, arguments: list[Value]) -> Value:
-    value, like = as_vector(arguments[0]), as_vector(arguments[1])
-    return value.take(np.zeros(len(like), dtype=np.int64))
-
-
-def _raze(name: str, arguments: list[Value]) -> Value:
-    value = arguments[0]
-    if isinstance(value, Ragged):
-        return value.flat
-    cells = _cells(value)
-    if not cells:
-        raise DataError("@raze of a list without cells")
-    return Vector(cells[0].type, np.concatenate([c.data for c in cells]), cells[0].dictionary)
-
-
-# Tables
-
-
-def _table(name: str, arguments: list[Value]) -> Value:
-    names = strings(as_vector(arguments[0]))
-    columns = _cells(arguments[1])
-    if len(names) != len(columns):
-        raise DataError(f"@table with {len(names)} names and {len(columns)} columns")
-    if len({len(c) for c in columns}) > 1:
-        raise DataError("@table with columns of unlike lengths")
-    return TableValue(names, columns)
-
-
-def _list(name: str, arguments: list[Value]) -> Value:
-    return ListValue(list(arguments))
-
-
-def _with_null(name: str, arguments: list[Value]) -> Value:
-    vector, valid = as_vector(arguments[0]), as_vector(arguments[1])
-    mask = np.broadcast_to(valid.data.astype(bool), (len(vector),))
-    return Vector(vector.type, vector.data, vector.dictionary, mask)
-
-
-EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
-    "table": _table, "list": _list, "with_null": _with_null,
+ELEMENT_WISE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "eq": _compare, "neq": _compare, "lt": _compare, "leq": _compare, "gt": _compare, "geq": _compare,
     "and": _logic, "or": _logic, "not": _logic,
     "plus": _plus, "minus": _plus, "mul": _mul, "div": _div, "mod": _mod, "neg": _neg, "abs": _neg,
-    "convert": _convert, "if_else": _if_else, "like": _like, "member": _member,
+    "convert": _convert, "if_else": _if_else, "like": _like, "member": _member, "substring": _substring,
     "date_year": _date_part, "date_month": _date_part, "date_day": _date_part,
     "sum": _reduce, "avg": _reduce, "min": _reduce, "max": _reduce, "len": _reduce,
-    "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
-    "keys": lambda name, arguments: _dictionary(arguments[0]).keys,
-    "values": lambda name, arguments: _dictionary(arguments[0]).values,
-    "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
-    "fill": _fill,
 }  # fmt: skip

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from drawloom.errors import DataError
-from drawloom.horse.evaluate import EVALUATE, FunctionValue, call
 from drawloom.horse.ir import (
     Assign,
     Call,
@@ -30,6 +29,7 @@ from drawloom.horse.ir import (
     Statement,
     Use,
 )
+from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.types import BOOL, VectorType
 from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings
 

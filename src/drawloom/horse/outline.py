@@ -37,6 +37,8 @@ from drawloom.horse.types import BOOL, Type, VectorType
 #: Most groups that a kernel aggregates in place: the product of the sizes of the keys' ranges.
 MAX_GROUPS: Final = 1 << 16
 
+#: What makes masks over a whole table as control code.
+_HOST_MASKS: Final = frozenset(["like", "member", "contains", "touched"])
 _REDUCTIONS: Final = frozenset(["sum", "avg", "min", "max", "len"])
 
 
@@ -176,7 +178,7 @@ class _Outliner:
 
     def is_host_mask(self, name: str) -> bool:
         call = self.call(self.definition[name])
-        return self.types[name] == BOOL and call is not None and call.function.name in ("like", "member")
+        return self.types[name] == BOOL and call is not None and call.function.name in _HOST_MASKS
 
     def is_stored(self, name: str) -> bool:
         value = self.definition[name].value

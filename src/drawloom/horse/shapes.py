@@ -57,7 +57,8 @@ class Dynamic(Size):
 
 
 class Shape:
-    """``kind`` is "vector", "list", "dict", "table" or "?"; ``size`` counts rows, cells or groups."""
+    """``kind`` is "vector", "list", "dict", "table" or "?"; ``size`` counts rows or groups, or the rows
+    of a list's cells."""
 
     def __init__(self, kind: str, size: Size) -> None:
         self.kind = kind
@@ -117,6 +118,15 @@ def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, S
         return Shape("table", Symbol(name))
     if rule == "scalar":
         return Shape("vector", Constant(1))
+    if rule == "one":
+        return Shape("vector", Constant(1))
+    if rule == "list":
+        sizes = [operand_size(a, shapes) for a in arguments]
+        same = sizes[0] if sizes and all(s == sizes[0] for s in sizes) else None
+        return Shape("list", same or dynamic)
+    if rule in ("keys", "item"):
+        listed = _operand_shape(name, arguments[0], shapes)
+        return Shape("vector", listed.size if listed.kind == "list" else dynamic)
     if rule == "none":
         return Shape("list", dynamic)
     if rule in ("first", "unary"):

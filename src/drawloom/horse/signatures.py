@@ -398,6 +398,60 @@ def _raze(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return types[0].element
 
 
+def _join(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if not all(isinstance(t, ListType) for t in types):
+        raise _refuse(name, types, "two lists of keys")
+    return BOOL if name == "contains" else ListType(I64)
+
+
+def _cross(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if not all(isinstance(t, VectorType) or t == WILDCARD for t in types):
+        raise _refuse(name, types, "two vectors, of the lengths of the sides")
+    return ListType(I64)
+
+
+def _touched(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[0] not in (I64, WILDCARD):
+        raise _refuse(name, types, "i64 positions, and a vector of the length to make")
+    return BOOL
+
+
+def _where(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if types[0] not in (BOOL, WILDCARD):
+        raise _refuse(name, types, "a bool")
+    return I64
+
+
+def _concat(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    known = [t for t in types if t != WILDCARD]
+    if not types or any(not isinstance(t, VectorType) or t != known[0] for t in known):
+        raise _refuse(name, types, "vectors of one type")
+    return known[0] if known else WILDCARD
+
+
+def _single(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    return types[0]
+
+
+def _item(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if not isinstance(types[0], ListType) or types[1] != I64:
+        raise _refuse(name, types, "a list and the place of a cell as i64")
+    return types[0].element
+
+
+def _substring(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 3)
+    if types[0] not in (STR, SYM, WILDCARD) or types[1:] != [I64, I64]:
+        raise _refuse(name, types, "a text, a start from 1 and a count of characters as i64")
+    return types[0]
+
+
 RULES: Final[dict[str, Rule]] = {
     "load_table": _load_table, "column": _column, "column_valid": _column_valid, "table": _table, "list": _list,
     "with_null": _with_null, "compare": _compare, "logic": _logic, "plus": _plus, "mul": _mul, "div": _div,
@@ -406,4 +460,6 @@ RULES: Final[dict[str, Rule]] = {
     "member": _member, "sum": _sum, "avg": _avg, "extreme": _extreme, "len": _len, "compress": _compress,
     "index": _index, "order": _order, "top": _top, "group": _group, "keys": _keys, "values": _values,
     "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item, "fill": _fill,
+    "join": _join, "contains": _join, "cross": _cross, "touched": _touched, "where": _where, "concat": _concat,
+    "single": _single, "item": _item, "substring": _substring,
 }  # fmt: skip

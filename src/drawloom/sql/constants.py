@@ -7,25 +7,11 @@ optimisation still has the operation, so that such a query is refused, not answe
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.types import I64, exact_bounds
-from drawloom.sql.plan import (
-    Aggregate,
-    Apply,
-    Case,
-    Cast,
-    Constant,
-    Empty,
-    Expression,
-    Filter,
-    InList,
-    Project,
-    Read,
-    Relation,
-    Sort,
-)
+from drawloom.sql.plan import Apply, Cast, Constant, Expression, Relation, relations, within
 
 _OVERFLOW: Final = "integer constants whose result needs more than 64 bits"
 _EXACT: Final[dict[str, Callable[[int, int], int]]] = {
@@ -33,48 +19,16 @@ _EXACT: Final[dict[str, Callable[[int, int], int]]] = {
 }  # fmt: skip
 
 
-def hidden_by_folding(relation: Relation) -> list[str]:
+def hidden_by_folding(root: Relation) -> list[str]:
     """What the plan computes from constants that folding would answer wrong, each once."""
     found: list[str] = []
-    while not isinstance(relation, Read | Empty):
-        for expression in _expressions(relation):
-            for part in _parts(expression):
+    for relation in relations(root):
+        for expression in relation.expressions():
+            for part in within(expression):
                 what = _hidden(part)
                 if what and what not in found:
                     found.append(what)
-        below = getattr(relation, "input", None)
-        assert isinstance(below, Relation)
-        relation = below
     return found
-
-
-def _expressions(relation: Relation) -> list[Expression]:
-    if isinstance(relation, Filter):
-        return [relation.condition]
-    if isinstance(relation, Project):
-        return relation.expressions
-    if isinstance(relation, Aggregate):
-        of_measures = [e for m in relation.measures for e in (m.argument, m.condition)]
-        return [*relation.keys, *[e for e in of_measures if e is not None]]
-    return [k.expression for k in relation.keys] if isinstance(relation, Sort) else []
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything inside it."""
-    yield expression
-    inner: list[Expression] = []
-    if isinstance(expression, Apply):
-        inner = expression.arguments
-    elif isinstance(expression, Cast):
-        inner = [expression.input]
-    elif isinstance(expression, Case):
-        inner = [e for branch in expression.branches for e in branch]
-        if expression.otherwise is not None:
-            inner.append(expression.otherwise)
-    elif isinstance(expression, InList):
-        inner = [expression.input, *expression.options]
-    for part in inner:
-        yield from _parts(part)
 
 
 def _hidden(expression: Expression) -> str:

@@ -16,16 +16,21 @@ from drawloom.sql.plan import (
     Cast,
     Constant,
     Empty,
+    Exists,
     Expression,
     Field,
     Filter,
     InList,
+    InRelation,
+    Join,
     Limit,
     Measure,
     Project,
     Read,
     Relation,
+    Scalar,
     Sort,
+    Union,
 )
 from drawloom.sql.translate import Schema
 
@@ -66,11 +71,28 @@ class _Checker:
             return kinds
         if isinstance(relation, Project):
             below = self.relation(relation.input)
-            return [self.expression(e, below) for e in relation.expressions]
+            return [self.expression(e, below) for e in relation.columns]
+        if isinstance(relation, Join):
+            return self.join(relation)
+        if isinstance(relation, Union):
+            sides = [self.relation(r) for r in relation.relations]
+            return [next((k for k in column if k is not None), None) for column in zip(*sides)]
         assert isinstance(relation, Aggregate)
         below = self.relation(relation.input)
         keys = [self.expression(k, below) for k in relation.keys]
         return [*keys, *[self.measure(m, below) for m in relation.measures]]
+
+    def join(self, join: Join) -> Kinds:
+        left, right = self.relation(join.left), self.relation(join.right)
+        for key in join.keys:
+            self.expression(key.left, left)
+            self.expression(key.right, right)
+        if join.condition is not None:
+            self.expression(join.condition, [*left, *right])
+        shown: dict[str, Kinds] = {
+            "semi": left, "anti": left, "mark": [*left, "bool"], "right semi": right, "right anti": right,
+        }  # fmt: skip
+        return shown.get(join.kind, [*left, *right])
 
     def column(self, table: str, name: str) -> str | None:
         try:
@@ -101,6 +123,13 @@ class _Checker:
             for part in [expression.input, *expression.options]:
                 self.expression(part, below)
             return "bool"
+        if isinstance(expression, Scalar):
+            return next(iter(self.relation(expression.relation)), None)
+        if isinstance(expression, Exists | InRelation):
+            self.relation(expression.relation)
+            for part in expression.parts():
+                self.expression(part, below)
+            return "bool"
         assert isinstance(expression, Apply)
         kinds = [self.expression(a, below) for a in expression.arguments]
         function = expression.function
@@ -111,6 +140,8 @@ class _Checker:
             return "int"
         if function == "divide":
             return "float"
+        if function == "substring":
+            return "text"
         if function in _SAME_KIND:
             return _joined(function, kinds)
         return "int" if function.startswith("date_") else "bool"

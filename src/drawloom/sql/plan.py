@@ -2,13 +2,17 @@
 
     Relation   ::= Read(table, columns) | Empty(rows, types) | Filter(input, condition) | Project(input, expressions)
                  | Aggregate(input, keys, measures) | Sort(input, keys) | Limit(input, skip, keep)
+                 | Join(kind, left, right, keys, condition) | Union(inputs)
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
-                 | Case(branches, otherwise) | InList(input, options)
+                 | Case(branches, otherwise) | InList(input, options) | Scalar(relation) | InRelation(input, relation)
+                 | Exists(relation)
 
 Types are HorseIR's vector types. A constant of value None is NULL, typed.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 from drawloom.horse.types import VectorType
 
@@ -17,6 +21,10 @@ class Expression:
     def key(self) -> str:
         """A text that is equal exactly for structurally equal expressions."""
         raise NotImplementedError
+
+    def parts(self) -> list[Expression]:
+        """The expressions directly inside, over the same columns."""
+        return []
 
 
 class Field(Expression):
@@ -50,6 +58,9 @@ class Apply(Expression):
     def key(self) -> str:
         return f"{self.function}({', '.join([a.key() for a in self.arguments])})"
 
+    def parts(self) -> list[Expression]:
+        return self.arguments
+
 
 class Cast(Expression):
     def __init__(self, input: Expression, type: VectorType) -> None:
@@ -58,6 +69,9 @@ class Cast(Expression):
 
     def key(self) -> str:
         return f"cast({self.input.key()} as {self.type})"
+
+    def parts(self) -> list[Expression]:
+        return [self.input]
 
 
 class Case(Expression):
@@ -71,6 +85,10 @@ class Case(Expression):
         arms = " ".join([f"when {c.key()} then {v.key()}" for c, v in self.branches])
         return f"case {arms} else {'null' if self.otherwise is None else self.otherwise.key()}"
 
+    def parts(self) -> list[Expression]:
+        arms = [e for branch in self.branches for e in branch]
+        return arms if self.otherwise is None else [*arms, self.otherwise]
+
 
 class InList(Expression):
     def __init__(self, input: Expression, options: list[Expression]) -> None:
@@ -79,6 +97,43 @@ class InList(Expression):
 
     def key(self) -> str:
         return f"{self.input.key()} in ({', '.join([o.key() for o in self.options])})"
+
+    def parts(self) -> list[Expression]:
+        return [self.input, *self.options]
+
+
+class Scalar(Expression):
+    """The one value of a relation of one column; NULL where it has no row, an error where it has several."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+
+    def key(self) -> str:
+        return f"({shown_inline(self.relation)})"
+
+
+class Exists(Expression):
+    """Whether a relation has rows."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+
+    def key(self) -> str:
+        return f"exists ({shown_inline(self.relation)})"
+
+
+class InRelation(Expression):
+    """Whether ``input`` is among the values of a relation of one column, with the three values of SQL's IN."""
+
+    def __init__(self, input: Expression, relation: Relation) -> None:
+        self.input = input
+        self.relation = relation
+
+    def key(self) -> str:
+        return f"{self.input.key()} in ({shown_inline(self.relation)})"
+
+    def parts(self) -> list[Expression]:
+        return [self.input]
 
 
 class Measure:
@@ -103,6 +158,13 @@ class Relation:
 
     width: int
 
+    def inputs(self) -> list[Relation]:
+        return []
+
+    def expressions(self) -> list[Expression]:
+        """The expressions that the relation itself evaluates."""
+        return []
+
 
 class Read(Relation):
     def __init__(self, table: str, columns: list[str]) -> None:
@@ -126,14 +188,26 @@ class Filter(Relation):
         self.condition = condition
         self.width = input.width
 
+    def inputs(self) -> list[Relation]:
+        return [self.input]
+
+    def expressions(self) -> list[Expression]:
+        return [self.condition]
+
 
 class Project(Relation):
-    """Exactly ``expressions``, over the input's columns."""
+    """Exactly ``columns``, expressions over the input's columns."""
 
-    def __init__(self, input: Relation, expressions: list[Expression]) -> None:
+    def __init__(self, input: Relation, columns: list[Expression]) -> None:
         self.input = input
-        self.expressions = expressions
-        self.width = len(expressions)
+        self.columns = columns
+        self.width = len(columns)
+
+    def inputs(self) -> list[Relation]:
+        return [self.input]
+
+    def expressions(self) -> list[Expression]:
+        return self.columns
 
 
 class Aggregate(Relation):
@@ -145,12 +219,25 @@ class Aggregate(Relation):
         self.measures = measures
         self.width = len(keys) + len(measures)
 
+    def inputs(self) -> list[Relation]:
+        return [self.input]
+
+    def expressions(self) -> list[Expression]:
+        of_measures = [e for m in self.measures for e in (m.argument, m.condition)]
+        return [*self.keys, *[e for e in of_measures if e is not None]]
+
 
 class Sort(Relation):
     def __init__(self, input: Relation, keys: list[SortKey]) -> None:
         self.input = input
         self.keys = keys
         self.width = input.width
+
+    def inputs(self) -> list[Relation]:
+        return [self.input]
+
+    def expressions(self) -> list[Expression]:
+        return [k.expression for k in self.keys]
 
 
 class Limit(Relation):
@@ -162,6 +249,68 @@ class Limit(Relation):
         self.keep = keep
         self.width = input.width
 
+    def inputs(self) -> list[Relation]:
+        return [self.input]
+
+
+class JoinKey:
+    """Rows match where ``left``, over the left side's columns, equals ``right``, over the right side's; two NULLs are
+    equal only where ``nulls_match``."""
+
+    def __init__(self, left: Expression, right: Expression, nulls_match: bool) -> None:
+        self.left = left
+        self.right = right
+        self.nulls_match = nulls_match
+
+
+class Join(Relation):
+    """``kind`` is "inner", "left", "right", "full" (the columns of both sides), "semi", "anti" (the left side's rows
+    with, or without, a match), "right semi", "right anti" or "mark" (the left side's columns, and whether there is a
+    match).
+
+    A pair of rows matches where all ``keys`` do and ``condition``, over the columns of both sides, is true.
+    ``null_aware`` makes an "anti" NOT IN and a "mark" IN, whose first key is the comparison: the answer is unknown
+    where that is.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        left: Relation,
+        right: Relation,
+        keys: list[JoinKey],
+        condition: Expression | None,
+        null_aware: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.left = left
+        self.right = right
+        self.keys = keys
+        self.condition = condition
+        self.null_aware = null_aware
+        if kind in ("semi", "anti", "mark"):
+            self.width = left.width + (kind == "mark")
+        else:
+            self.width = right.width + (0 if kind.startswith("right ") else left.width)
+
+    def inputs(self) -> list[Relation]:
+        return [self.left, self.right]
+
+    def expressions(self) -> list[Expression]:
+        sides = [e for k in self.keys for e in (k.left, k.right)]
+        return sides if self.condition is None else [*sides, self.condition]
+
+
+class Union(Relation):
+    """The rows of all inputs, one behind the other."""
+
+    def __init__(self, relations: list[Relation]) -> None:
+        self.relations = relations
+        self.width = relations[0].width
+
+    def inputs(self) -> list[Relation]:
+        return self.relations
+
 
 class Plan:
     """A whole query: its relation and the names of the result's columns."""
@@ -171,28 +320,90 @@ class Plan:
         self.names = names
 
 
+def within(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything inside it, but not what is inside subqueries."""
+    yield expression
+    for part in expression.parts():
+        yield from within(part)
+
+
+def relations(relation: Relation) -> Iterator[Relation]:
+    """The relation, then the subqueries in its expressions and its inputs, each with what is below it."""
+    yield relation
+    for expression in relation.expressions():
+        for part in within(expression):
+            if isinstance(part, Scalar | Exists | InRelation):
+                yield from relations(part.relation)
+    for below in relation.inputs():
+        yield from relations(below)
+
+
+def replaced(
+    expression: Expression, field: Callable[[int], Expression], subquery: Callable[[Relation], Relation]
+) -> Expression:
+    """The expression with ``field(index)`` for every column, and the relations of subqueries changed."""
+    if isinstance(expression, Field):
+        return field(expression.index)
+
+    def again(part: Expression) -> Expression:
+        return replaced(part, field, subquery)
+
+    if isinstance(expression, Cast):
+        return Cast(again(expression.input), expression.type)
+    if isinstance(expression, Apply):
+        return Apply(expression.function, [again(a) for a in expression.arguments])
+    if isinstance(expression, InList):
+        return InList(again(expression.input), [again(o) for o in expression.options])
+    if isinstance(expression, Case):
+        branches = [(again(c), again(v)) for c, v in expression.branches]
+        return Case(branches, None if expression.otherwise is None else again(expression.otherwise))
+    if isinstance(expression, Scalar):
+        return Scalar(subquery(expression.relation))
+    if isinstance(expression, Exists):
+        return Exists(subquery(expression.relation))
+    if isinstance(expression, InRelation):
+        return InRelation(again(expression.input), subquery(expression.relation))
+    return expression
+
+
 def show(relation: Relation, depth: int = 0) -> str:
     """The tree as indented text, a relation a line."""
-    pad = "  " * depth
+    lines = f"{'  ' * depth}{_line(relation)}\n"
+    return lines + "".join([show(below, depth + 1) for below in relation.inputs()])
+
+
+def shown_inline(relation: Relation) -> str:
+    return " <- ".join([line.strip() for line in show(relation).splitlines()])
+
+
+def _line(relation: Relation) -> str:
     if isinstance(relation, Read):
-        return f"{pad}Read {relation.table}: {', '.join(relation.columns)}\n"
+        return f"Read {relation.table}: {', '.join(relation.columns)}"
     if isinstance(relation, Empty):
-        return f"{pad}Empty: {relation.rows} rows\n"
+        return f"Empty: {relation.rows} rows"
     if isinstance(relation, Filter):
-        line, below = f"Filter {relation.condition.key()}", relation.input
-    elif isinstance(relation, Project):
-        line, below = f"Project {', '.join([e.key() for e in relation.expressions])}", relation.input
-    elif isinstance(relation, Aggregate):
+        return f"Filter {relation.condition.key()}"
+    if isinstance(relation, Project):
+        return f"Project {', '.join([e.key() for e in relation.columns])}"
+    if isinstance(relation, Aggregate):
         keys = ", ".join([k.key() for k in relation.keys])
-        measures = ", ".join([_show_measure(m) for m in relation.measures])
-        line, below = f"Aggregate by [{keys}]: {measures}", relation.input
-    elif isinstance(relation, Sort):
-        keys = ", ".join([k.expression.key() + (" asc" if k.ascending else " desc") for k in relation.keys])
-        line, below = f"Sort {keys}", relation.input
-    else:
-        assert isinstance(relation, Limit)
-        line, below = f"Limit skip {relation.skip} keep {relation.keep}", relation.input
-    return f"{pad}{line}\n" + show(below, depth + 1)
+        return f"Aggregate by [{keys}]: {', '.join([_show_measure(m) for m in relation.measures])}"
+    if isinstance(relation, Sort):
+        return f"Sort {', '.join([k.expression.key() + (' asc' if k.ascending else ' desc') for k in relation.keys])}"
+    if isinstance(relation, Join):
+        return _show_join(relation)
+    if isinstance(relation, Union):
+        return "Union"
+    assert isinstance(relation, Limit)
+    return f"Limit skip {relation.skip} keep {relation.keep}"
+
+
+def _show_join(join: Join) -> str:
+    keys = [f"{k.left.key()} {'is' if k.nulls_match else '='} right {k.right.key()}" for k in join.keys]
+    if join.condition is not None:
+        keys.append(f"if {join.condition.key()}")
+    kind = f"{join.kind}, null-aware" if join.null_aware else join.kind
+    return f"Join {kind} on [{', '.join(keys)}]"
 
 
 def _show_measure(measure: Measure) -> str:

@@ -21,6 +21,7 @@ from drawloom.sql.sink import sink_casts
 from drawloom.sql.substrait import decode
 from drawloom.sql.text import read, shown_name
 from drawloom.sql.translate import Schema, translate
+from drawloom.sql.unknowns import mark_unknowns
 from drawloom.sql.unserialised import unsupported_parts
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class Query:
                 unsupported_parts(self.planner, logical, unsupported)
                 raise UnsupportedError(_REFUSAL, unsupported) from None
             made = self.timed("decode", lambda: decode(data, unsupported))
+            self.find_unknowns(made.root, unsupported)
             unsupported.extend(unsupported_kinds(made.root, self.schema))
             unsupported.extend(self.hidden_by_folding())
             if not made.names:
@@ -82,6 +84,13 @@ class Query:
             made.names = [shown_name(n) for n in made.names]
             self._relation = sink_casts(made)
         return self._relation
+
+    def find_unknowns(self, root: plan.Relation, unsupported: list[str]) -> None:
+        """Marks the joins of the plan that come of IN and NOT IN."""
+        joins = [r for r in plan.relations(root) if isinstance(r, plan.Join)]
+        if joins or self.text.has_in:
+            bound = self.planner.plan(self.text.sql, optimised=False)
+            mark_unknowns(joins, str(bound.display_indent()), str(self.logical().display_indent()), unsupported)
 
     def hidden_by_folding(self) -> list[str]:
         """What the text computes from constants, which the optimised plan does not show any more."""
@@ -106,13 +115,10 @@ class Query:
 
     def load_columns(self, relation: plan.Relation) -> None:
         """Reads and converts the columns that the plan reads: the translation and the kernels depend on them."""
-        if isinstance(relation, plan.Read):
-            for column in relation.columns or [self.schema.any_column(relation.table)]:
-                self.schema.has_nulls(relation.table, column)
-        elif not isinstance(relation, plan.Empty):
-            below = getattr(relation, "input", None)
-            assert isinstance(below, plan.Relation)
-            self.load_columns(below)
+        for part in plan.relations(relation):
+            if isinstance(part, plan.Read):
+                for column in part.columns or [self.schema.any_column(part.table)]:
+                    self.schema.has_nulls(part.table, column)
 
     def program(self) -> Program:
         """The outlined program with the PTX of its kernels."""

@@ -11,13 +11,12 @@ from __future__ import annotations
 from drawloom.horse.types import VectorType
 from drawloom.sql.plan import (
     Aggregate,
-    Apply,
-    Case,
     Cast,
     Expression,
     Field,
     Filter,
-    InList,
+    Join,
+    JoinKey,
     Limit,
     Measure,
     Plan,
@@ -25,6 +24,8 @@ from drawloom.sql.plan import (
     Relation,
     Sort,
     SortKey,
+    Union,
+    replaced,
 )
 
 #: The types that a column is still to be cast to, in order.
@@ -32,11 +33,15 @@ Pending = list[VectorType]
 
 
 def sink_casts(plan: Plan) -> Plan:
-    """The same plan with no cast at the top of a projection's expression, but for the result's."""
-    root, pending = _sunk(plan.root)
-    if any(pending):
-        root = Project(root, [_field(i, pending) for i in range(len(pending))])
-    return Plan(root, plan.names)
+    """The same plan with no cast at the top of a projection's expression, but for the result's, those of a union's
+    inputs and those of subqueries' results."""
+    return Plan(_whole(plan.root), plan.names)
+
+
+def _whole(relation: Relation) -> Relation:
+    """The relation sunk, with its own columns as they were."""
+    made, pending = _sunk(relation)
+    return Project(made, [_field(i, pending) for i in range(len(pending))]) if any(pending) else made
 
 
 def _sunk(relation: Relation) -> tuple[Relation, list[Pending]]:
@@ -52,7 +57,7 @@ def _sunk(relation: Relation) -> tuple[Relation, list[Pending]]:
         return Limit(below, relation.skip, relation.keep), pending
     if isinstance(relation, Project):
         below, pending = _sunk(relation.input)
-        stripped = [_stripped(_used(e, pending)) for e in relation.expressions]
+        stripped = [_stripped(_used(e, pending)) for e in relation.columns]
         return Project(below, [e for e, _ in stripped]), [types for _, types in stripped]
     if isinstance(relation, Aggregate):
         below, pending = _sunk(relation.input)
@@ -60,7 +65,22 @@ def _sunk(relation: Relation) -> tuple[Relation, list[Pending]]:
             below, [_used(k, pending) for k in relation.keys], [_measure(m, pending) for m in relation.measures]
         )
         return made, [[] for _ in range(made.width)]
+    if isinstance(relation, Join):
+        return _join(relation)
+    if isinstance(relation, Union):
+        return Union([_whole(r) for r in relation.relations]), [[] for _ in range(relation.width)]
     return relation, [[] for _ in range(relation.width)]
+
+
+def _join(join: Join) -> tuple[Relation, list[Pending]]:
+    left, of_left = _sunk(join.left)
+    right, of_right = _sunk(join.right)
+    both = [*of_left, *of_right]
+    keys = [JoinKey(_used(k.left, of_left), _used(k.right, of_right), k.nulls_match) for k in join.keys]
+    condition = None if join.condition is None else _used(join.condition, both)
+    made = Join(join.kind, left, right, keys, condition, join.null_aware)
+    shown = {"semi": of_left, "anti": of_left, "mark": [*of_left, []], "right semi": of_right, "right anti": of_right}
+    return made, shown.get(join.kind, both)
 
 
 def _measure(measure: Measure, pending: list[Pending]) -> Measure:
@@ -86,15 +106,4 @@ def _field(index: int, pending: list[Pending]) -> Expression:
 
 def _used(expression: Expression, pending: list[Pending]) -> Expression:
     """The expression over columns whose casts are ``pending``."""
-    if isinstance(expression, Field):
-        return _field(expression.index, pending)
-    if isinstance(expression, Cast):
-        return Cast(_used(expression.input, pending), expression.type)
-    if isinstance(expression, Apply):
-        return Apply(expression.function, [_used(a, pending) for a in expression.arguments])
-    if isinstance(expression, InList):
-        return InList(_used(expression.input, pending), [_used(o, pending) for o in expression.options])
-    if isinstance(expression, Case):
-        branches = [(_used(c, pending), _used(v, pending)) for c, v in expression.branches]
-        return Case(branches, None if expression.otherwise is None else _used(expression.otherwise, pending))
-    return expression
+    return replaced(expression, lambda index: _field(index, pending), _whole)

@@ -31,18 +31,26 @@ from drawloom.sql.plan import (
     Cast,
     Constant,
     Empty,
+    Exists,
     Expression,
     Field,
     Filter,
     InList,
+    InRelation,
+    Join,
+    JoinKey,
     Limit,
     Measure,
     Plan,
     Project,
     Read,
     Relation,
+    Scalar,
     Sort,
     SortKey,
+    Union,
+    replaced,
+    within,
 )
 
 #: Substrait scalar functions that the translation knows, with their numbers of arguments.
@@ -50,7 +58,8 @@ SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "equal": (2,), "not_equal": (2,), "lt": (2,), "lte": (2,), "gt": (2,), "gte": (2,),
     "and": (2,), "or": (2,), "not": (1,), "is_null": (1,), "is_not_null": (1,),
     "add": (2,), "subtract": (2,), "multiply": (2,), "divide": (2,), "modulus": (2,), "negate": (1,), "abs": (1,),
-    "like": (2, 3), "date_part": (2,), "between": (3,),
+    "like": (2, 3), "date_part": (2,), "between": (3,), "substring": (2, 3), "is_not_distinct_from": (2,),
+    "is_distinct_from": (2,), "is_true": (1,), "is_false": (1,), "is_not_true": (1,), "is_not_false": (1,),
 }  # fmt: skip
 AGGREGATE_FUNCTIONS: Final = frozenset(["sum", "avg", "count", "min", "max"])
 #: What only OVER (...) gives a meaning to.
@@ -60,14 +69,21 @@ WINDOW_FUNCTIONS: Final = frozenset([
 ])  # fmt: skip
 #: Relations by their Substrait field, as SQL names them.
 _RELATION_NAMES: Final[dict[str, str]] = {
-    "join": "JOIN", "cross": "CROSS JOIN", "hash_join": "JOIN", "set": "UNION, INTERSECT or EXCEPT",
     "window": "window functions", "extension_leaf": "an extension", "extension_single": "an extension",
 }  # fmt: skip
+#: Substrait's join types.
+_JOINS: Final[dict[int, str]] = {
+    1: "inner", 2: "full", 3: "left", 4: "right", 5: "semi", 6: "anti", 8: "right semi", 9: "right anti", 11: "mark",
+}  # fmt: skip
+_UNION_ALL: Final = 6
+_EXISTS: Final = 1  # PREDICATE_OP_EXISTS
 _SORT: Final[dict[int, tuple[bool, bool]]] = {1: (True, True), 2: (True, False), 3: (False, True), 4: (False, False)}
 _PLAIN_TYPES: Final[dict[str, VectorType]] = {
     "bool": BOOL, "i8": I8, "i16": I16, "i32": I32, "i64": I64, "fp32": F32, "fp64": F64, "date": DATE,
     "string": STR, "varchar": STR, "fixed_char": STR,
 }  # fmt: skip
+#: More than a string has.
+MAX_CHARACTERS: Final = (1 << 31) - 1
 _DATE_PARTS: Final = frozenset(["year", "month", "day"])
 _ANYTHING: Final = Constant(None, BOOL)  # stands for what was refused
 _DISTINCT: Final = 2  # AGGREGATION_INVOCATION_DISTINCT
@@ -118,16 +134,24 @@ class _Decoder:
             return _emitted(Sort(self.relation(body.input), [self.sort_key(s) for s in body.sorts]), body)
         if kind == "fetch":
             return _emitted(self.fetch(body), body)
-        self.refuse(f"relation: {_RELATION_NAMES.get(kind, kind)}")
-        for part in ("input", "left", "right"):
-            if body.DESCRIPTOR.fields_by_name.get(part) is not None and part != "inputs":
-                self.relation(getattr(body, part))
         if kind == "join":
-            self.expression(body.expression)
-        if kind == "set":
-            for part in body.inputs:
-                self.relation(part)
+            return _emitted(self.join(body), body)
+        if kind == "cross":
+            return _emitted(Join("inner", self.relation(body.left), self.relation(body.right), [], None), body)
+        if kind == "set" and body.op == _UNION_ALL:
+            return _emitted(Union([self.relation(r) for r in body.inputs]), body)
+        self.refuse(f"relation: {_RELATION_NAMES.get(kind, kind)}")
+        if body.DESCRIPTOR.fields_by_name.get("input") is not None:
+            self.relation(body.input)
         return Empty(0, [])
+
+    def join(self, body: Any) -> Relation:
+        left, right = self.relation(body.left), self.relation(body.right)
+        condition = self.expression(body.expression) if body.HasField("expression") else None
+        if body.type not in _JOINS or body.HasField("post_join_filter"):
+            self.refuse(f"relation: JOIN of type {body.type}")
+            return Empty(0, [])
+        return _joined(_JOINS[body.type], left, right, condition)
 
     def read(self, read: Any) -> Relation:
         kind = read.WhichOneof("read_type")
@@ -236,13 +260,21 @@ class _Decoder:
             return InList(self.expression(body.singular_or_list.value), options)
         if kind == "window_function":
             return self.window(body.window_function)
-        self.refuse(f"expression: {kind}")
         if kind == "subquery":
-            inner_kind = body.subquery.WhichOneof("subquery_type")
-            inner_body = getattr(body.subquery, inner_kind)
-            for part in ("input", "tuples", "haystack"):
-                if part in inner_body.DESCRIPTOR.fields_by_name and inner_body.HasField(part):
-                    self.relation(getattr(inner_body, part))
+            return self.subquery(body.subquery)
+        self.refuse(f"expression: {kind}")
+        return _ANYTHING
+
+    def subquery(self, body: Any) -> Expression:
+        """A subquery that the planner did not make a join: one that does not depend on the row."""
+        kind = body.WhichOneof("subquery_type")
+        if kind == "scalar":
+            return Scalar(self.relation(body.scalar.input))
+        if kind == "in_predicate" and len(body.in_predicate.needles) == 1:
+            return InRelation(self.expression(body.in_predicate.needles[0]), self.relation(body.in_predicate.haystack))
+        if kind == "set_predicate" and body.set_predicate.predicate_op == _EXISTS:
+            return Exists(self.relation(body.set_predicate.tuples))
+        self.refuse(f"expression: {kind} subquery")
         return _ANYTHING
 
     def window(self, body: Any) -> Expression:
@@ -303,9 +335,19 @@ class _Decoder:
             return Apply("date_" + word, arguments[1:])
         if name == "like":
             return self.like(arguments)
+        if name == "substring":
+            return self.substring(arguments)
         if name == "modulus" and not (isinstance(arguments[1], Constant) and arguments[1].value not in (0, None)):
             self.refuse("function: modulus by something that is no constant other than 0")
         return Apply(name, arguments)
+
+    def substring(self, arguments: list[Expression]) -> Expression:
+        """substring(text, start, count), the rest of the text where the count is left out."""
+        bounds = [a.value for a in arguments[1:] if isinstance(a, Constant) and isinstance(a.value, int)]
+        if len(bounds) != len(arguments) - 1 or bounds[0] < 1 or bounds[-1] < 0:
+            self.refuse("function: substring with a start or length that is no constant, or negative")
+        count = arguments[2] if len(arguments) == 3 else Constant(MAX_CHARACTERS, I64)
+        return Apply("substring", [*arguments[:2], count])
 
     def like(self, arguments: list[Expression]) -> Expression:
         pattern = arguments[1]
@@ -362,6 +404,37 @@ class _Decoder:
             self.refuse(f"literal: {kind}")
             return _ANYTHING
         return Constant(getattr(body, kind), _PLAIN_TYPES[kind])
+
+
+def _joined(kind: str, left: Relation, right: Relation, condition: Expression | None) -> Join:
+    """The join with equalities between the sides as its keys."""
+    keys: list[JoinKey] = []
+    rest: Expression | None = None
+    for conjunct in [] if condition is None else _conjuncts(condition):
+        key = _join_key(conjunct, left.width)
+        if key is not None:
+            keys.append(key)
+        elif not (isinstance(conjunct, Constant) and conjunct.value == 1):
+            rest = conjunct if rest is None else Apply("and", [rest, conjunct])
+    return Join(kind, left, right, keys, rest)
+
+
+def _conjuncts(expression: Expression) -> list[Expression]:
+    if isinstance(expression, Apply) and expression.function == "and":
+        return [c for a in expression.arguments for c in _conjuncts(a)]
+    return [expression]
+
+
+def _join_key(conjunct: Expression, split: int) -> JoinKey | None:
+    """The key that an equality of an expression over each side's columns is; None for any other condition."""
+    if not isinstance(conjunct, Apply) or conjunct.function not in ("equal", "is_not_distinct_from"):
+        return None
+    sides = [{part.index < split for part in within(a) if isinstance(part, Field)} for a in conjunct.arguments]
+    if sides not in ([{True}, {False}], [{False}, {True}]):
+        return None
+    left, right = conjunct.arguments if sides[0] == {True} else conjunct.arguments[::-1]
+    right = replaced(right, lambda i: Field(i - split), lambda r: r)
+    return JoinKey(left, right, conjunct.function == "is_not_distinct_from")
 
 
 def _emitted(relation: Relation, body: Any) -> Relation:

@@ -31,17 +31,24 @@ _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
 _PASSED_OVER: Final[dict[str, str]] = {"tablesample": "TABLESAMPLE"}
 
+#: With ALL these count repeated rows, which DataFusion plans as joins that do not.
+_BAGS: Final = frozenset(["intersect", "except"])
+
 
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
     text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
-    has a word for the type double; ``unsupported`` names what a plan would not show."""
+    has a word for the type double, ``has_in`` that it has the word IN; ``unsupported`` names what a plan would not
+    show."""
 
-    def __init__(self, sql: str, explain: str, digits: int, names_double: bool, unsupported: list[str]) -> None:
+    def __init__(
+        self, sql: str, explain: str, digits: int, names_double: bool, has_in: bool, unsupported: list[str]
+    ) -> None:
         self.sql = sql
         self.explain = explain
         self.digits = digits
         self.names_double = names_double
+        self.has_in = has_in
         self.unsupported = unsupported
 
 
@@ -58,10 +65,15 @@ def read(text: str) -> SqlText:
         text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
     made: list[str] = []
     at = digits = 0
-    names_double = False
+    names_double = has_in = False
+    before = ""
     for token in _TOKEN.finditer(text):
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
+        has_in = has_in or word == "in"
+        if word == "all" and before in _BAGS:
+            unsupported.append(f"{before.upper()} ALL")
+        before = word or before
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if token.group("divide") == "/":
@@ -73,7 +85,7 @@ def read(text: str) -> SqlText:
         made.extend([text[at : token.start()], _number(number, unsupported)])
         at = token.end()
     made.append(text[at:])
-    return SqlText("".join(made), explain, digits, names_double, unsupported)
+    return SqlText("".join(made), explain, digits, names_double, has_in, unsupported)
 
 
 def shown_name(name: str) -> str:

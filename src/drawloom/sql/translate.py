@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import UnsupportedError
-from drawloom.horse.builtins import BUILTIN_MODULE, BUILTINS
+from drawloom.horse.builtins import BUILTIN_MODULE
 from drawloom.horse.infer import infer
 from drawloom.horse.ir import (
-    Assign,
     Call,
     CheckCast,
     Function,
@@ -22,27 +21,25 @@ from drawloom.horse.ir import (
     Import,
     Literal,
     Module,
-    Name,
     Operand,
     Return,
-    Statement,
-    Target,
     Value,
 )
 from drawloom.horse.printer import print_operand
-from drawloom.horse.signatures import result_type
 from drawloom.horse.types import (
     BOOL,
     F32,
     I64,
     SYM,
     TABLE,
-    WILDCARD,
-    Type,
     VectorType,
 )
-from drawloom.sql import plan
+from drawloom.sql import joins, plan
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_in_sum, natural, unified
+from drawloom.sql.emitter import Emitter
+from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
+
+Drops = Callable[[VectorType, VectorType], bool]
 
 _COMPARE: Final[dict[str, str]] = {
     "equal": "eq", "not_equal": "neq", "lt": "lt", "lte": "leq", "gt": "gt", "gte": "geq",
@@ -54,39 +51,6 @@ _ARITHMETIC: Final[dict[str, str]] = {
 _FLOAT_QUOTIENT: Final = "a quotient of a 32-bit float: cast it to double"
 _FALSE: Final = Literal([0], BOOL)
 _TRUE: Final = Literal([1], BOOL)
-
-
-class Result:
-    """An expression's values, and where they are not NULL (None: everywhere).
-
-    ``canonical`` tells that all NULLs have one and the same value, as in stored columns.
-    """
-
-    def __init__(self, value: Operand, type: VectorType, valid: Operand | None = None, canonical: bool = False) -> None:
-        self.value = value
-        self.type = type
-        self.valid = valid
-        self.canonical = canonical
-
-
-class Truth:
-    """Where a condition is true and where it is false; ``false`` is None where it is just not ``true``."""
-
-    def __init__(self, true: Operand, false: Operand | None = None) -> None:
-        self.true = true
-        self.false = false
-
-
-Column = Callable[[], Result]
-Drops = Callable[[VectorType, VectorType], bool]
-
-
-class Frame:
-    """The columns of a relation, made when first asked for, and a vector as long as the relation."""
-
-    def __init__(self, columns: list[Column], anchor: Callable[[], Operand]) -> None:
-        self.columns = columns
-        self.anchor = anchor
 
 
 class Schema:
@@ -111,19 +75,14 @@ def translate(query: plan.Plan, schema: Schema, casts_are_asked_for: bool = True
     in the SQL text; else they are the planner's. Raises DataError for a column without a type, UnsupportedError for
     the quotient of an f32, which the planner widens, where nobody asked for that.
     """
-    return infer(_Translator(schema, casts_are_asked_for).module(query))
+    return infer(Translator(schema, casts_are_asked_for).module(query))
 
 
-class _Translator:
+class Translator(Emitter):
     def __init__(self, schema: Schema, casts_are_asked_for: bool) -> None:
+        super().__init__()
         self.schema = schema
         self.casts_are_asked_for = casts_are_asked_for
-        self.body: list[Statement] = []
-        self.known: dict[str, Name] = {}
-        self.types: dict[str, Type] = {}
-        #: Variables computed from constants alone: one value, whatever the length of the relation.
-        self.constants: set[str] = set()
-        self.count = 0
 
     def module(self, query: plan.Plan) -> Module:
         frame = self.relation(query.root)
@@ -144,44 +103,6 @@ class _Translator:
             value = self.emit("fill", [value, frame.anchor()])
         return value if result.valid is None else self.emit("with_null", [value, result.valid])
 
-    # Statements
-
-    def emit(self, name: str, arguments: list[Operand]) -> Name:
-        """The variable that holds ``@name(arguments)``; the same call twice is one statement."""
-        key = f"@{name}({', '.join([print_operand(a) for a in arguments])})"
-        found = self.known.get(key)
-        if found is not None:
-            return found
-        types = [self.type_of(a) for a in arguments]
-        type = result_type(BUILTINS[name].signature, name, arguments, types)
-        made = self.assign(Call(FunctionRef(name), arguments), type)
-        if BUILTINS[name].shape in ("unary", "binary", "ternary") or name == "convert":
-            if all(self.is_constant(a) for a in arguments):
-                self.constants.add(made.name)
-        self.known[key] = made
-        return made
-
-    def is_constant(self, operand: Operand) -> bool:
-        return isinstance(operand, Literal) or (isinstance(operand, Name) and operand.name in self.constants)
-
-    def assign(self, value: Call | CheckCast, type: Type) -> Name:
-        name = f"t{self.count}"
-        self.count += 1
-        self.types[name] = type
-        self.body.append(Assign([Target(name, type)], value))
-        return Name(name)
-
-    def type_of(self, operand: Operand) -> Type:
-        if isinstance(operand, Literal):
-            return operand.type
-        return self.types[operand.name] if isinstance(operand, Name) else WILDCARD
-
-    def result(self, name: str, arguments: list[Operand], valid: Operand | None = None) -> Result:
-        made = self.emit(name, arguments)
-        type = self.types[made.name]
-        assert isinstance(type, VectorType)
-        return Result(made, type, valid)
-
     # Relations
 
     def relation(self, relation: plan.Relation) -> Frame:
@@ -193,7 +114,11 @@ class _Translator:
             return self.filter(relation)
         if isinstance(relation, plan.Project):
             below = self.relation(relation.input)
-            return Frame([self.lazy(e, below) for e in relation.expressions], below.anchor)
+            return Frame([self.lazy(e, below) for e in relation.columns], below.anchor, below.rows)
+        if isinstance(relation, plan.Join):
+            return joins.join(self, relation)
+        if isinstance(relation, plan.Union):
+            return joins.union(self, relation)
         if isinstance(relation, plan.Aggregate):
             return self.aggregate(relation)
         if isinstance(relation, plan.Sort):
@@ -201,26 +126,10 @@ class _Translator:
         assert isinstance(relation, plan.Limit)
         below = self.relation(relation.input)
         bounds: list[Operand] = [Literal([relation.skip], I64), Literal([relation.keep], I64)]
-        return self.mapped(below, lambda value: self.emit("top", [value, *bounds]))
+        return self.mapped(below, lambda value: self.top(value, bounds))
 
     def lazy(self, expression: plan.Expression, below: Frame) -> Column:
         return lambda: self.expression(expression, below)
-
-    def mapped(self, below: Frame, change: Callable[[Operand], Operand]) -> Frame:
-        """``below`` with ``change`` applied to every column and its validity; constants stay."""
-
-        def column(index: int) -> Column:
-            def make() -> Result:
-                result = below.columns[index]()
-                value = result.value if self.is_constant(result.value) else change(result.value)
-                valid = result.valid
-                if valid is not None and not self.is_constant(valid):
-                    valid = change(valid)
-                return Result(value, result.type, valid, result.canonical)
-
-            return make
-
-        return Frame([column(i) for i in range(len(below.columns))], lambda: change(below.anchor()))
 
     def read(self, relation: plan.Read) -> Frame:
         table = self.emit("load_table", [Literal([relation.table], SYM)])
@@ -232,7 +141,7 @@ class _Translator:
             names = relation.columns or [self.schema.any_column(relation.table)]
             return self.stored(table, relation.table, names[0]).value
 
-        return Frame([column(n) for n in relation.columns], anchor)
+        return Frame([column(n) for n in relation.columns], anchor, "all")
 
     def stored(self, table: Operand, table_name: str, column: str) -> Result:
         type = self.schema.column_type(table_name, column)
@@ -257,10 +166,7 @@ class _Translator:
 
     def filter(self, relation: plan.Filter) -> Frame:
         below = self.relation(relation.input)
-        mask = self.truth(relation.condition, below).true
-        if self.is_constant(mask):
-            mask = self.emit("fill", [mask, below.anchor()])
-        return self.mapped(below, lambda value: self.emit("compress", [mask, value]))
+        return self.selected(below, self.truth(relation.condition, below).true)
 
     def sort(self, relation: plan.Sort) -> Frame:
         below = self.relation(relation.input)
@@ -268,7 +174,7 @@ class _Translator:
         ascending: list[Value] = [int(k.ascending) for k in relation.keys]
         nulls_first: list[Value] = [int(k.nulls_first) for k in relation.keys]
         order = self.emit("order", [self.emit("list", keys), Literal(ascending, BOOL), Literal(nulls_first, BOOL)])
-        return self.mapped(below, lambda value: self.emit("index", [value, order]))
+        return self.picked(below, order)
 
     # Aggregates
 
@@ -279,7 +185,7 @@ class _Translator:
                 self.distinct(m, below, []) if m.function == "count_distinct" else self.measure(m, below, None)
                 for m in relation.measures
             ]
-            return Frame(made, lambda: _TRUE)
+            return Frame(made, lambda: ONE_ROW)
         keys = [self.key(self.expression(k, below)) for k in relation.keys]
         groups = self.emit("group", [self.emit("list", self.grouped_by(keys, below))])
         firsts = self.emit("keys", [groups])
@@ -404,6 +310,12 @@ class _Translator:
             return self.case(expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in _ARITHMETIC:
             return self.arithmetic(expression, frame)
+        if isinstance(expression, plan.Scalar):
+            return joins.scalar(self, self.relation(expression.relation))
+        if isinstance(expression, plan.Apply) and expression.function == "substring":
+            text = self.expression(expression.arguments[0], frame)
+            bounds = [self.cast(self.expression(a, frame), I64).value for a in expression.arguments[1:]]
+            return self.result("substring", [text.value, *bounds], text.valid)
         if isinstance(expression, plan.Apply) and expression.function.startswith("date_"):
             below = self.expression(expression.arguments[0], frame)
             return self.result(expression.function, [below.value], below.valid)
@@ -468,8 +380,17 @@ class _Translator:
                 value, low, high = expression.arguments
                 parts = [plan.Apply("gte", [value, low]), plan.Apply("lte", [value, high])]
                 return self.truth(plan.Apply("and", list(parts)), frame)
+            if name in _TRUTH_TESTS:
+                return Truth(_TRUTH_TESTS[name](self, self.truth(expression.arguments[0], frame)))
+            if name in ("is_not_distinct_from", "is_distinct_from"):
+                return self.told_apart(expression, frame)
         if isinstance(expression, plan.InList):
             return self.in_list(expression, frame)
+        if isinstance(expression, plan.Exists):
+            return joins.exists(self, self.relation(expression.relation))
+        if isinstance(expression, plan.InRelation):
+            given = self.uncast(expression.input, frame, drop_in_comparison)
+            return joins.in_relation(self, given, frame, self.relation(expression.relation))
         result = self.expression(expression, frame)
         return self.valid_truth(result.value, result.valid)
 
@@ -510,6 +431,15 @@ class _Translator:
             made = plan.Apply("or", [made, plan.Apply("equal", [expression.input, option])])
         return self.truth(made, frame)
 
+    def told_apart(self, expression: plan.Apply, frame: Frame) -> Truth:
+        """IS [NOT] DISTINCT FROM: a comparison for which NULL is a value, equal to itself."""
+        left, right = [self.key(self.uncast(a, frame, drop_in_comparison)) for a in expression.arguments]
+        is_valid = [side.valid or _TRUE for side in (left, right)]
+        both_null = [self.negated(v) for v in is_valid]
+        equal = self.emit("and", [self.emit("eq", [left.value, right.value]), self.both([*is_valid]) or _TRUE])
+        same = self.either(equal, self.emit("and", both_null))
+        return Truth(same if expression.function == "is_not_distinct_from" else self.negated(same))
+
     def false(self, truth: Truth) -> Operand:
         return self.negated(truth.true) if truth.false is None else truth.false
 
@@ -528,6 +458,14 @@ class _Translator:
             if valid is not None:
                 made = valid if made is None else self.emit("and", [made, valid])
         return made
+
+
+_TRUTH_TESTS: Final[dict[str, Callable[[Translator, Truth], Operand]]] = {
+    "is_true": lambda t, truth: truth.true,
+    "is_false": lambda t, truth: t.false(truth),
+    "is_not_true": lambda t, truth: t.negated(truth.true),
+    "is_not_false": lambda t, truth: t.negated(t.false(truth)),
+}
 
 
 def _never(given: VectorType, cast: VectorType) -> bool:

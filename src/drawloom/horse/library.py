@@ -1,0 +1,290 @@
+"""The value of the builtins that move rows, over NumPy and Arrow: sorts, groups, joins, lists and tables.
+
+``call(name, arguments)`` evaluates any builtin. The algorithms of joins are in ``matching.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from drawloom.errors import DataError
+from drawloom.horse import matching
+from drawloom.horse.evaluate import ELEMENT_WISE, comparable, recoded, reduce_cells
+from drawloom.horse.types import BOOL, I64
+from drawloom.horse.values import (
+    Array,
+    Dictionary,
+    ListValue,
+    Ragged,
+    TableValue,
+    Value,
+    Vector,
+    as_vector,
+    integers,
+    strings,
+)
+
+
+class FunctionValue(Value):
+    """A builtin handed to ``@each``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def call(name: str, arguments: list[Value]) -> Value:
+    """The value of ``@name(arguments)``. Raises DataError where it has none."""
+    return EVALUATE[name](name, arguments)
+
+
+# Rows
+
+
+def _compress(name: str, arguments: list[Value]) -> Value:
+    mask, vector = as_vector(arguments[0]), as_vector(arguments[1])
+    if len(mask) == 1 and len(vector) != 1:
+        return vector if mask.data[0] else vector.take(np.zeros(0, dtype=np.int64))
+    if len(mask) != len(vector):
+        raise DataError(f"@compress of {len(vector)} entries with a mask of {len(mask)}")
+    return vector.take(np.flatnonzero(mask.data))
+
+
+def _index(name: str, arguments: list[Value]) -> Value:
+    vector, index = as_vector(arguments[0]), as_vector(arguments[1])
+    return vector.take(index.data.astype(np.int64))
+
+
+def sort_key(vector: Vector) -> Array:
+    """An array that sorts as SQL sorts the values: NaN above every number."""
+    if vector.type.is_float:
+        return vector.data
+    data = vector.data
+    if data.dtype == object:
+        return np.unique(data, return_inverse=True)[1]
+    return data.astype(np.int64)
+
+
+def _descending(key: Array) -> Array:
+    if key.dtype.kind == "f":
+        # NaN sorts last in NumPy; descending it must come first.
+        ranks = np.unique(key, return_inverse=True)[1]
+        return -ranks.astype(np.int64)
+    return -key
+
+
+def _order(name: str, arguments: list[Value]) -> Value:
+    columns = _cells(arguments[0])
+    ascending = as_vector(arguments[1]).data.tolist()
+    nulls_first = as_vector(arguments[2]).data.tolist()
+    keys: list[Array] = []
+    for column, up, first in zip(columns, ascending, nulls_first):
+        key = sort_key(column) if up else _descending(sort_key(column))
+        if column.valid is not None:
+            keys.append(np.where(column.valid, first, not first).astype(np.int8))
+            key = np.where(column.valid, key, key.dtype.type(0))
+        keys.append(key)
+    order = np.lexsort(keys[::-1]) if keys else np.zeros(0, dtype=np.int64)
+    return Vector(I64, order.astype(np.int64))
+
+
+def _cells(value: Value) -> list[Vector]:
+    if isinstance(value, Ragged):
+        return value.cells()
+    if not isinstance(value, ListValue):
+        raise DataError("a list of columns was expected")
+    return [as_vector(c) for c in value.cells]
+
+
+def _top(name: str, arguments: list[Value]) -> Value:
+    vector = as_vector(arguments[0])
+    skip, keep = int(as_vector(arguments[1]).data[0]), int(as_vector(arguments[2]).data[0])
+    stop = len(vector) if keep < 0 else min(skip + keep, len(vector))
+    return vector.take(np.arange(min(skip, stop), stop))
+
+
+def _group(name: str, arguments: list[Value]) -> Value:
+    """Groups in ascending order of their keys; within a group the rows keep their order.
+
+    NULL keys make one group of their own, after the others.
+    """
+    columns = _cells(arguments[0])
+    rows = len(columns[0]) if columns else 0
+    keys: list[Array] = []
+    for column in columns:
+        key = sort_key(column)
+        if key.dtype.kind == "f":
+            key = np.unique(key, return_inverse=True)[1]
+        if column.valid is not None:
+            keys.append((~column.valid).astype(np.int8))
+            key = np.where(column.valid, key, 0)
+        keys.append(key)
+    order = np.lexsort(keys[::-1]) if rows else np.zeros(0, dtype=np.int64)
+    starts = np.ones(rows, dtype=bool)
+    if rows:
+        starts[1:] = False
+    for key in keys:
+        starts[1:] |= key[order][1:] != key[order][:-1]
+    offsets = np.append(np.flatnonzero(starts), rows).astype(np.int64)
+    firsts = order[offsets[:-1]].astype(np.int64)
+    return Dictionary(Vector(I64, firsts), Ragged(Vector(I64, order.astype(np.int64)), offsets))
+
+
+def _dictionary(value: Value) -> Dictionary:
+    if not isinstance(value, Dictionary):
+        raise DataError("a dictionary was expected")
+    return value
+
+
+def _each(name: str, arguments: list[Value]) -> Value:
+    function, cells = arguments[0], arguments[1]
+    assert isinstance(function, FunctionValue)
+    if isinstance(cells, Ragged) and function.name in ("sum", "avg", "min", "max", "len"):
+        reduced = reduce_cells(function.name, cells)
+        return Ragged(reduced, np.arange(cells.count + 1, dtype=np.int64))
+    items: list[Value] = list(cells.cells()) if isinstance(cells, Ragged) else list(_cells(cells))
+    return ListValue([call(function.name, [item]) for item in items])
+
+
+def _each_right(name: str, arguments: list[Value]) -> Value:
+    function, left, cells = arguments
+    assert isinstance(function, FunctionValue)
+    if isinstance(cells, Ragged) and function.name == "index":
+        return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64)), cells.offsets)
+    return ListValue([call(function.name, [left, cell]) for cell in _cells(cells)])
+
+
+def _each_item(name: str, arguments: list[Value]) -> Value:
+    function, left, right = arguments
+    assert isinstance(function, FunctionValue)
+    if isinstance(left, Ragged) and isinstance(right, Ragged) and function.name == "compress":
+        mask = left.flat.data.astype(bool)
+        kept = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
+        return Ragged(right.flat.take(np.flatnonzero(mask)), kept[left.offsets])
+    return ListValue([call(function.name, [a, b]) for a, b in zip(_cells(left), _cells(right))])
+
+
+def _fill(name: str, arguments: list[Value]) -> Value:
+    value, like = as_vector(arguments[0]), as_vector(arguments[1])
+    return value.take(np.zeros(len(like), dtype=np.int64))
+
+
+def _raze(name: str, arguments: list[Value]) -> Value:
+    value = arguments[0]
+    if isinstance(value, Ragged):
+        return value.flat
+    cells = _cells(value)
+    if not cells:
+        raise DataError("@raze of a list without cells")
+    return Vector(cells[0].type, np.concatenate([c.data for c in cells]), cells[0].dictionary)
+
+
+# Joins
+
+
+def _key_columns(arguments: list[Value]) -> list[tuple[Array, Array]]:
+    """The keys of two lists, pair by pair as arrays that compare as the values do."""
+    left, right = _cells(arguments[0]), _cells(arguments[1])
+    if len(left) != len(right) or not left:
+        raise DataError(f"keys of {len(left)} and {len(right)} columns do not go together")
+    return [comparable(a, b) for a, b in zip(left, right)]
+
+
+def _join(name: str, arguments: list[Value]) -> Value:
+    rows = matching.pairs(_key_columns(arguments))
+    return ListValue([Vector(I64, r) for r in rows])
+
+
+def _contains(name: str, arguments: list[Value]) -> Value:
+    return Vector(BOOL, matching.has_match(_key_columns(arguments)))
+
+
+def _cross(name: str, arguments: list[Value]) -> Value:
+    left, right = [len(as_vector(a)) for a in arguments]
+    return ListValue([Vector(I64, r) for r in matching.all_pairs(left, right)])
+
+
+def _touched(name: str, arguments: list[Value]) -> Value:
+    made = np.zeros(len(as_vector(arguments[1])), dtype=bool)
+    made[as_vector(arguments[0]).data] = True
+    return Vector(BOOL, made)
+
+
+def _where(name: str, arguments: list[Value]) -> Value:
+    return Vector(I64, np.flatnonzero(as_vector(arguments[0]).data).astype(np.int64))
+
+
+def _outer_index(name: str, arguments: list[Value]) -> Value:
+    vector, rows = as_vector(arguments[0]), as_vector(arguments[1]).data
+    none = rows < 0
+    if not none.any():
+        return vector.take(rows)
+    if vector.type.kind == "text":
+        words = vector.dictionary or []
+        if not words or words[0] != "":
+            vector = recoded(vector, ["", *words])
+    data = np.zeros(len(rows), dtype=vector.data.dtype)
+    data[~none] = vector.data[rows[~none]]
+    return Vector(vector.type, data, vector.dictionary)
+
+
+def _concat(name: str, arguments: list[Value]) -> Value:
+    parts = [as_vector(a) for a in arguments]
+    type = parts[0].type
+    if type.kind == "text":
+        words = sorted({w for p in parts for w in p.dictionary or []}, key=str.encode)
+        return Vector(type, np.concatenate([recoded(p, words).data for p in parts]), words)
+    arrays = [integers(p) if type.is_exact and type != BOOL else p.data for p in parts]
+    return Vector(type, np.concatenate(arrays))
+
+
+def _item(name: str, arguments: list[Value]) -> Value:
+    cells = _cells(arguments[0])
+    place = int(as_vector(arguments[1]).data[0])
+    if not 0 <= place < len(cells):
+        raise DataError(f"@item {place} of a list of {len(cells)}")
+    return cells[place]
+
+
+def _single(name: str, arguments: list[Value]) -> Value:
+    vector = as_vector(arguments[0])
+    if len(vector) > 1:
+        raise DataError(f"a subquery that stands for one value gave {len(vector)} rows")
+    return _outer_index(name, [vector, Vector(I64, np.array([len(vector) - 1], dtype=np.int64))])
+
+
+# Tables
+
+
+def _table(name: str, arguments: list[Value]) -> Value:
+    names = strings(as_vector(arguments[0]))
+    columns = _cells(arguments[1])
+    if len(names) != len(columns):
+        raise DataError(f"@table with {len(names)} names and {len(columns)} columns")
+    if len({len(c) for c in columns}) > 1:
+        raise DataError("@table with columns of unlike lengths")
+    return TableValue(names, columns)
+
+
+def _list(name: str, arguments: list[Value]) -> Value:
+    return ListValue(list(arguments))
+
+
+def _with_null(name: str, arguments: list[Value]) -> Value:
+    vector, valid = as_vector(arguments[0]), as_vector(arguments[1])
+    mask = np.broadcast_to(valid.data.astype(bool), (len(vector),))
+    return Vector(vector.type, vector.data, vector.dictionary, mask)
+
+
+EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
+    **ELEMENT_WISE,
+    "table": _table, "list": _list, "with_null": _with_null,
+    "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
+    "keys": lambda name, arguments: _dictionary(arguments[0]).keys,
+    "values": lambda name, arguments: _dictionary(arguments[0]).values,
+    "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
+    "fill": _fill, "join": _join, "contains": _contains, "cross": _cross, "touched": _touched, "where": _where,
+    "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,
+}  # fmt: skip

@@ -1,0 +1,139 @@
+"""Which rows of two sides have equal keys: columns of keys into pairs of row numbers, or into a mask.
+
+Keys become one dense integer a row, the same on both sides. Integers whose range is not much larger than the sides are
+their own numbers; anything else is numbered by a hash table over the smaller side. Then a table over the numbers finds
+each row's partners without comparing anything.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawloom.errors import DataError
+from drawloom.horse.values import Array, bounds
+
+#: The largest number of codes that two or more columns of keys are packed into.
+_PACKED: Final = 1 << 62
+#: A table over the codes may have this many entries a row of both sides, and this many anyway.
+_SPARSE: Final = 8
+_SMALL: Final = 1 << 16
+#: Most pairs that a join may make: 4 GiB of row numbers.
+MAX_PAIRS: Final = 1 << 28
+
+
+def pairs(keys: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The rows of the left and of the right side of every pair with equal keys, ordered by left row, then right row.
+
+    ``keys`` has the left and the right column of each key. Raises DataError for more than ``MAX_PAIRS`` pairs.
+    """
+    left, right, size = dense_codes(keys)
+    if len(left) >= len(right):
+        return _matches(right, left, size)[::-1]
+    build, probe = _matches(left, right, size)
+    order = stable_order(build, len(left))
+    return build[order], probe[order]
+
+
+def has_match(keys: list[tuple[Array, Array]]) -> Array:
+    """Where the left side's rows have a row with equal keys on the right side."""
+    left, right, size = dense_codes(keys)
+    present = np.zeros(size + 1, dtype=bool)
+    present[right] = True
+    present[-1] = False
+    return np.asarray(present[left])
+
+
+def all_pairs(left: int, right: int) -> tuple[Array, Array]:
+    """The rows of both sides of every pair. Raises DataError for more than ``MAX_PAIRS`` pairs."""
+    _check(left * right)
+    return np.repeat(np.arange(left), right), np.tile(np.arange(right), left)
+
+
+def stable_order(codes: Array, size: int) -> Array:
+    """The rows in the order of their codes from 0 to ``size - 1``, those of one code in their own order."""
+    rows = len(codes)
+    if rows == 0 or bool((codes[1:] >= codes[:-1]).all()):
+        return np.arange(rows)
+    bits = rows.bit_length()
+    if size.bit_length() + bits > 63:
+        return np.argsort(codes, kind="stable")
+    packed = (codes.astype(np.int64) << bits) | np.arange(rows)
+    packed.sort()
+    return packed & ((1 << bits) - 1)
+
+
+def dense_codes(keys: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
+    """Both sides' keys as integers below the returned size, which are equal where the keys are; -1 for a key that the
+    other side does not have."""
+    left, right, size = _column_codes(*keys[0])
+    for a, b in keys[1:]:
+        x, y, count = _column_codes(a, b)
+        if size * count > _PACKED:
+            left, right, size = _numbered(left, right)
+            x, y, count = _numbered(x, y)
+        # A row without a partner in one key has none at all.
+        left = np.where((left < 0) | (x < 0), -1, left * count + x)
+        right = np.where((right < 0) | (y < 0), -1, right * count + y)
+        size *= count
+    if size > _SPARSE * (len(left) + len(right)) + _SMALL:
+        return _numbered(left, right)
+    return left, right, size
+
+
+def _column_codes(left: Array, right: Array) -> tuple[Array, Array, int]:
+    if left.dtype.kind in "biu" and right.dtype.kind in "biu":
+        (a, b), (c, d) = bounds(left), bounds(right)
+        low, high = min(a, c), max(b, d)
+        if high - low < _PACKED:
+            return _above(left, low), _above(right, low), high - low + 1
+        return _numbered(left.astype(np.int64), right.astype(np.int64))
+    # Floats, where NaN is NaN and -0.0 is 0.0, and integers of more than 64 bits.
+    both = np.unique(np.concatenate([left, right]), return_inverse=True)[1].reshape(-1)
+    return both[: len(left)], both[len(left) :], max(len(both), 1)
+
+
+def _above(data: Array, low: int) -> Array:
+    return data.astype(np.int64) - low if low else data.astype(np.int64)
+
+
+def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
+    """The distinct values of the smaller side numbered, and -1 for the other side's other values."""
+    if len(left) > len(right):
+        b, a, size = _numbered(right, left)
+        return a, b, size
+    encoded = pa.array(left).dictionary_encode()
+    found = pc.fill_null(pc.index_in(pa.array(right), value_set=encoded.dictionary), -1)
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    return codes, found.to_numpy().astype(np.int64), max(len(encoded.dictionary), 1)
+
+
+def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
+    """The pairs, ordered by the row of ``probe``, then that of ``build``."""
+    rows = np.arange(len(build), dtype=np.int32)
+    table = np.full(size + 1, -1, dtype=np.int32)
+    table[build] = rows
+    table[-1] = -1
+    known = build >= 0
+    if bool((table[build] == rows)[known].all()):
+        found = table[probe]
+        probe_rows = np.flatnonzero(found >= 0)
+        return found[probe_rows].astype(np.int64), probe_rows
+    kept = np.flatnonzero(known)
+    order = kept[stable_order(build[kept], size)]
+    counts = np.bincount(build[kept], minlength=size + 1)
+    starts = np.cumsum(counts) - counts
+    each = counts[probe]
+    total = int(each.sum())
+    _check(total)
+    probe_rows = np.repeat(np.arange(len(probe)), each)
+    within = np.arange(total) - np.repeat(np.cumsum(each) - each, each)
+    return order[starts[probe[probe_rows]] + within], probe_rows
+
+
+def _check(count: int) -> None:
+    if count > MAX_PAIRS:
+        raise DataError(f"a join of {count} pairs of rows: at most {MAX_PAIRS} were expected")
