@@ -137,7 +137,7 @@ def cold(folder: Path, scale: float, query: int, device: str) -> dict[str, Any]:
 def cold_child(tables: dict[str, Path], query: int, device: str) -> None:
     """Prints the stages of a query's first run in seconds, its kernels, and bytes: those of the columns that it
     touches, as we keep them and as Arrow does, and the most resident above the start in the first run and a next."""
-    from drawloom.cli.tpch import by_column, warm_up
+    from drawloom.cli.tpch import warm_up
     from drawloom.runtime.machine import device as find_device
     from drawloom.sql import tpch
 
@@ -156,7 +156,7 @@ def cold_child(tables: dict[str, Path], query: int, device: str) -> None:
     print(
         json.dumps(
             {
-                "seconds": by_column(profile.seconds), "kernels": len(relation.query.program().plans),
+                "seconds": profile.seconds, "kernels": len(relation.query.program().plans),
                 "launches": len(profile.kernels), "kept": ours, "arrow": arrows, "first": peaks[0], "next": peaks[1],
             }
         )
@@ -189,13 +189,16 @@ def touched(connection: Any, tables: dict[str, Path]) -> tuple[int, int]:
     return ours, arrows
 
 
-def cold_rows(found: dict[int, dict[str, Any]]) -> list[list[str]]:
-    rows = []
-    for query, one in found.items():
-        times = list(one["seconds"].values())
-        cells = [f"{s * 1e3:.1f}" for s in [*times, sum(times)]]
-        rows.append([f"Q{query}", *cells, str(one["kernels"])])
-    return rows
+def cold_table(found: dict[int, dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The stages of all queries in the order of their first run, and a row a query; then the most of each stage."""
+    stages = list(dict.fromkeys([stage for one in found.values() for stage in one["seconds"]]))
+    rows = {f"Q{query}": [one["seconds"].get(stage, 0.0) for stage in stages] for query, one in found.items()}
+    rows = {query: [*times, sum(times)] for query, times in rows.items()}
+    rows["most"] = [max(column) for column in zip(*rows.values())]
+    kernels = [one["kernels"] for one in found.values()]
+    counts = [str(n) for n in [*kernels, max(kernels)]]
+    shown = [[query, *[f"{s * 1e3:.1f}" for s in times], n] for (query, times), n in zip(rows.items(), counts)]
+    return ["query", *stages, "sum", "kernels made"], shown
 
 
 def memory_rows(found: dict[int, dict[str, Any]]) -> list[list[str]]:
@@ -209,8 +212,6 @@ def memory_rows(found: dict[int, dict[str, Any]]) -> list[list[str]]:
 
 def main() -> int:
     from benchmarks.common.timing import markdown_table
-    from drawloom.cli.tpch import CODE, STAGES
-    from drawloom.runtime.machine import device as find_device
     from drawloom.sql import tpch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -233,9 +234,8 @@ def main() -> int:
     if not times:
         return 0 if right else 1
     found = {query: cold(options.data, options.scale, query, options.device) for query in times}
-    stages = [CODE[find_device(options.device).kind] if stage == "code" else stage for stage in STAGES]
-    print("\nCold: no column read, nothing compiled, milliseconds by stage, and the kernels of the query:\n")
-    print(markdown_table(["query", *stages, "sum", "count"], cold_rows(found)))
+    print("\nCold: no column read, nothing compiled, milliseconds by stage:\n")
+    print(markdown_table(*cold_table(found)))
     print(
         "\nMemory in MB: the columns that a query touches as we keep them and as Arrow does; the most resident above "
         f"the start\nin the cold run and in a next one; and those by the columns (goal: at most {GOAL_MEMORY:.0f}):\n"
