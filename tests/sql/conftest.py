@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from drawloom.sql.tpch import TABLES
+
 
 def generator() -> str:
     """The path of tpchgen-cli; skips the test without it."""
@@ -17,28 +19,35 @@ def generator() -> str:
     return found
 
 
-def generated(tmp_path_factory: pytest.TempPathFactory, worker_id: str, scale: str) -> str:
-    """The path of TPC-H's lineitem at ``scale``, made by the first worker that needs it."""
+def generated(tmp_path_factory: pytest.TempPathFactory, worker_id: str, scale: str, tables: str) -> Path:
+    """The folder of these tables of TPC-H at ``scale``, made by the first worker that needs it."""
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
-    path = shared / f"tpch-{scale}" / "lineitem.parquet"
+    folder = shared / f"tpch-{scale}"
     with open(shared / f"tpch-{scale}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not path.exists():
+        if not folder.exists():
             made = shared / f"tpch-{scale}.partial"
-            arguments = ["parquet", "-s", scale, "--tables=lineitem", f"--output-dir={made}"]
+            arguments = ["parquet", "-s", scale, f"--tables={tables}", f"--output-dir={made}"]
             subprocess.run([generator(), *arguments], check=True, capture_output=True)
-            made.rename(path.parent)
-    return str(path)
+            made.rename(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def lineitem(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
+def tables(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> dict[str, Path]:
+    """The paths of TPC-H's tables at scale 0.01."""
+    folder = generated(tmp_path_factory, worker_id, "0.01", ",".join(TABLES))
+    return {name: folder / f"{name}.parquet" for name in TABLES}
+
+
+@pytest.fixture(scope="session")
+def lineitem(tables: dict[str, Path]) -> str:
     """The path of TPC-H's lineitem at scale 0.01: 60,175 rows."""
-    return generated(tmp_path_factory, worker_id, "0.01")
+    return str(tables["lineitem"])
 
 
 @pytest.fixture(scope="session")
 def lineitem_of_scale_1(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
     """The path of TPC-H's lineitem at scale 1: 6,001,215 rows, 232 MB."""
-    return generated(tmp_path_factory, worker_id, "1")
+    return str(generated(tmp_path_factory, worker_id, "1", "lineitem") / "lineitem.parquet")
