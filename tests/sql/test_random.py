@@ -18,3 +18,18 @@ def test_the_reference_device_agrees_with_duckdb(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1020))
 def test_the_cpu_agrees_with_duckdb(seed: int) -> None:
     assert check(seed, "cpu", 2) == []
+
+
+@pytest.mark.parametrize("seed", range(5000, 5040))
+def test_joins_by_the_interpreter_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "interpreter", joins=True) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_joins_on_the_cpu_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "cpu", 2, joins=True) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_joins_on_the_reference_device_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "reference", 2, joins=True) == []

@@ -319,23 +319,15 @@ def _like(name: str, arguments: list[Value]) -> Value:
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
-    """The characters from a start, counted from 1 (from the end where negative), in DuckDB's way."""
+    """At most so many characters from a start, which counts from 1."""
     text = as_vector(arguments[0])
     start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
-    parts = [substring(w, start, count) for w in text.dictionary or []]
+    if start < 1 or count < 0:
+        raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
+    parts = [word[start - 1 : start - 1 + count] for word in text.dictionary or []]
     words = sorted(set(parts), key=str.encode)
     place = {w: i for i, w in enumerate(words)}
     return Vector(text.type, np.array([place[p] for p in parts], dtype=np.int32)[text.data], words)
-
-
-def substring(word: str, start: int, count: int) -> str:
-    """``count`` characters (those before the start where it is negative) from position ``start``."""
-    begin = start - 1 if start > 0 else len(word) + start if start < 0 else -1
-    if start < 0 and begin < 0:
-        begin, count = 0, count + begin if count > 0 else count
-    end = begin + count
-    begin, end = min(begin, end), max(begin, end)
-    return word[max(begin, 0) : max(end, 0)]
 
 
 def _member(name: str, arguments: list[Value]) -> Value:

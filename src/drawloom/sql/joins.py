@@ -98,7 +98,7 @@ def key_lists(t: Translator, pairs: list[KeyPair], left: Frame, right: Frame) ->
     for pair in pairs:
         a, b = pair.left, pair.right
         if pair.nulls_match:
-            a, b = t.key(a), t.key(b)
+            a, b = t.key(unlike(a)), t.key(unlike(b))
         lefts.append(a.value)
         rights.append(b.value)
         if pair.nulls_match and (a.valid is not None or b.valid is not None):
@@ -112,6 +112,12 @@ def key_lists(t: Translator, pairs: list[KeyPair], left: Frame, right: Frame) ->
                 lefts.append(t.spread(_TRUE, left))
                 rights.append(b.valid)
     return [t.emit("list", lefts), t.emit("list", rights)]
+
+
+def unlike(result: Result) -> Result:
+    """The result as the side of a key: what stands for NULL in one column of text is another word in the next."""
+    is_canonical = result.canonical and result.type.kind != "text"
+    return Result(result.value, result.type, result.valid, is_canonical)
 
 
 def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair]) -> Pairs:
@@ -262,7 +268,8 @@ def union(t: Translator, relation: plan.Union) -> Frame:
 
     def column(index: int) -> Column:
         def make() -> Result:
-            results = [f.columns[index]() for f in frames]
+            given = [columns[index] for columns in relation.columns]
+            results = [t.uncast(e, f, drop_in_comparison) for e, f in zip(given, frames)]
             type = unified([r.type for r in results])
             parts = [t.spread(t.cast(r, type).value, f) for r, f in zip(results, frames)]
             valid: Operand | None = None

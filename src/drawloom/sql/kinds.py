@@ -75,7 +75,10 @@ class _Checker:
         if isinstance(relation, Join):
             return self.join(relation)
         if isinstance(relation, Union):
-            sides = [self.relation(r) for r in relation.relations]
+            sides: list[Kinds] = []
+            for side, columns in zip(relation.relations, relation.columns):
+                below = self.relation(side)
+                sides.append([self.expression(e, below) for e in columns])
             return [next((k for k in column if k is not None), None) for column in zip(*sides)]
         assert isinstance(relation, Aggregate)
         below = self.relation(relation.input)

@@ -302,14 +302,18 @@ class Join(Relation):
 
 
 class Union(Relation):
-    """The rows of all inputs, one behind the other."""
+    """The rows of all inputs, one behind the other: of each relation its ``columns``, expressions over it."""
 
-    def __init__(self, relations: list[Relation]) -> None:
+    def __init__(self, relations: list[Relation], columns: list[list[Expression]]) -> None:
         self.relations = relations
-        self.width = relations[0].width
+        self.columns = columns
+        self.width = len(columns[0])
 
     def inputs(self) -> list[Relation]:
         return self.relations
+
+    def expressions(self) -> list[Expression]:
+        return [e for columns in self.columns for e in columns]
 
 
 class Plan:
@@ -393,7 +397,7 @@ def _line(relation: Relation) -> str:
     if isinstance(relation, Join):
         return _show_join(relation)
     if isinstance(relation, Union):
-        return "Union"
+        return f"Union of [{'], ['.join([', '.join([e.key() for e in columns]) for columns in relation.columns])}]"
     assert isinstance(relation, Limit)
     return f"Limit skip {relation.skip} keep {relation.keep}"
 

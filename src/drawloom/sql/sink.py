@@ -33,8 +33,8 @@ Pending = list[VectorType]
 
 
 def sink_casts(plan: Plan) -> Plan:
-    """The same plan with no cast at the top of a projection's expression, but for the result's, those of a union's
-    inputs and those of subqueries' results."""
+    """The same plan with no cast at the top of a projection's expression, but for the result's and those of subqueries'
+    results."""
     return Plan(_whole(plan.root), plan.names)
 
 
@@ -68,7 +68,7 @@ def _sunk(relation: Relation) -> tuple[Relation, list[Pending]]:
     if isinstance(relation, Join):
         return _join(relation)
     if isinstance(relation, Union):
-        return Union([_whole(r) for r in relation.relations]), [[] for _ in range(relation.width)]
+        return _union(relation), [[] for _ in range(relation.width)]
     return relation, [[] for _ in range(relation.width)]
 
 
@@ -81,6 +81,12 @@ def _join(join: Join) -> tuple[Relation, list[Pending]]:
     made = Join(join.kind, left, right, keys, condition, join.null_aware)
     shown = {"semi": of_left, "anti": of_left, "mark": [*of_left, []], "right semi": of_right, "right anti": of_right}
     return made, shown.get(join.kind, both)
+
+
+def _union(union: Union) -> Union:
+    sides = [_sunk(r) for r in union.relations]
+    columns = [[_used(e, pending) for e in given] for given, (_, pending) in zip(union.columns, sides)]
+    return Union([below for below, _ in sides], columns)
 
 
 def _measure(measure: Measure, pending: list[Pending]) -> Measure:

@@ -139,7 +139,8 @@ class _Decoder:
         if kind == "cross":
             return _emitted(Join("inner", self.relation(body.left), self.relation(body.right), [], None), body)
         if kind == "set" and body.op == _UNION_ALL:
-            return _emitted(Union([self.relation(r) for r in body.inputs]), body)
+            sides = [self.relation(r) for r in body.inputs]
+            return _emitted(Union(sides, [[Field(i) for i in range(side.width)] for side in sides]), body)
         self.refuse(f"relation: {_RELATION_NAMES.get(kind, kind)}")
         if body.DESCRIPTOR.fields_by_name.get("input") is not None:
             self.relation(body.input)

@@ -1,0 +1,152 @@
+"""The builtins of joins, each alone against plain Python: which rows match, in which order, and what the masks say."""
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import drawloom
+from drawloom.horse import matching
+from drawloom.horse.library import call
+from drawloom.horse.types import BOOL, F64, I16, I32, I64, STR, DecimalType, VectorType
+from drawloom.horse.values import ListValue, Value, Vector, as_vector, from_values, strings
+
+SIZES = [0, 1, 2, 31, 32, 33, 97, 1000]
+D2 = DecimalType(9, 2)
+D3 = DecimalType(30, 3)
+
+#: What keys are drawn from: dense and sparse integers, wide decimals, floats with NaN and both zeros, text.
+KEYS: dict[str, tuple[VectorType, Callable[[random.Random], object]]] = {
+    "dense": (I32, lambda rng: rng.randint(-5, 20)),
+    "unique": (I64, lambda rng: rng.randint(0, 10**6)),
+    "sparse": (I64, lambda rng: rng.choice([-(2**63), 2**63 - 1, 0, rng.randint(-(2**62), 2**62)])),
+    "wide": (D3, lambda rng: rng.choice([10**25, -(10**25), 0, 1])),
+    "float": (F64, lambda rng: rng.choice([0.0, -0.0, float("nan"), 1.5, float("inf")])),
+    "text": (STR, lambda rng: rng.choice(["", "a", "ab", "Zoë", "zz"])),
+    "bool": (BOOL, lambda rng: rng.randint(0, 1)),
+}
+
+
+def column(kind: str, rng: random.Random, rows: int) -> Vector:
+    type, draw = KEYS[kind]
+    return from_values([draw(rng) for _ in range(rows)], type)
+
+
+def comparable(vector: Vector) -> list[object]:
+    if vector.type.kind == "text":
+        return list(strings(vector))
+    return ["nan" if v != v else v for v in vector.data.tolist()]
+
+
+def expected_pairs(left: list[Vector], right: list[Vector]) -> list[tuple[int, int]]:
+    a, b = [list(zip(*[comparable(c) for c in side])) for side in (left, right)]
+    return [(i, j) for i, x in enumerate(a) for j, y in enumerate(b) if x == y]
+
+
+def lists(left: list[Vector], right: list[Vector]) -> list[Value]:
+    return [ListValue(list(left)), ListValue(list(right))]
+
+
+def joined(left: list[Vector], right: list[Vector]) -> list[tuple[int, int]]:
+    made = call("join", lists(left, right))
+    assert isinstance(made, ListValue)
+    a, b = [as_vector(c).data.tolist() for c in made.cells]
+    return list(zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("kinds", [["dense"], ["unique"], ["sparse"], ["wide"], ["float"], ["text"], ["bool", "dense"],
+                                   ["sparse", "text", "unique"], ["sparse", "sparse"]], ids="-".join)  # fmt: skip
+def test_join_and_contains(kinds: list[str], rows: int) -> None:
+    rng = random.Random(rows)
+    for other in (0, 1, 7, 64):
+        for sizes in ((rows, other), (other, rows)):
+            left, right = [[column(k, rng, n) for k in kinds] for n in sizes]
+            pairs = expected_pairs(left, right)
+            assert joined(left, right) == pairs
+            found = as_vector(call("contains", lists(left, right)))
+            assert found.type == BOOL
+            assert np.flatnonzero(found.data).tolist() == sorted({i for i, _ in pairs})
+
+
+def test_keys_of_two_types_compare_as_the_values_do() -> None:
+    whole, money, real = from_values([1, 2, 3], I16), from_values([250, 200, 100], D2), from_values([2.5, 1.0], F64)
+    assert joined([whole], [money]) == [(0, 2), (1, 1)]
+    assert joined([money], [real]) == [(0, 0), (2, 1)]
+
+
+def test_too_many_columns_of_sparse_keys_for_64_bits() -> None:
+    rng = random.Random(1)
+    columns = [column("sparse", rng, 50) for _ in range(5)]
+    assert joined(columns, columns) == expected_pairs(columns, columns)
+
+
+def test_a_join_of_too_many_pairs_is_an_error() -> None:
+    same = Vector(I32, np.zeros(1 << 15, dtype=np.int32))
+    with pytest.raises(drawloom.DataError, match="1073741824 pairs of rows"):
+        call("join", lists([same], [same]))
+    with pytest.raises(drawloom.DataError, match="pairs of rows"):
+        call("cross", [same, same])
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_stable_order(rows: int) -> None:
+    rng = random.Random(rows)
+    for size in (1, 3, 1 << 20, 1 << 62):
+        codes = np.array([rng.randrange(size) for _ in range(rows)], dtype=np.int64)
+        assert matching.stable_order(codes, size).tolist() == sorted(range(rows), key=lambda i: int(codes[i]))
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_rows_and_masks(rows: int) -> None:
+    rng = random.Random(rows)
+    mask = [rng.random() < 0.5 for _ in range(rows)]
+    vector = Vector(BOOL, np.array(mask, dtype=bool))
+    where = as_vector(call("where", [vector]))
+    assert where.data.tolist() == [i for i, m in enumerate(mask) if m]
+    assert as_vector(call("touched", [where, vector])).data.tolist() == mask
+    twice = as_vector(call("concat", [where, where]))
+    assert twice.data.tolist() == where.data.tolist() * 2
+    cross = call("cross", [vector, from_values([1, 2, 3], I32)])
+    assert isinstance(cross, ListValue)
+    left, right = [as_vector(c).data.tolist() for c in cross.cells]
+    assert list(zip(left, right)) == [(i, j) for i in range(rows) for j in range(3)]
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("kind", KEYS)
+def test_outer_index_gives_zero_for_no_row(kind: str, rows: int) -> None:
+    rng = random.Random(rows)
+    vector = column(kind, rng, rows)
+    places = [rng.randint(-1, rows - 1) for _ in range(50)]
+    found = as_vector(call("outer_index", [vector, from_values(places, I64)]))
+    zero = "" if kind == "text" else 0
+    given = comparable(vector)
+    assert comparable(found) == [given[p] if p >= 0 else zero for p in places]
+
+
+def test_concat_of_texts_has_one_dictionary() -> None:
+    made = as_vector(call("concat", [from_values(["b", "a"], STR), from_values(["c", "a"], STR)]))
+    assert strings(made) == ["b", "a", "c", "a"] and made.dictionary == ["a", "b", "c"]
+
+
+def test_single() -> None:
+    assert as_vector(call("single", [from_values([7], I32)])).data.tolist() == [7]
+    assert as_vector(call("single", [from_values([], I32)])).data.tolist() == [0]
+    with pytest.raises(drawloom.DataError, match="gave 2 rows"):
+        call("single", [from_values([7, 8], I32)])
+
+
+def test_item_is_a_cell_of_a_list() -> None:
+    cells = ListValue([from_values([1], I64), from_values([2], I64)])
+    assert as_vector(call("item", [cells, from_values([1], I64)])).data.tolist() == [2]
+    with pytest.raises(drawloom.DataError, match="@item 2 of a list of 2"):
+        call("item", [cells, from_values([2], I64)])
+
+
+@pytest.mark.parametrize(("start", "count"), [(1, 2), (2, 0), (2, 3), (5, 9), (9, 1), (1, 2**31 - 1)])
+def test_substring_counts_characters(start: int, count: int) -> None:
+    words = ["hello", "", "Zoë", "äöü€", "a"]
+    made = call("substring", [from_values(words, STR), from_values([start], I64), from_values([count], I64)])
+    assert strings(as_vector(made)) == [w[start - 1 : start - 1 + count] for w in words]
