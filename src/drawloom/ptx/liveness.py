@@ -9,13 +9,27 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from drawloom.ptx.cfg import Block, Cfg
-from drawloom.ptx.ir import Address, Immediate, Instruction, Register, collect_read
+from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, collect_read, collect_written
 
 #: Bits that fit into a small integer, in which bit sets are put together.
 WORD: Final = 60
+
+
+class Uses:
+    """What the reachable instructions do with registers, by id: `reads` counts how often one is read, `reader` is what
+    reads it last, `definition` what writes it first, `others` has what else does; `unsettled` are the registers (with
+    repeats) that are written more than once or under a guard."""
+
+    def __init__(self, count: int) -> None:
+        self.reads = vec[i64]([0] * count)
+        self.reader: list[Instruction | None] = [None] * count
+        self.definition: list[Instruction | None] = [None] * count
+        self.others: dict[int, list[Instruction]] = {}
+        self.unsettled: list[int] = []
 
 
 class Liveness:
@@ -25,13 +39,14 @@ class Liveness:
 
     Most registers are live inside of one block only. ``crossing`` lists the ids of those that are live at some border,
     ``place`` gives by id where a register stands there (-1: nowhere); ``into[b]``, ``out_of[b]`` and ``written[b]``
-    (what block b writes, guarded or not) are the smaller bit sets of such places.
+    (what block b writes, guarded or not) are the smaller bit sets of such places. ``uses`` is what was found on the way.
     """
 
     def __init__(self, cfg: Cfg, scan: _Scan, into: list[int], out_of: list[int], written: list[int]) -> None:
         self.cfg = cfg
         self.crossing = scan.crossing
         self.place = scan.place
+        self.uses = scan.uses
         self.into = into
         self.out_of = out_of
         self.written = written
@@ -79,16 +94,24 @@ def liveness(cfg: Cfg) -> Liveness:
     """Live registers at the borders of every block, by backward iteration in postorder."""
     blocks = cfg.blocks
     count = len(blocks)
-    scan = _Scan(len(cfg.function.registers))
+    scan = _Scan(len(cfg.function.registers), count)
     returned: list[int] = []
     for variable in cfg.function.returns:
         if variable.register is not None:
             returned.append(scan.expose(variable.register.id))
-    for block in blocks:
-        scan.block(block)
-    into = [bits(used) for used in scan.used]
-    killed_in = [scan.places(killed) for killed in scan.killed]
-    written = [killed_in[b] | scan.places(scan.guarded[b]) for b in range(count)]
+    unreachable = [b for b in range(count) if cfg.rpo_index[b] < 0]
+    for b in unreachable:
+        scan.block(blocks[b])
+    if unreachable:
+        scan.uses = Uses(len(cfg.function.registers))
+    for b in cfg.rpo:
+        scan.block(blocks[b])
+    into = scan.used
+    killed_in = [0] * count
+    written = [0] * count
+    for b in range(count):
+        killed_in[b] = scan.places(scan.killed, scan.killed_from[b], scan.killed_to[b])
+        written[b] = killed_in[b] | scan.places(scan.guarded, scan.guarded_from[b], scan.guarded_to[b])
     out_of = [0] * count
     if returned:
         results = bits(returned)
@@ -96,7 +119,7 @@ def liveness(cfg: Cfg) -> Liveness:
             if block.returns:
                 out_of[block.id] = results
                 into[block.id] |= results & ~killed_in[block.id]
-    order = [b for b in range(count) if cfg.rpo_index[b] < 0] + cfg.rpo
+    order = unreachable + cfg.rpo
     order.reverse()
     pending = bytearray(b"\x01") * count
     again = True
@@ -121,81 +144,127 @@ def liveness(cfg: Cfg) -> Liveness:
 
 
 class _Scan:
-    """What the blocks do with registers, by block: ``used`` the places of those that it reads before writing them,
-    ``killed`` the ids of those that it writes, ``guarded`` of those that it may write."""
+    """What the blocks do with registers, by block: ``used`` the places of those that it reads before writing them; from
+    ``killed_from`` to ``killed_to`` in ``killed`` stand the ids of those that it writes, in ``guarded`` of those that
+    it may write."""
 
-    def __init__(self, count: int) -> None:
-        self.place = [-1] * count
+    def __init__(self, registers: int, blocks: int) -> None:
+        none = [-1] * registers
+        self.uses = Uses(registers)
+        self.place = vec[i64](none)
         self.crossing: list[int] = []
-        self.used: list[list[int]] = []
-        self.killed: list[list[int]] = []
-        self.guarded: list[list[int]] = []
-        self.killed_in = [-1] * count
-        self.used_in = [-1] * count
+        self.used = [0] * blocks
+        self.killed = vec[i64]()
+        self.killed_from = vec[i64]([0] * blocks)
+        self.killed_to = vec[i64]([0] * blocks)
+        self.guarded = vec[i64]()
+        self.guarded_from = vec[i64]([0] * blocks)
+        self.guarded_to = vec[i64]([0] * blocks)
+        #: The block that wrote a register last, and that read it last.
+        self.killed_in = vec[i64](none)
+        self.used_in = vec[i64](none)
+        #: What the block at hand reads: places below WORD, and others.
+        self.low: i64 = 0
+        self.high: list[int] = []
 
-    def expose(self, id: int) -> int:
+    def expose(self, id: i64) -> i64:
         """The place of a register that is live at a border."""
-        place = self.place[id]
+        place: i64 = self.place[id]
         if place < 0:
             place = self.place[id] = len(self.crossing)
-            self.crossing.append(id)
+            self.crossing.append(int(id))
         return place
 
-    def places(self, ids: list[int]) -> int:
-        """The places of those of the registers ``ids`` that are live at a border."""
+    def places(self, ids: vec[i64], first: i64, last: i64) -> int:
+        """The places of those of some registers that are live at a border."""
         place = self.place
-        return bits([place[id] for id in ids if place[id] >= 0])
+        low: i64 = 0
+        high: list[int] = []
+        while first < last:
+            at: i64 = place[ids[first]]
+            if at >= WORD:
+                high.append(int(at))
+            elif at >= 0:
+                low |= 1 << at
+            first += 1
+        return low | bits(high) if high else int(low)
 
     def block(self, block: Block) -> None:
-        self.used.append([])
-        self.killed.append([])
-        self.guarded.append([])
-        b = block.id
-        killed_in = self.killed_in
+        b: i64 = block.id
+        uses = self.uses
+        self.killed_from[b] = len(self.killed)
+        self.guarded_from[b] = len(self.guarded)
         for instruction in block.instructions:
             is_destination = instruction.opcode.has_destination
-            operands = instruction.operands
-            for operand in operands:
+            for operand in instruction.operands:
                 if is_destination:
                     is_destination = False
                 elif isinstance(operand, Register):
-                    if killed_in[operand.id] != b:
-                        self.use(operand.id, b)
+                    self.read(operand.id, b, instruction, uses)
                 elif isinstance(operand, Address):
                     base = operand.base
-                    if isinstance(base, Register) and killed_in[base.id] != b:
-                        self.use(base.id, b)
+                    if isinstance(base, Register):
+                        self.read(base.id, b, instruction, uses)
                 elif not isinstance(operand, Immediate):
                     found: list[Register] = []
                     collect_read(operand, found)
                     for register in found:
-                        if killed_in[register.id] != b:
-                            self.use(register.id, b)
+                        self.read(register.id, b, instruction, uses)
             guard = instruction.guard
-            if guard is not None and killed_in[guard.id] != b:
-                self.use(guard.id, b)
-            if instruction.opcode.has_destination and operands:
-                destination = operands[0]
+            if guard is not None:
+                self.read(guard.id, b, instruction, uses)
+            if instruction.opcode.has_destination and instruction.operands:
+                destination = instruction.operands[0]
                 if isinstance(destination, Register) and guard is None:
-                    if killed_in[destination.id] != b:
-                        killed_in[destination.id] = b
-                        self.killed[b].append(destination.id)
+                    self.kill(destination.id, b)
+                    if uses.definition[destination.id] is None:
+                        uses.definition[destination.id] = instruction
+                    else:
+                        uses.others.setdefault(destination.id, []).append(instruction)
+                        uses.unsettled.append(destination.id)
                 else:
-                    self.write(instruction, b)
+                    self.write(destination, b, instruction, uses)
+        self.killed_to[b] = len(self.killed)
+        self.guarded_to[b] = len(self.guarded)
+        self.used[b] = self.low | bits(self.high) if self.high else int(self.low)
+        self.low = 0
+        self.high = []
 
-    def use(self, id: int, b: int) -> None:
-        """A block reads what it has not written."""
-        if self.used_in[id] != b:
+    def read(self, id: i64, b: i64, instruction: Instruction, uses: Uses) -> None:
+        """An instruction of block ``b`` reads a register."""
+        uses.reads[id] += 1
+        uses.reader[id] = instruction
+        if self.killed_in[id] != b and self.used_in[id] != b:
             self.used_in[id] = b
-            self.used[b].append(self.expose(id))
+            place = self.expose(id)
+            if place < WORD:
+                self.low |= 1 << place
+            else:
+                self.high.append(int(place))
 
-    def write(self, instruction: Instruction, b: int) -> None:
-        """A block writes several registers, or under a guard."""
-        out = self.killed[b] if instruction.guard is None else self.guarded[b]
-        for register in instruction.destinations():
-            out.append(register.id)
+    def kill(self, id: i64, b: i64) -> None:
+        """Block ``b`` writes a register whatever was in it."""
+        if self.killed_in[id] != b:
+            self.killed_in[id] = b
+            self.killed = append(self.killed, id)
+
+    def write(self, destination: Operand, b: i64, instruction: Instruction, uses: Uses) -> None:
+        """An instruction of block ``b`` writes several registers, or under a guard."""
+        found: list[Register] = []
+        collect_written(destination, found)
+        for register in found:
+            id = register.id
             if instruction.guard is None:
-                self.killed_in[register.id] = b
+                self.kill(id, b)
+            else:
+                self.guarded = append(self.guarded, id)
+            if uses.definition[id] is None:
+                uses.definition[id] = instruction
+                if instruction.guard is not None:
+                    uses.unsettled.append(id)
+            else:
+                uses.others.setdefault(id, []).append(instruction)
+                uses.unsettled.append(id)
 
 
 def before(instruction: Instruction, live: int) -> int:

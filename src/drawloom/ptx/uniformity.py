@@ -46,7 +46,7 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, LOAD, PURE
-from drawloom.ptx.liveness import Liveness, bits, liveness
+from drawloom.ptx.liveness import Liveness, Uses, bits, liveness
 from drawloom.ptx.loops import find_loops
 from drawloom.ptx.specials import find_special
 from drawloom.ptx.types import Type
@@ -179,7 +179,61 @@ def branches(cfg: Cfg, live: Liveness) -> Branches:
     analysis = _Analysis(cfg, BlockShape(), live)
     if analysis.conditions():
         analysis.solve()
+        while analysis.part():
+            analysis.solve()
     return Branches(analysis.branches)
+
+
+def is_conditional(block: Block) -> bool:
+    """Whether the block ends in an instruction on whose operands it depends where control goes."""
+    terminator = block.terminator
+    if terminator is None:
+        return False
+    return terminator.guard is not None or (terminator.opcode.effect == BRANCH and len(terminator.operands) > 1)
+
+
+class _Slice:
+    """What some instructions depend on: `matters` says of every register (the carry flag behind them) whether its class
+    does, `instructions` are those that write such registers, as far as there is an order each after its sources."""
+
+    def __init__(self, cfg: Cfg, uses: Uses) -> None:
+        self.cfg = cfg
+        self.uses = uses
+        self.carry = len(cfg.function.registers)
+        self.matters = [False] * (self.carry + 1)
+        self.instructions: list[Instruction] = []
+        self.stack: list[int] = []
+
+    def follow(self, instruction: Instruction) -> None:
+        """Add what an instruction depends on."""
+        matters, stack = self.matters, self.stack
+        self.sources(instruction)
+        while stack:
+            register_id = stack.pop()
+            if register_id < 0:  # all that it depends on has been added
+                self.instructions += self.writers(-1 - register_id)
+            elif not matters[register_id]:
+                matters[register_id] = True
+                stack.append(-1 - register_id)
+                for writer in self.writers(register_id):
+                    if writer.opcode.effect != ATOMIC and writer.opcode.effect != CALL:
+                        self.sources(writer)
+
+    def sources(self, instruction: Instruction) -> None:
+        """Look at what an instruction reads next."""
+        for register in instruction.sources():
+            if not self.matters[register.id]:
+                self.stack.append(register.id)
+        if instruction.opcode.reads_carry and not self.matters[self.carry]:
+            self.stack.append(self.carry)
+
+    def writers(self, register_id: int) -> list[Instruction]:
+        """The instructions that write a register."""
+        if register_id == self.carry:
+            blocks = self.cfg.blocks
+            return [i for b in self.cfg.rpo for i in blocks[b].instructions if i.opcode.writes_carry]
+        first = self.uses.definition[register_id]
+        return [] if first is None else [first, *self.uses.others.get(register_id, ())]
 
 
 class _Analysis:
@@ -197,11 +251,13 @@ class _Analysis:
         self.updates = [0] * (count + 1)
         #: The class that branches force on a register.
         self.forced = bytearray(count + 1)
-        #: The instructions of each block that matter, in order; the registers that do, as places in `live`; whether it
-        #: matters that a value is the same in a warp only.
+        #: The instructions of each block to visit; the registers that matter, as places in `live`.
         self.instructions: list[list[Instruction]] = []
         self.asked_places = 0
-        self.blocks_matter = True
+        #: Whether nothing but conditions matters, and for them only what differs in a warp; then the divergent branches
+        #: whose effects are not known yet.
+        self.only_conditions = False
+        self.waiting: list[int] = []
         self.branches = [UNIFORM_BLOCK] * len(cfg.blocks)
         self.is_entry = function.is_entry
         self.params = frozenset([v.name for v in function.params])
@@ -223,74 +279,52 @@ class _Analysis:
 
     def conditions(self) -> bool:
         """Ask for what conditions of branches depend on, as far as divergence goes; False if there is none."""
-        matters = [False] * (self.carry + 1)
-        again = False
-        for block in self.cfg.blocks:
-            terminator = block.terminator
-            if terminator is not None and (terminator.guard is not None or terminator.opcode.effect == BRANCH):
-                for register in terminator.sources():
-                    matters[register.id] = again = True
-        if not again:
+        conditional = [block for block in self.reachable() if is_conditional(block)]
+        if not conditional:
             return False
-        chosen = [[False] * len(block.instructions) for block in self.cfg.blocks]
-        while again:
-            again = False
-            for block_id in reversed(self.cfg.rpo):
-                instructions = self.cfg.blocks[block_id].instructions
-                taken = chosen[block_id]
-                for index in range(len(instructions) - 1, -1, -1):
-                    instruction = instructions[index]
-                    if not taken[index] and self.defines(instruction, matters):
-                        taken[index] = True
-                        if self.ask(instruction, matters):
-                            again = True
-        for block in self.cfg.blocks:
-            taken = chosen[block.id]
-            self.instructions.append([i for index, i in enumerate(block.instructions) if taken[index]])
-        crossing = self.live.crossing
-        if not find_loops(self.cfg).cycles:
-            self.forget_settled(matters)
-        self.asked_places = bits([place for place in range(len(crossing)) if matters[crossing[place]]])
-        self.blocks_matter = False
+        self.only_conditions = True
+        self.instructions = [[] for _ in self.cfg.blocks]
+        self.instructions[0] = self.depended_on(conditional).instructions
         return True
 
-    def forget_settled(self, matters: list[bool]) -> None:
-        """Without cycles no branch lets a register differ that is written once, before all that reads it."""
-        written = [0] * len(matters)
-        for instructions in self.instructions:
-            for instruction in instructions:
-                for register in instruction.destinations():
-                    written[register.id] += 1 if instruction.guard is None else 2
-        for register_id in self.live.ids(self.live.into[0]):
-            written[register_id] += 1
-        for register_id in range(self.carry):
-            if written[register_id] == 1:
-                matters[register_id] = False
+    def reachable(self) -> list[Block]:
+        """The blocks in reverse postorder."""
+        return [self.cfg.blocks[b] for b in self.cfg.rpo]
 
-    def defines(self, instruction: Instruction, matters: list[bool]) -> bool:
-        """Whether an instruction writes a register that matters."""
-        opcode = instruction.opcode
-        if opcode.writes_carry and matters[self.carry]:
-            return True
-        if not opcode.has_destination:
-            return False
-        destination = instruction.operands[0]
-        if isinstance(destination, Register):
-            return matters[destination.id]
-        return any(matters[register.id] for register in instruction.destinations())
-
-    def ask(self, instruction: Instruction, matters: list[bool]) -> bool:
-        """Let matter what the class of an instruction's result depends on; whether that is more than before."""
-        opcode = instruction.opcode
-        if opcode.effect == ATOMIC or opcode.effect == CALL:
-            return False
-        found = False
-        for register in instruction.sources():
-            if not matters[register.id]:
-                matters[register.id] = found = True
-        if opcode.reads_carry and not matters[self.carry]:
-            matters[self.carry] = found = True
+    def depended_on(self, blocks: list[Block]) -> _Slice:
+        """What the conditions at the ends of some blocks depend on."""
+        found = _Slice(self.cfg, self.live.uses)
+        for block in blocks:
+            if block.terminator is not None:
+                found.follow(block.terminator)
         return found
+
+    def part(self) -> bool:
+        """Let registers differ behind the branches that were found to be divergent since, as far as others may be so
+        for it; whether that makes a difference."""
+        waiting, self.waiting = self.waiting, []
+        if waiting and self.divergence is None:
+            self.asked_places = self.open_places()
+        self.changed = False
+        if self.asked_places:
+            for block_id in waiting:
+                self.force(self.cfg.blocks[block_id])
+        return self.changed
+
+    def open_places(self) -> int:
+        """The places of the registers on which it depends whether the other branches are divergent."""
+        crossing, uses = self.live.crossing, self.live.uses
+        open = [b for b in self.reachable() if is_conditional(b) and self.branches[b.id] <= UNIFORM_WARP]
+        matters = self.depended_on(open).matters
+        if not find_loops(self.cfg).cycles:
+            # Without cycles no branch lets a register differ that is written once, before all that reads it.
+            settled = [definition is not None for definition in uses.definition]
+            for register_id in uses.unsettled:
+                settled[register_id] = False
+            for register_id in self.live.ids(self.live.into[0]):
+                settled[register_id] = False
+            return bits([place for place, id in enumerate(crossing) if matters[id] and not settled[id]])
+        return bits([place for place, id in enumerate(crossing) if matters[id]])
 
     def solve(self) -> None:
         self.changed = True
@@ -316,10 +350,18 @@ class _Analysis:
         if kind <= self.branches[block.id]:
             return
         self.branches[block.id] = kind
-        if len(block.succs) < 2 or not self.asked_places or (kind == UNIFORM_WARP and not self.blocks_matter):
+        if len(block.succs) < 2:
             return
-        if not self.blocks_matter and self.ends_apart(block):
+        if not self.only_conditions:
+            self.force(block)
+        elif kind > UNIFORM_WARP:
+            self.waiting.append(block.id)
+
+    def force(self, block: Block) -> None:
+        """Let registers differ behind a branch, as its class says."""
+        if not self.asked_places or (self.only_conditions and self.ends_apart(block)):
             return
+        kind = self.branches[block.id]
         if self.divergence is None:
             self.divergence = Divergence(self.cfg, self.live, self.asked_places)
         for register_id in self.live.ids(self.divergence.differing(block.id)):

@@ -7,7 +7,7 @@ dominates its reads, as in SSA form, and whatever computes it may be moved down 
 from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, collect_read, collect_written
+from drawloom.ptx.ir import Instruction, Register
 from drawloom.ptx.liveness import Liveness
 
 
@@ -16,49 +16,17 @@ class Definitions:
     how often it is read; `reader` is what reads it last."""
 
     def __init__(self, cfg: Cfg, live: Liveness) -> None:
-        count = len(cfg.function.registers)
-        self.reads = [0] * count
-        self.reader: list[Instruction | None] = [None] * count
-        self.instruction: list[Instruction | None] = [None] * count
-        self.unsettled = live.ids(live.into[0])
+        uses = live.uses
+        self.reads = uses.reads
+        self.reader = uses.reader
+        self.instruction = list(uses.definition)
+        for id in uses.unsettled:
+            self.instruction[id] = None
+        for id in live.ids(live.into[0]):
+            self.instruction[id] = None
         for parameter in cfg.function.params:
             if parameter.register is not None:
-                self.unsettled.append(parameter.register.id)
-        reads, reader = self.reads, self.reader
-        for b in cfg.rpo:
-            for instruction in cfg.blocks[b].instructions:
-                guard = instruction.guard
-                if guard is not None:
-                    reads[guard.id] += 1
-                    reader[guard.id] = instruction
-                is_destination = instruction.opcode.has_destination
-                for operand in instruction.operands:
-                    if is_destination:
-                        is_destination = False
-                        self.define(operand, instruction)
-                    elif isinstance(operand, Register):
-                        reads[operand.id] += 1
-                        reader[operand.id] = instruction
-                    elif not isinstance(operand, Immediate):
-                        found: list[Register] = []
-                        collect_read(operand, found)
-                        for register in found:
-                            reads[register.id] += 1
-                            reader[register.id] = instruction
-        for id in self.unsettled:
-            self.instruction[id] = None
-
-    def define(self, operand: Operand, instruction: Instruction) -> None:
-        """An instruction writes an operand."""
-        found: list[Register] = []
-        if isinstance(operand, Register) and instruction.guard is None and self.instruction[operand.id] is None:
-            self.instruction[operand.id] = instruction
-            return
-        collect_written(operand, found)
-        for register in found:
-            if instruction.guard is not None or self.instruction[register.id] is not None:
-                self.unsettled.append(register.id)
-            self.instruction[register.id] = instruction
+                self.instruction[parameter.register.id] = None
 
     def settled(self, register: Register) -> bool:
         return self.instruction[register.id] is not None
