@@ -238,8 +238,8 @@ def _add_successor(block: Block, successor: int) -> None:
 def _reverse_postorder(blocks: list[Block]) -> list[int]:
     """Depth-first from block 0, first successor first, so that a fallthrough comes before the branch target."""
     order: list[int] = []
-    seen = bytearray(len(blocks))
-    seen[0] = 1
+    seen = [False] * len(blocks)
+    seen[0] = True
     stack = [0]
     next_successor = [0] * len(blocks)
     while stack:
@@ -253,7 +253,7 @@ def _reverse_postorder(blocks: list[Block]) -> list[int]:
         next_successor[block_id] = at + 1
         successor = succs[at]
         if not seen[successor]:
-            seen[successor] = 1
+            seen[successor] = True
             stack.append(successor)
     order.reverse()
     return order

@@ -21,9 +21,12 @@ sides run is left open.
 
 from __future__ import annotations
 
+from librt.vecs import vec
+from mypy_extensions import i64
+
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import post_dominators
-from drawloom.ptx.liveness import Liveness
+from drawloom.ptx.liveness import Liveness, bits, members
 from drawloom.ptx.loops import find_loops
 
 
@@ -50,6 +53,9 @@ class Divergence:
         for region in self.forest.irreducible_regions:
             for block_id in region:
                 self.irreducible |= 1 << block_id
+        #: When a walk came to each block last, three numbers a walk: as one of the side, a stop, a stop that is reached.
+        self.seen = vec[i64]([0] * len(cfg.blocks))
+        self.walk: i64 = 0
 
     def differing(self, block_id: int) -> int:
         """The registers that differ because threads part at the end of ``block_id`` (PTX 9.7.12)."""
@@ -94,38 +100,51 @@ class Divergence:
         succs = self.cfg.blocks[block_id].succs
         sides: list[int] = []
         reached: list[int] = []
+        writes: list[int] = []
         for successor in succs:
-            side, stopped = self.side(successor, stops)
+            side, stopped, written = self.side(successor, stops)
             sides.append(side)
             reached.append(stopped)
+            writes.append(written)
         touched = 1 << block_id
         for side in sides:
             touched |= side
         if touched & self.irreducible:
             out = self.conservative(sides, reached)
         else:
-            out = self.clobbers_and_merges(succs, sides, reached)
+            out = self.clobbers_and_merges(succs, sides, reached, writes)
         return out | self.temporal(block_id, sides, reached)
 
-    def side(self, start: int, stops: int) -> tuple[int, int]:
-        """The blocks from ``start`` on up to ``stops``, without them, and those of the stops that are reached."""
+    def side(self, start: int, stops: int) -> tuple[int, int, int]:
+        """The blocks from ``start`` on up to ``stops``, without them, those of the stops that are reached, and what the
+        blocks write."""
         if stops >> start & 1:
-            return 0, 1 << start
+            return 0, 1 << start, 0
         blocks = self.cfg.blocks
-        found = 1 << start
-        stopped = 0
-        stack = [start]
-        while stack:
-            for successor in blocks[stack.pop()].succs:
-                bit = 1 << successor
-                if stops & bit:
-                    stopped |= bit
-                elif not found & bit:
-                    found |= bit
-                    stack.append(successor)
-        return found, stopped
+        seen = self.seen
+        self.walk += 3
+        walk = self.walk
+        for stop in members(stops):
+            seen[stop] = walk + 1
+        seen[start] = walk
+        found = [start]
+        stopped: list[int] = []
+        written = 0
+        for block_id in found:
+            written |= self.written[block_id]
+            for successor in blocks[block_id].succs:
+                mark = seen[successor]
+                if mark < walk:
+                    seen[successor] = walk
+                    found.append(successor)
+                elif mark == walk + 1:
+                    seen[successor] = walk + 2
+                    stopped.append(successor)
+        return bits(found), bits(stopped), written
 
-    def clobbers_and_merges(self, succs: list[int], sides: list[int], reached: list[int]) -> int:
+    def clobbers_and_merges(self, succs: list[int], sides: list[int], reached: list[int], writes: list[int]) -> int:
+        if not any(writes):
+            return 0
         once = 0
         shared = 0
         stop_once = 0
@@ -135,9 +154,6 @@ class Divergence:
             once |= side
             stop_shared |= stop_once & stopped
             stop_once |= stopped
-        writes = [self.written_in(side) for side in sides]
-        if not any(writes):
-            return 0
         out = 0
         for place in range(len(sides)):
             others = 0

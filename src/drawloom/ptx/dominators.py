@@ -149,14 +149,14 @@ def _endless_latches(cfg: Cfg, forward: list[list[int]], backward: list[list[int
                 break
     if not latches:
         return latches
-    leaving = bytearray(len(cfg.blocks))
+    leaving = [False] * len(cfg.blocks)
     stack = [block_id for block_id in cfg.rpo if leaves[block_id]]
     for block_id in stack:
-        leaving[block_id] = 1
+        leaving[block_id] = True
     while stack:
         for pred in backward[stack.pop()]:
             if not leaving[pred]:
-                leaving[pred] = 1
+                leaving[pred] = True
                 stack.append(pred)
     return [block_id for block_id in latches if not leaving[block_id]]
 
@@ -164,8 +164,8 @@ def _endless_latches(cfg: Cfg, forward: list[list[int]], backward: list[list[int
 def _reverse_postorder(edges: list[list[int]], root: int, index: list[int]) -> list[int]:
     """Reverse postorder from ``root`` over ``edges``, through nodes with ``index`` >= 0 only."""
     order: list[int] = []
-    seen = bytearray(len(edges))
-    seen[root] = 1
+    seen = [False] * len(edges)
+    seen[root] = True
     stack = [root]
     at = [0] * len(edges)
     while stack:
@@ -178,7 +178,7 @@ def _reverse_postorder(edges: list[list[int]], root: int, index: list[int]) -> l
         at[node] = place + 1
         successor = edges[node][place]
         if not seen[successor] and index[successor] >= 0:
-            seen[successor] = 1
+            seen[successor] = True
             stack.append(successor)
     order.reverse()
     return order

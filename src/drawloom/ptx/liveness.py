@@ -121,14 +121,14 @@ def liveness(cfg: Cfg) -> Liveness:
                 into[block.id] |= results & ~killed_in[block.id]
     order = unreachable + cfg.rpo
     order.reverse()
-    pending = bytearray(b"\x01") * count
+    pending = [True] * count
     again = True
     while again:
         again = False
         for block_id in order:
             if not pending[block_id]:
                 continue
-            pending[block_id] = 0
+            pending[block_id] = False
             block = blocks[block_id]
             out = out_of[block_id]
             for successor in block.succs:
@@ -138,7 +138,7 @@ def liveness(cfg: Cfg) -> Liveness:
             if live != into[block_id]:
                 into[block_id] = live
                 for pred in block.preds:
-                    pending[pred] = 1
+                    pending[pred] = True
                     again = True
     return Liveness(cfg, scan, into, out_of, written)
 

@@ -250,7 +250,7 @@ class _Analysis:
         self.values: list[Value] = [_UNDEFINED_VALUE] * (count + 1)
         self.updates = [0] * (count + 1)
         #: The class that branches force on a register.
-        self.forced = bytearray(count + 1)
+        self.forced = [UNDEFINED] * (count + 1)
         #: The instructions of each block to visit; the registers that matter, as places in `live`.
         self.instructions: list[list[Instruction]] = []
         self.asked_places = 0
