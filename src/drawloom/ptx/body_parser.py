@@ -78,7 +78,7 @@ class BodyParser(DeclarationParser):
         """The statements that begin between two offsets, or some of them: the scanner stands behind the last."""
         text = self.text
         scan = self.scan
-        append = self.function.body.append
+        body = self.function.body
         known = self.operands
         opcodes = _plain_opcodes
         pieces = text[start:stop].split(";")
@@ -87,49 +87,61 @@ class BodyParser(DeclarationParser):
         end = start - 1
         for piece in rest_of_pieces:
             end += len(piece) + 1
-            piece = piece.lstrip()
-            while piece:
-                words = piece.split(None, 1)
+            words = piece.split()
+            while words:
                 opcode = opcodes.get(words[0])
-                if opcode is not None:
-                    operands: list[Operand] = []
-                    if len(words) == 2:
-                        rest = words[1]
-                        for part in rest.split(", "):
-                            operand = known.get(part)
-                            if operand is None:
-                                if "," in part or "{" in rest or "(" in rest:
-                                    operands = self.operand_list(opcode, rest, end - len(rest))
-                                    break
-                                operand = self.new_operand(part.strip(), opcode, end - len(rest))
-                            operands.append(operand)
-                    append(Instruction(opcode, operands, None, False, end - len(piece)))
-                    break
-                piece = self.other(words, piece, end, True)
-                if end < scan.pos or not self.scopes:
-                    if not self.scopes:
-                        return
-                    for more in rest_of_pieces:
-                        end += len(more) + 1
-                        if end >= scan.pos:
-                            break
-                    if end < scan.pos:
-                        return
-                    piece = text[scan.pos : end].lstrip()
+                if opcode is None:
+                    piece = self.other(words[0], piece.lstrip(), end, True)
+                    if end < scan.pos or not self.scopes:
+                        if not self.scopes:
+                            return
+                        for more in rest_of_pieces:
+                            end += len(more) + 1
+                            if end >= scan.pos:
+                                break
+                        if end < scan.pos:
+                            return
+                        piece = text[scan.pos : end]
+                    words = piece.split()
+                    continue
+                operands: list[Operand] = []
+                last = len(words) - 1
+                for index in range(1, last + 1):
+                    word = words[index]
+                    operand = known.get(word)
+                    if operand is None:
+                        operand = self.new_word(word, index < last)
+                    elif (word[-1] == ",") is not (index < last):
+                        operand = None
+                    if operand is None:
+                        rest = piece.lstrip()[len(words[0]) :].lstrip()
+                        operands = self.operand_list(opcode, rest, end - len(rest))
+                        break
+                    operands.append(operand)
+                body.append(Instruction(opcode, operands, None, False, end - len(piece) + piece.find(words[0])))
+                break
         piece = tail.lstrip()
         while piece:
-            piece = self.other(piece.split(None, 1), piece, stop, False)
+            piece = self.other(piece.split()[0], piece, stop, False)
             if stop < scan.pos or not self.scopes:
                 return
         scan.pos = stop
 
-    def other(self, words: list[str], piece: str, end: int, is_ended: bool) -> str:
+    def new_word(self, word: str, has_comma: bool) -> Operand | None:
+        """The operand that ``word`` is, which was not met in this scope; None where it is none of the usual ones, or no
+        whole one with the comma behind it that it must have, or none that it must not."""
+        text = word[:-1] if has_comma else word
+        if (has_comma and word[-1] != ",") or "," in text:
+            return None
+        operand = self.operands.get(text) or self.usual_operand(text)
+        return self.keep(word, operand) if has_comma and operand is not None else operand
+
+    def other(self, word: str, piece: str, end: int, is_ended: bool) -> str:
         """Reads what ``piece`` begins with, in any case more than nothing, and gives what is left of it.
 
-        It is the text up to offset ``end``, cut into ``words`` behind the first; ``is_ended`` where a ``;`` follows.
+        It is the text up to offset ``end``, ``word`` its first word; ``is_ended`` where a ``;`` follows.
         """
         at = end - len(piece)
-        word = words[0]
         first = word[0]
         if first == "{":
             self.open_scope(at)
@@ -138,7 +150,7 @@ class BodyParser(DeclarationParser):
             if self.close_scope():
                 self.scan.pos = at + 1
             return piece[1:].lstrip()
-        rest = words[1] if len(words) == 2 else ""
+        rest = piece[len(word) :].lstrip()
         if word[-1] == ":":
             if rest[:2] not in (".b", ".c") and is_name(word[:-1]):
                 self.function.body.append(Label(self.define_label(word[:-1], at), at))
@@ -154,9 +166,10 @@ class BodyParser(DeclarationParser):
                     return ""
             elif first == "@":
                 guard = self.operands.get(word[2:] if word[1:2] == "!" else word[1:])
-                words = rest.split(None, 1)
-                if len(words) == 2 and isinstance(guard, Register):
-                    if self.known_instruction(words[0], words[1], end - len(rest), end, guard, word[1] == "!"):
+                words = rest.split()
+                if len(words) > 1 and isinstance(guard, Register):
+                    operands = rest[len(words[0]) :].lstrip()
+                    if self.known_instruction(words[0], operands, end - len(rest), end, guard, word[1] == "!"):
                         return ""
             elif rest and self.known_instruction(word, rest, at, end, None, False):
                 return ""

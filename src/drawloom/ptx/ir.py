@@ -484,6 +484,32 @@ class CallPrototype(Statement):
         return ("prototype", self.name, returns, tuple([v.key() for v in self.params]), self.directives)
 
 
+_MAX_KEPT_NUMBER: Final = 1 << 13
+_MAX_KEPT_STEMS: Final = 64
+_kept_names: dict[str, list[str]] = {}
+
+
+def numbered_names(stem: str, count: int) -> list[str]:
+    """``stem0``, ``stem1`` ..., ``count`` or more: usual stems are kept, so that their strings are made and hashed
+    once."""
+    if count > _MAX_KEPT_NUMBER:
+        return [f"{stem}{index}" for index in range(count)]
+    names = _kept_names.get(stem)
+    if names is None:
+        if len(_kept_names) >= _MAX_KEPT_STEMS:
+            _kept_names.clear()
+        names = []
+    if len(names) < count:
+        names = names + [f"{stem}{index}" for index in range(len(names), 2 * count)]
+        _kept_names[stem] = names  # a new list, because another thread may be reading the old one
+    return names
+
+
+def numbered_name(stem: str, number: int) -> str:
+    """``stem`` and a number."""
+    return numbered_names(stem, number + 1)[number] if number < _MAX_KEPT_NUMBER else f"{stem}{number}"
+
+
 class Function:
     """A kernel (``.entry``) or device function (``.func``); ``has_body`` is False for declarations.
 
@@ -515,11 +541,11 @@ class Function:
         names = self._names
         if names is None or len(names) != index:
             names = self._names = {r.name for r in registers}
-        name = f"{stem}{index}"
+        name = numbered_name(stem, index)
         number = index
         while name in names:
             number += 1
-            name = f"{stem}{number}"
+            name = numbered_name(stem, number)
         names.add(name)
         register = Register(index, name, type)
         registers.append(register)

@@ -37,6 +37,8 @@ _CALL: Final = re.compile(
     r"(?:,\s*([a-zA-Z][\w$]*|[_$%][\w$]+)\s*)?",
     re.ASCII,
 )
+#: Operands that look like the name of a function.
+_NO_FUNCTIONS: Final = frozenset({"_", "WARP_SZ"})
 _PARTS: Final = re.compile(r"(?:[^,{}]+|\{[^{}]*\})+")
 #: Immediates by their text (a digit or a minus first), the same in every module.
 _literals: dict[str, Operand] = {}
@@ -82,9 +84,8 @@ class OperandParser(Names):
 
     def new_operand(self, text: str, opcode: Opcode, at: int) -> Operand:
         """The operand that ``text`` spells, which stands without surrounding spaces and was not met in this scope."""
-        operand = _literals.get(text)
+        operand = self.usual_operand(text)
         if operand is not None:
-            self.operands[text] = operand
             return operand
         if text[:1] == "[":
             operand = self.address(text, at)
@@ -100,6 +101,18 @@ class OperandParser(Names):
             self.operands[text] = operand
             return operand
         return self.keep(text, operand)
+
+    def usual_operand(self, text: str) -> Operand | None:
+        """The operand that ``text`` spells, which was not met in this scope, when that is a literal that was met
+        elsewhere or a usual address; else None."""
+        operand = _literals.get(text)
+        if operand is None:
+            operand = self.usual_address(text)
+            if operand is not None:
+                self.resolved.append(text)
+        if operand is not None:
+            self.operands[text] = operand
+        return operand
 
     def label_operands(self, opcode: Opcode, text: str, at: int) -> list[Operand]:
         parts = [p.strip() for p in text.split(",")]
@@ -200,16 +213,24 @@ class OperandParser(Names):
             raise self.operand_error(text, at, "a register, a symbol with an offset, or a constant")
         return Symbol(base.name, offset.value)
 
+    def usual_address(self, text: str) -> Address | None:
+        """``[name]`` or ``[name+offset]`` of a name and an offset that were met; None for anything else."""
+        if len(text) < 3 or text[0] != "[" or text[-1] != "]":
+            return None
+        name, plus, offset_text = text[1:-1].partition("+")
+        known = self.operands.get(name)
+        if isinstance(known, Register) or (isinstance(known, Symbol) and known.offset == 0):
+            if not plus:
+                return Address(known)
+            number = _literals.get(offset_text)
+            if isinstance(number, Immediate) and number.kind == 0:
+                return Address(known, number.value)
+        return None
+
     def address(self, text: str, at: int) -> Operand:
-        if text[-1] == "]":
-            name, plus, offset_text = text[1:-1].partition("+")
-            known = self.operands.get(name)
-            if isinstance(known, Register) or (isinstance(known, Symbol) and known.offset == 0):
-                if not plus:
-                    return Address(known)
-                number = _literals.get(offset_text)
-                if isinstance(number, Immediate) and number.kind == 0:
-                    return Address(known, number.value)
+        usual = self.usual_address(text)
+        if usual is not None:
+            return usual
         match = _ADDRESS.fullmatch(text)
         if match is None and text.endswith("].unified"):  # a hint that the address is in unified memory
             text = text.removesuffix(".unified")
@@ -293,7 +314,9 @@ class OperandParser(Names):
         if match is not None:
             returned, callee_name, passed, table = match.groups()
             operands: list[Operand] = [
-                self.flat_arguments(returned, at), self.operand(callee_name, at), self.flat_arguments(passed, at)
+                self.flat_arguments(returned, at),
+                self.operand(callee_name, at) if callee_name in _NO_FUNCTIONS else self.named(callee_name, at),
+                self.flat_arguments(passed, at),
             ]  # fmt: skip
             if table is not None:
                 operands.append(LabelRef(table))

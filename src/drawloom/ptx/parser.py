@@ -24,8 +24,10 @@ _HEADER: Final = re.compile(
 )
 _VERSION: Final = re.compile(r"\s*(\d+)\.(\d+)", re.ASCII)
 _TARGET: Final = re.compile(r"\s*([a-zA-Z_][\w]*)", re.ASCII)
-_NOTHING: Final = re.compile(r"[\s;]*", re.ASCII)
+_NOTHING: Final = " \t\n\r\f\v;"
 
+#: Longer headers are usual, too, but found by their pattern.
+_LONGEST_HEADER: Final = 1 << 14
 _LINKAGES: Final = frozenset(".extern .visible .weak .common".split())
 _PERFORMANCE: Final = frozenset(
     ".maxnreg .maxntid .reqntid .minnctapersm .maxnctapersm .pragma .noreturn .maxclusterrank .reqnctapercluster"
@@ -88,6 +90,77 @@ def _blank_comment(module: Module, match: re.Match[str]) -> str:
     return _NOT_NEWLINE.sub(" ", found) if "\n" in found else " " * len(found)
 
 
+class _Header:
+    """The parts of a function's header, texts with the offsets that they begin at; `end` is where the body, the ``;`` or
+    directives begin."""
+
+    def __init__(self, linkage: str, is_entry: bool, name: str) -> None:
+        self.linkage = linkage
+        self.is_entry = is_entry
+        self.name = name
+        self.returned: str | None = None
+        self.returned_at = 0
+        self.passed: str | None = None
+        self.passed_at = 0
+        self.end = 0
+        self.has_directives = False
+
+
+def usual_header(text: str, start: int) -> _Header | None:
+    """The parts of the header at ``start`` when it is a usual one, without directives; None for any other."""
+    limit = min(start + _LONGEST_HEADER, len(text))
+    end = text.find("{", start, limit)
+    if end < 0:
+        end = limit
+    declared = text.find(";", start, end)
+    if declared >= 0:
+        end = declared
+    left, opened, rest = text[start:end].partition("(")
+    words = left.split()
+    linkage = words[0] if words and words[0] in _LINKAGES else ""
+    first = 1 if linkage else 0
+    count = len(words) - first
+    if count < 1 or end == limit:
+        return None
+    is_entry = words[first] == ".entry"
+    if not is_entry and words[first] != ".func":
+        return None
+    header = _Header(linkage, is_entry, words[-1])
+    header.end = end
+    if count == 1 and opened and not is_entry:
+        header.returned_at = end - len(rest)
+        header.returned, closed, rest = rest.partition(")")
+        left, opened, rest = rest.partition("(")
+        words = left.split()
+        if not closed or "(" in header.returned or len(words) != 1:
+            return None
+        header.name = words[0]
+    elif count != 2:
+        return None
+    if opened:
+        header.passed_at = end - len(rest)
+        header.passed, closed, rest = rest.partition(")")
+        if not closed or "(" in header.passed or rest.strip():
+            return None
+    return header
+
+
+def matched_header(text: str, start: int) -> _Header | None:
+    """`usual_header`, with or without directives."""
+    match = _HEADER.match(text, start)
+    if match is None:
+        return None
+    linkage, kind, returned, name, passed, end = match.groups()
+    if kind == "entry" and returned is not None:
+        return None
+    header = _Header(linkage or "", kind == "entry", name)
+    header.returned, header.returned_at = returned, match.start(3)
+    header.passed, header.passed_at = passed, match.start(5)
+    header.end = match.start(6)
+    header.has_directives = not end
+    return header
+
+
 class _Parser(BodyParser):
     """One module."""
 
@@ -129,11 +202,12 @@ class _Parser(BodyParser):
 
     def at_end_of_items(self) -> bool:
         """Whether nothing but space and ``;`` is left; if not, the scanner stands at the next item."""
-        scan = self.scan
-        found = _NOTHING.match(self.text, scan.pos)
-        if found is not None:
-            scan.pos = found.end()
-        return scan.pos >= len(self.text)
+        text = self.text
+        at = self.scan.pos
+        while at < len(text) and text[at] in _NOTHING:
+            at += 1
+        self.scan.pos = at
+        return at >= len(text)
 
     def target_list(self) -> list[str]:
         names: list[str] = []
@@ -218,17 +292,17 @@ class _Parser(BodyParser):
 
     def plain_function(self, start: int) -> bool:
         """A function whose header has the usual form; False, and nothing read, where it has another or is wrong."""
-        match = _HEADER.match(self.text, start)
-        if match is None:
+        header = usual_header(self.text, start) or matched_header(self.text, start)
+        if header is None:
             return False
-        linkage, kind, returned, name, passed, end = match.groups()
-        returns = None if kind == "entry" and returned is not None else plain_parameters(returned, match.start(3))
-        params = plain_parameters(passed, match.start(5))
+        returns = plain_parameters(header.returned, header.returned_at)
+        params = plain_parameters(header.passed, header.passed_at)
+        name = header.name
         if returns is None or params is None or not is_name(name):
             return False
-        function = Function(name, kind == "entry")
+        function = Function(name, header.is_entry)
         self.begin_function(function)
-        function.linkage = linkage or ""
+        function.linkage = header.linkage
         function.pos = start
         function.returns = returns
         function.params = params
@@ -236,8 +310,8 @@ class _Parser(BodyParser):
             self.declare_variable(variable)
         for variable in params:
             self.declare_variable(variable)
-        self.scan.pos = match.start(6)
-        if not end:
+        self.scan.pos = header.end
+        if header.has_directives:
             self.performance_directives(function)
         self.end_of_header(function)
         return True

@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import ParseError, SourceError
-from drawloom.ptx.ir import Function, Module, Operand, Register, Symbol, Variable, Vector
+from drawloom.ptx.ir import Function, Module, Operand, Register, Symbol, Variable, Vector, numbered_names
 from drawloom.ptx.scanner import Scanner
 from drawloom.ptx.types import PRED, Type
 
 _MAX_SCOPES: Final = 256
-_MAX_KEPT_NAMES: Final = 1 << 13
-_MAX_KEPT_STEMS: Final = 64
-_kept_names: dict[str, list[str]] = {}
 
 
 class Scope:
@@ -121,10 +118,11 @@ class Names:
         if name not in used and name not in known:
             return name
         number = self.copies.get(name, 0) + 1
-        while f"{name}${number}" in used or f"{name}${number}" in known:
-            number += 1
-        self.copies[name] = number
         copy = f"{name}${number}"
+        while copy in used or copy in known:
+            number += 1
+            copy = f"{name}${number}"
+        self.copies[name] = number
         used.add(copy)
         return copy
 
@@ -153,7 +151,9 @@ class Names:
 
     def declare_registers(self, stem: str, count: int, type: Type, lanes: int, at: int) -> None:
         """``stem<count>``: all at once where no name is taken, which is nearly always."""
-        names = _numbered(stem, count)
+        names = numbered_names(stem, count)
+        if len(names) > count:
+            names = names[:count]
         known = self.operands
         used = self.used
         if lanes > 1 or not known.keys().isdisjoint(names) or (used and not used.isdisjoint(names)):
@@ -205,18 +205,3 @@ class Names:
         register = Register(len(registers), self.unique(name), type)
         registers.append(register)
         return register
-
-
-def _numbered(stem: str, count: int) -> list[str]:
-    """``stem0``, ``stem1`` ...: usual stems are kept, so that their strings are made and hashed once."""
-    if count > _MAX_KEPT_NAMES:
-        return [f"{stem}{index}" for index in range(count)]
-    names = _kept_names.get(stem)
-    if names is None:
-        if len(_kept_names) >= _MAX_KEPT_STEMS:
-            _kept_names.clear()
-        names = []
-    if len(names) < count:
-        names = names + [f"{stem}{index}" for index in range(len(names), count)]
-        _kept_names[stem] = names  # a new list, because another thread may be reading the old one
-    return names[:count]
