@@ -108,12 +108,12 @@ class BodyParser(DeclarationParser):
                 last = len(words) - 1
                 for index in range(1, last + 1):
                     word = words[index]
+                    if index < last:
+                        word = word[:-1] if word[-1] == "," else ""
                     operand = known.get(word)
                     if operand is None:
-                        operand = self.new_word(word, index < last)
-                    elif (word[-1] == ",") is not (index < last):
-                        operand = None
-                    if operand is None:
+                        operand = self.usual_operand(word)
+                    if operand is None:  # of another form, or cut by a space
                         rest = piece.lstrip()[len(words[0]) :].lstrip()
                         operands = self.operand_list(opcode, rest, end - len(rest))
                         break
@@ -126,15 +126,6 @@ class BodyParser(DeclarationParser):
             if stop < scan.pos or not self.scopes:
                 return
         scan.pos = stop
-
-    def new_word(self, word: str, has_comma: bool) -> Operand | None:
-        """The operand that ``word`` is, which was not met in this scope; None where it is none of the usual ones, or no
-        whole one with the comma behind it that it must have, or none that it must not."""
-        text = word[:-1] if has_comma else word
-        if (has_comma and word[-1] != ",") or "," in text:
-            return None
-        operand = self.operands.get(text) or self.usual_operand(text)
-        return self.keep(word, operand) if has_comma and operand is not None else operand
 
     def other(self, word: str, piece: str, end: int, is_ended: bool) -> str:
         """Reads what ``piece`` begins with, in any case more than nothing, and gives what is left of it.

@@ -90,9 +90,9 @@ class CallChecker:
                 f"{len(params)} arguments",
             )
             return
-        for formal, actual in zip(returns, results.elements, strict=True):
+        for formal, actual in zip(returns, results.elements):
             self.pass_one(statement, what, formal, actual, True)
-        for formal, actual in zip(params, arguments.elements, strict=True):
+        for formal, actual in zip(params, arguments.elements):
             self.pass_one(statement, what, formal, actual, False)
 
     def pass_one(self, statement: Instruction, what: str, formal: Variable, actual: Operand, is_result: bool) -> None:

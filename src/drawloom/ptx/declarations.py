@@ -265,5 +265,7 @@ def _same_signature(first: Function, second: Function) -> bool:
         return False
     if len(first.returns) != len(second.returns):
         return False
-    pairs = list(zip(first.params + first.returns, second.params + second.returns, strict=True))
-    return all(a.type is b.type and a.shape == b.shape and a.space == b.space for a, b in pairs)
+    for a, b in zip(first.params + first.returns, second.params + second.returns):
+        if a.type is not b.type or a.shape != b.shape or a.space != b.space:
+            return False
+    return True

@@ -53,7 +53,7 @@ class Divergence:
         for region in self.forest.irreducible_regions:
             for block_id in region:
                 self.irreducible |= 1 << block_id
-        #: When a walk came to each block last, three numbers a walk: as one of the side, a stop, a stop that is reached.
+        #: When a walk came to each block last, three numbers a walk: as one of the side, a stop, a stop reached.
         self.seen = vec[i64]([0] * len(cfg.blocks))
         self.walk: i64 = 0
 

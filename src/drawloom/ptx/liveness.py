@@ -39,7 +39,7 @@ class Liveness:
 
     Most registers are live inside of one block only. ``crossing`` lists the ids of those that are live at some border,
     ``place`` gives by id where a register stands there (-1: nowhere); ``into[b]``, ``out_of[b]`` and ``written[b]``
-    (what block b writes, guarded or not) are the smaller bit sets of such places. ``uses`` is what was found on the way.
+    (what block b writes, guarded or not) are the smaller bit sets of such places. ``uses`` was found on the way.
     """
 
     def __init__(self, cfg: Cfg, scan: _Scan, into: list[int], out_of: list[int], written: list[int]) -> None:

@@ -42,14 +42,26 @@ _MOV_SPACES: Final = frozenset("global const shared local param.entry param.in p
 def signature(operand: Operand, spaces: dict[str, str]) -> str:
     """The signature of ``operand``; ``spaces`` gives the space of each symbol, "func" and "entry" for functions."""
     if isinstance(operand, Symbol):
-        return "&" + spaces.get(operand.name, UNKNOWN_SPACE)
+        return _symbol_signature(spaces.get(operand.name, UNKNOWN_SPACE), "&")
     if isinstance(operand, Address) and isinstance(operand.base, Symbol):
-        return "[" + signature(operand.base, spaces)
+        return _symbol_signature(spaces.get(operand.base.name, UNKNOWN_SPACE), "[&")
     if isinstance(operand, Vector):
         return "{" + ",".join([signature(e, spaces) for e in operand.elements]) + "}"
     if isinstance(operand, Arguments):
         return "(" + ",".join([signature(e, spaces) for e in operand.elements]) + ")"
     return operand.signature
+
+
+#: The signatures of symbols, and of addresses with one, by what stands before the space and that: few, made once.
+_symbol_signatures: Final[dict[str, dict[str, str]]] = {"&": {}, "[&": {}}
+
+
+def _symbol_signature(space: str, prefix: str) -> str:
+    known = _symbol_signatures[prefix]
+    found = known.get(space)
+    if found is None:
+        found = known[space] = prefix + space
+    return found
 
 
 def describe_signature(sig: str) -> str:

@@ -91,8 +91,8 @@ def _blank_comment(module: Module, match: re.Match[str]) -> str:
 
 
 class _Header:
-    """The parts of a function's header, texts with the offsets that they begin at; `end` is where the body, the ``;`` or
-    directives begin."""
+    """The parts of a function's header, texts with the offsets that they begin at; `end` is where the body, the ``;``
+    or directives begin."""
 
     def __init__(self, linkage: str, is_entry: bool, name: str) -> None:
         self.linkage = linkage

@@ -52,7 +52,33 @@ def verify_all(module: Module) -> list[VerifyError]:
     return sorted(reporter.errors, key=lambda error: (error.line, error.column))
 
 
-_Accepted = dict[Opcode, set[tuple[str, ...]]]
+class _Legal:
+    """The operand signatures that were found legal for an opcode."""
+
+    def __init__(self) -> None:
+        self.all: set[tuple[str, ...]] = set()
+        #: The first few of them, to be found again by identity: those of registers and literals are always the same.
+        self.first: list[list[str]] = []
+
+    def add(self, signatures: tuple[str, ...]) -> None:
+        self.all.add(signatures)
+        if len(self.first) < _FIRST:
+            self.first.append(list(signatures))
+
+    def has(self, operands: list[Operand], spaces: dict[str, str]) -> bool:
+        """Whether operands are legal; ``spaces`` are those of symbols."""
+        for signatures in self.first:
+            if len(signatures) == len(operands):
+                for index in range(len(operands)):
+                    if operands[index].signature is not signatures[index]:
+                        break
+                else:
+                    return True
+        return tuple([operand.signature or signature(operand, spaces) for operand in operands]) in self.all
+
+
+_FIRST: Final = 4
+_Accepted = dict[Opcode, _Legal]
 _MAX_TARGETS: Final = 64
 #: Per target: for each opcode the operand signatures that were found legal. Opcodes with further rules are not in it.
 _accepted: dict[tuple[tuple[int, int], str, int], _Accepted] = {}
@@ -154,17 +180,7 @@ class _Verifier:
                     self.wrong_guard(statement, guard)
                 accepted = accepted_for.get(statement.opcode)
                 if accepted is not None and statement.pos >= 0:  # others were made by a pass, maybe of stray registers
-                    operands = statement.operands
-                    key: tuple[str, ...]
-                    if len(operands) == 3:  # written out: the usual numbers of operands, without a comprehension
-                        key = (operands[0].signature, operands[1].signature, operands[2].signature)
-                    elif len(operands) == 2:
-                        key = (operands[0].signature, operands[1].signature)
-                    else:
-                        key = tuple([operand.signature for operand in operands])
-                    if key in accepted:
-                        continue
-                    if tuple([operand.signature or signature(operand, spaces) for operand in operands]) in accepted:
+                    if accepted.has(statement.operands, spaces):
                         continue
                 self.instruction(statement)
             elif isinstance(statement, Label):
@@ -213,7 +229,10 @@ class _Verifier:
         elif effect == BRANCH:
             self.branches.add(opcode)
         else:
-            self.accepted.setdefault(opcode, set()).add(key)
+            legal = self.accepted.get(opcode)
+            if legal is None:
+                legal = self.accepted.setdefault(opcode, _Legal())
+            legal.add(key)
 
     def wrong_guard(self, statement: Instruction, guard: Register) -> None:
         self.reporter.instruction(

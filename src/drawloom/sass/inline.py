@@ -226,9 +226,9 @@ class _Inliner:
             if name:
                 inner.labels[name] = self.fresh(f"{name}${self.copies}")
         self.declare(function, inner)
-        for parameter, argument in zip(function.params, arguments.elements, strict=True):
+        for parameter, argument in zip(function.params, arguments.elements):
             self.bind(parameter, argument, inner, pos)
-        for parameter, result in zip(function.returns, results.elements, strict=True):
+        for parameter, result in zip(function.returns, results.elements):
             if parameter.register is None:
                 inner.variables[parameter.name] = self.passed(parameter, result)
         self.copy(function, inner)
@@ -236,7 +236,7 @@ class _Inliner:
         self.body.append(Label(inner.end, pos))
         if top is not None:
             self.body.append(Instruction(_STACKRESTORE, [top], None, False, pos))
-        for parameter, result in zip(function.returns, results.elements, strict=True):
+        for parameter, result in zip(function.returns, results.elements):
             if parameter.register is not None and isinstance(result, Register):
                 source = inner.registers[parameter.register.id]
                 self.body.append(Instruction(move_of(result.type), [result, source], None, False, pos))

@@ -17,7 +17,17 @@ from drawloom.sass.expand.functions import helper
 from drawloom.sass.expand.rules import Rule
 
 TARGETS: Final = (61, 75, 80, 86, 89, 90)
-_rules: Final[dict[int, dict[Opcode, Rule | None]]] = {}
+
+
+class _Rules:
+    """What was found out for a target: the opcodes that stay as they are, and the rules of others."""
+
+    def __init__(self) -> None:
+        self.plain: set[Opcode] = set()
+        self.rules: dict[Opcode, Rule] = {}
+
+
+_rules: Final[dict[int, _Rules]] = {}
 
 
 def expand(module: Module, target: int) -> Module:
@@ -38,7 +48,7 @@ def expand(module: Module, target: int) -> Module:
 
 
 def _expand_module(module: Module, target: int) -> Module:
-    rules = _rules.setdefault(target, {})
+    rules = _rules.setdefault(target, _Rules())
     helpers: dict[str, str] = {}
     changed: dict[str, Function] = {}
     for function in module.functions.values():
@@ -52,21 +62,23 @@ def _expand_module(module: Module, target: int) -> Module:
 
 
 def _expand_function(
-    module: Module, function: Function, rules: dict[Opcode, Rule | None], target: int, helpers: dict[str, str]
+    module: Module, function: Function, rules: _Rules, target: int, helpers: dict[str, str]
 ) -> Function | None:
     """The function with its sequences, or None where nothing has to change."""
     found: list[int] = []
     body: list[Statement] = function.body
+    plain = rules.plain
     for index in range(len(body)):
         statement = body[index]
-        if isinstance(statement, Instruction):
+        if isinstance(statement, Instruction) and statement.opcode not in plain:
             opcode = statement.opcode
-            if opcode in rules:
-                rule = rules[opcode]
-            else:
-                rule = rules[opcode] = family(opcode, target)
-            if rule is not None:
-                found.append(index)
+            if opcode not in rules.rules:
+                rule = family(opcode, target)
+                if rule is None:
+                    plain.add(opcode)
+                    continue
+                rules.rules[opcode] = rule
+            found.append(index)
     if not found:
         return None
     site = Site(module, function, helpers)
@@ -75,9 +87,7 @@ def _expand_function(
         site.function.body.extend(body[start:index])
         instruction = body[index]
         assert isinstance(instruction, Instruction)
-        rule = rules[instruction.opcode]
-        assert rule is not None
-        template, sources = rule.choose(instruction)
+        template, sources = rules.rules[instruction.opcode].choose(instruction)
         site.put(template, instruction, sources)
         start = index + 1
     site.function.body.extend(body[start:])

@@ -7,7 +7,7 @@ dominates its reads, as in SSA form, and whatever computes it may be moved down 
 from __future__ import annotations
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.ir import Instruction, Register
+from drawloom.ptx.ir import Register
 from drawloom.ptx.liveness import Liveness
 
 
