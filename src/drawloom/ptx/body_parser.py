@@ -83,9 +83,12 @@ class BodyParser(DeclarationParser):
         opcodes = _plain_opcodes
         pieces = text[start:stop].split(";")
         tail = pieces.pop()
-        rest_of_pieces = iter(pieces)
+        count = len(pieces)
+        place = 0
         end = start - 1
-        for piece in rest_of_pieces:
+        while place < count:
+            piece = pieces[place]
+            place += 1
             end += len(piece) + 1
             words = piece.split()
             while words:
@@ -95,10 +98,9 @@ class BodyParser(DeclarationParser):
                     if end < scan.pos or not self.scopes:
                         if not self.scopes:
                             return
-                        for more in rest_of_pieces:
-                            end += len(more) + 1
-                            if end >= scan.pos:
-                                break
+                        while place < count and end < scan.pos:
+                            end += len(pieces[place]) + 1
+                            place += 1
                         if end < scan.pos:
                             return
                         piece = text[scan.pos : end]

@@ -187,7 +187,7 @@ class _Scan:
             elif at >= 0:
                 low |= 1 << at
             first += 1
-        return low | bits(high) if high else int(low)
+        return int(low) | bits(high) if high else int(low)
 
     def block(self, block: Block) -> None:
         b: i64 = block.id
@@ -226,7 +226,7 @@ class _Scan:
                     self.write(destination, b, instruction, uses)
         self.killed_to[b] = len(self.killed)
         self.guarded_to[b] = len(self.guarded)
-        self.used[b] = self.low | bits(self.high) if self.high else int(self.low)
+        self.used[b] = int(self.low) | bits(self.high) if self.high else int(self.low)
         self.low = 0
         self.high = []
 

@@ -10,7 +10,7 @@ from drawloom.errors import ParseError
 from drawloom.ptx.body_parser import SPACES, BodyParser
 from drawloom.ptx.declaration_parser import plain_parameters
 from drawloom.ptx.ir import Directive, Function, Module
-from drawloom.ptx.scanner import is_name
+from drawloom.ptx.scanner import BLANKS, is_name
 
 _COMMENT: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|//[^\n]*|/\*(?:.*?\*/)?', re.DOTALL)
 #: What Python takes for white space and PTX does not: in ASCII, and all of it outside strings.
@@ -24,7 +24,7 @@ _HEADER: Final = re.compile(
 )
 _VERSION: Final = re.compile(r"\s*(\d+)\.(\d+)", re.ASCII)
 _TARGET: Final = re.compile(r"\s*([a-zA-Z_][\w]*)", re.ASCII)
-_NOTHING: Final = " \t\n\r\f\v;"
+_NOTHING: Final = BLANKS + ";"
 
 #: Longer headers are usual, too, but found by their pattern.
 _LONGEST_HEADER: Final = 1 << 14
@@ -320,11 +320,12 @@ class _Parser(BodyParser):
         """A body, or the ``;`` of a declaration."""
         scope = self.scopes[0]
         scope.variables = dict.fromkeys(scope.variables)  # parameters have no elements
-        if self.scan.accept(";"):
+        if self.scan.accept("{"):
+            self.body()
+        elif self.scan.accept(";"):
             function.has_body = False
         else:
             self.scan.expect("{", f"after the header of '{function.name}'")
-            self.body()
         self.module.add(function)
 
     def attribute(self) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from drawloom.errors import ParseError, SourceError
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Immediate, Module
 
-_SPACE: Final = re.compile(r"\s*", re.ASCII)
+BLANKS: Final = " \t\n\r\f\v"
 _NAME: Final = re.compile(r"\s*([a-zA-Z][\w$]*|[_$%][\w$]+)", re.ASCII)
 _DIRECTIVE: Final = re.compile(r"\s*(\.[a-zA-Z][\w:]*)", re.ASCII)
 _INTEGERS: Final = re.compile(r"\s*\{([\s\w,-]*)\}", re.ASCII)
@@ -58,9 +58,11 @@ class Scanner:
         return self.module.error(ParseError, self.pos if pos < 0 else pos, message, expected)
 
     def skip(self) -> None:
-        found = _SPACE.match(self.text, self.pos)
-        if found is not None:
-            self.pos = found.end()
+        text = self.text
+        at = self.pos
+        while at < len(text) and text[at] in BLANKS:
+            at += 1
+        self.pos = at
 
     def at_end(self) -> bool:
         self.skip()
@@ -75,11 +77,12 @@ class Scanner:
         return self.text[self.pos] if self.pos < len(self.text) else ""
 
     def accept(self, text: str) -> bool:
-        if not self.text.startswith(text, self.pos):
+        count = len(text)
+        if self.text[self.pos : self.pos + count] != text:
             self.skip()
-            if not self.text.startswith(text, self.pos):
+            if self.text[self.pos : self.pos + count] != text:
                 return False
-        self.pos += len(text)
+        self.pos += count
         return True
 
     def expect(self, text: str, where: str) -> None:

@@ -318,12 +318,16 @@ class Selector:
 
     def word(self, operand: Operand, part: int = 0) -> Src:
         """One 32-bit word of an operand, as what is cheapest to read."""
-        number = self.number_of(operand)
+        if isinstance(operand, Register):
+            register = self.origin(operand)
+            number = self.numbers[register.id]
+        else:
+            register = None
+            number = self.number_of(operand)
         if number is not None:
             value = number >> 32 * part & 0xFFFFFFFF
             return ZERO if value == 0 else imm(value)
-        if isinstance(operand, Register):
-            register = self.origin(operand)
+        if register is not None:
             if self.banks[register.id] >= 0:
                 return bank(self.banks[register.id] + 4 * part)
             if part and register.type.bits <= 32:
