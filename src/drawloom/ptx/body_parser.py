@@ -120,7 +120,7 @@ class BodyParser(DeclarationParser):
                         operands = self.operand_list(opcode, rest, end - len(rest))
                         break
                     operands.append(operand)
-                body.append(Instruction(opcode, operands, None, False, end - len(piece) + piece.find(words[0])))
+                body.append(Instruction(opcode, operands, None, False, end - len(piece.lstrip())))
                 break
         piece = tail.lstrip()
         while piece:

@@ -21,15 +21,25 @@ WORD: Final = 60
 
 class Uses:
     """What the reachable instructions do with registers, by id: `reads` counts how often one is read, `reader` is what
-    reads it last, `definition` what writes it first, `others` has what else does; `unsettled` are the registers (with
-    repeats) that are written more than once or under a guard."""
+    reads it last, `definition` what writes it first (one behind the last register: the carry flag), `others` has what
+    else does; `unsettled` are the registers (with repeats) that are written more than once or under a guard."""
 
     def __init__(self, count: int) -> None:
         self.reads = vec[i64]([0] * count)
         self.reader: list[Instruction | None] = [None] * count
-        self.definition: list[Instruction | None] = [None] * count
+        self.definition: list[Instruction | None] = [None] * (count + 1)
         self.others: dict[int, list[Instruction]] = {}
         self.unsettled: list[int] = []
+
+    def define(self, id: int, instruction: Instruction) -> None:
+        """An instruction writes a register."""
+        if self.definition[id] is None:
+            self.definition[id] = instruction
+            if instruction.guard is not None:
+                self.unsettled.append(id)
+        else:
+            self.others.setdefault(id, []).append(instruction)
+            self.unsettled.append(id)
 
 
 class Liveness:
@@ -149,9 +159,8 @@ class _Scan:
     it may write."""
 
     def __init__(self, registers: int, blocks: int) -> None:
-        none = [-1] * registers
         self.uses = Uses(registers)
-        self.place = vec[i64](none)
+        self.place = vec[i64]([-1] * registers)
         self.crossing: list[int] = []
         self.used = [0] * blocks
         self.killed = vec[i64]()
@@ -161,8 +170,8 @@ class _Scan:
         self.guarded_from = vec[i64]([0] * blocks)
         self.guarded_to = vec[i64]([0] * blocks)
         #: The block that wrote a register last, and that read it last.
-        self.killed_in = vec[i64](none)
-        self.used_in = vec[i64](none)
+        self.killed_in = vec[i64]([-1] * registers)
+        self.used_in = vec[i64]([-1] * registers)
         #: What the block at hand reads: places below WORD, and others.
         self.low: i64 = 0
         self.high: list[int] = []
@@ -217,13 +226,11 @@ class _Scan:
                 destination = instruction.operands[0]
                 if isinstance(destination, Register) and guard is None:
                     self.kill(destination.id, b)
-                    if uses.definition[destination.id] is None:
-                        uses.definition[destination.id] = instruction
-                    else:
-                        uses.others.setdefault(destination.id, []).append(instruction)
-                        uses.unsettled.append(destination.id)
+                    uses.define(destination.id, instruction)
                 else:
                     self.write(destination, b, instruction, uses)
+            if instruction.opcode.writes_carry:
+                uses.define(len(uses.reads), instruction)
         self.killed_to[b] = len(self.killed)
         self.guarded_to[b] = len(self.guarded)
         self.used[b] = int(self.low) | bits(self.high) if self.high else int(self.low)
@@ -258,13 +265,7 @@ class _Scan:
                 self.kill(id, b)
             else:
                 self.guarded = append(self.guarded, id)
-            if uses.definition[id] is None:
-                uses.definition[id] = instruction
-                if instruction.guard is not None:
-                    uses.unsettled.append(id)
-            else:
-                uses.others.setdefault(id, []).append(instruction)
-                uses.unsettled.append(id)
+            uses.define(id, instruction)
 
 
 def before(instruction: Instruction, live: int) -> int:

@@ -196,44 +196,54 @@ class _Slice:
     """What some instructions depend on: `matters` says of every register (the carry flag behind them) whether its class
     does, `instructions` are those that write such registers, as far as there is an order each after its sources."""
 
-    def __init__(self, cfg: Cfg, uses: Uses) -> None:
-        self.cfg = cfg
+    def __init__(self, uses: Uses) -> None:
         self.uses = uses
-        self.carry = len(cfg.function.registers)
+        self.carry = len(uses.reads)
         self.matters = [False] * (self.carry + 1)
         self.instructions: list[Instruction] = []
         self.stack: list[int] = []
 
     def follow(self, instruction: Instruction) -> None:
         """Add what an instruction depends on."""
-        matters, stack = self.matters, self.stack
-        self.sources(instruction)
+        matters, stack, instructions = self.matters, self.stack, self.instructions
+        definition, others = self.uses.definition, self.uses.others
+        self.add_sources(instruction)
         while stack:
             register_id = stack.pop()
-            if register_id < 0:  # all that it depends on has been added
-                self.instructions += self.writers(-1 - register_id)
-            elif not matters[register_id]:
+            if register_id >= 0:
+                if matters[register_id]:
+                    continue
                 matters[register_id] = True
                 stack.append(-1 - register_id)
-                for writer in self.writers(register_id):
-                    if writer.opcode.effect != ATOMIC and writer.opcode.effect != CALL:
-                        self.sources(writer)
+                first = definition[register_id]
+                if first is not None:
+                    self.add_result(first)
+                    more = others.get(register_id)
+                    if more is not None:
+                        for writer in more:
+                            self.add_result(writer)
+                continue
+            register_id = -1 - register_id  # all that it depends on has been added
+            first = definition[register_id]
+            if first is not None:
+                instructions.append(first)
+                more = others.get(register_id)
+                if more is not None:
+                    instructions += more
 
-    def sources(self, instruction: Instruction) -> None:
+    def add_result(self, instruction: Instruction) -> None:
+        """Look at what the result of an instruction depends on next."""
+        effect = instruction.opcode.effect
+        if effect != ATOMIC and effect != CALL:
+            self.add_sources(instruction)
+
+    def add_sources(self, instruction: Instruction) -> None:
         """Look at what an instruction reads next."""
         for register in instruction.sources():
             if not self.matters[register.id]:
                 self.stack.append(register.id)
         if instruction.opcode.reads_carry and not self.matters[self.carry]:
             self.stack.append(self.carry)
-
-    def writers(self, register_id: int) -> list[Instruction]:
-        """The instructions that write a register."""
-        if register_id == self.carry:
-            blocks = self.cfg.blocks
-            return [i for b in self.cfg.rpo for i in blocks[b].instructions if i.opcode.writes_carry]
-        first = self.uses.definition[register_id]
-        return [] if first is None else [first, *self.uses.others.get(register_id, ())]
 
 
 class _Analysis:
@@ -284,7 +294,7 @@ class _Analysis:
             return False
         self.only_conditions = True
         self.instructions = [[] for _ in self.cfg.blocks]
-        self.instructions[0] = self.depended_on(conditional).instructions
+        self.depended_on(conditional)
         return True
 
     def reachable(self) -> list[Block]:
@@ -292,11 +302,12 @@ class _Analysis:
         return [self.cfg.blocks[b] for b in self.cfg.rpo]
 
     def depended_on(self, blocks: list[Block]) -> _Slice:
-        """What the conditions at the ends of some blocks depend on."""
-        found = _Slice(self.cfg, self.live.uses)
+        """What the conditions at the ends of some blocks depend on; from now on nothing else is visited."""
+        found = _Slice(self.live.uses)
         for block in blocks:
             if block.terminator is not None:
                 found.follow(block.terminator)
+        self.instructions[0] = found.instructions
         return found
 
     def part(self) -> bool:
