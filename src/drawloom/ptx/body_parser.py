@@ -94,7 +94,7 @@ class BodyParser(DeclarationParser):
             while words:
                 opcode = opcodes.get(words[0])
                 if opcode is None:
-                    piece = self.other(words[0], piece.lstrip(), end, True)
+                    piece = self.other(words, piece.lstrip(), end, True)
                     if end < scan.pos or not self.scopes:
                         if not self.scopes:
                             return
@@ -124,17 +124,18 @@ class BodyParser(DeclarationParser):
                 break
         piece = tail.lstrip()
         while piece:
-            piece = self.other(piece.split()[0], piece, stop, False)
+            piece = self.other(piece.split(), piece, stop, False)
             if stop < scan.pos or not self.scopes:
                 return
         scan.pos = stop
 
-    def other(self, word: str, piece: str, end: int, is_ended: bool) -> str:
+    def other(self, words: list[str], piece: str, end: int, is_ended: bool) -> str:
         """Reads what ``piece`` begins with, in any case more than nothing, and gives what is left of it.
 
-        It is the text up to offset ``end``, ``word`` its first word; ``is_ended`` where a ``;`` follows.
+        It is the text up to offset ``end``, ``words`` its words; ``is_ended`` where a ``;`` follows.
         """
         at = end - len(piece)
+        word = words[0]
         first = word[0]
         if first == "{":
             self.open_scope(at)
@@ -143,6 +144,8 @@ class BodyParser(DeclarationParser):
             if self.close_scope():
                 self.scan.pos = at + 1
             return piece[1:].lstrip()
+        if first == "." and is_ended and self.plain_declaration(words, piece, end):
+            return ""
         rest = piece[len(word) :].lstrip()
         if word[-1] == ":":
             if rest[:2] not in (".b", ".c") and is_name(word[:-1]):
@@ -154,26 +157,23 @@ class BodyParser(DeclarationParser):
                 self.function.body.append(Directive(word, " ".join(line.split()), at))
                 return rest.lstrip()
         elif is_ended:
-            if first == ".":
-                if self.plain_declaration(word, rest, piece, end):
-                    return ""
-            elif first == "@":
+            if first == "@":
                 guard = self.operands.get(word[2:] if word[1:2] == "!" else word[1:])
-                words = rest.split()
-                if len(words) > 1 and isinstance(guard, Register):
-                    operands = rest[len(words[0]) :].lstrip()
-                    if self.known_instruction(words[0], operands, end - len(rest), end, guard, word[1] == "!"):
+                if len(words) > 2 and isinstance(guard, Register):
+                    operands = rest[len(words[1]) :].lstrip()
+                    if self.known_instruction(words[1], operands, end - len(rest), end, guard, word[1] == "!"):
                         return ""
             elif rest and self.known_instruction(word, rest, at, end, None, False):
                 return ""
         self.statement(at)
         return self.text[self.scan.pos : end].lstrip()
 
-    def plain_declaration(self, word: str, rest: str, piece: str, end: int) -> bool:
-        """Declares what ``piece`` says when that is registers or a variable in the usual form; else False."""
-        if word == ".reg":
-            return self.plain_registers(rest, end - len(rest))
-        variable = plain_variable(piece)
+    def plain_declaration(self, words: list[str], piece: str, end: int) -> bool:
+        """Declares what ``piece``, of these words, says when that is registers or a variable in the usual form; else
+        False."""
+        if words[0] == ".reg":
+            return self.plain_registers(words, end - len(piece) + len(piece.rstrip()))
+        variable = plain_variable(words)
         if variable is None or variable.is_pointer:
             return False
         variable.pos = end - len(piece)

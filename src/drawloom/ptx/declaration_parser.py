@@ -27,10 +27,9 @@ _MAX_BYTES: Final = 1 << 40
 _MAX_NUMBERED: Final = 1 << 16
 
 
-def plain_variable(text: str) -> Variable | None:
-    """The variable that ``text`` (a declaration without its ``;``) declares in one of the usual ways: a scalar or an
+def plain_variable(words: list[str]) -> Variable | None:
+    """The variable that ``words`` (a declaration without its ``;``) declare in one of the usual ways: a scalar or an
     array of one dimension, aligned, a pointer. None for anything else, right or wrong."""
-    words = text.split()
     last = len(words) - 1
     if last < 2:
         return None
@@ -73,7 +72,7 @@ def plain_parameters(text: str | None, at: int) -> list[Variable] | None:
     if text is None or not text.strip():
         return out
     for part in text.split(","):
-        variable = plain_variable(part)
+        variable = plain_variable(part.split())
         if variable is None or variable.space != "param":
             return None
         variable.pos = at + len(part) - len(part.lstrip())
@@ -131,7 +130,7 @@ class DeclarationParser(OperandParser):
         at = self.scan.pos
         end = text.find(";", at)
         equals = text.find("=", at, end)
-        variable = plain_variable(text[at : end if equals < 0 else equals]) if end >= 0 else None
+        variable = plain_variable(text[at : end if equals < 0 else equals].split()) if end >= 0 else None
         if variable is None or variable.is_pointer or variable.size > _MAX_BYTES:
             return None
         variable.linkage = linkage
@@ -344,17 +343,16 @@ class DeclarationParser(OperandParser):
 
     # -- registers ---------------------------------------------------------------------------------------
 
-    def plain_registers(self, text: str, at: int) -> bool:
-        """Declares what ``text`` (behind ``.reg``, up to the ``;``, at offset ``at``) says when that is one register or
-        one range of them; False, and nothing declared, when it is more, or wrong."""
-        words = text.split()
-        if len(words) != 2:
+    def plain_registers(self, words: list[str], end: int) -> bool:
+        """Declares what ``words`` (``.reg`` first, the last up to offset ``end``) say when that is one register or one
+        range of them; False, and nothing declared, when it is more, or wrong."""
+        if len(words) != 3:
             return False
-        type = _REGISTER_TYPES.get(words[0])
-        name = words[1]
+        type = _REGISTER_TYPES.get(words[1])
+        name = words[2]
         if type is None:
             return False
-        at += text.find(name, len(words[0]))
+        at = end - len(name)
         if name[-1] != ">":
             if not _is_register_name(name):
                 return False

@@ -26,17 +26,26 @@ class DominatorTree:
         self.preds = preds
         self.idom = _immediate_dominators(root, order, preds)
         count = len(preds)
-        self.children: list[list[int]] = [[] for _ in range(count)]
         self.depth = [-1] * count
         self.depth[root] = 0
         for node in order:
             parent = self.idom[node]
             if parent >= 0:
-                self.children[parent].append(node)
                 self.depth[node] = self.depth[parent] + 1
-        # Numbered when they are first asked for.
+        # Made and numbered when they are first asked for.
+        self._children: list[list[int]] = []
         self._enter: list[int] = []
         self._leave: list[int] = []
+
+    @property
+    def children(self) -> list[list[int]]:
+        if not self._children:
+            children: list[list[int]] = [[] for _ in self.idom]
+            for node in self.order:
+                if self.idom[node] >= 0:
+                    children[self.idom[node]].append(node)
+            self._children = children
+        return self._children
 
     def dominates(self, a: int, b: int) -> bool:
         """Whether every path from the root to ``b`` goes through ``a``; true for ``a == b``. Constant time.
@@ -89,6 +98,7 @@ class DominatorTree:
         leave = [-1] * len(self.idom)
         clock = 0
         stack = [self.root]
+        children = self.children
         while stack:
             node = stack.pop()
             if node < 0:
@@ -98,7 +108,7 @@ class DominatorTree:
             enter[node] = clock
             clock += 1
             stack.append(-1 - node)
-            stack.extend(self.children[node])
+            stack.extend(children[node])
         self._enter, self._leave = enter, leave
 
 
