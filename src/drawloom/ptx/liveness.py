@@ -17,6 +17,8 @@ from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, 
 
 #: Bits that fit into a small integer, in which bit sets are put together.
 WORD: Final = 60
+#: The last of them, to be shifted down: mypyc shifts a 1 up in 32 bits.
+_LAST: Final = 1 << WORD - 1
 
 
 class Uses:
@@ -194,7 +196,7 @@ class _Scan:
             if at >= WORD:
                 high.append(int(at))
             elif at >= 0:
-                low |= 1 << at
+                low |= _LAST >> WORD - 1 - at
             first += 1
         return int(low) | bits(high) if high else int(low)
 
@@ -245,7 +247,7 @@ class _Scan:
             self.used_in[id] = b
             place = self.expose(id)
             if place < WORD:
-                self.low |= 1 << place
+                self.low |= _LAST >> WORD - 1 - place
             else:
                 self.high.append(int(place))
 
