@@ -30,12 +30,12 @@ def halves(instruction: Instruction) -> tuple[i64, i64]:
     values = instruction.values
     lower: i64 = opcode.lower
     upper: i64 = opcode.upper
-    one: i64 = 1
+    ones: i64 = 0x7FFFFFFFFFFFFFFF  # shifted down: compiled, `1 << 32` is 1
     # Exclusive or: where a field holds the complement, the opcode has ones.
     for piece in opcode.pieces:
         value = values[piece & PLACE_MASK]
         start = piece >> START_SHIFT & START_MASK
-        bits: i64 = (value >> int(start) if start else value) & ((one << (piece >> WIDTH_SHIFT)) - 1)
+        bits: i64 = (value >> int(start) if start else value) & ones >> 63 - (piece >> WIDTH_SHIFT)
         if piece & UPPER:
             upper ^= bits << (piece >> LOW_SHIFT & LOW_MASK)
         else:
