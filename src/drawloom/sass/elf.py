@@ -10,8 +10,8 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from librt.strings import BytesWriter, write_i32_le
-from mypy_extensions import i32
+from librt.strings import BytesWriter, write_i32_le, write_i64_le
+from mypy_extensions import i32, i64
 
 from drawloom.errors import Error
 
@@ -54,6 +54,8 @@ PT_PHDR: Final = 6
 #: One more than what 32 bits hold, without a sign and with one.
 _WORD_END: Final = 1 << 32
 _SIGN: Final = 1 << 31
+#: More than any number of 64 bits in our files: what compiled code still compares in one step.
+_LONG_END: Final = 1 << 61
 
 
 class ElfError(Error):
@@ -288,10 +290,22 @@ def packed(words: list[int]) -> bytes:
     """Numbers of 32 bits. Raises struct.error for what is none."""
     out = BytesWriter()
     for word in words:
-        if not 0 <= word < _WORD_END:
-            raise struct.error(f"{word:#x} has more than 32 bits")
-        write_i32_le(out, i32(word - _WORD_END if word >= _SIGN else word))
+        put_word(out, word)
     return out.getvalue()
+
+
+def put_word(out: BytesWriter, word: int) -> None:
+    """Write a number of 32 bits. Raises struct.error for what is none."""
+    if not 0 <= word < _WORD_END:
+        raise struct.error(f"{word:#x} has more than 32 bits")
+    write_i32_le(out, i32(word - _WORD_END if word >= _SIGN else word))
+
+
+def put_long(out: BytesWriter, value: int) -> None:
+    """Write a number in 64 bits. Raises struct.error for one of more than 61."""
+    if not 0 <= value < _LONG_END:
+        raise struct.error(f"{value:#x} has more than 61 bits")
+    write_i64_le(out, i64(value))
 
 
 def align_up(value: int, align: int) -> int:
@@ -301,10 +315,13 @@ def align_up(value: int, align: int) -> int:
 
 def symbol_table(symbols: list[Symbol], strings: Strings) -> bytes:
     """The bytes of a SHT_SYMTAB section; the names go into `strings`."""
-    return b"".join(
-        SYMBOL.pack(strings.place(s.name), s.binding << 4 | s.kind, s.other, s.section, s.value, s.size)
-        for s in symbols
-    )
+    out = BytesWriter()
+    for s in symbols:
+        put_word(out, strings.place(s.name))
+        put_word(out, s.section << 16 | s.other << 8 | s.binding << 4 | s.kind)
+        put_long(out, s.value)
+        put_long(out, s.size)
+    return out.getvalue()
 
 
 def relocation_table(relocations: list[Relocation], with_addends: bool) -> bytes:
@@ -347,11 +364,16 @@ def write_elf(elf: Elf, names: Strings) -> bytes:
             out.write(section.data)
     out.write(bytes(sections_at - len(out)))
     for s in elf.sections:
-        out.write(
-            SECTION.pack(
-                names.place(s.name), s.kind, s.flags, 0, s.offset, s.size, s.link, s.info, s.align, s.entry_size
-            )
-        )
+        put_word(out, names.place(s.name))
+        put_word(out, s.kind)
+        put_long(out, s.flags)
+        put_long(out, 0)
+        put_long(out, s.offset)
+        put_long(out, s.size)
+        put_word(out, s.link)
+        put_word(out, s.info)
+        put_long(out, s.align)
+        put_long(out, s.entry_size)
     for g in elf.segments:
         out.write(SEGMENT.pack(g.kind, g.flags, g.offset, 0, 0, g.size, g.memory_size, g.align))
     return out.getvalue()

@@ -10,13 +10,16 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from drawloom.sass.elf import ElfError, packed
+from librt.strings import BytesWriter
+
+from drawloom.sass.elf import ElfError, packed, put_word
 
 NVAL: Final = 1  # no value: being there is the message
 BVAL: Final = 2  # 8 bits
 HVAL: Final = 3  # 16 bits
 SVAL: Final = 4  # bytes
 HEAD: Final = struct.Struct("<BBH")
+_MOST: Final = 0xFFFF
 
 # name: (code, format)
 ATTRIBUTES: Final[dict[str, tuple[int, int]]] = {
@@ -99,14 +102,16 @@ def of_words(name: str, words: list[int]) -> Attribute:
 
 def write_info(attributes: list[Attribute]) -> bytes:
     """The bytes of a .nv.info section. KeyError for a name that is not in the table."""
-    out = bytearray()
+    out = BytesWriter()
     for attribute in attributes:
         code, form = ATTRIBUTES[attribute.name]
+        value = len(attribute.data) if form == SVAL else attribute.value
+        if not 0 <= value <= _MOST:
+            raise struct.error(f"{attribute.name} has the value {value:#x}")
+        put_word(out, value << 16 | code << 8 | form)
         if form == SVAL:
-            out += HEAD.pack(form, code, len(attribute.data)) + attribute.data
-        else:
-            out += HEAD.pack(form, code, attribute.value)
-    return bytes(out)
+            out.write(attribute.data)
+    return out.getvalue()
 
 
 def read_info(data: bytes, section: str) -> list[Attribute]:
