@@ -22,6 +22,9 @@ from drawloom.sass.syntax import NO_GUARD
 _BASE: Final = (0, 256, 264, 328, 336, 352)
 #: One more than the largest register.
 REGISTERS: Final = 353
+#: To begin with, by register: copies are made at once.
+NOTHING: Final = vec[i64]([-1] * REGISTERS)
+ZEROS: Final = vec[i64]([0] * REGISTERS)
 #: How many predicates there are, all of which `PR` means.
 _ALL: Final = 7
 #: Cycles until a result that comes by scoreboard is expected, by the space that it comes from.

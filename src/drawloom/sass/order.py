@@ -13,7 +13,7 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
-from drawloom.sass.access import CLASS_BITS, CLASS_MASK, REGISTERS, SPACES, Facts, Operands, facts_of
+from drawloom.sass.access import CLASS_BITS, CLASS_MASK, NOTHING, SPACES, ZEROS, Facts, Operands, facts_of
 from drawloom.sass.effects import pinned
 from drawloom.sass.latencies import CONSUMER_COUNT, Timing
 from drawloom.sass.machine import Machine
@@ -86,9 +86,9 @@ class Orderer:
         self.timing = timing
         self.table = operands.table
         self.delays = timing.delays
-        self.writer = vec[i64]([-1] * REGISTERS)
-        self.producer = vec[i64]([0] * REGISTERS)
-        self.reader = vec[i64]([-1] * REGISTERS)
+        self.writer = NOTHING[:]
+        self.producer = ZEROS[:]
+        self.reader = NOTHING[:]
         self.stores = vec[i64]([-1] * SPACES)
         self.loads = vec[i64]([-1] * SPACES)
         self.readers = vec[i64]()

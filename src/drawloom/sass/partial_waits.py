@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.sass.access import CLASS_BITS, REGISTERS, Facts, Operands
+from drawloom.sass.access import CLASS_BITS, NOTHING, ZEROS, Facts, Operands
 from drawloom.sass.control import NO_BARRIER, pack_control
 from drawloom.sass.isa import Target
 from drawloom.sass.latencies import Timing
@@ -41,12 +40,12 @@ class RowTimetable(Timetable):
         super().__init__(function, target, timing, operands)
         self.partial = target.opcode("DEPBAR.LE", "SB,I")
         self.loads: list[list[int]] = [[] for _ in range(SCOREBOARDS)]
-        self.place = vec[i64]([0] * REGISTERS)
-        self.board = vec[i64]([-1] * REGISTERS)
-        self.queued = vec[i64]([0] * REGISTERS)
+        self.place = ZEROS[:]
+        self.board = NOTHING[:]
+        self.queued = ZEROS[:]
         self.placed: list[int] = []
         #: Per register, the last block (by its id) of which a memory instruction further down uses it before others do.
-        self.next_queued = vec[i64]([-1] * REGISTERS)
+        self.next_queued = NOTHING[:]
         self.has_rows = True
 
     def schedule(self, instructions: list[Machine], block: int, drain: bool) -> tuple[list[Machine], i64]:

@@ -13,7 +13,7 @@ from typing import Final
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64, mypyc_attr
 
-from drawloom.sass.access import CLASS_BITS, CLASS_MASK, REGISTERS, Facts, Operands, facts_of
+from drawloom.sass.access import CLASS_BITS, CLASS_MASK, NOTHING, ZEROS, Facts, Operands, facts_of
 from drawloom.sass.control import NO_BARRIER, YIELD_SHIFT
 from drawloom.sass.isa import Target
 from drawloom.sass.latencies import CONSUMER_COUNT, PRODUCER_COUNT, Timing
@@ -80,9 +80,9 @@ class UnderWay:
         self.latest = timing.latest
         self.rewrites = timing.rewrites
         self.longest: i64 = timing.longest
-        self.producer = vec[i64]([-1] * REGISTERS)
-        self.issued = vec[i64]([0] * REGISTERS)
-        self.boards = vec[i64]([0] * REGISTERS)
+        self.producer = NOTHING[:]
+        self.issued = ZEROS[:]
+        self.boards = ZEROS[:]
         self.several: dict[int, list[int]] = {}
         self.log = vec[i64]()
         self.log_begin: i64 = 0
@@ -246,7 +246,7 @@ class Timetable:
         self.reuse = Reuse(target.wide, operands)
         self.has_rows = False
         #: Per register, the last block (by its id) of which an instruction further down writes it.
-        self.later = vec[i64]([-1] * REGISTERS)
+        self.later = NOTHING[:]
 
     def run(self) -> None:
         state = self.under_way
