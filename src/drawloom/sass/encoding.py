@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
@@ -12,6 +12,9 @@ from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import Target
 
 LOWER_HALF: Final = (1 << 64) - 1
+#: More ones than a piece has bits: 1 moved to the left by 32 and more is 0, compiled.
+_COUNT: Final = 61
+_ONES: Final = (1 << _COUNT) - 1
 GROUP: Final = 3  # instructions under one control word of sm_61
 CONTROL_WIDTH: Final = 21
 
@@ -28,14 +31,19 @@ def halves(instruction: Instruction) -> tuple[i64, i64]:
     """The lower and the upper 64 bits of a word, of which those above 64 say nothing."""
     opcode = instruction.opcode
     values = instruction.values
+    numbers = cast("list[i64]", values)
     lower: i64 = opcode.lower
     upper: i64 = opcode.upper
-    ones: i64 = 0x7FFFFFFFFFFFFFFF  # shifted down: compiled, `1 << 32` is 1
     # Exclusive or: where a field holds the complement, the opcode has ones.
     for piece in opcode.pieces:
-        value = values[piece & PLACE_MASK]
+        place = piece & PLACE_MASK
         start = piece >> START_SHIFT & START_MASK
-        bits: i64 = (value >> int(start) if start else value) & ones >> 63 - (piece >> WIDTH_SHIFT)
+        bits: i64 = 0
+        if start:
+            bits = values[place] >> int(start)  # this may be one of 64 bits without a sign
+        else:
+            bits = numbers[place]
+        bits &= _ONES >> (_COUNT - (piece >> WIDTH_SHIFT))
         if piece & UPPER:
             upper ^= bits << (piece >> LOW_SHIFT & LOW_MASK)
         else:

@@ -145,14 +145,14 @@ class Liveness:
 
     def _cover(self, register: i64, end: i64, begin: i64) -> None:
         """Add a range that begins no later than those that a register has."""
-        begins, ends, following = self.begins, self.ends, self.following
         known = self.first[register]
-        if known < 0 or begins[known] > end:
-            self.first[register] = len(begins)
-            self.begins = append(begins, begin)
-            self.ends = append(ends, end)
-            self.following = append(following, known)
+        if known < 0 or self.begins[known] > end:
+            self.first[register] = len(self.begins)
+            self.begins = append(self.begins, begin)
+            self.ends = append(self.ends, end)
+            self.following = append(self.following, known)
             return
+        begins, ends, following = self.begins, self.ends, self.following
         behind = known
         while behind >= 0 and begins[behind] <= end:  # it reaches into the one behind it
             end = max(end, ends[behind])

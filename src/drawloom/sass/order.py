@@ -216,9 +216,8 @@ class Orderer:
 
     def edge(self, before: i64, number: i64, delay: i64) -> None:
         if before != number and delay > 0:
-            edges, latest = self.edges, self.latest
-            self.edges = append(edges, latest[before] << _EDGE_BITS | number << _DELAY_BITS | delay)
-            latest[before] = len(edges)
+            self.edges = append(self.edges, self.latest[before] << _EDGE_BITS | number << _DELAY_BITS | delay)
+            self.latest[before] = len(self.edges) - 1
             self.waiting[number] += 1
 
     def after_memory(self, facts: Facts, number: i64) -> None:

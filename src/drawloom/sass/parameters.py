@@ -113,6 +113,8 @@ class Parameters:
             for variable in own:
                 self.note_passed(variable.name)
         for name, pieces in self.pieces.items():
+            if len(pieces) < 2:
+                continue
             ends = 0
             for offset in sorted(pieces):
                 if offset < ends:
@@ -153,7 +155,7 @@ class Parameters:
         if instruction.opcode.effect == CALL:
             self.note_call(instruction)
             return
-        name = self.accessed(instruction)
+        name = self.accessed(instruction) if instruction.opcode.space == "param" else ""
         if name:
             address = instruction.operands[1 if instruction.opcode.name == "ld" else 0]
             assert isinstance(address, Address)

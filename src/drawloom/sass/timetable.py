@@ -136,9 +136,8 @@ class UnderWay:
         one: i64 = 1
         self.boards[register] |= boards
         self.busy |= one << barrier
-        chain = self.chain
-        self.chain = append(chain, self.set_for[barrier] << _REGISTER_BITS | register)
-        self.set_for[barrier] = len(chain)
+        self.chain = append(self.chain, self.set_for[barrier] << _REGISTER_BITS | register)
+        self.set_for[barrier] = len(self.chain) - 1
 
     def left(self, end: i64) -> State:
         """What is left in cycle ``end``."""
