@@ -2,15 +2,19 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import drawloom
 from drawloom.horse import matching
+from drawloom.horse.evaluate import average, averages, like_hits, like_pattern
 from drawloom.horse.library import call
 from drawloom.horse.types import BOOL, F64, I16, I32, I64, STR, DecimalType, VectorType
-from drawloom.horse.values import ListValue, Value, Vector, as_vector, from_values, strings
+from drawloom.horse.values import Dictionary, ListValue, Value, Vector, as_vector, from_values, strings
 
 SIZES = [0, 1, 2, 31, 32, 33, 97, 1000]
 D2 = DecimalType(9, 2)
@@ -41,7 +45,8 @@ def comparable(vector: Vector) -> list[object]:
 
 def expected_pairs(left: list[Vector], right: list[Vector]) -> list[tuple[int, int]]:
     a, b = [list(zip(*[comparable(c) for c in side])) for side in (left, right)]
-    return [(i, j) for i, x in enumerate(a) for j, y in enumerate(b) if x == y]
+    found = [(i, j) for i, x in enumerate(a) for j, y in enumerate(b) if x == y]
+    return found if len(a) >= len(b) else sorted(found, key=lambda pair: (pair[1], pair[0]))
 
 
 def lists(left: list[Vector], right: list[Vector]) -> list[Value]:
@@ -150,3 +155,40 @@ def test_substring_counts_characters(start: int, count: int) -> None:
     words = ["hello", "", "Zoë", "äöü€", "a"]
     made = call("substring", [from_values(words, STR), from_values([start], I64), from_values([count], I64)])
     assert strings(as_vector(made)) == [w[start - 1 : start - 1 + count] for w in words]
+
+
+@pytest.mark.parametrize("rows", SIZES[1:])
+@pytest.mark.parametrize("kinds", [["dense"], ["sparse"], ["wide", "float"], ["text", "bool", "unique"],
+                                   ["sparse", "sparse", "unique"]], ids="-".join)  # fmt: skip
+def test_groups_are_in_the_order_of_their_keys(kinds: list[str], rows: int) -> None:
+    rng = random.Random(rows)
+    columns = [column(k, rng, rows) for k in kinds]
+    found = call("group", [ListValue(list(columns))])
+    assert isinstance(found, Dictionary)
+    rows_of: dict[Any, list[int]] = {}
+    for row, key in enumerate(zip(*[as_sorted(c) for c in columns])):
+        rows_of.setdefault(key, []).append(row)
+    expected = [rows_of[key] for key in sorted(rows_of)]
+    assert [c.data.tolist() for c in found.values.cells()] == expected
+    assert found.keys.data.tolist() == [cell[0] for cell in expected]
+
+
+def as_sorted(vector: Vector) -> list[Any]:
+    """The values as they sort: NaN above infinity, text by its bytes."""
+    if vector.type.kind == "text":
+        return [w.encode() for w in strings(vector)]
+    return [(v != v, 0 if v != v else v) for v in vector.data.tolist()]
+
+
+@given(st.lists(st.text("ab%_.*[\n\\Zöé€", max_size=6)), st.text("ab%_.*[\nö€", max_size=5))
+def test_like_by_arrow_is_like_by_expressions(words: list[str], pattern: str) -> None:
+    matcher = like_pattern(pattern)
+    assert like_hits(words, pattern).tolist() == [matcher.fullmatch(w) is not None for w in words]
+
+
+@given(st.lists(st.tuples(st.integers(-(2**60), 2**60) | st.integers(-99, 99), st.integers(0, 50))), st.integers(0, 25))
+def test_averages_of_many_are_the_averages(cells: list[tuple[int, int]], scale: int) -> None:
+    cells = [(s if c else 0, c) for s, c in cells]
+    sums, counts = np.array([s for s, _ in cells], np.int64), np.array([c for _, c in cells], np.int64)
+    made = averages(sums, counts, scale).tolist()
+    assert [repr(m) for m in made] == [repr(average(s, c, scale)) for s, c in cells]

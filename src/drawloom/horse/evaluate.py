@@ -14,6 +14,8 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.signatures import float_type, named_type, plus_type, product_type
@@ -313,9 +315,15 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
 
 def _like(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
-    pattern = like_pattern(strings(as_vector(arguments[1]))[0])
-    hits = np.array([pattern.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
-    return Vector(BOOL, hits[text.data])
+    return Vector(BOOL, like_hits(text.dictionary or [], strings(as_vector(arguments[1]))[0]).take(text.data))
+
+
+def like_hits(words: list[str], pattern: str) -> Array:
+    """Which words match a LIKE pattern: by Arrow, but for patterns with escapes, which it reads in another way."""
+    if "\\" in pattern:
+        matcher = like_pattern(pattern)
+        return np.array([matcher.fullmatch(w) is not None for w in words], dtype=bool)
+    return np.asarray(pc.match_like(pa.array(words, pa.large_string()), pattern).to_numpy(zero_copy_only=False))
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
@@ -429,10 +437,17 @@ def _average_cells(flat: Vector, offsets: Array, counts: Array) -> Vector:
     if flat.type.is_float:
         with np.errstate(all="ignore"):
             return Vector(F64, _sum_cells(flat, offsets).data / counts)
-    sums = exact_sums(integers(flat), offsets).tolist()
-    scale = scale_of(flat.type)
-    averages = [average(s, c, scale) for s, c in zip(sums, counts.tolist())]
-    return Vector(F64, np.array(averages, dtype=np.float64))
+    return Vector(F64, averages(exact_sums(integers(flat), offsets), counts, scale_of(flat.type)))
+
+
+def averages(sums: Array, counts: Array, scale: int) -> Array:
+    """The average of each of many ``sums`` and ``counts``. What doubles hold exactly they divide with one rounding."""
+    low, high = bounds(sums)
+    most = int(counts.max(initial=0)) * 10**scale
+    if -MAX_EXACT <= low and high <= MAX_EXACT and most <= MAX_EXACT and scale <= EXACT_POWERS:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums.astype(np.float64) / (counts.astype(np.float64) * float(10**scale)))
+    return np.array([average(s, c, scale) for s, c in zip(sums.tolist(), counts.tolist())], dtype=np.float64)
 
 
 def average(total: int, count: int, scale: int) -> float:

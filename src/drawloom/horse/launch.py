@@ -9,7 +9,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse.accumulate import Accumulator
 from drawloom.horse.codegen import KernelPlan, Output, parameter
-from drawloom.horse.evaluate import average
+from drawloom.horse.evaluate import averages
 from drawloom.horse.ir import Function
 from drawloom.horse.types import BOOL, DecimalType, VectorType
 from drawloom.horse.values import PAD, Array, Value, Vector, as_vector
@@ -194,8 +194,7 @@ class Results:
                 return np.asarray(values / counts)
         assert accumulator.held is not None
         scale = _scale(accumulator.held.type)
-        made = [average(int(v), int(c), scale) for v, c in zip(values.tolist(), counts.tolist())]
-        return np.array(made, dtype=np.float64)
+        return averages(values, counts, scale)
 
     def picked(self, accumulator: Accumulator) -> Array:
         """The accumulator's value for every group that has rows; one value without groups."""

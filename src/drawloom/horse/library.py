@@ -111,25 +111,17 @@ def _group(name: str, arguments: list[Value]) -> Value:
     NULL keys make one group of their own, after the others.
     """
     columns = _cells(arguments[0])
-    rows = len(columns[0]) if columns else 0
+    if not columns:
+        raise DataError("@group of no columns")
     keys: list[Array] = []
     for column in columns:
-        key = sort_key(column)
-        if key.dtype.kind == "f":
-            key = np.unique(key, return_inverse=True)[1]
+        key = column.data
         if column.valid is not None:
-            keys.append((~column.valid).astype(np.int8))
-            key = np.where(column.valid, key, 0)
+            keys.append(~column.valid)
+            key = np.where(column.valid, key, key.dtype.type(0))
         keys.append(key)
-    order = np.lexsort(keys[::-1]) if rows else np.zeros(0, dtype=np.int64)
-    starts = np.ones(rows, dtype=bool)
-    if rows:
-        starts[1:] = False
-    for key in keys:
-        starts[1:] |= key[order][1:] != key[order][:-1]
-    offsets = np.append(np.flatnonzero(starts), rows).astype(np.int64)
-    firsts = order[offsets[:-1]].astype(np.int64)
-    return Dictionary(Vector(I64, firsts), Ragged(Vector(I64, order.astype(np.int64)), offsets))
+    order, offsets = matching.groups(keys)
+    return Dictionary(Vector(I64, order[offsets[:-1]]), Ragged(Vector(I64, order), offsets))
 
 
 def _dictionary(value: Value) -> Dictionary:

@@ -1,4 +1,4 @@
-"""Which rows of two sides have equal keys: columns of keys into pairs of row numbers, or into a mask.
+"""Which rows have equal keys: columns of keys into groups, into pairs of row numbers of two sides, or into a mask.
 
 Keys become one dense integer a row, the same on both sides. Integers whose range is not much larger than the sides are
 their own numbers; anything else is numbered by a hash table over the smaller side. Then a table over the numbers finds
@@ -26,16 +26,16 @@ MAX_PAIRS: Final = 1 << 28
 
 
 def pairs(keys: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """The rows of the left and of the right side of every pair with equal keys, ordered by left row, then right row.
+    """The rows of the left and of the right side of every pair with equal keys, ordered by the row of the longer side
+    (the left one of two as long), then by the other's.
 
     ``keys`` has the left and the right column of each key. Raises DataError for more than ``MAX_PAIRS`` pairs.
     """
     left, right, size = dense_codes(keys)
-    if len(left) >= len(right):
-        return _matches(right, left, size)[::-1]
-    build, probe = _matches(left, right, size)
-    order = stable_order(build, len(left))
-    return build[order], probe[order]
+    if len(left) < len(right):
+        return _matches(left, right, size)
+    build, probe = _matches(right, left, size)
+    return probe, build
 
 
 def has_match(keys: list[tuple[Array, Array]]) -> Array:
@@ -51,6 +51,39 @@ def all_pairs(left: int, right: int) -> tuple[Array, Array]:
     """The rows of both sides of every pair. Raises DataError for more than ``MAX_PAIRS`` pairs."""
     _check(left * right)
     return np.repeat(np.arange(left), right), np.tile(np.arange(right), left)
+
+
+def groups(columns: list[Array]) -> tuple[Array, Array]:
+    """The rows in ascending order of their keys, those of one group in their own order, and where each group starts,
+    with the number of rows behind."""
+    codes, size = _ascending(columns[0])
+    for column in columns[1:]:
+        more, count = _ascending(column)
+        if size * count > _PACKED:
+            codes, size = _ranked(codes)
+        if size * count > _PACKED:
+            more, count = _ranked(more)
+        codes = codes * count + more
+        size *= count
+    order = stable_order(codes, size)
+    sorted_codes = codes[order]
+    starts = np.flatnonzero(sorted_codes[1:] != sorted_codes[:-1]) + 1
+    first = [0] if len(codes) else []
+    return order, np.concatenate([first, starts, [len(codes)]]).astype(np.int64)
+
+
+def _ascending(column: Array) -> tuple[Array, int]:
+    """Integers from 0 below the returned size that are ordered as the column is; NaN above every number."""
+    if column.dtype.kind in "biu":
+        low, high = bounds(column)
+        if high - low < _PACKED:
+            return _above(column, low), high - low + 1
+    return _ranked(column)
+
+
+def _ranked(column: Array) -> tuple[Array, int]:
+    values, ranks = np.unique(column, return_inverse=True)
+    return ranks.reshape(-1), max(len(values), 1)
 
 
 def stable_order(codes: Array, size: int) -> Array:
@@ -92,12 +125,13 @@ def _column_codes(left: Array, right: Array) -> tuple[Array, Array, int]:
             return _above(left, low), _above(right, low), high - low + 1
         return _numbered(left.astype(np.int64), right.astype(np.int64))
     # Floats, where NaN is NaN and -0.0 is 0.0, and integers of more than 64 bits.
-    both = np.unique(np.concatenate([left, right]), return_inverse=True)[1].reshape(-1)
-    return both[: len(left)], both[len(left) :], max(len(both), 1)
+    both, size = _ranked(np.concatenate([left, right]))
+    return both[: len(left)], both[len(left) :], size
 
 
 def _above(data: Array, low: int) -> Array:
-    return data.astype(np.int64) - low if low else data.astype(np.int64)
+    whole = data.astype(np.int64, copy=False)
+    return whole - low if low else whole
 
 
 def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:

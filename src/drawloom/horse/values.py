@@ -66,8 +66,8 @@ class Vector(Value):
         return len(self.data)
 
     def take(self, index: Array) -> Vector:
-        valid = None if self.valid is None else self.valid[index]
-        return Vector(self.type, self.data[index], self.dictionary, valid)
+        valid = None if self.valid is None else self.valid.take(index)
+        return Vector(self.type, self.data.take(index), self.dictionary, valid)
 
 
 class ListValue(Value):
