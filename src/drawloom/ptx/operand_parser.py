@@ -43,6 +43,8 @@ _PARTS: Final = re.compile(r"(?:[^,{}]+|\{[^{}]*\})+")
 #: Immediates by their text (a digit or a minus first), the same in every module.
 _literals: dict[str, Operand] = {}
 _MAX_LITERALS: Final = 1 << 14
+#: Special registers that were met, by their text.
+_specials: dict[str, SpecialRegister] = {}
 #: Opcodes whose last operand is a label.
 LABEL_OPCODES: Final = frozenset({"bra", "brx.idx"})
 
@@ -103,11 +105,11 @@ class OperandParser(Names):
         return self.keep(text, operand)
 
     def usual_operand(self, text: str) -> Operand | None:
-        """The operand that ``text`` spells, which was not met in this scope, when that is a literal that was met
-        elsewhere or a usual address; else None."""
+        """The operand that ``text`` spells, which was not met in this scope, when that is a literal or special register
+        that was met elsewhere, or a usual address; else None."""
         operand = _literals.get(text)
         if operand is None:
-            operand = self.usual_address(text)
+            operand = self.usual_address(text) if text[:1] == "[" else _specials.get(text)
             if operand is not None:
                 self.resolved.append(text)
         if operand is not None:
@@ -200,7 +202,8 @@ class OperandParser(Names):
             return known
         if text[0] == "%":
             if find_special(text) is not None:
-                return self.keep(text, SpecialRegister(canonical(text)))
+                special = _specials[text] = SpecialRegister(canonical(text))
+                return self.keep(text, special)
             raise self.operand_error(text, at, "a declared register or a special register")
         if "." in text:
             raise self.operand_error(text, at, "a register, a symbol or a constant")
