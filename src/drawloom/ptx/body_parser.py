@@ -90,15 +90,10 @@ class BodyParser(DeclarationParser):
             piece = pieces[place]
             place += 1
             end += len(piece) + 1
-            while True:
-                parts = piece.split(", ")
-                words = parts[0].split()
-                opcode = opcodes.get(words[0]) if words else None
+            words = piece.split()
+            while words:
+                opcode = opcodes.get(words[0])
                 if opcode is None:
-                    if not words or len(parts) > 1:
-                        words = piece.split()
-                        if not words:
-                            break
                     piece = self.other(words, piece.lstrip(), end, True)
                     if end < scan.pos or not self.scopes:
                         if not self.scopes:
@@ -109,19 +104,22 @@ class BodyParser(DeclarationParser):
                         if end < scan.pos:
                             return
                         piece = text[scan.pos : end]
+                    words = piece.split()
                     continue
                 operands: list[Operand] = []
-                if len(words) > 1 or len(parts) > 1:
-                    parts[0] = words[1] if len(words) == 2 else ""
-                    for part in parts:
-                        operand = known.get(part)
-                        if operand is None:
-                            operand = self.usual_operand(part)
-                        if operand is None:  # of another form, or a piece of one
-                            rest = piece.lstrip()[len(words[0]) :].lstrip()
-                            operands = self.operand_list(opcode, rest, end - len(rest))
-                            break
-                        operands.append(operand)
+                last = len(words) - 1
+                for index in range(1, last + 1):
+                    word = words[index]
+                    if index < last:
+                        word = word[:-1] if word[-1] == "," else ""
+                    operand = known.get(word)
+                    if operand is None:
+                        operand = self.usual_operand(word)
+                    if operand is None:  # of another form, or cut by a space
+                        rest = piece.lstrip()[len(words[0]) :].lstrip()
+                        operands = self.operand_list(opcode, rest, end - len(rest))
+                        break
+                    operands.append(operand)
                 body.append(Instruction(opcode, operands, None, False, end - len(piece.lstrip())))
                 break
         piece = tail.lstrip()
