@@ -100,7 +100,9 @@ def test_stable_order(rows: int) -> None:
     rng = random.Random(rows)
     for size in (1, 3, 1 << 20, 1 << 62):
         codes = np.array([rng.randrange(size) for _ in range(rows)], dtype=np.int64)
-        assert matching.stable_order(codes, size).tolist() == sorted(range(rows), key=lambda i: int(codes[i]))
+        order, in_order = matching.stable_order(codes, size)
+        assert order.tolist() == sorted(range(rows), key=lambda i: int(codes[i]))
+        assert in_order.tolist() == sorted(codes.tolist())
 
 
 @pytest.mark.parametrize("rows", SIZES)
@@ -183,7 +185,8 @@ def as_sorted(vector: Vector) -> list[Any]:
 @given(st.lists(st.text("ab%_.*[\n\\Zöé€", max_size=6)), st.text("ab%_.*[\nö€", max_size=5))
 def test_like_by_arrow_is_like_by_expressions(words: list[str], pattern: str) -> None:
     matcher = like_pattern(pattern)
-    assert like_hits(words, pattern).tolist() == [matcher.fullmatch(w) is not None for w in words]
+    text = Vector(STR, np.arange(len(words)), words)
+    assert like_hits(text, pattern).tolist() == [matcher.fullmatch(w) is not None for w in words]
 
 
 @given(st.lists(st.tuples(st.integers(-(2**60), 2**60) | st.integers(-99, 99), st.integers(0, 50))), st.integers(0, 25))

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
@@ -206,13 +205,19 @@ def _compare(name: str, arguments: list[Value]) -> Value:
 def comparable(a: Vector, b: Vector) -> tuple[Array, Array]:
     """Two arrays that compare as the values do."""
     if a.type.kind == "text":
+        if a.dictionary is b.dictionary:
+            return a.data, b.data
         words = sorted({*(a.dictionary or []), *(b.dictionary or [])}, key=lambda w: w.encode())
         place = {w: i for i, w in enumerate(words)}
         return _recode(a, place), _recode(b, place)
     if a.type.is_float or b.type.is_float:
         return _float_operands(float_type(a.type, b.type), a, b)
     scale = max(scale_of(a.type), scale_of(b.type))
-    return rescaled(a, scale), rescaled(b, scale)
+    return _compared(a, scale), _compared(b, scale)
+
+
+def _compared(vector: Vector, scale: int) -> Array:
+    return vector.data if scale == scale_of(vector.type) else rescaled(vector, scale)
 
 
 def _recode(vector: Vector, place: dict[str, int]) -> Array:
@@ -315,15 +320,16 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
 
 def _like(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
-    return Vector(BOOL, like_hits(text.dictionary or [], strings(as_vector(arguments[1]))[0]).take(text.data))
+    return Vector(BOOL, like_hits(text, strings(as_vector(arguments[1]))[0]).take(text.data))
 
 
-def like_hits(words: list[str], pattern: str) -> Array:
-    """Which words match a LIKE pattern: by Arrow, but for patterns with escapes, which it reads in another way."""
+def like_hits(text: Vector, pattern: str) -> Array:
+    """Which words of a text's dictionary match a LIKE pattern: by Arrow, but for patterns with escapes, which it reads
+    in another way."""
     if "\\" in pattern:
         matcher = like_pattern(pattern)
-        return np.array([matcher.fullmatch(w) is not None for w in words], dtype=bool)
-    return np.asarray(pc.match_like(pa.array(words, pa.large_string()), pattern).to_numpy(zero_copy_only=False))
+        return np.array([matcher.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
+    return np.asarray(pc.match_like(text.arrow_words(), pattern).to_numpy(zero_copy_only=False))
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
@@ -444,7 +450,7 @@ def averages(sums: Array, counts: Array, scale: int) -> Array:
     """The average of each of many ``sums`` and ``counts``. What doubles hold exactly they divide with one rounding."""
     low, high = bounds(sums)
     most = int(counts.max(initial=0)) * 10**scale
-    if -MAX_EXACT <= low and high <= MAX_EXACT and most <= MAX_EXACT and scale <= EXACT_POWERS:
+    if low >= -MAX_EXACT and high <= MAX_EXACT and most <= MAX_EXACT and scale <= EXACT_POWERS:
         with np.errstate(invalid="ignore"):
             return np.asarray(sums.astype(np.float64) / (counts.astype(np.float64) * float(10**scale)))
     return np.array([average(s, c, scale) for s, c in zip(sums.tolist(), counts.tolist())], dtype=np.float64)

@@ -21,6 +21,8 @@ _PACKED: Final = 1 << 62
 #: A table over the codes may have this many entries a row of both sides, and this many anyway.
 _SPARSE: Final = 8
 _SMALL: Final = 1 << 16
+#: Rows that are looked up at a time.
+_BLOCK: Final = 1 << 16
 #: Most pairs that a join may make: 4 GiB of row numbers.
 MAX_PAIRS: Final = 1 << 28
 
@@ -63,11 +65,10 @@ def groups(columns: list[Array]) -> tuple[Array, Array]:
             codes, size = _ranked(codes)
         if size * count > _PACKED:
             more, count = _ranked(more)
-        codes = codes * count + more
+        codes = codes.astype(np.int64) * count + more
         size *= count
-    order = stable_order(codes, size)
-    sorted_codes = codes[order]
-    starts = np.flatnonzero(sorted_codes[1:] != sorted_codes[:-1]) + 1
+    order, in_order = stable_order(codes, size)
+    starts = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
     first = [0] if len(codes) else []
     return order, np.concatenate([first, starts, [len(codes)]]).astype(np.int64)
 
@@ -86,17 +87,24 @@ def _ranked(column: Array) -> tuple[Array, int]:
     return ranks.reshape(-1), max(len(values), 1)
 
 
-def stable_order(codes: Array, size: int) -> Array:
-    """The rows in the order of their codes from 0 to ``size - 1``, those of one code in their own order."""
+def stable_order(codes: Array, size: int) -> tuple[Array, Array]:
+    """The rows in the order of their codes from 0 to ``size - 1``, those of one code in their own order, and the codes
+    in that order."""
     rows = len(codes)
     if rows == 0 or bool((codes[1:] >= codes[:-1]).all()):
-        return np.arange(rows)
+        return np.arange(rows), codes
     bits = rows.bit_length()
     if size.bit_length() + bits > 63:
-        return np.argsort(codes, kind="stable")
-    packed = (codes.astype(np.int64) << bits) | np.arange(rows)
+        order = np.argsort(codes, kind="stable")
+        return order, codes[order]
+    # NumPy sorts integers many times faster than it sorts row numbers by them.
+    packed = codes.astype(np.int64)
+    packed <<= bits
+    packed |= np.arange(rows)
     packed.sort()
-    return packed & ((1 << bits) - 1)
+    in_order = packed >> bits
+    packed &= (1 << bits) - 1
+    return packed, in_order
 
 
 def dense_codes(keys: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
@@ -109,18 +117,25 @@ def dense_codes(keys: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
             left, right, size = _numbered(left, right)
             x, y, count = _numbered(x, y)
         # A row without a partner in one key has none at all.
-        left = np.where((left < 0) | (x < 0), -1, left * count + x)
-        right = np.where((right < 0) | (y < 0), -1, right * count + y)
+        left, right = _packed(left, x, count), _packed(right, y, count)
         size *= count
     if size > _SPARSE * (len(left) + len(right)) + _SMALL:
         return _numbered(left, right)
     return left, right, size
 
 
+def _packed(codes: Array, more: Array, count: int) -> Array:
+    made = codes.astype(np.int64) * count + more
+    none = (codes < 0) | (more < 0)
+    return np.where(none, -1, made) if bool(none.any()) else made
+
+
 def _column_codes(left: Array, right: Array) -> tuple[Array, Array, int]:
     if left.dtype.kind in "biu" and right.dtype.kind in "biu":
         (a, b), (c, d) = bounds(left), bounds(right)
         low, high = min(a, c), max(b, d)
+        if 0 < low <= high - low:
+            low = 0  # the table over the codes is at most twice as long, and nothing is subtracted
         if high - low < _PACKED:
             return _above(left, low), _above(right, low), high - low + 1
         return _numbered(left.astype(np.int64), right.astype(np.int64))
@@ -130,8 +145,7 @@ def _column_codes(left: Array, right: Array) -> tuple[Array, Array, int]:
 
 
 def _above(data: Array, low: int) -> Array:
-    whole = data.astype(np.int64, copy=False)
-    return whole - low if low else whole
+    return data.astype(np.int64) - low if low or data.dtype == bool else data
 
 
 def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
@@ -152,20 +166,32 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     table[build] = rows
     table[-1] = -1
     known = build >= 0
+    partnered, found = _looked_up(table, probe)
     if bool((table[build] == rows)[known].all()):
-        found = table[probe]
-        probe_rows = np.flatnonzero(found >= 0)
-        return found[probe_rows].astype(np.int64), probe_rows
+        return found.astype(np.int64), partnered
     kept = np.flatnonzero(known)
-    order = kept[stable_order(build[kept], size)]
-    counts = np.bincount(build[kept], minlength=size + 1)
+    order = kept[stable_order(build[kept], size)[0]]
+    counts = np.bincount(build[kept], minlength=size)
     starts = np.cumsum(counts) - counts
-    each = counts[probe]
+    codes = probe[partnered]
+    each = counts[codes]
     total = int(each.sum())
     _check(total)
-    probe_rows = np.repeat(np.arange(len(probe)), each)
-    within = np.arange(total) - np.repeat(np.cumsum(each) - each, each)
-    return order[starts[probe[probe_rows]] + within], probe_rows
+    # The first partner of each row, then the next ones: counted on from where the row's pairs begin.
+    offsets = np.repeat(starts[codes] - (np.cumsum(each) - each), each)
+    return order[offsets + np.arange(total)], np.repeat(partnered, each)
+
+
+def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
+    """The rows of ``probe`` whose entry in the table is not -1, and the entries: block by block, within the caches."""
+    rows: list[Array] = []
+    entries: list[Array] = []
+    for start in range(0, max(len(probe), 1), _BLOCK):
+        found = table.take(probe[start : start + _BLOCK])
+        hit = np.flatnonzero(found >= 0)
+        rows.append(hit + start)
+        entries.append(found.take(hit))
+    return np.concatenate(rows), np.concatenate(entries)
 
 
 def _check(count: int) -> None:

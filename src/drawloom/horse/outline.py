@@ -34,8 +34,11 @@ from drawloom.horse.shapes import Compressed, Constant, Shape, Size, Symbol
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import BOOL, Type, VectorType
 
-#: Most groups that a kernel aggregates in place: the product of the sizes of the keys' ranges.
-MAX_GROUPS: Final = 1 << 16
+#: Groups that a kernel aggregates in place, by the product of the sizes of the keys' ranges: so many anyway, as many as
+#: the table has rows, and never more than that. (6,000,000 rows take 110 ms for any number of groups from 30,000 on,
+#: where sorting them takes 600; docs/horse.md.)
+FEW_GROUPS: Final = 1 << 16
+MAX_GROUPS: Final = 1 << 23
 
 #: What makes masks over a whole table as control code.
 _HOST_MASKS: Final = frozenset(["like", "member", "contains", "touched"])
@@ -63,7 +66,7 @@ def outline(module: Module, facts: Facts) -> Outline:
     types = variable_types(main)
     ranges = ranges_module.analyse(main, types, facts)
     shapes = shapes_module.analyse(main)
-    split = _Outliner(module, main, types, ranges, shapes)
+    split = _Outliner(module, main, types, ranges, shapes, facts)
     return Outline(split.run(), types, ranges, shapes)
 
 
@@ -82,8 +85,15 @@ class _Root:
 
 class _Outliner:
     def __init__(
-        self, module: Module, main: Function, types: dict[str, Type], ranges: Ranges, shapes: dict[str, Shape]
+        self,
+        module: Module,
+        main: Function,
+        types: dict[str, Type],
+        ranges: Ranges,
+        shapes: dict[str, Shape],
+        facts: Facts,
     ) -> None:
+        self.facts = facts
         self.module = module
         self.main = main
         self.types = types
@@ -275,7 +285,11 @@ class _Outliner:
             groups *= max(range[1] - range[0] + 1, 1)
             tables.add(symbol.table)
             sizes.add(str(size))
-        return tables.pop() if len(sizes) == 1 and groups <= MAX_GROUPS else None
+        if len(sizes) != 1:
+            return None
+        table = tables.pop()
+        rows = self.facts.rows(self.ranges.tables[table])
+        return table if groups <= max(FEW_GROUPS, min(rows, MAX_GROUPS)) else None
 
     def first_rows(self, name: str, keys: list[str]) -> list[str] | None:
         """The keys of the groups: the only thing that may be read at the groups' first rows."""

@@ -61,9 +61,16 @@ class Vector(Value):
         self.dictionary = dictionary
         self.valid = valid
         self.padded = padded
+        self.words: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def arrow_words(self) -> pa.Array:
+        """The dictionary as Arrow, made once: a stored column keeps it for the next query."""
+        if self.words is None:
+            self.words = pa.array(self.dictionary or [], pa.large_string())
+        return self.words
 
     def take(self, index: Array) -> Vector:
         valid = None if self.valid is None else self.valid.take(index)
@@ -183,6 +190,8 @@ def vector_to_arrow(vector: Vector) -> pa.Array:
     type = vector.type
     mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
     if type.kind == "text":
+        if len(vector) < len(vector.dictionary or []):
+            return pa.array(strings(vector), pa.string(), mask=mask)
         codes = pa.array(vector.data.astype(np.int32), mask=mask)
         words = pa.array(vector.dictionary or [], pa.string())
         return pa.DictionaryArray.from_arrays(codes, words).cast(pa.string())

@@ -25,9 +25,9 @@ class Emitter:
         self.constants: set[str] = set()
         self.count = 0
 
-    def emit(self, name: str, arguments: list[Operand]) -> Name:
-        """The variable that holds ``@name(arguments)``; the same call twice is one statement."""
-        key = f"@{name}({', '.join([print_operand(a) for a in arguments])})"
+    def emit(self, name: str, arguments: list[Operand], purpose: str = "") -> Name:
+        """The variable that holds ``@name(arguments)``; the same call twice for one ``purpose`` is one statement."""
+        key = f"{purpose}@{name}({', '.join([print_operand(a) for a in arguments])})"
         found = self.known.get(key)
         if found is not None:
             return found
@@ -98,6 +98,15 @@ class Emitter:
         made = self.mapped(below, lambda value: self.pick("compress", [mask, value]))
         made.rows = "some"
         return made
+
+    def settled(self, below: Frame) -> Frame:
+        """The frame for a join, which is control code: where masks select rows, by their numbers."""
+
+        def settle(value: Operand) -> Operand:
+            before = self.pick_of(value)
+            return value if before is None else self.pick(before[0], [before[1], before[2]])
+
+        return self.mapped(below, settle) if below.rows == "some" else below
 
     def pick(self, name: str, arguments: list[Operand]) -> Operand:
         """Rows of a column that may be picked from once more."""

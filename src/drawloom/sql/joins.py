@@ -43,7 +43,7 @@ class Pairs:
 
 def join(t: Translator, relation: plan.Join) -> Frame:
     """The joined relation."""
-    left, right = t.relation(relation.left), t.relation(relation.right)
+    left, right = t.settled(t.relation(relation.left)), t.settled(t.relation(relation.right))
     kind = relation.kind
     if kind.startswith("right "):
         return masked(t, mirrored(relation), right, left)
@@ -111,7 +111,8 @@ def key_lists(t: Translator, pairs: list[KeyPair], left: Frame, right: Frame) ->
             if b.valid is not None:
                 lefts.append(t.spread(_TRUE, left))
                 rights.append(b.valid)
-    return [t.emit("list", lefts), t.emit("list", rights)]
+    # Lists of their own: one that a group has too could not go into that group's kernel.
+    return [t.emit("list", lefts, "join"), t.emit("list", rights, "join")]
 
 
 def unlike(result: Result) -> Result:
