@@ -119,6 +119,26 @@ def test_groups_in_registers_shared_and_global_memory(key: str, space: str, coun
     same(made, "cpu")
 
 
+@pytest.mark.parametrize(("top", "is_fused"), [(69_999, True), (70_000, False)])
+def test_as_many_groups_as_rows_are_aggregated_in_place(top: int, is_fused: bool) -> None:
+    rng = random.Random(1)
+    keys = [0, top, *[rng.randint(0, top) for _ in range(70_000 - 2)]]
+    table = columns(x=([rng.randint(-9, 9) for _ in keys], pa.int32()), k=(keys, pa.int32()))
+    text = f"""var kl:? = @list(k); var gr:? = @group(kl); var rows:? = @values(gr);
+        var xc:? = @each_right(@index, x, rows); var sc:? = @each(@sum, xc); var s0:? = @raze(sc); {result(["s0"])}"""
+    made = program(table, text)
+    assert bool(made.plans) == is_fused
+    same(made, "cpu")
+
+
+def test_a_table_of_groups_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drawloom.horse.outline.MAX_ENTRIES", 27)
+    table = columns(x=([1, 2, 3, 4], pa.int32()), k=([0, 6, 1, 2], pa.int32()))
+    text = f"""var kl:? = @list(k); var gr:? = @group(kl); var rows:? = @values(gr);
+        var xc:? = @each_right(@index, x, rows); var sc:? = @each(@sum, xc); var s0:? = @raze(sc); {result(["s0"])}"""
+    assert not program(table, text).plans
+
+
 def test_masked_cells_are_reduced_where_the_mask_is() -> None:
     text = f"""var kl:? = @list(h); var gr:? = @group(kl); var rows:? = @values(gr);
         var m:? = @gt(i, 0:i32); var mc:? = @each_right(@index, m, rows); var dc:? = @each_right(@index, d, rows);

@@ -34,11 +34,12 @@ from drawloom.horse.shapes import Compressed, Constant, Shape, Size, Symbol
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import BOOL, Type, VectorType
 
-#: Groups that a kernel aggregates in place, by the product of the sizes of the keys' ranges: so many anyway, as many as
-#: the table has rows, and never more than that. (6,000,000 rows take 110 ms for any number of groups from 30,000 on,
-#: where sorting them takes 600; docs/horse.md.)
+#: Groups that a kernel aggregates in place, by the product of the sizes of the keys' ranges: so many anyway, and as many
+#: as the table has rows. (6,000,000 rows take 110 ms for any number of groups from 30,000 on, where sorting them takes
+#: 600; docs/horse.md.)
 FEW_GROUPS: Final = 1 << 16
-MAX_GROUPS: Final = 1 << 23
+#: Most entries of a table of groups: 512 MiB. A reduction has three at most, and one tells which groups there are.
+MAX_ENTRIES: Final = 1 << 26
 
 #: What makes masks over a whole table as control code.
 _HOST_MASKS: Final = frozenset(["like", "member", "contains", "touched"])
@@ -251,9 +252,10 @@ class _Outliner:
         keys = self.call(self.definition[listed.name])
         if keys is None or keys.function.name != "list" or len(self.users[listed.name]) != 1:
             return None
-        table = self.key_table(keys.arguments)
-        if table is None:
+        found = self.key_table(keys.arguments)
+        if found is None:
             return None
+        table, groups = found
         key_names = [k.name for k in keys.arguments if isinstance(k, Name)]
         members = [listed.name, statement.targets[0].name]
         for user in self.users.get(members[1], []):
@@ -265,11 +267,18 @@ class _Outliner:
             if more is None:
                 return None
             members.extend(more)
+        reductions = [m for m in members if self.is_each(m)]
+        if groups * (3 * len(reductions) + 1) > MAX_ENTRIES:
+            return None
         self.group_of.update(dict.fromkeys(members, members[1]))
         return dict.fromkeys(members, table)
 
-    def key_table(self, keys: list[Operand]) -> str | None:
-        """The table of a group's keys, when they all have few enough values; None otherwise."""
+    def is_each(self, name: str) -> bool:
+        call = self.call(self.definition[name])
+        return call is not None and call.function.name == "each"
+
+    def key_table(self, keys: list[Operand]) -> tuple[str, int] | None:
+        """The table of a group's keys and how many groups there can be, when they are few enough; None otherwise."""
         groups = 1
         tables: set[str] = set()
         sizes: set[str] = set()
@@ -289,7 +298,7 @@ class _Outliner:
             return None
         table = tables.pop()
         rows = self.facts.rows(self.ranges.tables[table])
-        return table if groups <= max(FEW_GROUPS, min(rows, MAX_GROUPS)) else None
+        return (table, groups) if groups <= max(FEW_GROUPS, rows) else None
 
     def first_rows(self, name: str, keys: list[str]) -> list[str] | None:
         """The keys of the groups: the only thing that may be read at the groups' first rows."""
