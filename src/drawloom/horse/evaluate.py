@@ -8,8 +8,10 @@ other builtins.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Final
 
@@ -47,6 +49,8 @@ from drawloom.horse.values import (
 #: Integers up to here, and powers of ten up to this exponent, are doubles exactly, so that their quotient rounds once.
 MAX_EXACT: Final = 1 << 53
 EXACT_POWERS: Final = 22
+#: Words of a dictionary that a thread compares with a LIKE pattern at a time.
+_WORDS_A_TASK: Final = 1 << 17
 
 
 # Exact numbers
@@ -329,7 +333,14 @@ def like_hits(text: Vector, pattern: str) -> Array:
     if "\\" in pattern:
         matcher = like_pattern(pattern)
         return np.array([matcher.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
-    return np.asarray(pc.match_like(text.arrow_words(), pattern).to_numpy(zero_copy_only=False))
+    words = text.arrow_words()
+    parts = [words.slice(start, _WORDS_A_TASK) for start in range(0, max(len(words), 1), _WORDS_A_TASK)]
+    if len(parts) == 1:
+        hits = [pc.match_like(words, pattern)]
+    else:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+            hits = list(threads.map(lambda part: pc.match_like(part, pattern), parts))
+    return np.concatenate([h.to_numpy(zero_copy_only=False) for h in hits])
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
@@ -338,10 +349,11 @@ def _substring(name: str, arguments: list[Value]) -> Value:
     start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
     if start < 1 or count < 0:
         raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
-    parts = [word[start - 1 : start - 1 + count] for word in text.dictionary or []]
-    words = sorted(set(parts), key=str.encode)
+    parts = pc.utf8_slice_codeunits(text.arrow_words(), start - 1, start - 1 + count).dictionary_encode()
+    words = sorted(parts.dictionary.to_pylist(), key=str.encode)
     place = {w: i for i, w in enumerate(words)}
-    return Vector(text.type, np.array([place[p] for p in parts], dtype=np.int32)[text.data], words)
+    ranks = np.array([place[w] for w in parts.dictionary.to_pylist()], dtype=np.int32)
+    return Vector(text.type, ranks[parts.indices.to_numpy()].take(text.data), words)
 
 
 def _member(name: str, arguments: list[Value]) -> Value:

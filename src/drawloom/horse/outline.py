@@ -34,9 +34,9 @@ from drawloom.horse.shapes import Compressed, Constant, Shape, Size, Symbol
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import BOOL, Type, VectorType
 
-#: Groups that a kernel aggregates in place, by the product of the sizes of the keys' ranges: so many anyway, and as many
-#: as the table has rows. (6,000,000 rows take 110 ms for any number of groups from 30,000 on, where sorting them takes
-#: 600; docs/horse.md.)
+#: Groups that a kernel aggregates in place, by the product of the sizes of the keys' ranges: so many anyway, and as
+#: many as the table has rows. (6,000,000 rows take 110 ms for any number of groups from 30,000 on, where sorting them
+#: takes 360; docs/horse.md.)
 FEW_GROUPS: Final = 1 << 16
 #: Most entries of a table of groups: 512 MiB. A reduction has three at most, and one tells which groups there are.
 MAX_ENTRIES: Final = 1 << 26

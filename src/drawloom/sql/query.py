@@ -88,7 +88,7 @@ class Query:
     def find_unknowns(self, root: plan.Relation, unsupported: list[str]) -> None:
         """Marks the joins of the plan that come of IN and NOT IN."""
         joins = [r for r in plan.relations(root) if isinstance(r, plan.Join)]
-        if joins or self.text.has_in:
+        if self.text.has_in or any(j.kind == "mark" or j.kind.endswith("anti") for j in joins):
             bound = self.planner.plan(self.text.sql, optimised=False)
             mark_unknowns(joins, str(bound.display_indent()), str(self.logical().display_indent()), unsupported)
 

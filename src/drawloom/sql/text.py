@@ -38,8 +38,8 @@ _BAGS: Final = frozenset(["intersect", "except"])
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
     text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
-    has a word for the type double, ``has_in`` that it has the word IN; ``unsupported`` names what a plan would not
-    show."""
+    has a word for the type double, ``has_in`` that it may have IN (SELECT ...); ``unsupported`` names what a plan would
+    not show."""
 
     def __init__(
         self, sql: str, explain: str, digits: int, names_double: bool, has_in: bool, unsupported: list[str]
@@ -67,10 +67,12 @@ def read(text: str) -> SqlText:
     at = digits = 0
     names_double = has_in = False
     before = ""
+    selects = 0
     for token in _TOKEN.finditer(text):
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
         has_in = has_in or word == "in"
+        selects += word == "select"
         if word == "all" and before in _BAGS:
             unsupported.append(f"{before.upper()} ALL")
         before = word or before
@@ -85,7 +87,7 @@ def read(text: str) -> SqlText:
         made.extend([text[at : token.start()], _number(number, unsupported)])
         at = token.end()
     made.append(text[at:])
-    return SqlText("".join(made), explain, digits, names_double, has_in, unsupported)
+    return SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported)
 
 
 def shown_name(name: str) -> str:

@@ -315,7 +315,7 @@ class Translator(Emitter):
         if isinstance(expression, plan.Apply) and expression.function == "substring":
             text = self.expression(expression.arguments[0], frame)
             bounds = [self.cast(self.expression(a, frame), I64).value for a in expression.arguments[1:]]
-            return self.result("substring", [text.value, *bounds], text.valid)
+            return self.of_words("substring", text, bounds)
         if isinstance(expression, plan.Apply) and expression.function.startswith("date_"):
             below = self.expression(expression.arguments[0], frame)
             return self.result(expression.function, [below.value], below.valid)
@@ -323,6 +323,15 @@ class Translator(Emitter):
         if truth.false is None:
             return Result(truth.true, BOOL)
         return Result(truth.true, BOOL, self.either(truth.true, truth.false))
+
+    def of_words(self, name: str, text: Result, arguments: list[Operand]) -> Result:
+        """A text made from each word of a column's dictionary, before rows are picked from it: so it is made once."""
+        before = self.pick_of(text.value)
+        if before is None or before[0] != "index":
+            return self.result(name, [text.value, *arguments], text.valid)
+        _, inner, rows = before
+        made = self.of_words(name, Result(inner, text.type), arguments)
+        return Result(self.index(made.value, rows), text.type, text.valid)
 
     def uncast(self, expression: plan.Expression, frame: Frame, drops: Drops) -> Result:
         """The expression without the casts at its top that mean nothing there."""
