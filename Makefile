@@ -62,7 +62,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: .venv/pyvenv.cfg $(PACKAGE)
-	@echo "installing drawloom into .venv (building the compile path takes a minute or two)"
+	@echo "installing drawloom into .venv (building the compile path takes some minutes)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[data$(CUDA)]"
 	@$(BIN)/python -c "from drawloom.build_info import build_kind; print('installed the', build_kind(), 'build')"
 	@touch $@
