@@ -8,10 +8,8 @@ other builtins.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Final
 
@@ -19,6 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.signatures import float_type, named_type, plus_type, product_type
 from drawloom.horse.types import (
     BOOL,
@@ -50,7 +49,7 @@ from drawloom.horse.values import (
 MAX_EXACT: Final = 1 << 53
 EXACT_POWERS: Final = 22
 #: Words of a dictionary that a thread compares with a LIKE pattern at a time.
-_WORDS_A_TASK: Final = 1 << 17
+_WORDS_A_BLOCK: Final = 1 << 16
 
 
 # Exact numbers
@@ -334,13 +333,12 @@ def like_hits(text: Vector, pattern: str) -> Array:
         matcher = like_pattern(pattern)
         return np.array([matcher.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
     words = text.arrow_words()
-    parts = [words.slice(start, _WORDS_A_TASK) for start in range(0, max(len(words), 1), _WORDS_A_TASK)]
-    if len(parts) == 1:
-        hits = [pc.match_like(words, pattern)]
-    else:
-        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            hits = list(threads.map(lambda part: pc.match_like(part, pattern), parts))
-    return np.concatenate([h.to_numpy(zero_copy_only=False) for h in hits])
+
+    def match(start: int) -> Array:
+        hits = pc.match_like(words.slice(start, _WORDS_A_BLOCK), pattern)
+        return np.asarray(hits.to_numpy(zero_copy_only=False))
+
+    return np.concatenate(in_blocks(len(words), _WORDS_A_BLOCK, match))
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:

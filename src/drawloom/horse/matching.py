@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.values import Array, bounds
 
 #: The largest number of codes that two or more columns of keys are packed into.
@@ -166,32 +167,33 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     table[build] = rows
     table[-1] = -1
     known = build >= 0
-    partnered, found = _looked_up(table, probe)
     if bool((table[build] == rows)[known].all()):
+        partnered, found = _looked_up(table, probe)
         return found.astype(np.int64), partnered
     kept = np.flatnonzero(known)
-    order = kept[stable_order(build[kept], size)[0]]
-    counts = np.bincount(build[kept], minlength=size)
-    starts = np.cumsum(counts) - counts
-    codes = probe[partnered]
-    each = counts[codes]
+    order, in_order = stable_order(build[kept], size)
+    starts = np.flatnonzero(np.concatenate([[True], in_order[1:] != in_order[:-1]]))
+    lengths = np.diff(starts, append=len(kept))
+    table[in_order[starts]] = np.arange(len(starts), dtype=np.int32)
+    partnered, found = _looked_up(table, probe)
+    each = lengths[found]
     total = int(each.sum())
     _check(total)
     # The first partner of each row, then the next ones: counted on from where the row's pairs begin.
-    offsets = np.repeat(starts[codes] - (np.cumsum(each) - each), each)
-    return order[offsets + np.arange(total)], np.repeat(partnered, each)
+    offsets = np.repeat(starts[found] - (np.cumsum(each) - each), each)
+    return kept[order[offsets + np.arange(total)]], np.repeat(partnered, each)
 
 
 def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
     """The rows of ``probe`` whose entry in the table is not -1, and the entries: block by block, within the caches."""
-    rows: list[Array] = []
-    entries: list[Array] = []
-    for start in range(0, max(len(probe), 1), _BLOCK):
+
+    def look_up(start: int) -> tuple[Array, Array]:
         found = table.take(probe[start : start + _BLOCK])
         hit = np.flatnonzero(found >= 0)
-        rows.append(hit + start)
-        entries.append(found.take(hit))
-    return np.concatenate(rows), np.concatenate(entries)
+        return hit + start, found.take(hit)
+
+    made = in_blocks(len(probe), _BLOCK, look_up)
+    return np.concatenate([rows for rows, _ in made]), np.concatenate([entries for _, entries in made])
 
 
 def _check(count: int) -> None:
