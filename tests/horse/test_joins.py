@@ -195,3 +195,25 @@ def test_averages_of_many_are_the_averages(cells: list[tuple[int, int]], scale: 
     sums, counts = np.array([s for s, _ in cells], np.int64), np.array([c for _, c in cells], np.int64)
     made = averages(sums, counts, scale).tolist()
     assert [repr(m) for m in made] == [repr(average(s, c, scale)) for s, c in cells]
+
+
+@pytest.mark.parametrize("rows", [0, 1, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 700_001])
+def test_rows_are_taken_in_blocks(rows: int) -> None:
+    index = np.random.default_rng(rows).integers(0, 1000, rows)
+    vector = Vector(I32, np.arange(1000, dtype=np.int32), valid=np.arange(1000) % 3 > 0)
+    found = vector.take(index)
+    assert np.array_equal(found.data, index) and found.data.dtype == np.int32
+    assert found.valid is not None and np.array_equal(found.valid, index % 3 > 0)
+    with pytest.raises(IndexError):
+        vector.take(np.append(index, 1000))
+
+
+@pytest.mark.parametrize("rows", [0, 1, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 200_001])
+def test_joins_look_up_in_blocks(rows: int) -> None:
+    left, right = np.arange(rows) % 7, np.array([3, 5, 3, 9])
+    for a, b in ((left, right), (right, left)):
+        made = call("join", lists([Vector(I64, a)], [Vector(I64, b)]))
+        assert isinstance(made, ListValue)
+        x, y = [as_vector(c).data for c in made.cells]
+        assert len(x) == 2 * int((left == 3).sum()) + int((left == 5).sum())
+        assert np.array_equal(a[x], b[y])

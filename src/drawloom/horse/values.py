@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.types import (
     BOOL,
     DATE,
@@ -31,6 +32,8 @@ from drawloom.horse.types import (
 
 Array = npt.NDArray[Any]
 
+#: Positions that a core takes at a time.
+_TAKEN: Final = 1 << 18
 INT64_MIN: Final = -(1 << 63)
 INT64_MAX: Final = (1 << 63) - 1
 
@@ -73,8 +76,21 @@ class Vector(Value):
         return self.words
 
     def take(self, index: Array) -> Vector:
-        valid = None if self.valid is None else self.valid.take(index)
-        return Vector(self.type, self.data.take(index), self.dictionary, valid)
+        valid = None if self.valid is None else taken(self.valid, index)
+        return Vector(self.type, taken(self.data, index), self.dictionary, valid)
+
+
+def taken(data: Array, index: Array) -> Array:
+    """``data`` at the positions of ``index``, on all cores where there are many."""
+    if len(index) <= _TAKEN:
+        return data.take(index)
+    made = np.empty(len(index), dtype=data.dtype)
+
+    def take(start: int) -> None:
+        made[start : start + _TAKEN] = data.take(index[start : start + _TAKEN])
+
+    in_blocks(len(index), _TAKEN, take)
+    return made
 
 
 class ListValue(Value):
