@@ -18,10 +18,12 @@ _CAUSES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("literal", re.compile(r"Unsupported literal: (\w+)")),
     ("type", re.compile(r"Unsupported cast type: Field \{ (.*) \}")),
     ("expression", re.compile("Cannot parse (placeholder)")),
+    ("relation", re.compile("join constraint: `(using)`")),
 )
 _SQL_NAMES: Final[dict[str, str]] = {
     "RecursiveQuery": "WITH RECURSIVE", "Unnest": "UNNEST", "DescribeTable": "DESCRIBE", "SimilarTo": "SIMILAR TO",
-    "placeholder": "a parameter",
+    "placeholder": "a parameter", "OuterReferenceColumn": "a correlated subquery that is no join",
+    "using": "an outer JOIN with USING",
 }  # fmt: skip
 _OPERATORS: Final = frozenset(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "AND", "OR"])
 
