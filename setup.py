@@ -28,8 +28,8 @@ LEFT_PLAIN = ("src/drawloom/sass/interpreter/", "src/drawloom/sass/verify.py", "
 JOINED = 16
 
 MODES = ("auto", "plain", "compiled")
-#: The C compiler's -O. 2 assembles about 4 % faster than 1 and builds 1.6 times as long; 3 gains nothing more. The tests
-#: say 0.
+#: The C compiler's -O. 2 assembles about 4 % faster than 1 and builds 1.6 times as long; 3 gains nothing more.
+#: The tests say 0.
 OPTIMISE = "2"
 
 
