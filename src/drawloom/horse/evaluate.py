@@ -235,9 +235,9 @@ def recoded(vector: Vector, words: list[str]) -> Vector:
 
 def _logic(name: str, arguments: list[Value]) -> Value:
     if name == "not":
-        return Vector(BOOL, ~as_vector(arguments[0]).data.astype(bool))
+        return Vector(BOOL, ~as_vector(arguments[0]).data.astype(bool, copy=False))
     a, b = _pair(arguments)
-    left, right = a.data.astype(bool), b.data.astype(bool)
+    left, right = a.data.astype(bool, copy=False), b.data.astype(bool, copy=False)
     return Vector(BOOL, left & right if name == "and" else left | right)
 
 

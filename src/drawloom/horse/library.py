@@ -54,7 +54,7 @@ def _compress(name: str, arguments: list[Value]) -> Value:
 
 def _index(name: str, arguments: list[Value]) -> Value:
     vector, index = as_vector(arguments[0]), as_vector(arguments[1])
-    return vector.take(index.data.astype(np.int64))
+    return vector.take(index.data.astype(np.int64, copy=False))
 
 
 def sort_key(vector: Vector) -> Array:
@@ -144,7 +144,7 @@ def _each_right(name: str, arguments: list[Value]) -> Value:
     function, left, cells = arguments
     assert isinstance(function, FunctionValue)
     if isinstance(cells, Ragged) and function.name == "index":
-        return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64)), cells.offsets)
+        return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64, copy=False)), cells.offsets)
     return ListValue([call(function.name, [left, cell]) for cell in _cells(cells)])
 
 
@@ -205,7 +205,7 @@ def _touched(name: str, arguments: list[Value]) -> Value:
 
 
 def _where(name: str, arguments: list[Value]) -> Value:
-    return Vector(I64, np.flatnonzero(as_vector(arguments[0]).data).astype(np.int64))
+    return Vector(I64, np.flatnonzero(as_vector(arguments[0]).data))
 
 
 def _outer_index(name: str, arguments: list[Value]) -> Value:

@@ -234,7 +234,7 @@ def _decimals_to_arrow(vector: Vector, type: pa.DataType, mask: Array | None) ->
 
 def integers(vector: Vector) -> Array:
     """The values as int64, or as Python integers (dtype object) where they are held so."""
-    return vector.data if vector.data.dtype == object else vector.data.astype(np.int64)
+    return vector.data if vector.data.dtype == object else vector.data.astype(np.int64, copy=False)
 
 
 def bounds(data: Array) -> tuple[int, int]:
@@ -247,7 +247,7 @@ def bounds(data: Array) -> tuple[int, int]:
 def narrow(data: Array, low: int, high: int) -> Array:
     """``data`` as int64 where that holds ``low..high``, else as Python integers."""
     if low >= INT64_MIN and high <= INT64_MAX:
-        return data.astype(np.int64)
+        return data.astype(np.int64, copy=False)
     return data.astype(object)
 
 
