@@ -212,7 +212,8 @@ class Queries:
             other = rng.choice(["0", "n", "e", "null", "1.5"])
             return f"(case when {self.condition(1)} then {rng.choice(['d', 'e', 'k', 'd2'])} else {other} end)"
         if kind < 0.82:
-            return f"coalesce({rng.choice(['n', 'd2'])}, {rng.choice(['0', 'k', 'e'])})"
+            function = rng.choice(["coalesce", "coalesce", "nullif"])
+            return f"{function}({rng.choice(['n', 'd2'])}, {rng.choice(['0', 'k', 'e'])})"
         if kind < 0.88:
             return f"({rng.choice(['i', 'b', 'k', 'n'])} % {rng.choice(['3', '7', '-4', '100'])})"
         if kind < 0.94:

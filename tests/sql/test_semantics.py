@@ -47,6 +47,7 @@ QUERIES = [
     "select sum(big), avg(big), min(big), max(big) from t",
     "select case when i > 2 then d else 0 end, case when i > 2 then s end from t",
     "select coalesce(s, 'none') from t",
+    "select nullif(s, 'b'), nullif(i, 2), nullif(d, 1.5), nullif(d, i) from t",
     "select count(*) from t where f = 'nan'::double",
     "select f, count(*) from t group by f",
     "select distinct s from t",
