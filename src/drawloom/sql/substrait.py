@@ -59,7 +59,8 @@ SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "and": (2,), "or": (2,), "not": (1,), "is_null": (1,), "is_not_null": (1,),
     "add": (2,), "subtract": (2,), "multiply": (2,), "divide": (2,), "modulus": (2,), "negate": (1,), "abs": (1,),
     "like": (2, 3), "date_part": (2,), "between": (3,), "nullif": (2,), "substring": (2, 3),
-    "is_not_distinct_from": (2,), "is_distinct_from": (2,), "is_true": (1,), "is_false": (1,), "is_not_true": (1,), "is_not_false": (1,),
+    "is_not_distinct_from": (2,), "is_distinct_from": (2,),
+    "is_true": (1,), "is_false": (1,), "is_not_true": (1,), "is_not_false": (1,),
 }  # fmt: skip
 AGGREGATE_FUNCTIONS: Final = frozenset(["sum", "avg", "count", "min", "max"])
 #: What only OVER (...) gives a meaning to.
