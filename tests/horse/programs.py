@@ -13,7 +13,7 @@ from drawloom.horse.store import from_arrow
 from drawloom.runtime.machine import device as find_device
 
 
-def program(table: pa.Table, body: str, reduces_lanes: bool = True) -> Program:
+def program(table: pa.Table, body: str, reduces_lanes: bool = True, mode: str = "full") -> Program:
     """The program whose ``main`` is ``body``; every column ``c`` of ``table`` is the variable ``c``."""
     source = from_arrow("t", table)
     lines = ["var t:table = @load_table(`t:sym);"]
@@ -21,7 +21,7 @@ def program(table: pa.Table, body: str, reduces_lanes: bool = True) -> Program:
         type = source.column_type(name)
         lines.append(f"var {name}:{type} = check_cast(@column_value(t, `{name}:sym), {type});")
     text = "module m { import Builtin.*; def main() : table { " + "\n".join([*lines, body]) + " } }"
-    return Program(parse(text), {"t": source}, reduces_lanes)
+    return Program(parse(text), {"t": source}, reduces_lanes, mode)
 
 
 def on_device(made: Program, device: str) -> pa.Table:

@@ -132,7 +132,7 @@ def test_as_many_groups_as_rows_are_aggregated_in_place(top: int, is_fused: bool
 
 
 def test_a_table_of_groups_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("drawloom.horse.outline.MAX_ENTRIES", 27)
+    monkeypatch.setattr("drawloom.horse.groups.MAX_ENTRIES", 27)
     table = columns(x=([1, 2, 3, 4], pa.int32()), k=([0, 6, 1, 2], pa.int32()))
     text = f"""var kl:? = @list(k); var gr:? = @group(kl); var rows:? = @values(gr);
         var xc:? = @each_right(@index, x, rows); var sc:? = @each(@sum, xc); var s0:? = @raze(sc); {result(["s0"])}"""

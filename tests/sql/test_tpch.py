@@ -7,6 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from drawloom.horse.outline import MODES
 from drawloom.sql import Connection, connect, tpch
 from tests.sql.compare import duckdb_exact
 from tests.sql.queries import Q1, Q6
@@ -38,6 +39,17 @@ def connection(request: pytest.FixtureRequest, tables: dict[str, Path]) -> Conne
 @pytest.mark.parametrize("query", tpch.QUERIES)
 def test_equals_duckdb(query: int, connection: Connection, answers: dict[int, pa.Table]) -> None:
     assert_equal(connection.sql(tpch.text(query)).arrow(), answers[query])
+
+
+@pytest.mark.parametrize("connection", ["cpu"], indirect=True)
+@pytest.mark.parametrize("query", tpch.QUERIES)
+def test_equals_duckdb_with_less_outlined(query: int, connection: Connection, answers: dict[int, pa.Table]) -> None:
+    counts = []
+    for mode in MODES:
+        relation = connection.sql(tpch.text(query), mode)
+        assert_equal(relation.arrow(), answers[query])
+        counts.append(len(relation.query.program().plans))
+    assert counts[0] >= counts[1]
 
 
 @pytest.mark.parametrize("connection", ["cpu"], indirect=True)

@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     type=click.Choice(["plan", "relation", "horse", "outline", "ptx"]),
     help="Print the query after a stage instead of running it.",
 )
+@click.option("--outline", type=click.Choice(["none", "flow", "full"]), default="full", show_default=True,
+              help="How much goes into one kernel.")  # fmt: skip
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @click.option("--profile", is_flag=True, help="Say on stderr what each stage took.")
 def command(
-    query: str, tables: tuple[str, ...], device: str | None, emit: str | None, style: str, profile: bool
+    query: str,
+    tables: tuple[str, ...],
+    device: str | None,
+    emit: str | None,
+    outline: str,
+    style: str,
+    profile: bool,
 ) -> None:
     """Run QUERY over Parquet files. `-` reads it from standard input."""
     from drawloom.sql import connect
@@ -41,7 +49,7 @@ def command(
             raise click.UsageError(f"--table {name} is given twice")
         seen.add(name)
         connection.register(name, path)
-    relation = connection.sql(text)
+    relation = connection.sql(text, outline)
     if emit is not None:
         click.echo(relation.explain(emit), nl=False)
         return

@@ -78,9 +78,18 @@ class Outcome:
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=None,
               help="Folder for the tables (default: drawloom/tpch in the user's cache folder).")  # fmt: skip
 @click.option("--cached", is_flag=True, help="Take kernels from the kernel cache instead of compiling them anew.")
+@click.option("--outline", type=click.Choice(["none", "flow", "full"]), default="full", show_default=True,
+              help="How much goes into one kernel.")  # fmt: skip
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def command(
-    scale: float, queries: tuple[int, ...], check: bool, device: str | None, data: Path | None, cached: bool, style: str
+    scale: float,
+    queries: tuple[int, ...],
+    check: bool,
+    device: str | None,
+    data: Path | None,
+    cached: bool,
+    outline: str,
+    style: str,
 ) -> int:
     """Run TPC-H's queries and show what each stage took, in milliseconds.
 
@@ -100,7 +109,7 @@ def command(
         click.echo(show.header(), nl=False)
         for query in sorted(set(queries)) or tpch.QUERIES:
             with announced(f"Q{query}"):
-                outcome = measured(query, place, tables, oracle)
+                outcome = measured(query, place, tables, oracle, outline)
             done.append(outcome)
             click.echo(show.row(outcome), nl=False)
     click.echo(summary(done), err=style != "table")
@@ -142,7 +151,9 @@ def warm_up(device: Device, tables: dict[str, Path]) -> None:
     tpch.connected(device, tables).sql("select count(*) from region where r_regionkey < 0").arrow()
 
 
-def measured(query: int, device: Device, tables: dict[str, Path], oracle: Oracle | None) -> Outcome:
+def measured(
+    query: int, device: Device, tables: dict[str, Path], oracle: Oracle | None, outline: str = "full"
+) -> Outcome:
     """The query run cold and warm on a connection of its own, and on DuckDB where it is at hand."""
     from drawloom.errors import Error, UnsupportedError
     from drawloom.sql import tpch
@@ -150,7 +161,7 @@ def measured(query: int, device: Device, tables: dict[str, Path], oracle: Oracle
     outcome = Outcome(query)
     sql = tpch.text(query)
     with tpch.connected(device, tables) as connection:
-        relation = connection.sql(sql)
+        relation = connection.sql(sql, outline)
         try:
             profile = relation.profile()
             outcome.rows, outcome.launches = profile.rows, len(profile.kernels)

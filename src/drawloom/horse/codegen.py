@@ -66,15 +66,16 @@ class Output:
 class KernelPlan:
     """A generated kernel and all that a launch needs to know.
 
-    ``columns``, ``scalars`` and ``text_params`` are parameters by name; ``row_buffers`` the register kinds of its
-    row results; ``errors`` the messages by error code, from 1. ``space`` says where groups are accumulated,
-    ``groups`` how many there can be, ``exists`` which accumulator counts their rows.
+    ``columns``, ``scalars`` and ``text_params`` are parameters by name, ``storage`` how the columns lie in memory;
+    ``row_buffers`` the register kinds of its row results; ``errors`` the messages by error code, from 1. ``space`` says
+    where groups are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts their rows.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.module = Module()
         self.columns: list[str] = []
+        self.storage: dict[str, Storage] = {}
         self.scalars: list[str] = []
         self.text_params: list[TextParam] = []
         self.row_buffers: list[str] = []
@@ -113,6 +114,7 @@ def generate(
     """
     generator = _Generator(kernel, types, ranges, shapes, storage, rows)
     generator.plan.reduces_lanes = reduces_lanes
+    generator.plan.storage = storage
     return generator.run()
 
 

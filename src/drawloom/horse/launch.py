@@ -18,6 +18,10 @@ from drawloom.runtime.machine import Device
 _ROW_DTYPES: Final[dict[str, Any]] = {
     "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64, "pred": np.bool_,
 }  # fmt: skip
+_STORED_DTYPES: Final[dict[str, Any]] = {
+    "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64,
+    "u8": np.bool_,
+}  # fmt: skip
 
 
 class Geometry:
@@ -77,7 +81,9 @@ class LoadedKernel:
         out = self.partials(shape)
         error = np.zeros(1, dtype=np.uint32)
         buffers = [np.empty(_padded_rows(rows), dtype=_ROW_DTYPES[k]) for k in plan.row_buffers]
-        given: dict[str, object] = {parameter(name): resident.column(named[name]) for name in plan.columns}
+        given: dict[str, object] = {}
+        for name in plan.columns:
+            given[parameter(name)] = resident.column(named[name], _STORED_DTYPES[plan.storage[name].name])
         given.update({parameter(name): _scalar(named[name]) for name in plan.scalars})
         given.update({p.name: p.value(named[p.column].dictionary or []) for p in plan.text_params})
         given.update({f"result{i}": b for i, b in enumerate(buffers)})
@@ -122,12 +128,13 @@ class Resident:
         self.device = device
         self.copies: dict[int, tuple[Array, object]] = {}
 
-    def column(self, vector: Vector) -> object:
+    def column(self, vector: Vector, dtype: Any) -> object:
+        """The rows as a kernel that expects ``dtype`` reads them, up to a multiple of PAD."""
         from drawloom.runtime import Buffer
 
         data = vector.padded
-        if data is None:
-            data = np.zeros(_padded_rows(len(vector)), dtype=vector.data.dtype)
+        if data is None or data.dtype != dtype:
+            data = np.zeros(_padded_rows(len(vector)), dtype=dtype)
             data[: len(vector)] = vector.data
             return data
         if self.device.is_host:

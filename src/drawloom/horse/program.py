@@ -12,10 +12,12 @@ from drawloom.errors import DataError
 from drawloom.horse.codegen import KernelPlan, Storage, generate
 from drawloom.horse.infer import infer
 from drawloom.horse.interpret import run as interpret
-from drawloom.horse.ir import Function, Module
+from drawloom.horse.ir import Function, Module, Name
 from drawloom.horse.launch import Launched, LoadedKernel, Resident
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
+from drawloom.horse.templates import S32, fits
+from drawloom.horse.types import BOOL, F32, VectorType
 from drawloom.horse.values import Source, TableValue, Value
 from drawloom.runtime.machine import Device
 
@@ -44,10 +46,13 @@ class SourceFacts(Facts):
 class Program:
     """``module`` is as written, ``outlined`` with kernels; ``plans`` are the kernels' PTX by name.
 
-    ``seconds`` has what each stage of making it took: load, outline, ptx. ``reduces_lanes`` is what ``generate`` takes.
+    ``seconds`` has what each stage of making it took: load, outline, ptx. ``reduces_lanes`` is what ``generate`` takes,
+    ``mode`` one of the outliner's.
     """
 
-    def __init__(self, module: Module, sources: Mapping[str, Source], reduces_lanes: bool = True) -> None:
+    def __init__(
+        self, module: Module, sources: Mapping[str, Source], reduces_lanes: bool = True, mode: str = "full"
+    ) -> None:
         self.sources = sources
         self.reduces_lanes = reduces_lanes
         self.seconds: dict[str, float] = {}
@@ -56,7 +61,7 @@ class Program:
         facts = SourceFacts(sources)
         self.load_columns(facts)
         loaded = time.perf_counter()
-        self.outlined: Outline = outline(self.module, facts)
+        self.outlined: Outline = outline(self.module, facts, mode)
         outlined = time.perf_counter()
         self.plans: dict[str, KernelPlan] = {}
         for function in self.outlined.module.functions:
@@ -85,10 +90,12 @@ class Program:
         return str(self.outlined.shapes[name].size) == "1"
 
     def storage(self, name: str) -> Storage:
-        """How the stored column behind a variable of ``main`` lies in memory."""
+        """How the rows of a variable of ``main`` lie in memory: as the stored column does, or by their range."""
         stored = self.outlined.ranges.columns.get(name)
         if stored is None:
-            return Storage("u8", 1)  # @column_valid, or a mask that control code made: one byte a row
+            type = self.outlined.types[name]
+            assert isinstance(type, VectorType)
+            return row_storage(type, self.outlined.ranges.of(Name(name), type))
         dtype: np.dtype[Any] = self.sources[stored[0]].column(stored[1]).padded.dtype
         return Storage(_STORAGE[dtype.name], dtype.itemsize)
 
@@ -103,6 +110,15 @@ class Program:
     def interpret_outlined(self) -> TableValue:
         """The result of the outlined module by the interpreter, its kernels included."""
         return result_table(interpret(self.outlined.module, self.sources))
+
+
+def row_storage(type: VectorType, range: Range | None) -> Storage:
+    """How rows that kernels or control code made are handed to a kernel."""
+    if type == BOOL:
+        return Storage("u8", 1)
+    if type.is_float:
+        return Storage("f32", 4) if type == F32 else Storage("f64", 8)
+    return Storage("s32", 4) if fits(range, S32) else Storage("s64", 8)
 
 
 class LoadedProgram:

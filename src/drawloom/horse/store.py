@@ -148,11 +148,11 @@ def convert(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
 
 
 def _convert_text(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
-    """Codes into the sorted distinct strings; every piece is coded by first appearance until all strings are known.
+    """Codes into the sorted distinct strings; every piece has codes of its own until all strings are known.
 
-    NULLs all get the code of the first string.
+    NULLs all get the code of the first string that was met.
     """
-    codes: dict[str, int] = {}
+    dictionaries: list[pa.Array] = []
     parts: list[Array] = []
     valids: list[Array | None] = []
     for chunk in chunks:
@@ -161,25 +161,46 @@ def _convert_text(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Co
         encoded = chunk if pa.types.is_dictionary(chunk.type) else _encoded(chunk)
         if encoded.dictionary.null_count:
             encoded = _encoded(chunk)
+        words = encoded.dictionary.cast(pa.large_string())
         try:
-            words = encoded.dictionary.to_pylist()
-        except UnicodeDecodeError as problem:
-            raise DataError(f"{what} has text that is not UTF-8: {problem.reason}") from None
+            words.validate(full=True)
+        except pa.ArrowInvalid as problem:
+            raise DataError(f"{what} has text that is not UTF-8: {first_line(problem)}") from None
         valid = None if encoded.null_count == 0 else pc.is_valid(encoded).to_numpy(zero_copy_only=False)
-        place = np.array([codes.setdefault(w, len(codes)) for w in words] or [0], dtype=np.int64)
         indices = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
         if len(words) and (int(indices.min()) < 0 or int(indices.max()) >= len(words)):
             raise DataError(f"{what} is damaged: it points outside its dictionary")
-        part = place.astype(_narrowest(0, len(codes)))[indices]
-        parts.append(part if valid is None else np.where(valid, part, part.dtype.type(0)))
+        parts.append(indices.astype(_narrowest(0, max(len(words) - 1, 0))))
         valids.append(valid)
-    words = sorted(codes, key=str.encode) or [""]  # what the zeros of NULLs stand for
-    rank = np.zeros(len(words), dtype=_narrowest(0, len(words) - 1))
-    for number, word in enumerate(words):
-        rank[codes.get(word, 0)] = number
-    padded = _padded([rank[p] for p in parts], rank.dtype)
+        dictionaries.append(words)
+    rank, words = _ranked(dictionaries)
+    start = 0
+    for number, part in enumerate(parts):
+        count = len(dictionaries[number])
+        parts[number] = rank[start : start + count][part] if count else np.zeros(len(part), dtype=rank.dtype)
+        valid = valids[number]
+        if valid is not None:
+            parts[number] = np.where(valid, parts[number], rank[0] if len(rank) else rank.dtype.type(0))
+        start += count
+    padded = _padded(parts, rank.dtype)
     rows = sum([len(p) for p in parts])
-    return Column(Vector(type, padded[:rows], words), padded, 0, len(words) - 1, _padded_valid(parts, valids))
+    vector = Vector(type, padded[:rows], words.to_pylist())
+    vector.words = words
+    return Column(vector, padded, 0, len(words) - 1, _padded_valid(parts, valids))
+
+
+def _ranked(dictionaries: list[pa.Array]) -> tuple[Array, pa.Array]:
+    """For each string of the dictionaries, one behind the other, its place among the distinct ones in the order of
+    their UTF-8 bytes; and those, one at least: what the zeros of NULLs stand for."""
+    given = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.large_string())
+    encoded = given.dictionary_encode()
+    distinct = encoded.dictionary
+    if len(distinct) == 0:
+        return np.zeros(0, dtype=np.int8), pa.array([""], pa.large_string())
+    order = pc.sort_indices(distinct.cast(pa.large_binary()))
+    places = np.empty(len(distinct), dtype=_narrowest(0, len(distinct) - 1))
+    places[order.to_numpy()] = np.arange(len(distinct), dtype=places.dtype)
+    return places[encoded.indices.to_numpy()], distinct.take(order)
 
 
 def _encoded(chunk: pa.Array) -> pa.DictionaryArray:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from drawloom.errors import DataError
 from drawloom.horse.launch import Resident
+from drawloom.horse.outline import MODES
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type, open_parquet
 from drawloom.horse.types import VectorType
 from drawloom.horse.values import Source
@@ -48,7 +49,7 @@ class Connection:
         self.planner = Planner()
         self.sources: dict[str, Source] = {}
         self.resident = Resident(device)
-        self.prepared: dict[str, Query] = {}
+        self.prepared: dict[tuple[str, str], Query] = {}
 
     def register(self, name: str, table: object) -> Connection:
         """Makes a table known as ``name``: the path of a Parquet file, or a table (Arrow, pandas, Polars, or
@@ -73,21 +74,27 @@ class Connection:
         """The names of the registered tables, sorted."""
         return sorted(self.sources)
 
-    def sql(self, text: str) -> Relation:
-        """The query as a lazy relation: nothing runs before its result is asked for. Raises DataError for what is no
-        text."""
+    def sql(self, text: str, outline: str = "full") -> Relation:
+        """The query as a lazy relation: nothing runs before its result is asked for.
+
+        ``outline`` says how much goes into one kernel: "none" (a builtin call), "flow" (what data flows through without
+        synchronisation) or "full". Raises DataError for what is no text, and for another word.
+        """
         if not isinstance(text, str):
             raise DataError(f"a query is text, not {text!r}")
-        return Relation(self, text)
+        if outline not in MODES:
+            raise DataError(f"outline={outline!r}: expected one of {', '.join(MODES)}")
+        return Relation(self, text, outline)
 
-    def query(self, text: str) -> Query:
+    def query(self, text: str, outline: str = "full") -> Query:
         """The prepared query for a text, made now or kept from before. Raises what planning and compiling raise."""
-        found = self.prepared.pop(text, None)
+        key = (text, outline)
+        found = self.prepared.pop(key, None)
         if found is None:
-            found = Query(text, self.planner, self.sources, StoredSchema(self.sources), self.device)
+            found = Query(text, self.planner, self.sources, StoredSchema(self.sources), self.device, outline)
             while len(self.prepared) >= _MAX_PREPARED:
                 del self.prepared[next(iter(self.prepared))]
-        self.prepared[text] = found
+        self.prepared[key] = found
         return found
 
     def close(self) -> None:

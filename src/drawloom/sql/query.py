@@ -37,10 +37,17 @@ class Query:
     """
 
     def __init__(
-        self, text: str, planner: Planner, sources: Mapping[str, Source], schema: Schema, device: Device
+        self,
+        text: str,
+        planner: Planner,
+        sources: Mapping[str, Source],
+        schema: Schema,
+        device: Device,
+        outline: str = "full",
     ) -> None:
         self.text = read(text)
         self.device = device
+        self.outline = outline
         self.planner = planner
         self.sources = sources
         self.schema = schema
@@ -124,7 +131,7 @@ class Query:
         """The outlined program with the PTX of its kernels."""
         if self._program is None:
             module = self.module()
-            self._program = Program(module, self.sources, self.device.kind != "cpu")
+            self._program = Program(module, self.sources, self.device.kind != "cpu", self.outline)
             for stage, seconds in self._program.seconds.items():
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
         return self._program

@@ -50,13 +50,14 @@ class Profile:
 class Relation:
     """The result of a query, made when asked for. Asking twice runs it twice, and compiles it once."""
 
-    def __init__(self, connection: Connection, text: str) -> None:
+    def __init__(self, connection: Connection, text: str, outline: str = "full") -> None:
         self.connection = connection
         self.text = text
+        self.outline = outline
 
     @property
     def query(self) -> Query:
-        return self.connection.query(self.text)
+        return self.connection.query(self.text, self.outline)
 
     def arrow(self) -> pa.Table:
         """The result as an Arrow table, with DuckDB's types: sums of decimals are decimal128(38, s), sums of integers

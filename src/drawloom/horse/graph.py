@@ -1,0 +1,107 @@
+"""A block of straight-line code to its augmented dependence graph (thesis section 4.2.2).
+
+Nodes are statements; each has a target (``cpu``, ``gpu`` or ``lib``, the builtin's) and a geometry, the size that its
+threads are laid out by. An edge says that one statement reads what another writes; it is synchronised where the rows
+written are scattered or the rows read are gathered, so that both cannot be of one kernel. Within a block no variable is
+written twice, or written after it is read: there are no other dependences than these.
+"""
+
+from __future__ import annotations
+
+from drawloom.horse.builtins import BUILTINS, Builtin
+from drawloom.horse.ir import Assign, Call, Name, operands
+from drawloom.horse.shapes import Shape, Size, operand_size
+
+
+class Node:
+    """``name`` is the first variable that the statement writes, ``index`` its place in the block, from 0.
+
+    ``call`` and ``builtin`` are None for what is no call of a builtin, ``geometry`` where no size is known.
+    """
+
+    def __init__(self, index: int, statement: Assign, shapes: dict[str, Shape]) -> None:
+        self.index = index
+        self.statement = statement
+        self.name = statement.targets[0].name
+        self.reads = [o.name for o in operands(statement.value) if isinstance(o, Name)]
+        value = statement.value
+        self.call: Call | None = value if isinstance(value, Call) and value.function.name in BUILTINS else None
+        self.builtin: Builtin | None = None if self.call is None else BUILTINS[self.call.function.name]
+        self.target = "cpu" if self.builtin is None else self.builtin.target
+        self.geometry = self._geometry(shapes)
+
+    def _geometry(self, shapes: dict[str, Shape]) -> Size | None:
+        if self.call is None or self.builtin is None or self.builtin.geometry == "-":
+            return None
+        if self.builtin.geometry == "r":
+            return shapes[self.name].size
+        place = int(self.builtin.geometry) - 1
+        return operand_size(self.call.arguments[place], shapes) if place < len(self.call.arguments) else None
+
+    @property
+    def function(self) -> str:
+        """The builtin's name, "" for what is no call of one."""
+        return "" if self.builtin is None else self.builtin.name
+
+    def gathers(self, variable: str) -> bool:
+        """Whether the statement reads the variable's rows across threads."""
+        if self.call is None or self.builtin is None:
+            return True
+        places = [i for i, a in enumerate(self.call.arguments) if isinstance(a, Name) and a.name == variable]
+        return any(place in self.builtin.reads for place in places)
+
+    def scatters(self) -> bool:
+        """Whether the statement writes its rows across threads."""
+        return self.builtin is None or self.builtin.writes
+
+
+class Edge:
+    """``sink`` reads ``variable``, which ``source`` writes."""
+
+    def __init__(self, source: Node, sink: Node, variable: str) -> None:
+        self.source = source
+        self.sink = sink
+        self.variable = variable
+        self.is_synchronised = source.scatters() or sink.gathers(variable)
+
+
+class Graph:
+    """``nodes`` are in the block's order, which is a topological one; ``live`` are the variables read behind it.
+
+    ``successors`` and ``predecessors`` are by a node's name, ``writer`` by variable.
+    """
+
+    def __init__(self, block: list[Assign], live: set[str], shapes: dict[str, Shape]) -> None:
+        self.nodes = [Node(i, s, shapes) for i, s in enumerate(block)]
+        self.live = live
+        self.writer: dict[str, Node] = {t.name: n for n in self.nodes for t in n.statement.targets}
+        self.successors: dict[str, list[Edge]] = {n.name: [] for n in self.nodes}
+        self.predecessors: dict[str, list[Edge]] = {n.name: [] for n in self.nodes}
+        for node in self.nodes:
+            for variable in dict.fromkeys(node.reads):
+                source = self.writer.get(variable)
+                if source is not None:
+                    edge = Edge(source, node, variable)
+                    self.successors[source.name].append(edge)
+                    self.predecessors[node.name].append(edge)
+
+    def readers(self, variable: str) -> list[Node]:
+        """The statements that read a variable of this block, in order."""
+        source = self.writer[variable]
+        return [e.sink for e in self.successors[source.name] if e.variable == variable]
+
+    def order(self, variable: str) -> int:
+        """Where the variable is written; -1 for one from before the block."""
+        node = self.writer.get(variable)
+        return -1 if node is None else node.index
+
+    def needed(self) -> set[str]:
+        """The names of the nodes that something live depends on."""
+        todo = [self.writer[v].name for v in sorted(self.live) if v in self.writer]
+        found: set[str] = set()
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo.extend([e.source.name for e in self.predecessors[name]])
+        return found
