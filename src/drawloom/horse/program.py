@@ -9,8 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.errors import DataError
+from drawloom.horse import ranges
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.codegen import KernelPlan, Storage, generate
-from drawloom.horse.infer import infer
+from drawloom.horse.infer import infer, variable_types
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
 from drawloom.horse.launch import Launched, LoadedKernel, Resident
@@ -43,6 +45,13 @@ class SourceFacts(Facts):
         return None if found.vector.type.is_float else (found.low, found.high)
 
 
+class _NothingKnown(Facts):
+    """Facts for an analysis that is only asked which columns there are."""
+
+    def range(self, table: str, column: str) -> Range | None:
+        return None
+
+
 class Program:
     """``module`` is as written, ``outlined`` with kernels; ``plans`` are the kernels' PTX by name.
 
@@ -71,13 +80,13 @@ class Program:
         self.seconds = {"load": loaded - start, "outline": outlined - loaded, "ptx": done - outlined}
 
     def load_columns(self, facts: Facts) -> None:
-        """Reads every column that the program loads, so that its range is known."""
-        from drawloom.horse import ranges
-        from drawloom.horse.infer import variable_types
-
+        """Reads every column that the program loads, on all cores, so that its range is known."""
         main = self.module.function("main")
         if main is not None:
-            ranges.analyse(main, variable_types(main), facts)
+            stored = ranges.analyse(main, variable_types(main), _NothingKnown()).columns
+            columns = sorted(set(stored.values()))
+            if columns:
+                in_blocks(len(columns), 1, lambda place: facts.range(*columns[place]))
 
     def generate(self, kernel: Function) -> KernelPlan:
         outlined = self.outlined
