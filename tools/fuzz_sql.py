@@ -1,8 +1,9 @@
 """Random queries on Drawloom and on DuckDB: finds those whose answers differ in any bit.
 
-    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins]
+    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins | --windows]
 
-``--joins`` asks for joins, subqueries and unions of two tables, else queries are over one table.
+``--joins`` asks for joins, subqueries and unions of two tables, ``--windows`` for window functions; else queries are
+over one table.
 
 A query that DuckDB refuses for an overflow must be refused here too. The exit status is 1 when any query differed.
 """
@@ -26,6 +27,7 @@ import drawloom
 from tests.sql.compare import differences, duckdb_exact
 from tests.sql.join_queries import JoinQueries, second_table
 from tests.sql.random_queries import Queries, random_table
+from tests.sql.window_queries import WindowQueries
 
 JOINED_ROWS: Final = (0, 1, 2, 7, 31, 33, 97)
 ROWS: Final = (0, 1, 2, 31, 32, 33, 97, 1000)
@@ -38,7 +40,7 @@ _KNOWN_REFUSALS: Final = (
 _QUERIES: Final = 5
 
 
-def check(seed: int, device: str, queries: int = _QUERIES, joins: bool = False) -> list[str]:
+def check(seed: int, device: str, queries: int = _QUERIES, joins: bool = False, windows: bool = False) -> list[str]:
     """Runs ``queries`` queries over one table (two for ``joins``), all from ``seed``; a line for each that differs.
     ``device`` may also be "interpreter"."""
     rng = random.Random(seed)
@@ -50,7 +52,7 @@ def check(seed: int, device: str, queries: int = _QUERIES, joins: bool = False) 
     for name, table in tables.items():
         ours.register(name, table)
         theirs.register(name, table)
-    made = JoinQueries(rng) if joins else Queries(rng)
+    made = JoinQueries(rng) if joins else WindowQueries(rng) if windows else Queries(rng)
     found: list[str] = []
     for _ in range(queries):
         query = made.query()
@@ -79,9 +81,9 @@ def check(seed: int, device: str, queries: int = _QUERIES, joins: bool = False) 
     return found
 
 
-def _check(work: tuple[int, str, bool]) -> list[str]:
-    seed, device, joins = work
-    return check(seed, device, _QUERIES, joins)
+def _check(work: tuple[int, str, bool, bool]) -> list[str]:
+    seed, device, joins, windows = work
+    return check(seed, device, _QUERIES, joins, windows)
 
 
 def main() -> int:
@@ -91,10 +93,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--device", default="cpu", help="cpu, reference, cuda:0 or interpreter")
     parser.add_argument("--joins", action="store_true", help="queries over two tables")
+    parser.add_argument("--windows", action="store_true", help="queries with window functions")
     arguments = parser.parse_args()
     os.environ.setdefault("DRAWLOOM_CACHE", "off")
     tables = -(-arguments.count // _QUERIES)
-    work = [(seed, arguments.device, arguments.joins) for seed in range(arguments.seed, arguments.seed + tables)]
+    seeds = range(arguments.seed, arguments.seed + tables)
+    work = [(seed, arguments.device, arguments.joins, arguments.windows) for seed in seeds]
     failures = 0
     with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
         for done, lines in enumerate(pool.imap(_check, work), 1):

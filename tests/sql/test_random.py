@@ -30,6 +30,16 @@ def test_joins_on_the_cpu_agree_with_duckdb(seed: int) -> None:
     assert check(seed, "cpu", 2, joins=True) == []
 
 
+@pytest.mark.parametrize("seed", range(5000, 5025))
+def test_windows_by_the_interpreter_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "interpreter", 3, windows=True) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_windows_on_the_cpu_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "cpu", 2, windows=True) == []
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_joins_on_the_reference_device_agree_with_duckdb(seed: int) -> None:
     assert check(seed, "reference", 2, joins=True) == []

@@ -53,10 +53,10 @@ def refused(query: str, con: drawloom.Connection | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "items"),
     [
-        ("select median(a) over () from t", ["window functions: OVER (...)", "aggregate function: median"]),
+        ("select median(a) over () from t", ["aggregate function: median OVER (...)"]),
         (
-            "select rank() over (partition by upper(s) order by sqrt(a)) from t",
-            ["window functions: OVER (...)", "window function: rank", "function: upper", "function: sqrt"],
+            "select ntile(2) over (partition by upper(s) order by sqrt(a)) from t",
+            ["window function: ntile OVER (...)", "function: upper", "function: sqrt"],
         ),
         ("select unnest(l), upper(s) from t where sqrt(a) > 1",
          ["relation: UNNEST", "type: list (column 'l')", "function: sqrt", "function: upper"]),
@@ -95,7 +95,6 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
     [
         ("select a from t intersect all select a from t", "INTERSECT ALL"),
         ("select a from t except /* */ all select a from t", "EXCEPT ALL"),
-        ("select sum(a) over () from t", "window"),
         ("select a from t where (a in (select a from t)) is null", "IS NULL of an IN with a subquery"),
         (
             "select a from t where a in (select a from t) or exists (select 1 from t as v where v.a = t.a)",

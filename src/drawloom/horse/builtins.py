@@ -77,6 +77,13 @@ contains     | contains     | keys     | 1 | lib | 2
 cross        | cross        | none     | - | lib | w
 touched      | touched      | second   | 1 | lib | w
 outer_index  | index        | second   | r | lib | 1
+# Windows: rows that are sorted
+run_start    | runs         | keys     | 1 | lib | 1
+run_end      | runs         | keys     | 1 | lib | 1
+before       | before       | second   | 2 | lib | 1
+search       | search       | second   | 2 | lib | 1
+search_after | search       | second   | 2 | lib | 1
+each_slice   | each_slice   | dynamic  | 3 | lib | 2
 """
 
 

@@ -26,6 +26,7 @@ from drawloom.horse.values import (
     integers,
     strings,
 )
+from drawloom.horse.windows import WINDOWS
 
 
 class FunctionValue(Value):
@@ -272,6 +273,7 @@ def _with_null(name: str, arguments: list[Value]) -> Value:
 
 EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **ELEMENT_WISE,
+    **WINDOWS,
     "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
     "keys": lambda name, arguments: _dictionary(arguments[0]).keys,

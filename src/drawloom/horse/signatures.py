@@ -452,6 +452,34 @@ def _substring(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return types[0]
 
 
+def _runs(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 1)
+    if not isinstance(types[0], ListType):
+        raise _refuse(name, types, "a list of columns")
+    return I64
+
+
+def _before(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[0] not in (BOOL, WILDCARD) or types[1] not in (I64, WILDCARD):
+        raise _refuse(name, types, "a bool and i64 positions")
+    return I64
+
+
+def _search(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 4)
+    if types[1:3] != [I64, I64] or types[0] != types[3]:
+        raise _refuse(name, types, "a vector, for each row two i64 positions, and a value of the vector's type")
+    return I64
+
+
+def _each_slice(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 4)
+    if types[2:] != [I64, I64]:
+        raise _refuse(name, types, "a function, a vector, and for each slice two i64 positions")
+    return ListType(_inner(name, arguments[0], arguments[1:2], types[1:2]))
+
+
 RULES: Final[dict[str, Rule]] = {
     "load_table": _load_table, "column": _column, "column_valid": _column_valid, "table": _table, "list": _list,
     "with_null": _with_null, "compare": _compare, "logic": _logic, "plus": _plus, "mul": _mul, "div": _div,
@@ -462,4 +490,5 @@ RULES: Final[dict[str, Rule]] = {
     "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item, "fill": _fill,
     "join": _join, "contains": _join, "cross": _cross, "touched": _touched, "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring,
+    "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,
 }  # fmt: skip

@@ -31,6 +31,7 @@ from drawloom.sql.plan import (
     Scalar,
     Sort,
     Union,
+    Window,
 )
 from drawloom.sql.translate import Schema
 
@@ -133,6 +134,8 @@ class _Checker:
             for part in expression.parts():
                 self.expression(part, below)
             return "bool"
+        if isinstance(expression, Window):
+            return self.window(expression, below)
         assert isinstance(expression, Apply)
         kinds = [self.expression(a, below) for a in expression.arguments]
         function = expression.function
@@ -148,6 +151,22 @@ class _Checker:
         if function in _SAME_KIND:
             return _joined(function, kinds)
         return "int" if function.startswith("date_") else "bool"
+
+    def window(self, window: Window, below: Kinds) -> str | None:
+        kinds = [self.expression(e, below) for e in window.arguments]
+        for part in window.partitions:
+            self.expression(part, below)
+        ordered = [self.expression(s.expression, below) for s in window.sorts]
+        frame = window.frame
+        if frame.unit == "range" and {frame.low, frame.high} - {None, 0} and ordered not in (["int"], [None]):
+            self.refuse("window functions: RANGE with an offset over an order that is not by one integer")
+        if window.function in ("avg", "percent_rank", "cume_dist"):
+            return "float"
+        if window.function == "sum":
+            return "decimal" if kinds[0] == "int" else kinds[0]
+        if window.function in ("count", "row_number", "rank", "dense_rank"):
+            return "int"
+        return kinds[0]
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
         given, made = self.expression(cast.input, below), cast.type.kind

@@ -5,7 +5,7 @@
                  | Join(kind, left, right, keys, condition) | Union(inputs)
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
                  | Case(branches, otherwise) | InList(input, options) | Scalar(relation) | InRelation(input, relation)
-                 | Exists(relation)
+                 | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
 
 Types are HorseIR's vector types. A constant of value None is NULL, typed.
 """
@@ -151,6 +151,48 @@ class SortKey:
         self.expression = expression
         self.ascending = ascending
         self.nulls_first = nulls_first
+
+
+class WindowFrame:
+    """The rows, around one of them, that a window function sees: from ``low`` to ``high``, both of them included.
+
+    ``unit`` is "rows" for offsets of positions, "range" for offsets of the order's one key, where 0 stands for the rows
+    that are equal in the order. None is the end of the partition on that side.
+    """
+
+    def __init__(self, unit: str, low: int | None, high: int | None) -> None:
+        self.unit = unit
+        self.low = low
+        self.high = high
+
+    def __str__(self) -> str:
+        return f"{self.unit} {'..' if self.low is None else self.low} to {'..' if self.high is None else self.high}"
+
+
+class Window(Expression):
+    """A window function over the rows that are equal in ``partitions``, in the order of ``sorts``."""
+
+    def __init__(
+        self,
+        function: str,
+        arguments: list[Expression],
+        partitions: list[Expression],
+        sorts: list[SortKey],
+        frame: WindowFrame,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.partitions = partitions
+        self.sorts = sorts
+        self.frame = frame
+
+    def key(self) -> str:
+        arguments, partitions = [", ".join([e.key() for e in given]) for given in (self.arguments, self.partitions)]
+        sorts = ", ".join([_show_sort(s) for s in self.sorts])
+        return f"{self.function}({arguments}) over (by [{partitions}] order [{sorts}] {self.frame})"
+
+    def parts(self) -> list[Expression]:
+        return [*self.arguments, *self.partitions, *[s.expression for s in self.sorts]]
 
 
 class Relation:
@@ -361,6 +403,10 @@ def replaced(
     if isinstance(expression, Case):
         branches = [(again(c), again(v)) for c, v in expression.branches]
         return Case(branches, None if expression.otherwise is None else again(expression.otherwise))
+    if isinstance(expression, Window):
+        sorts = [SortKey(again(s.expression), s.ascending, s.nulls_first) for s in expression.sorts]
+        arguments, partitions = [[again(e) for e in given] for given in (expression.arguments, expression.partitions)]
+        return Window(expression.function, arguments, partitions, sorts, expression.frame)
     if isinstance(expression, Scalar):
         return Scalar(subquery(expression.relation))
     if isinstance(expression, Exists):
@@ -393,13 +439,17 @@ def _line(relation: Relation) -> str:
         keys = ", ".join([k.key() for k in relation.keys])
         return f"Aggregate by [{keys}]: {', '.join([_show_measure(m) for m in relation.measures])}"
     if isinstance(relation, Sort):
-        return f"Sort {', '.join([k.expression.key() + (' asc' if k.ascending else ' desc') for k in relation.keys])}"
+        return f"Sort {', '.join([_show_sort(k) for k in relation.keys])}"
     if isinstance(relation, Join):
         return _show_join(relation)
     if isinstance(relation, Union):
         return f"Union of [{'], ['.join([', '.join([e.key() for e in columns]) for columns in relation.columns])}]"
     assert isinstance(relation, Limit)
     return f"Limit skip {relation.skip} keep {relation.keep}"
+
+
+def _show_sort(key: SortKey) -> str:
+    return f"{key.expression.key()} {'asc' if key.ascending else 'desc'}{' nulls first' if key.nulls_first else ''}"
 
 
 def _show_join(join: Join) -> str:

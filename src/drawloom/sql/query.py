@@ -23,6 +23,7 @@ from drawloom.sql.text import read, shown_name
 from drawloom.sql.translate import Schema, translate
 from drawloom.sql.unknowns import mark_unknowns
 from drawloom.sql.unserialised import unsupported_parts
+from drawloom.sql.windowtext import find_lost
 
 T = TypeVar("T")
 _REFUSAL: Final = "this query needs what is not built yet:"
@@ -82,6 +83,7 @@ class Query:
                 raise UnsupportedError(_REFUSAL, unsupported) from None
             made = self.timed("decode", lambda: decode(data, unsupported))
             self.find_unknowns(made.root, unsupported)
+            find_lost(made.root, str(logical.display_indent()), unsupported)
             unsupported.extend(unsupported_kinds(made.root, self.schema))
             unsupported.extend(self.hidden_by_folding())
             if not made.names:

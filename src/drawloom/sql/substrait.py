@@ -49,9 +49,12 @@ from drawloom.sql.plan import (
     Sort,
     SortKey,
     Union,
+    Window,
+    WindowFrame,
     replaced,
     within,
 )
+from drawloom.sql.windows import FUNCTIONS
 
 #: Substrait scalar functions that the translation knows, with their numbers of arguments.
 SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
@@ -68,9 +71,11 @@ WINDOW_FUNCTIONS: Final = frozenset([
     "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
     "last_value", "nth_value",
 ])  # fmt: skip
+#: Substrait's units of window frames.
+_UNITS: Final[dict[int, str]] = {1: "rows", 2: "range"}
 #: Relations by their Substrait field, as SQL names them.
 _RELATION_NAMES: Final[dict[str, str]] = {
-    "window": "window functions", "extension_leaf": "an extension", "extension_single": "an extension",
+    "window": "a window", "extension_leaf": "an extension", "extension_single": "an extension",
 }  # fmt: skip
 #: Substrait's join types.
 _JOINS: Final[dict[int, str]] = {
@@ -280,14 +285,22 @@ class _Decoder:
         return _ANYTHING
 
     def window(self, body: Any) -> Expression:
-        """Refuses a window function, and whatever else is unsupported inside it."""
         function = self.functions.get(body.function_reference, "?")
-        self.refuse("window functions: OVER (...)")
-        if function not in AGGREGATE_FUNCTIONS:
-            self.refuse(f"{'window' if function in WINDOW_FUNCTIONS else 'aggregate'} function: {function}")
-        for part in [*[a.value for a in body.arguments], *body.partitions, *[s.expr for s in body.sorts]]:
-            self.expression(part)
-        return _ANYTHING
+        arguments = [self.expression(a.value) for a in body.arguments]
+        partitions = [self.expression(p) for p in body.partitions]
+        sorts = [self.sort_key(s) for s in body.sorts]
+        if function not in FUNCTIONS or (function in AGGREGATE_FUNCTIONS and len(arguments) != 1):
+            self.refuse(f"{'window' if function in WINDOW_FUNCTIONS else 'aggregate'} function: {function} OVER (...)")
+            return _ANYTHING
+        if function in ("lag", "lead", "nth_value"):
+            offset = arguments[1] if len(arguments) > 1 else Constant(1, I64)
+            if not isinstance(offset, Constant) or not isinstance(offset.value, int):
+                self.refuse(f"window function: {function} of an offset that is no constant")
+        if body.bounds_type not in _UNITS:
+            self.refuse("window functions: a frame without a unit")
+            return _ANYTHING
+        frame = WindowFrame(_UNITS[body.bounds_type], _bound(body.lower_bound), _bound(body.upper_bound))
+        return Window(function, arguments, partitions, sorts, frame)
 
     def case(self, body: Any) -> Expression:
         """CASE. DataFusion writes ``CASE x WHEN y THEN z`` with x as a first branch that has no result."""
@@ -394,8 +407,7 @@ class _Decoder:
             value = int.from_bytes(body.decimal.value, "little", signed=True)
             return Constant(value, DecimalType(max(body.decimal.precision, 1), body.decimal.scale))
         if kind in ("i8", "i16", "i32", "i64") and body.type_variation_reference:
-            self.refuse(f"type: unsigned {kind}")
-            return _ANYTHING
+            return Constant(getattr(body, kind) % (1 << int(kind[1:])), I64)  # beside what counts rows
         if kind == "boolean":
             return Constant(int(body.boolean), BOOL)
         if kind == "fp32":
@@ -439,6 +451,16 @@ def _join_key(conjunct: Expression, split: int) -> JoinKey | None:
     left, right = conjunct.arguments if sides[0] == {True} else conjunct.arguments[::-1]
     right = replaced(right, lambda i: Field(i - split), lambda r: r)
     return JoinKey(left, right, conjunct.function == "is_not_distinct_from")
+
+
+def _bound(body: Any) -> int | None:
+    """The offset of a frame's bound; None for the end of the partition."""
+    kind = body.WhichOneof("kind")
+    if kind == "preceding":
+        return -int(body.preceding.offset)
+    if kind == "following":
+        return int(body.following.offset)
+    return 0 if kind == "current_row" else None
 
 
 def _emitted(relation: Relation, body: Any) -> Relation:

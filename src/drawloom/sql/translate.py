@@ -34,7 +34,7 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import joins, plan
+from drawloom.sql import joins, plan, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_in_sum, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
@@ -113,8 +113,7 @@ class Translator(Emitter):
         if isinstance(relation, plan.Filter):
             return self.filter(relation)
         if isinstance(relation, plan.Project):
-            below = self.relation(relation.input)
-            return Frame([self.lazy(e, below) for e in relation.columns], below.anchor, below.rows)
+            return self.project(relation)
         if isinstance(relation, plan.Join):
             return joins.join(self, relation)
         if isinstance(relation, plan.Union):
@@ -127,6 +126,13 @@ class Translator(Emitter):
         below = self.relation(relation.input)
         bounds: list[Operand] = [Literal([relation.skip], I64), Literal([relation.keep], I64)]
         return self.mapped(below, lambda value: self.top(value, bounds))
+
+    def project(self, relation: plan.Project) -> Frame:
+        below = self.relation(relation.input)
+        if any(isinstance(part, plan.Window) for e in relation.columns for part in plan.within(e)):
+            below = self.settled(below)
+            return Frame([self.lazy(e, below) for e in relation.columns], below.anchor)
+        return Frame([self.lazy(e, below) for e in relation.columns], below.anchor, below.rows)
 
     def lazy(self, expression: plan.Expression, below: Frame) -> Column:
         return lambda: self.expression(expression, below)
@@ -310,6 +316,8 @@ class Translator(Emitter):
             return self.case(expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in _ARITHMETIC:
             return self.arithmetic(expression, frame)
+        if isinstance(expression, plan.Window):
+            return windows.window(self, expression, frame)
         if isinstance(expression, plan.Scalar):
             return joins.scalar(self, self.relation(expression.relation))
         if isinstance(expression, plan.Apply) and expression.function == "substring":

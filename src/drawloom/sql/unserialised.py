@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.substrait import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS, WINDOW_FUNCTIONS, decode
+from drawloom.sql.windows import FUNCTIONS
 
 #: The methods by which DataFusion's plan nodes show their expressions.
 _EXPRESSIONS: Final = ("projections", "predicate", "group_by_exprs", "aggregate_exprs", "sort_exprs", "get_window_expr")
@@ -19,11 +20,12 @@ _CAUSES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("type", re.compile(r"Unsupported cast type: Field \{ (.*) \}")),
     ("expression", re.compile("Cannot parse (placeholder)")),
     ("relation", re.compile("join constraint: `(using)`")),
+    ("window functions", re.compile("window frame unit: (Groups)")),
 )
 _SQL_NAMES: Final[dict[str, str]] = {
     "RecursiveQuery": "WITH RECURSIVE", "Unnest": "UNNEST", "DescribeTable": "DESCRIBE", "SimilarTo": "SIMILAR TO",
     "placeholder": "a parameter", "OuterReferenceColumn": "a correlated subquery that is no join",
-    "using": "an outer JOIN with USING",
+    "using": "an outer JOIN with USING", "Groups": "a frame of GROUPS",
 }  # fmt: skip
 _OPERATORS: Final = frozenset(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "AND", "OR"])
 
@@ -86,9 +88,8 @@ def _walk(expression: Any, found: list[str]) -> None:
         operands = []
     name = str(expression.canonical_name()).partition("(")[0]
     if kind == "WindowFunction":
-        _add("window functions: OVER (...)", found)
-        if name not in AGGREGATE_FUNCTIONS:
-            _add(f"{'window' if name in WINDOW_FUNCTIONS else 'aggregate'} function: {name}", found)
+        if name not in FUNCTIONS:
+            _add(f"{'window' if name in WINDOW_FUNCTIONS else 'aggregate'} function: {name} OVER (...)", found)
     elif kind == "ScalarFunction" and name not in SCALAR_FUNCTIONS:
         _add(f"function: {name}", found)
     elif kind == "AggregateFunction" and name not in AGGREGATE_FUNCTIONS:

@@ -1,0 +1,260 @@
+"""Window functions of the relational tree to HorseIR: rows are sorted by the partition and the order, every function is
+found there by positions, and its value is carried back to where the row was.
+
+    rows        = @order(partition and order), the sorted rows
+    partition   = [@run_start, @run_end) of the partition's columns at those rows
+    peers       = the same of the partition's and the order's columns
+    row_number  = position - partition's start + 1        rank = peers' start - partition's start + 1
+    lag, lead   = @outer_index at another position, -1 outside of the partition
+    aggregates  = @each_slice over the values that are not NULL, between @before(validity, frame's bounds)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
+from drawloom.horse.types import BOOL, F64, I64, SYM
+from drawloom.sql import plan
+from drawloom.sql.coercion import drop_in_comparison, drop_in_sum
+from drawloom.sql.frames import Frame, Result
+
+if TYPE_CHECKING:
+    from drawloom.sql.translate import Translator
+
+_TRUE: Final = Literal([1], BOOL)
+_ZERO: Final = Literal([0], I64)
+_ONE: Final = Literal([1], I64)
+_NOWHERE: Final = Literal([-1], I64)
+
+
+def window(t: Translator, expression: plan.Window, below: Frame) -> Result:
+    """The window function's value for each row of ``below``."""
+    view = _View(t, expression, below)
+    made = FUNCTIONS[expression.function](view)
+    back = t.emit("order", [t.emit("list", [view.rows], "window"), _TRUE, Literal([0], BOOL)])
+    valid = None if made.valid is None else t.index(made.valid, back)
+    return Result(t.index(made.value, back), made.type, valid)
+
+
+class _View:
+    """The sorted rows of one window. ``rows`` has their numbers; everything else is by position among them."""
+
+    def __init__(self, t: Translator, expression: plan.Window, below: Frame) -> None:
+        self.t = t
+        self.expression = expression
+        self.below = below
+        self.parts = [t.key(t.expression(p, below)) for p in expression.partitions]
+        self.keys = [t.key(t.expression(k.expression, below)) for k in expression.sorts]
+        self.rows = self.sorted_rows(self.parts)
+
+    def sorted_rows(self, parts: list[Result]) -> Operand:
+        t, sorts = self.t, self.expression.sorts
+        keys = [self.whole(r) for r in [*parts, *self.keys]]
+        if not keys:
+            return t.emit("where", [t.emit("fill", [_TRUE, self.below.anchor()])])
+        ascending: list[Value] = [*[1] * len(parts), *[int(k.ascending) for k in sorts]]
+        nulls_first: list[Value] = [*[0] * len(parts), *[int(k.nulls_first) for k in sorts]]
+        columns = t.emit("list", keys, "window")
+        return t.emit("order", [columns, Literal(ascending, BOOL), Literal(nulls_first, BOOL)])
+
+    def whole(self, result: Result) -> Operand:
+        value = self.t.spread(result.value, self.below)
+        if result.valid is None:
+            return value
+        return self.t.emit("with_null", [value, self.t.spread(result.valid, self.below)])
+
+    @property
+    def position(self) -> Operand:
+        return self.t.emit("where", [self.t.emit("fill", [_TRUE, self.rows])])
+
+    @property
+    def start(self) -> Operand:
+        """Where the partition begins."""
+        return self.t.emit("run_start", [self.columns(self.parts)])
+
+    @property
+    def end(self) -> Operand:
+        """Where the partition ends."""
+        return self.t.emit("run_end", [self.columns(self.parts)])
+
+    @property
+    def first_peer(self) -> Operand:
+        """Where the rows begin that are equal in the order too."""
+        return self.t.emit("run_start", [self.columns([*self.parts, *self.keys])])
+
+    @property
+    def last_peer(self) -> Operand:
+        """Where the rows end that are equal in the order too."""
+        return self.t.emit("run_end", [self.columns([*self.parts, *self.keys])])
+
+    def columns(self, keys: list[Result]) -> Operand:
+        """The list of the keys' columns at the sorted rows."""
+        made = [self.sorted(c) for c in self.t.grouped_by(keys, self.below)]
+        return self.t.emit("list", made or [self.t.emit("fill", [_TRUE, self.rows])], "window")
+
+    def sorted(self, value: Operand) -> Operand:
+        return self.t.index(self.t.spread(value, self.below), self.rows)
+
+    def argument(self, index: int, drops: Callable[..., bool] = lambda given, cast: False) -> Result:
+        """An argument of the function at the sorted rows."""
+        result = self.t.uncast(self.expression.arguments[index], self.below, drops)
+        valid = None if result.valid is None else self.sorted(result.valid)
+        return Result(self.sorted(result.value), result.type, valid)
+
+    def offset(self, index: int, default: int) -> int:
+        """An argument that is a constant integer, ``default`` where it is left out."""
+        if len(self.expression.arguments) <= index:
+            return default
+        argument = self.expression.arguments[index]
+        assert isinstance(argument, plan.Constant) and isinstance(argument.value, int)
+        return argument.value
+
+    def plus(self, left: Operand, right: Operand) -> Operand:
+        return self.t.emit("plus", [left, right])
+
+    def minus(self, left: Operand, right: Operand) -> Operand:
+        return self.t.emit("minus", [left, right])
+
+    def choose(self, condition: Operand, then: Operand, otherwise: Operand) -> Operand:
+        return self.t.emit("if_else", [condition, then, otherwise])
+
+    def between(self, value: Operand) -> Operand:
+        """The position, or the partition's nearest one (its end among them) where that is outside."""
+        t = self.t
+        low = self.choose(t.emit("lt", [value, self.start]), self.start, value)
+        return self.choose(t.emit("gt", [low, self.end]), self.end, low)
+
+    def at(self, value: Result, position: Operand, inside: Operand) -> Result:
+        """The value at another position, NULL where that is not ``inside``."""
+        t = self.t
+        place = self.choose(inside, position, _NOWHERE)
+        valid = inside if value.valid is None else t.outer_index(value.valid, place)
+        return Result(t.outer_index(value.value, place), value.type, valid)
+
+    # Frames
+
+    def frame(self) -> tuple[Operand, Operand]:
+        """The positions where each row's frame begins and ends; it is empty where these are one."""
+        frame = self.expression.frame
+        bound = self.by_rows if frame.unit == "rows" else self.by_range
+        low, high = bound(frame.low, False), bound(frame.high, True)
+        return low, self.choose(self.t.emit("lt", [high, low]), low, high)
+
+    def by_rows(self, offset: int | None, is_end: bool) -> Operand:
+        if offset is None:
+            return self.end if is_end else self.start
+        return self.between(self.plus(self.position, Literal([offset + is_end], I64)))
+
+    def by_range(self, offset: int | None, is_end: bool) -> Operand:
+        """By the one key of the order; NULLs are each other's frame, but for what is unbounded."""
+        if offset is None:
+            return self.end if is_end else self.start
+        peers = self.last_peer if is_end else self.first_peer
+        if offset == 0:
+            return peers
+        t, key = self.t, self.keys[0]
+        value = t.emit("convert", [self.sorted(key.value), Literal([I64.text], SYM)])
+        if not self.expression.sorts[0].ascending:
+            value = t.emit("neg", [value])
+        target = self.plus(value, Literal([offset], I64))
+        low, high = self.start, self.end
+        if key.valid is not None:
+            valid = self.sorted(key.valid)
+            nulls = self.minus(self.minus(high, low), self.count(valid, low, high))
+            if self.expression.sorts[0].nulls_first:
+                low = self.plus(low, nulls)
+            else:
+                high = self.minus(high, nulls)
+        found = t.emit("search_after" if is_end else "search", [value, low, high, target])
+        return found if key.valid is None else self.choose(valid, found, peers)
+
+    def count(self, mask: Operand, low: Operand, high: Operand) -> Operand:
+        """How many rows from ``low`` on, and before ``high``, are in the mask."""
+        return self.minus(self.t.emit("before", [mask, high]), self.t.emit("before", [mask, low]))
+
+
+def _whole_number(value: Operand) -> Result:
+    return Result(value, I64)
+
+
+def _row_number(view: _View) -> Result:
+    return _whole_number(view.plus(view.minus(view.position, view.start), _ONE))
+
+
+def _rank(view: _View) -> Result:
+    return _whole_number(view.plus(view.minus(view.first_peer, view.start), _ONE))
+
+
+def _dense_rank(view: _View) -> Result:
+    is_first = view.t.emit("eq", [view.position, view.first_peer])
+    return _whole_number(view.count(is_first, view.start, view.last_peer))
+
+
+def _percent_rank(view: _View) -> Result:
+    """The rows before the peers, over the other rows; 0 for a row alone."""
+    others = view.minus(view.minus(view.end, view.start), _ONE)
+    before = view.minus(view.first_peer, view.start)
+    share = view.t.emit("div", [before, view.choose(view.t.emit("eq", [others, _ZERO]), _ONE, others)])
+    return Result(share, F64)
+
+
+def _cume_dist(view: _View) -> Result:
+    rows = view.minus(view.end, view.start)
+    return Result(view.t.emit("div", [view.minus(view.last_peer, view.start), rows]), F64)
+
+
+def _shifted(view: _View, sign: int) -> Result:
+    t = view.t
+    value = view.argument(0)
+    position = view.plus(view.position, Literal([sign * view.offset(1, 1)], I64))
+    inside = t.emit("and", [t.emit("geq", [position, view.start]), t.emit("lt", [position, view.end])])
+    found = view.at(value, position, inside)
+    if len(view.expression.arguments) < 3:
+        return found
+    other = t.cast(view.argument(2, drop_in_comparison), value.type)
+    valid: Operand | None = None
+    if value.valid is not None or other.valid is not None:
+        there = _TRUE if value.valid is None else found.valid
+        valid = view.choose(inside, there or _TRUE, other.valid or _TRUE)
+    return Result(view.choose(inside, found.value, other.value), value.type, valid)
+
+
+def _nth(view: _View, offset: int, from_end: bool) -> Result:
+    """The value at a place of the frame, which counts from 0; or the last one."""
+    low, high = view.frame()
+    position = view.minus(high, _ONE) if from_end else view.plus(low, Literal([offset], I64))
+    inside = view.t.emit("and", [view.t.emit("geq", [position, low]), view.t.emit("lt", [position, high])])
+    return view.at(view.argument(0), position, inside)
+
+
+def _count(view: _View) -> Result:
+    low, high = view.frame()
+    value = view.argument(0)
+    return _whole_number(view.minus(high, low) if value.valid is None else view.count(value.valid, low, high))
+
+
+def _aggregate(view: _View) -> Result:
+    """Sum, average, least or greatest of the values that are not NULL; NULL where there are none."""
+    t, name = view.t, view.expression.function
+    low, high = view.frame()
+    value = view.argument(0, drop_in_sum) if name in ("sum", "avg") else view.argument(0)
+    values = value.value
+    if value.valid is not None:
+        values = t.index(values, t.emit("where", [value.valid]))
+        low, high = t.emit("before", [value.valid, low]), t.emit("before", [value.valid, high])
+    made = t.result("raze", [t.emit("each_slice", [FunctionRef(name), values, low, high])])
+    made.valid = t.emit("gt", [high, low])
+    return made
+
+
+#: The window functions that are built, by their Substrait names.
+FUNCTIONS: Final[dict[str, Callable[[_View], Result]]] = {
+    "row_number": _row_number, "rank": _rank, "dense_rank": _dense_rank, "percent_rank": _percent_rank,
+    "cume_dist": _cume_dist,
+    "lag": lambda view: _shifted(view, -1), "lead": lambda view: _shifted(view, 1),
+    "first_value": lambda view: _nth(view, 0, False), "last_value": lambda view: _nth(view, 0, True),
+    "nth_value": lambda view: _nth(view, view.offset(1, 1) - 1, False),
+    "count": _count, "sum": _aggregate, "avg": _aggregate, "min": _aggregate, "max": _aggregate,
+}  # fmt: skip

@@ -1,0 +1,103 @@
+"""Window functions where SQL surprises: ties, NULLs in the order and in the values, empty frames, empty tables."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import drawloom
+from drawloom.sql import connect
+from tests.sql.compare import differences, duckdb_exact
+
+NAN, INF = float("nan"), float("inf")
+T = pa.table(
+    {
+        "id": pa.array(range(8), pa.int64()),
+        "g": ["a", "b", "a", None, "a", "b", None, "a"],
+        "x": pa.array([3, 1, 3, None, 2, None, 5, 1], pa.int32()),
+        "d": pa.array([None if v is None else Decimal(v) for v in ["1.50", "2.25", None, "-1.00", "7.75", None, "0.25",
+                                                                   "1.50"]], pa.decimal128(9, 2)),
+        "f": [1.5, NAN, -0.0, 0.0, None, INF, -INF, NAN],
+        "big": pa.array([2**62, 2**62, 2**62, -(2**62), 2**62, 2**62, 2**62, 2**62], pa.int64()),
+        "tiny": [1e300, 1.0, 2.0, -1e300, 4.0, 8.0, 16.0, 32.0],
+    }
+)  # fmt: skip
+NONE = T.slice(0, 0)
+
+QUERIES = {
+    "ties share a rank": "select id, rank() over (order by x), dense_rank() over (order by x desc) from t",
+    "a partition of nulls": "select id, row_number() over (partition by g order by id desc) as r from t",
+    "nulls first in the order": "select id, rank() over (partition by g order by x nulls first) as r from t",
+    "the default frame ends with the last peer": """
+        select id, sum(x) over (order by x), count(*) over (order by x) from t""",
+    "nulls are no part of an aggregate": """
+        select id, sum(d) over (partition by g), avg(x) over (), count(d) over () from t""",
+    "a frame that is empty": """
+        select id, sum(x) over (order by id rows between 2 following and 3 following) as s, count(x) over
+        (order by id rows between 3 preceding and 2 preceding) as c, first_value(x) over (order by id rows
+        between 1 following and 2 following) as v from t""",
+    "a range over an order with nulls": """
+        select id, count(*) over (order by x range between 1 preceding and 1 following) as a, count(*) over
+        (order by x desc nulls first range between unbounded preceding and 1 following) as b from t""",
+    "lag does not leave the partition": "select id, lag(x, 1, 99) over (partition by g order by id) as l from t",
+    "lead over nulls": "select id, lead(d) over (order by id), lead(g, 3, 'none') over (order by id) from t",
+    "nan is the greatest": "select id, max(f) over (order by id), min(f) over (order by id) from t",
+    "infinities of other frames": """
+        select id, sum(f) over (order by id rows between 1 preceding and current row) as s from t""",
+    "sums of more than 64 bits": "select id, sum(big) over (order by id), avg(big) over (order by id) from t",
+    "no difference of large sums": """
+        select id, sum(tiny) over (order by id rows between 1 preceding and current row) as s from t where
+        id > 3""",
+    "values of a frame": """
+        select id, first_value(d) over (order by id), last_value(g) over (order by id rows between 1
+        preceding and 1 following) as l, nth_value(x, 3) over (order by id) as n from t""",
+    "shares of a partition": """
+        select id, percent_rank() over (partition by g order by x), cume_dist() over (order by x) from t""",
+    "over groups": "select g, sum(x) as s, rank() over (order by sum(x) desc) as r from t group by g",
+    "over a window": """
+        select r, sum(r) over (order by r) as s from (select row_number() over (order by id) as r from t) v""",
+    "the first rows of each group": """
+        select id from (select id, row_number() over (partition by g order by id) as r from t) v where r <=
+        2""",
+    "over a join": """
+        select t.id, count(*) over (partition by u.g) as c, max(u.x) over (order by t.id) as m from t left
+        join t as u on t.x = u.id""",
+    "arithmetic": """
+        select id, x - avg(x) over (), row_number() over (order by id) * 2 + 1 as r, x * count(*) over ()
+        from t""",
+    "a window without rows": "select id, sum(x) over (order by id), lag(g) over (order by id) from t where id > 100",
+    "constants": "select id, sum(1) over (order by id), count(null) over () from t",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
+@pytest.mark.parametrize("table", [T, NONE, T.slice(3, 1)], ids=["rows", "empty", "one"])
+def test_windows_agree_with_duckdb(query: str, table: pa.Table) -> None:
+    theirs = duckdb_exact()
+    theirs.register("t", table)
+    wanted = theirs.sql(query).to_arrow_table()
+    for device in ("cpu", "reference"):
+        ours = connect(device).register("t", table).sql(query).arrow()
+        assert differences(ours, wanted) == []
+        assert ours.schema.types == wanted.schema.types
+
+
+@pytest.mark.parametrize(
+    ("query", "item"),
+    [
+        ("lag(x) ignore nulls over (order by id)", "window functions: IGNORE NULLS"),
+        ("sum(x) filter (where id > 2) over ()", "window functions: FILTER"),
+        ("count(distinct x) over ()", "window functions: DISTINCT"),
+        ("ntile(3) over (order by id)", "window function: ntile OVER (...)"),
+        ("stddev(x) over (order by id)", "aggregate function: stddev OVER (...)"),
+        ("sum(x) over (order by id groups between 1 preceding and current row)", "window functions: a frame of GROUPS"),
+        ("sum(x) over (order by d range between 1.5 preceding and current row)",
+         "window functions: RANGE with an offset that is no integer"),
+        ("sum(x) over (order by d range between 2 preceding and current row)",
+         "window functions: RANGE with an offset that is no integer"),
+    ],
+)  # fmt: skip
+def test_what_the_plan_does_not_carry_is_refused(query: str, item: str) -> None:
+    with pytest.raises(drawloom.UnsupportedError) as refusal:
+        connect("cpu").register("t", T).sql(f"select {query}, sum(x) over (order by id) as other from t").arrow()
+    assert item in refusal.value.items

@@ -1,0 +1,120 @@
+"""Random queries with window functions over the columns of ``random_table``, for comparison with DuckDB.
+
+What depends on the order of equal rows is ordered by ``b`` at last, which repeats no value in any table that is made.
+"""
+
+from __future__ import annotations
+
+from tests.sql.random_queries import Queries, RandomQuery
+
+PARTITIONS = ["k", "s", "s2", "q", "q2", "n", "f2", "e", "extract(year from dt2)", "k % 2"]
+ORDERS = ["k", "n", "s2", "dt2", "d2", "f2", "g", "q2", "e", "y", "s"]
+INTEGERS = ["k", "n", "i", "y"]
+VALUES = ["i", "n", "d2", "s2", "dt2", "q2", "f2", "e", "w", "s"]
+ROWS = ["unbounded preceding", "3 preceding", "1 preceding", "0 preceding", "current row", "2 following",
+        "unbounded following"]  # fmt: skip
+
+
+class WindowQueries(Queries):
+    """Random queries over table ``t``."""
+
+    def query(self) -> RandomQuery:
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.1:
+            return self.over_groups()
+        pairs = [self.windowed() for _ in range(rng.randint(1, 3))]
+        where = self.where() if rng.random() < 0.4 else ""
+        texts: list[str] = []
+        for side in (0, 1):
+            shown = ", ".join([f"{p[side]} as w{i}" for i, p in enumerate(pairs)])
+            texts.append(f"select b, {shown} from t{where}")
+        if kind < 0.25:
+            number = f"row_number() over ({self.window(total=True)}) as r"
+            text = f"select * from (select b, {number} from t{where}) where r <= {rng.randint(1, 4)}"
+            return RandomQuery(text, text)
+        return RandomQuery(texts[0], texts[1])
+
+    def over_groups(self) -> RandomQuery:
+        key = self.rng.choice(["k", "s2", "n"])
+        text = f"select {key}, count(*) as c, rank() over (order by sum(i) desc) as r, sum(count(*)) over () as s"
+        text += f" from t{self.where()} group by {key}"
+        return RandomQuery(text, text)
+
+    def windowed(self) -> tuple[str, str]:
+        """A window function, and what DuckDB is asked in its place."""
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.3:
+            function = rng.choice(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"])
+            made = f"{function}() over ({self.window(total=function == 'row_number', ordered=True)})"
+        elif kind < 0.5:
+            function = rng.choice(["lag", "lead"])
+            value, other = rng.choice([("n", "k"), ("i", "7"), ("s2", "s"), ("d2", "1.5"), ("q2", "q"), ("f2", "f")])
+            more = rng.choice(["", ", 1", ", 3", f", 2, {other}", f", 1, {other}"])
+            made = f"{function}({value}{more}) over ({self.window(total=True)})"
+        elif kind < 0.65:
+            function = rng.choice(["first_value({})", "last_value({})", "nth_value({}, 2)"]).format(rng.choice(VALUES))
+            made = f"{function} over ({self.window(total=True)}{self.frame()})"
+        else:
+            return self.aggregate()
+        if rng.random() < 0.1:
+            made = f"({made} is not null)"
+        return made, made
+
+    def aggregate(self) -> tuple[str, str]:
+        rng = self.rng
+        over = self.framed()
+        function = rng.choice(["sum", "sum", "avg", "min", "max", "count", "count(*)"])
+        if function == "count(*)":
+            made = f"count(*) over ({over})"
+        elif function in ("min", "max", "count"):
+            made = f"{function}({rng.choice([*VALUES, self.number(1)])}) over ({over})"
+        elif rng.random() < 0.3:
+            made = f"{function}({self.dyadic(1)}) over ({over})"
+        else:
+            value = rng.choice(["n", "d2", "i", "b", "w", "e", self.exact(1)])
+            if function == "avg":
+                parts = f"{{'sum': sum({value}) over ({over}), 'count': count({value}) over ({over})}}"
+                return f"avg({value}) over ({over})", parts
+            made = f"sum({value}) over ({over})"
+        return made, made
+
+    def framed(self) -> str:
+        """A window whose frame, and so its set of rows, is determined."""
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.3:
+            return self.window(total=False, ordered=rng.random() < 0.7)
+        if kind < 0.7:
+            return self.window(total=True) + self.frame()
+        low, high = (
+            rng.choice(["unbounded preceding", "3 preceding", "1 following", "current row"]),
+            rng.choice(["unbounded following", "2 following", "5 following", "current row"]),
+        )
+        if low == "1 following" and high == "current row":
+            high = "2 following"
+        order = f"{rng.choice(INTEGERS)} {rng.choice(['asc', 'desc'])} {rng.choice(['', 'nulls first', 'nulls last'])}"
+        return f"{self.partition()} order by {order} range between {low} and {high}".strip()
+
+    def frame(self) -> str:
+        rng = self.rng
+        if rng.random() < 0.4:
+            return ""
+        low = rng.randrange(len(ROWS) - 1)
+        high = rng.randrange(max(low, 1), len(ROWS))
+        return f" rows between {ROWS[low]} and {ROWS[high]}"
+
+    def partition(self) -> str:
+        rng = self.rng
+        keys = rng.sample(PARTITIONS, rng.choice([0, 1, 1, 2]))
+        return f"partition by {', '.join(keys)}" if keys else ""
+
+    def window(self, total: bool, ordered: bool = True) -> str:
+        rng = self.rng
+        if not (total or ordered):
+            return self.partition()
+        nulls = ["", " nulls first", " nulls last"]
+        count = rng.choice([0, 1, 1, 2]) if total else rng.choice([1, 1, 2])
+        keys = [f"{c} {rng.choice(['asc', 'desc'])}{rng.choice(nulls)}" for c in rng.sample(ORDERS, count)]
+        return f"{self.partition()} order by {', '.join([*keys, 'b'] if total else keys)}".strip()
