@@ -28,6 +28,7 @@ from drawloom.horse.ir import (
     Return,
     Statement,
     Use,
+    operands,
 )
 from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.types import BOOL, VectorType
@@ -62,7 +63,7 @@ class Interpreter:
         frame = _Frame(self, function)
         for param, value in zip(function.params, arguments):
             frame.values[param.name] = value
-        frame.block(function.body)
+        frame.run()
         return frame.returned or []
 
     def load_table(self, name: str) -> TableValue:
@@ -70,6 +71,33 @@ class Interpreter:
         if source is None:
             raise DataError(f"there is no table '{name}'")
         return TableValue(source.column_names(), [], source)
+
+
+def last_named(body: list[Statement]) -> list[set[str]]:
+    """For each statement the variables that it, or a statement within, is the last one of the body to name."""
+    named_later: set[str] = set()
+    out: list[set[str]] = []
+    for statement in reversed(body):
+        names = _names(statement)
+        out.append(names - named_later)
+        named_later |= names
+    return out[::-1]
+
+
+def _names(statement: Statement) -> set[str]:
+    if isinstance(statement, Assign):
+        read = operands(statement.value)
+        return {t.name for t in statement.targets} | {o.name for o in read if isinstance(o, Name)}
+    if isinstance(statement, Evaluate):
+        return {o.name for o in operands(statement.value) if isinstance(o, Name)}
+    if isinstance(statement, Return):
+        return {v.name for v in statement.values if isinstance(v, Name)}
+    if isinstance(statement, Jump):
+        return set()
+    assert isinstance(statement, If | Loop)
+    condition = {statement.condition.name} if isinstance(statement.condition, Name) else set()
+    within = [statement.body] if isinstance(statement, Loop) else [statement.then, statement.otherwise]
+    return condition.union(*[_names(s) for block in within for s in block])
 
 
 class _Frame:
@@ -80,6 +108,15 @@ class _Frame:
         self.where = function
         self.values: dict[str, Value] = {}
         self.returned: list[Value] | None = None
+
+    def run(self) -> None:
+        """Runs the function; values that nothing behind names any more are given up, and so is their memory."""
+        body = self.where.body
+        for statement, done_with in zip(body, last_named(body)):
+            if self.statement(statement):
+                return
+            for name in done_with:
+                self.values.pop(name, None)
 
     def block(self, body: list[Statement]) -> str:
         """Runs until the end ("") or until "break", "continue" or "return"."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.ir import Module
 from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
@@ -123,11 +124,17 @@ class Query:
         return self._module
 
     def load_columns(self, relation: plan.Relation) -> None:
-        """Reads and converts the columns that the plan reads: the translation and the kernels depend on them."""
-        for part in plan.relations(relation):
-            if isinstance(part, plan.Read):
-                for column in part.columns or [self.schema.any_column(part.table)]:
-                    self.schema.has_nulls(part.table, column)
+        """Reads and converts the columns that the plan reads, on all cores: the translation and the kernels depend on
+        them."""
+        read = {
+            (part.table, column)
+            for part in plan.relations(relation)
+            if isinstance(part, plan.Read)
+            for column in part.columns or [self.schema.any_column(part.table)]
+        }
+        if read:
+            columns = sorted(read)
+            in_blocks(len(columns), 1, lambda place: self.schema.has_nulls(*columns[place]))
 
     def program(self) -> Program:
         """The outlined program with the PTX of its kernels."""
