@@ -20,6 +20,7 @@ SUBCOMMANDS: Final[dict[str, str]] = {
     "run": "Run a kernel of a PTX file on a device.",
     "sql": "Run a SQL query over Parquet files on a device.",
     "tpch": "Run the TPC-H queries, and compare with DuckDB.",
+    "explain": "Show a query after each stage, or draw its kernels.",
     "as": "Assemble PTX to a cubin.",
     "disasm": "Disassemble the machine code of a cubin.",
     "devices": "List the devices of this machine.",

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drawloom.cli import tables as tables_option
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @click.command("sql")
 @click.argument("query")
-@click.option(
-    "-t", "--table", "tables", multiple=True, metavar="NAME=PATH", help="A Parquet file as a table; repeat for more."
-)
+@tables_option.OPTION
 @click.option("-d", "--device", default=None, help="cpu (the default), reference or cuda:N.")
 @click.option(
     "--emit",
@@ -40,14 +40,7 @@ def command(
 
     text = sys.stdin.read() if query == "-" else query
     connection = connect(device)
-    seen: set[str] = set()
-    for table in tables:
-        name, equals, path = table.partition("=")
-        if not equals or not name or not path:
-            raise click.UsageError(f"--table {table}: NAME=PATH was expected")
-        if name in seen:
-            raise click.UsageError(f"--table {name} is given twice")
-        seen.add(name)
+    for name, path in tables_option.paths(tables).items():
         connection.register(name, path)
     relation = connection.sql(text, outline)
     if emit is not None:

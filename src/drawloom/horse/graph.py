@@ -9,14 +9,15 @@ written twice, or written after it is read: there are no other dependences than 
 from __future__ import annotations
 
 from drawloom.horse.builtins import BUILTINS, Builtin
-from drawloom.horse.ir import Assign, Call, Name, operands
+from drawloom.horse.ir import Assign, Call, CheckCast, Name, operands
 from drawloom.horse.shapes import Shape, Size, operand_size
 
 
 class Node:
     """``name`` is the first variable that the statement writes, ``index`` its place in the block, from 0.
 
-    ``call`` and ``builtin`` are None for what is no call of a builtin, ``geometry`` where no size is known.
+    ``builtin`` is None for what is no call of one, ``call`` also for a call under a cast, ``geometry`` where no size is
+    known.
     """
 
     def __init__(self, index: int, statement: Assign, shapes: dict[str, Shape]) -> None:
@@ -25,8 +26,9 @@ class Node:
         self.name = statement.targets[0].name
         self.reads = [o.name for o in operands(statement.value) if isinstance(o, Name)]
         value = statement.value
-        self.call: Call | None = value if isinstance(value, Call) and value.function.name in BUILTINS else None
-        self.builtin: Builtin | None = None if self.call is None else BUILTINS[self.call.function.name]
+        inner = value.value if isinstance(value, CheckCast) else value
+        self.builtin: Builtin | None = BUILTINS.get(inner.function.name) if isinstance(inner, Call) else None
+        self.call: Call | None = value if isinstance(value, Call) and self.builtin is not None else None
         self.target = "cpu" if self.builtin is None else self.builtin.target
         self.geometry = self._geometry(shapes)
 

@@ -65,7 +65,7 @@ class _Finder:
         for user in self.graph.readers(node.name):
             members.append(user.name)
             more = self.first_rows(user.name, key_names) if user.function == "keys" else self.cells(user.name)
-            if more is None:
+            if more is None or user.call is None:
                 return nothing
             members.extend(more)
         reductions = [m for m in members if self.graph.writer[m].function == "each"]

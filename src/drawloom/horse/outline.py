@@ -42,17 +42,26 @@ MODES: Final = ("none", "flow", "full")
 
 
 class Region:
-    """A kernel to be: the variables that it returns, in order, and all that it computes."""
+    """A kernel to be: the variables that it returns, in order, and all that it computes; ``kernel`` is its name."""
 
     def __init__(self, roots: list[str], members: set[str]) -> None:
         self.roots = roots
         self.members = members
+        self.kernel = ""
+
+
+class Block:
+    """A block of straight-line code and its kernels, in the order of their calls."""
+
+    def __init__(self, graph: Graph, regions: list[Region]) -> None:
+        self.graph = graph
+        self.regions = regions
 
 
 class Outline:
     """The outlined module, and the analyses of ``main`` that code generation reads.
 
-    ``ranges`` and ``types`` are by the variable names of ``main``, which kernels keep.
+    ``ranges`` and ``types`` are by the variable names of ``main``, which kernels keep. ``blocks`` is what was outlined.
     """
 
     def __init__(self, module: Module, types: dict[str, Type], ranges: Ranges, shapes: dict[str, Shape]) -> None:
@@ -60,6 +69,7 @@ class Outline:
         self.types = types
         self.ranges = ranges
         self.shapes = shapes
+        self.blocks: list[Block] = []
 
 
 def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
@@ -80,12 +90,15 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
         placed = Placement(graph, types, ranges, shapes, groups_in_place(graph, placed, facts))
     regions = _REGIONS[mode](placed)
     kernels: list[Function] = []
-    body = _Builder(placed, regions, kernels).block()
+    builder = _Builder(placed, regions, kernels)
+    body = builder.block()
     body.append(last)
     outlined = Function("main", main.params, main.returns, body)
     others = [f for f in module.functions if f is not main]
     split = Module(module.name, module.imports, [outlined, *kernels, *others]) if kernels else module
-    return Outline(split, types, ranges, shapes)
+    made = Outline(split, types, ranges, shapes)
+    made.blocks.append(Block(graph, builder.called))
+    return made
 
 
 # The three modes
@@ -176,6 +189,8 @@ class _Builder:
         self.kernels = kernels
         self.needed = placed.graph.needed()
         self.regions = [r for r in regions if self.needed.intersection(r.members)]
+        #: The regions in the order of their calls.
+        self.called: list[Region] = []
 
     def block(self) -> list[Statement]:
         """Control code and calls of kernels, each as early as its inputs are ready, control code first."""
@@ -194,8 +209,10 @@ class _Builder:
             now = [r for r in regions if all(self.is_ready(m, ready | r.members) for m in r.members)]
             assert now or len(waiting) < len(control), "kernels wait for each other"
             for region in now:
-                kernel = self.kernel(f"main_{len(self.kernels)}", region)
+                region.kernel = f"main_{len(self.kernels)}"
+                kernel = self.kernel(region)
                 self.kernels.append(kernel)
+                self.called.append(region)
                 made.append(self.call(kernel, region.roots))
                 ready.update(region.roots)
             control, regions = waiting, [r for r in regions if r not in now]
@@ -204,14 +221,14 @@ class _Builder:
     def is_ready(self, name: str, ready: set[str]) -> bool:
         return all(e.source.name in ready for e in self.graph.predecessors[name])
 
-    def kernel(self, name: str, region: Region) -> Function:
+    def kernel(self, region: Region) -> Function:
         """The statements of a region; its parameters are what they read and do not compute."""
         nodes = [n for n in self.graph.nodes if n.name in region.members]
         read = {v for n in nodes for v in n.reads if v not in region.members}
         params = [Param(p, self.types[p]) for p in sorted(read, key=lambda p: (self.graph.order(p), p))]
         body: list[Statement] = [n.statement for n in nodes]
         body.append(Return([Name(r) for r in region.roots]))
-        return Function(name, params, [self.types[r] for r in region.roots], body, True)
+        return Function(region.kernel, params, [self.types[r] for r in region.roots], body, True)
 
     def call(self, kernel: Function, roots: list[str]) -> Assign:
         arguments: list[Operand] = [Name(p.name) for p in kernel.params]
