@@ -400,7 +400,7 @@ def test_ctrl_c_exits_130_and_saves_nothing(tmp_path: Path, device: str) -> None
 def test_help_shows_the_grammar_and_examples(drawloom: Command) -> None:
     result = drawloom("run", "--help")
     assert result.exit_code == 0
-    for words in ("--arg x:f32[4096]=random(7)", "drawloom run saxpy.ptx", "--emit [ptx|llvm]"):
+    for words in ("--arg x:f32[4096]=random(7)", "drawloom run saxpy.ptx", "--emit [ptx|llvm|horse|outline]"):
         assert words in result.stdout
 
 

@@ -1,12 +1,23 @@
-"""`drawloom run`: one kernel of a PTX file, arguments from the command line, results to files or the terminal."""
+"""`drawloom run`: one kernel of a PTX file, arguments from the command line, results to files or the terminal; or a
+HorseIR program over Parquet files."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
+
+from drawloom.cli import tables as tables_option
 
 if TYPE_CHECKING:
     from drawloom.cli.run_arguments import Given, Save
     from drawloom.runtime import Kernel, Launch, Module
+
+#: The options of one kind of file, by parameter.
+PTX_OPTIONS: Final[dict[str, str]] = {
+    "kernel": "--kernel", "grid": "--grid", "block": "--block", "arguments": "--arg", "saves": "--save",
+    "prints": "--print", "check": "--check", "shared": "--shared", "repeat": "--repeat", "assembler": "--assembler",
+}  # fmt: skip
+HORSE_OPTIONS: Final[dict[str, str]] = {"tables": "--table", "outline": "--outline", "style": "--format"}
 
 EXAMPLES = """
 \b
@@ -26,6 +37,7 @@ Examples:
       --arg y:f32[1000000]=1 --arg x=x.npy --arg a=2.0 --arg n=1000000 --save y=y.npy
   drawloom run reduce.ptx --grid 1 --block 32 --arg out:f32[1] --arg in:f32[32]=arange --print out
   drawloom run kernel.ptx --block 128 --emit llvm
+  drawloom run query.hir --table lineitem=lineitem.parquet
 """
 
 
@@ -57,7 +69,13 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Run N times.")
 @click.option("--assembler", type=click.Choice(["drawloom", "driver"]), help="Who makes a GPU's machine code.")
-@click.option("--emit", type=click.Choice(["ptx", "llvm"]), help="Print this stage's result; run nothing.")
+@click.option("--emit", type=click.Choice(["ptx", "llvm", "horse", "outline"]),
+              help="Print this stage's result; run nothing.")  # fmt: skip
+@tables_option.OPTION
+@click.option("--outline", type=click.Choice(["none", "flow", "full"]), default="full",
+              help="How much of a HorseIR program goes into one kernel.")  # fmt: skip
+@click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table",
+              help="How a HorseIR program's table is printed.")  # fmt: skip
 def command(
     file: str,
     kernel: str | None,
@@ -72,13 +90,23 @@ def command(
     repeat: int,
     emit: str | None,
     assembler: str | None,
+    tables: tuple[str, ...],
+    outline: str,
+    style: str,
 ) -> None:
-    """Run a kernel of a PTX FILE and say how long compiling and running took.
+    """Run a kernel of a PTX FILE and say how long compiling and running took; or run a HorseIR program, in a FILE that
+    ends in .hir, over Parquet files.
 
     Arrays that are named by --save or --print may also be module-level variables of the file.
     """
     from drawloom.cli.run_arguments import Malformed
 
+    refuse_options(click.get_current_context(), file.endswith(".hir"))
+    if file.endswith(".hir"):
+        from drawloom.cli import run_horse
+
+        run_horse.run(file, tables, device, emit, style, outline)
+        return
     try:
         if emit is not None:
             emit_stage(file, kernel, block, emit)
@@ -88,10 +116,20 @@ def command(
         raise click.UsageError(str(refusal)) from refusal
 
 
+def refuse_options(context: click.Context, is_horse: bool) -> None:
+    """Raises UsageError for an option that is given and is not for this kind of file."""
+    kind = "PTX files" if is_horse else "HorseIR programs"
+    for name, flag in (PTX_OPTIONS if is_horse else HORSE_OPTIONS).items():
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{flag} is for {kind}")
+
+
 def emit_stage(file: str, kernel: str | None, block: tuple[int, ...], stage: str) -> None:
     from drawloom.runtime.geometry import dimensions
     from drawloom.runtime.module import read_module
 
+    if stage in ("horse", "outline"):
+        raise click.UsageError(f"--emit {stage} is for HorseIR programs")
     module = read_path(file, read_module)
     if stage == "ptx":
         click.echo(str(module), nl=False)

@@ -98,6 +98,8 @@ class _Finder:
         if len(sizes) != 1:
             return None
         table = tables.pop()
+        if table not in self.placed.ranges.tables:
+            return None
         rows = self.facts.rows(self.placed.ranges.tables[table])
         return (table, groups) if groups <= max(FEW_GROUPS, rows) else None
 

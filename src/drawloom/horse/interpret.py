@@ -34,7 +34,8 @@ from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.types import BOOL, VectorType
 from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings
 
-KernelHook = Callable[[Function, list[Value]], list[Value]]
+#: What a kernel returns; None where the interpreter is to run it.
+KernelHook = Callable[[Function, list[Value]], list[Value] | None]
 
 
 def run(
@@ -178,9 +179,8 @@ class _Frame:
         own = self.owner.module.function(name)
         arguments = [self.operand(a) for a in expression.arguments]
         if own is not None:
-            if own.is_kernel and self.owner.kernel is not None:
-                return self.owner.kernel(own, arguments)
-            return self.owner.function(own, arguments)
+            done = self.owner.kernel(own, arguments) if own.is_kernel and self.owner.kernel is not None else None
+            return done if done is not None else self.owner.function(own, arguments)
         if name == "load_table":
             return [self.owner.load_table(strings(as_vector(arguments[0]))[0])]
         if name in ("column_value", "column_valid"):

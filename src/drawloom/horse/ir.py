@@ -237,3 +237,37 @@ def operands(expression: Expression) -> list[Operand]:
         return expression.arguments
     assert isinstance(expression, Use)
     return [expression.operand]
+
+
+def walk(body: list[Statement]) -> list[Statement]:
+    """The statements of a body and of all bodies within, in the order of the text."""
+    found: list[Statement] = []
+    for statement in body:
+        found.append(statement)
+        if isinstance(statement, If):
+            found.extend(walk(statement.then))
+            found.extend(walk(statement.otherwise))
+        elif isinstance(statement, Loop):
+            found.extend(walk(statement.body))
+    return found
+
+
+def reads(statement: Statement) -> list[str]:
+    """The variables that a statement itself reads; of ``if`` and loops those of the condition."""
+    if isinstance(statement, Assign | Evaluate):
+        read = operands(statement.value)
+    elif isinstance(statement, Return):
+        read = statement.values
+    else:
+        read = [statement.condition] if isinstance(statement, If | Loop) else []
+    return [o.name for o in read if isinstance(o, Name)]
+
+
+def assigned_once(function: Function) -> set[str]:
+    """The variables that one statement of the function assigns, and no parameter is."""
+    counts: dict[str, int] = {p.name: 1 for p in function.params}
+    for statement in walk(function.body):
+        if isinstance(statement, Assign):
+            for target in statement.targets:
+                counts[target.name] = counts.get(target.name, 0) + 1
+    return {name for name, count in counts.items() if count == 1}.difference([p.name for p in function.params])

@@ -1,6 +1,7 @@
 """The outliner: splits control code into kernels and what is left, HorseIR to HorseIR (thesis sections 4.2.5, 4.2.6).
 
-It works on the dependence graph of a block of straight-line code, in one of three modes:
+It works on the dependence graphs of ``main``'s blocks of straight-line code, also those inside loops and branches, in
+one of three modes:
 
 - ``none``: every statement that has a template is a kernel of its own; rows go through memory.
 - ``flow``: statements of one geometry are joined along data flow where no edge is synchronised (the thesis's step 1).
@@ -17,6 +18,7 @@ from typing import Final
 
 from drawloom.horse import ranges as ranges_module
 from drawloom.horse import shapes as shapes_module
+from drawloom.horse.builtins import BUILTINS
 from drawloom.horse.graph import Graph, Node
 from drawloom.horse.groups import groups_in_place
 from drawloom.horse.infer import variable_types
@@ -25,6 +27,8 @@ from drawloom.horse.ir import (
     Call,
     Function,
     FunctionRef,
+    If,
+    Loop,
     Module,
     Name,
     Operand,
@@ -32,6 +36,9 @@ from drawloom.horse.ir import (
     Return,
     Statement,
     Target,
+    Use,
+    reads,
+    walk,
 )
 from drawloom.horse.placement import Placement, Root
 from drawloom.horse.ranges import Facts, Ranges
@@ -73,32 +80,118 @@ class Outline:
 
 
 def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
-    """The module with ``main`` split into kernels, by one of ``MODES``; as it is where ``main`` has control flow."""
+    """The checked module with ``main`` split into kernels, by one of ``MODES``."""
     assert mode in MODES, mode
     main = module.function("main")
-    if main is None or not shapes_module.is_straight(main.body):
+    if main is None or any(f.name in BUILTINS for f in module.functions):
         return Outline(module, {}, Ranges(), {})
+    main = _without_updates(main)
     types = variable_types(main)
     ranges = ranges_module.analyse(main, types, facts)
-    shapes = shapes_module.analyse(main)
-    statements: list[Assign] = [s for s in main.body if isinstance(s, Assign)]
-    last = main.body[-1]
-    assert isinstance(last, Return)
-    graph = Graph(statements, {v.name for v in last.values if isinstance(v, Name)}, shapes)
-    placed = Placement(graph, types, ranges, shapes, {})
-    if mode == "full":
-        placed = Placement(graph, types, ranges, shapes, groups_in_place(graph, placed, facts))
-    regions = _REGIONS[mode](placed)
-    kernels: list[Function] = []
-    builder = _Builder(placed, regions, kernels)
-    body = builder.block()
-    body.append(last)
-    outlined = Function("main", main.params, main.returns, body)
-    others = [f for f in module.functions if f is not main]
-    split = Module(module.name, module.imports, [outlined, *kernels, *others]) if kernels else module
-    made = Outline(split, types, ranges, shapes)
-    made.blocks.append(Block(graph, builder.called))
+    made = Outline(module, types, ranges, shapes_module.analyse(main))
+    splitter = _Splitter(made, main, facts, mode)
+    body = splitter.body(main.body)
+    if splitter.kernels:
+        outlined = Function("main", main.params, main.returns, body)
+        others = [f for f in module.functions if f.name != "main"]
+        made.module = Module(module.name, module.imports, [outlined, *splitter.kernels, *others])
     return made
+
+
+def _without_updates(main: Function) -> Function:
+    """``main`` with ``x = f(x)`` as ``x_next = f(x)`` and ``x = x_next``, so that a kernel may compute it."""
+    types = variable_types(main)
+    taken = set(types)
+
+    def body(statements: list[Statement]) -> list[Statement]:
+        made: list[Statement] = []
+        for statement in statements:
+            if isinstance(statement, If):
+                then, otherwise = body(statement.then), body(statement.otherwise)
+                made.append(If(statement.condition, then, otherwise, statement.pos))
+            elif isinstance(statement, Loop):
+                made.append(Loop(statement.kind, statement.condition, body(statement.body), statement.pos))
+            elif isinstance(statement, Assign) and {t.name for t in statement.targets}.intersection(reads(statement)):
+                fresh = [Target(_fresh(t.name, taken), types[t.name]) for t in statement.targets]
+                made.append(Assign(fresh, statement.value, statement.pos))
+                made.extend([Assign([t], Use(Name(f.name))) for t, f in zip(statement.targets, fresh)])
+            else:
+                made.append(statement)
+        return made
+
+    return Function("main", main.params, main.returns, body(main.body), main.is_kernel, main.pos)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    count = 0
+    while f"{name}_next{count or ''}" in taken:
+        count += 1
+    taken.add(f"{name}_next{count or ''}")
+    return f"{name}_next{count or ''}"
+
+
+class _Splitter:
+    """Finds the blocks of ``main``, also those inside loops and branches, and outlines each.
+
+    Of what other blocks compute, a block's kernels take scalars and rows as parameters.
+    """
+
+    def __init__(self, made: Outline, main: Function, facts: Facts, mode: str) -> None:
+        self.made = made
+        self.facts = facts
+        self.mode = mode
+        self.kernels: list[Function] = []
+        self.names = {f.name for f in made.module.functions}
+        #: How many statements read each variable.
+        self.readers: dict[str, int] = {}
+        for statement in walk(main.body):
+            for name in set(reads(statement)):
+                self.readers[name] = self.readers.get(name, 0) + 1
+
+    def body(self, statements: list[Statement]) -> list[Statement]:
+        made: list[Statement] = []
+        block: list[Assign] = []
+        named: set[str] = set()
+        for statement in statements:
+            targets = {t.name for t in statement.targets} if isinstance(statement, Assign) else set()
+            if not isinstance(statement, Assign) or named & targets:
+                # No variable of a block is written twice, or after it was read.
+                made.extend(self.block(block))
+                block, named = [], set()
+            if isinstance(statement, Assign):
+                block.append(statement)
+                named |= targets | set(reads(statement))
+            elif isinstance(statement, If):
+                then, otherwise = self.body(statement.then), self.body(statement.otherwise)
+                made.append(If(statement.condition, then, otherwise, statement.pos))
+            elif isinstance(statement, Loop):
+                made.append(Loop(statement.kind, statement.condition, self.body(statement.body), statement.pos))
+            else:
+                made.append(statement)
+        made.extend(self.block(block))
+        return made
+
+    def block(self, statements: list[Assign]) -> list[Statement]:
+        if not statements:
+            return []
+        types, ranges, shapes = self.made.types, self.made.ranges, self.made.shapes
+        graph = Graph(statements, self.live(statements), shapes)
+        placed = Placement(graph, types, ranges, shapes, {})
+        if self.mode == "full":
+            placed = Placement(graph, types, ranges, shapes, groups_in_place(graph, placed, self.facts))
+        builder = _Builder(placed, _REGIONS[self.mode](placed), self.kernels, self.names)
+        body = builder.block()
+        self.made.blocks.append(Block(graph, builder.called))
+        return body
+
+    def live(self, statements: list[Assign]) -> set[str]:
+        """The variables of a block that statements outside of it read."""
+        inside: dict[str, int] = {}
+        for statement in statements:
+            for name in set(reads(statement)):
+                inside[name] = inside.get(name, 0) + 1
+        written = [t.name for s in statements for t in s.targets]
+        return {name for name in written if self.readers.get(name, 0) > inside.get(name, 0)}
 
 
 # The three modes
@@ -180,13 +273,14 @@ _REGIONS: Final = {"none": _none, "flow": _flow, "full": _full}
 
 
 class _Builder:
-    """Kernels out of regions, appended to ``kernels``, and the control code that calls them."""
+    """Kernels out of regions, appended to ``kernels`` and ``names``, and the control code that calls them."""
 
-    def __init__(self, placed: Placement, regions: list[Region], kernels: list[Function]) -> None:
+    def __init__(self, placed: Placement, regions: list[Region], kernels: list[Function], names: set[str]) -> None:
         self.graph = placed.graph
         self.types = placed.types
         self.placed = placed
         self.kernels = kernels
+        self.names = names
         self.needed = placed.graph.needed()
         self.regions = [r for r in regions if self.needed.intersection(r.members)]
         #: The regions in the order of their calls.
@@ -209,7 +303,7 @@ class _Builder:
             now = [r for r in regions if all(self.is_ready(m, ready | r.members) for m in r.members)]
             assert now or len(waiting) < len(control), "kernels wait for each other"
             for region in now:
-                region.kernel = f"main_{len(self.kernels)}"
+                region.kernel = self.new_name()
                 kernel = self.kernel(region)
                 self.kernels.append(kernel)
                 self.called.append(region)
@@ -221,16 +315,23 @@ class _Builder:
     def is_ready(self, name: str, ready: set[str]) -> bool:
         return all(e.source.name in ready for e in self.graph.predecessors[name])
 
+    def new_name(self) -> str:
+        count = len(self.kernels)
+        while f"main_{count}" in self.names:
+            count += 1
+        self.names.add(f"main_{count}")
+        return f"main_{count}"
+
     def kernel(self, region: Region) -> Function:
         """The statements of a region; its parameters are what they read and do not compute."""
         nodes = [n for n in self.graph.nodes if n.name in region.members]
         read = {v for n in nodes for v in n.reads if v not in region.members}
         params = [Param(p, self.types[p]) for p in sorted(read, key=lambda p: (self.graph.order(p), p))]
-        body: list[Statement] = [n.statement for n in nodes]
+        body: list[Statement] = [Assign([Target(n.name, self.types[n.name])], n.statement.value) for n in nodes]
         body.append(Return([Name(r) for r in region.roots]))
         return Function(region.kernel, params, [self.types[r] for r in region.roots], body, True)
 
     def call(self, kernel: Function, roots: list[str]) -> Assign:
         arguments: list[Operand] = [Name(p.name) for p in kernel.params]
-        targets = [Target(r, self.types[r]) for r in roots]
+        targets = [self.graph.writer[r].statement.targets[0] for r in roots]
         return Assign(targets, Call(FunctionRef(kernel.name), arguments))

@@ -106,14 +106,15 @@ class Placement:
     def is_available(self, operand: Operand, size: Size) -> bool:
         """Whether a kernel can have the rows of an operand: it computes them, or they are a whole column in memory.
 
-        Besides stored columns these are masks that control code makes, such as LIKE over a large dictionary.
+        Besides stored columns these are masks that control code makes, such as LIKE over a large dictionary, and what
+        an earlier block made.
         """
         assert isinstance(operand, Name)
-        if operand.name in self.inside:
+        node = self.graph.writer.get(operand.name)
+        if operand.name in self.inside or node is None:
             return True
         if not isinstance(size, Symbol):
             return False
-        node = self.graph.writer[operand.name]
         return _is_stored(node) or (self.types[operand.name] == BOOL and node.function in _HOST_MASKS)
 
     def is_element_wise(self, node: Node) -> bool:

@@ -13,6 +13,7 @@ from drawloom.horse import ranges
 from drawloom.horse.blocks import in_blocks
 from drawloom.horse.codegen import KernelPlan, Storage, generate
 from drawloom.horse.infer import infer, variable_types
+from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
 from drawloom.horse.launch import Launched, LoadedKernel, Resident
@@ -67,10 +68,11 @@ class Program:
         self.seconds: dict[str, float] = {}
         start = time.perf_counter()
         self.module = infer(module)
+        inlined = inline(self.module)
         facts = SourceFacts(sources)
-        self.load_columns(facts)
+        self.load_columns(inlined, facts)
         loaded = time.perf_counter()
-        self.outlined: Outline = outline(self.module, facts, mode)
+        self.outlined: Outline = outline(inlined, facts, mode)
         outlined = time.perf_counter()
         self.plans: dict[str, KernelPlan] = {}
         for function in self.outlined.module.functions:
@@ -79,9 +81,9 @@ class Program:
         done = time.perf_counter()
         self.seconds = {"load": loaded - start, "outline": outlined - loaded, "ptx": done - outlined}
 
-    def load_columns(self, facts: Facts) -> None:
+    def load_columns(self, module: Module, facts: Facts) -> None:
         """Reads every column that the program loads, on all cores, so that its range is known."""
-        main = self.module.function("main")
+        main = module.function("main")
         if main is not None:
             stored = ranges.analyse(main, variable_types(main), _NothingKnown()).columns
             columns = sorted(set(stored.values()))
@@ -149,10 +151,11 @@ class LoadedProgram:
         self.launches = []
         return result_table(interpret(self.program.outlined.module, self.program.sources, kernel=self.call))
 
-    def call(self, function: Function, arguments: list[Value]) -> list[Value]:
+    def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:
+        """What a kernel returns; None for one that stayed a call, which is control code."""
         loaded = self.kernels.get(function.name)
         if loaded is None:
-            raise DataError(f"kernel {function.name} has no machine code; only outlined kernels run on a device")
+            return None
         results, took = loaded.run(arguments, self.resident)
         self.launches.append(took)
         return results

@@ -1,7 +1,7 @@
 """Value ranges: what each exact vector can hold, from the stored columns' bounds through the arithmetic.
 
 A range that fits 32 or 64 bits lets the kernel compute there without an overflow check; the proof rests on the tables
-being immutable. Text has the range of its codes. Sources outside the straight line have the range of their type.
+being immutable. Text has the range of its codes. What is assigned more than once has the range of its type.
 """
 
 from __future__ import annotations
@@ -9,7 +9,19 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
-from drawloom.horse.ir import Assign, Call, CheckCast, Expression, Function, Literal, Name, Operand, Use
+from drawloom.horse.ir import (
+    Assign,
+    Call,
+    CheckCast,
+    Expression,
+    Function,
+    Literal,
+    Name,
+    Operand,
+    Use,
+    assigned_once,
+    walk,
+)
 from drawloom.horse.types import DATE, DecimalType, Type, VectorType, exact_bounds
 
 Range = tuple[int, int]
@@ -51,10 +63,11 @@ class Ranges:
 
 
 def analyse(function: Function, types: dict[str, Type], facts: Facts) -> Ranges:
-    """The ranges of all variables that a straight-line function assigns once."""
+    """The ranges of all variables that a function assigns once."""
     found = Ranges()
-    for statement in function.body:
-        if isinstance(statement, Assign) and len(statement.targets) == 1:
+    once = assigned_once(function)
+    for statement in walk(function.body):
+        if isinstance(statement, Assign) and len(statement.targets) == 1 and statement.targets[0].name in once:
             name = statement.targets[0].name
             made = _range(name, statement.value, types, facts, found)
             if made is not None:

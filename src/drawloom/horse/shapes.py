@@ -9,7 +9,20 @@ A dynamic size is named after the variable that first had it, so that two variab
 from __future__ import annotations
 
 from drawloom.horse.builtins import BUILTINS
-from drawloom.horse.ir import Assign, Call, CheckCast, Expression, Function, Literal, Name, Operand, Statement, Use
+from drawloom.horse.ir import (
+    Assign,
+    Call,
+    CheckCast,
+    Expression,
+    Function,
+    Literal,
+    Name,
+    Operand,
+    Statement,
+    Use,
+    assigned_once,
+    walk,
+)
 
 
 class Size:
@@ -69,18 +82,36 @@ class Shape:
 
 
 def analyse(function: Function) -> dict[str, Shape]:
-    """The shape of every variable of a straight-line function; parameters have a size of their own.
+    """The shape of every variable of a function; parameters have a size of their own.
 
-    Variables inside control flow get unknown shapes of dynamic size.
+    What is assigned several times has the shape that all assignments agree on (figure 4.8 merges others to a size known
+    at run time), found as a fixed point from the first assignment on.
     """
-    shapes: dict[str, Shape] = {}
-    for param in function.params:
-        shapes[param.name] = Shape("vector", Dynamic(param.name))
-    for statement in function.body:
-        if isinstance(statement, Assign):
+    once = assigned_once(function)
+    merged: dict[str, Shape] = {}
+    while True:
+        shapes: dict[str, Shape] = {p.name: Shape("vector", Dynamic(p.name)) for p in function.params}
+        shapes.update(merged)
+        changed = False
+        for statement in walk(function.body):
+            if not isinstance(statement, Assign):
+                continue
             for target in statement.targets:
-                shapes[target.name] = _shape(target.name, statement.value, shapes)
-    return shapes
+                made = _shape(target.name, statement.value, shapes, once)
+                if target.name not in once:
+                    made = _merge(target.name, merged.get(target.name, made), made)
+                    changed = changed or str(merged.get(target.name)) != str(made)
+                    merged[target.name] = made
+                shapes[target.name] = made
+        if not changed:
+            return shapes
+
+
+def _merge(name: str, first: Shape, second: Shape) -> Shape:
+    """The shape of a variable that has either; its own name is no size, which may differ from one time to the next."""
+    lasts = isinstance(second.size, Constant) or base(second.size) is not None
+    same = first.kind == second.kind and first.size == second.size and lasts and second.kind != "table"
+    return second if same else Shape("?", Dynamic(name))
 
 
 def base(size: Size) -> Symbol | None:
@@ -100,19 +131,19 @@ def operand_size(operand: Operand, shapes: dict[str, Shape]) -> Size | None:
     return None
 
 
-def _shape(name: str, expression: Expression, shapes: dict[str, Shape]) -> Shape:
+def _shape(name: str, expression: Expression, shapes: dict[str, Shape], once: set[str]) -> Shape:
     if isinstance(expression, CheckCast):
-        return _shape(name, expression.value, shapes)
+        return _shape(name, expression.value, shapes, once)
     if isinstance(expression, Use):
         return _operand_shape(name, expression.operand, shapes)
     assert isinstance(expression, Call)
     builtin = BUILTINS.get(expression.function.name)
     if builtin is None:
         return Shape("?", Dynamic(name))
-    return _by_rule(builtin.shape, name, expression.arguments, shapes)
+    return _by_rule(builtin.shape, name, expression.arguments, shapes, once)
 
 
-def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, Shape]) -> Shape:
+def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, Shape], once: set[str]) -> Shape:
     dynamic = Dynamic(name)
     if rule == "table":
         return Shape("table", Symbol(name))
@@ -140,7 +171,7 @@ def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, S
         return Shape("vector", _element_wise(name, arguments, shapes))
     if rule == "compress":
         mask, size = arguments[0], operand_size(arguments[1], shapes)
-        if isinstance(mask, Name) and size is not None and size == operand_size(mask, shapes):
+        if isinstance(mask, Name) and mask.name in once and size is not None and size == operand_size(mask, shapes):
             return Shape("vector", Compressed(size, mask.name))
         return Shape("vector", dynamic)
     if rule == "group":
