@@ -19,8 +19,9 @@ INTEGERS = ["i", "b", "k", "n", "y"]
 DECIMALS = ["d", "e", "w", "d2"]
 EXACT = [*INTEGERS, *DECIMALS]
 FLOATS = ["f", "f2", "g"]
-KEYS = ["s", "k", "q", "s2", "n", "extract(year from dt)", "i", "dt", "q2", "f2", "g", "e", "k % 3", "k > 0", "y"]
-SHOWN = ["i", "b", "d", "e", "f", "n", "s", "s2", "dt", "q", "q2", "k", "w", "y", "g", "d2", "dt2"]
+KEYS = ["s", "k", "q", "s2", "n", "extract(year from dt)", "i", "dt", "q2", "f2", "g", "e", "k % 3", "k > 0", "y",
+        "upper(s2)", "length(s)", "date_trunc('month', ts2)", "extract(hour from ts)", "ts"]  # fmt: skip
+SHOWN = ["i", "b", "d", "e", "f", "n", "s", "s2", "dt", "q", "q2", "k", "w", "y", "g", "d2", "dt2", "ts", "ts2"]
 
 
 def random_table(rng: random.Random, rows: int) -> pa.Table:
@@ -37,6 +38,9 @@ def random_table(rng: random.Random, rows: int) -> pa.Table:
 
     def day() -> datetime.date:
         return datetime.date(1992, 1, 1) + datetime.timedelta(days=rng.randint(0, 2500))
+
+    def moment() -> datetime.datetime:
+        return datetime.datetime(1995, 6, 1) + datetime.timedelta(microseconds=rng.randint(-(10**15), 10**14))
 
     def dyadic() -> float:
         return rng.choice([0.0, 1.5, -2.25, rng.randint(-4000, 4000) / 8, float(rng.randint(-9, 9))])
@@ -67,6 +71,8 @@ def random_table(rng: random.Random, rows: int) -> pa.Table:
             "q": pa.array([rng.random() < 0.5 for _ in each], pa.bool_()),
             "q2": pa.array([some_null(rng.random() < 0.5) for _ in each], pa.bool_()),
             "f2": pa.array([some_null(special()) for _ in each], pa.float64()),
+            "ts": pa.array([moment() for _ in each], pa.timestamp("us")),
+            "ts2": pa.array([some_null(moment()) for _ in each], pa.timestamp("us")),
         }
     )
 
@@ -115,8 +121,8 @@ class Queries:
 
     def rows(self) -> RandomQuery:
         rng = self.rng
-        columns = rng.sample(SHOWN, 3)
-        text = f"select {', '.join(columns)}, {self.number(2)} as x from t{self.where()}"
+        columns = [*rng.sample(SHOWN, 3), f"{self.number(2)} as x", f"{self.anything()} as z"]
+        text = f"select {', '.join(columns)} from t{self.where()}"
         ordered = rng.random() < 0.3
         if ordered:
             exact = rng.sample([c for c in SHOWN if c not in FLOATS], 4)
@@ -145,7 +151,9 @@ class Queries:
             made = f"count({rng.choice(['n', 's2', 'i', 'dt2', 'q2', 'f2', self.number(1)])}){tail}"
             return made, made
         if function in ("min", "max"):
-            argument = rng.choice(["s", "dt", "s2", "dt2", "k", "q", "q2", self.number(2), self.number(2)])
+            argument = rng.choice(
+                ["s", "dt", "s2", "dt2", "k", "q", "q2", "ts", "ts2", "lower(s2)", self.number(2), self.number(2)]
+            )
         elif rng.random() < 0.3:
             argument = self.dyadic(2)
         else:
@@ -154,6 +162,27 @@ class Queries:
                 return f"avg({argument}){tail}", f"{{'sum': sum({argument}){tail}, 'count': count({argument}){tail}}}"
         made = f"{function}({argument}){tail}"
         return made, made
+
+    def anything(self) -> str:
+        """A function of text, dates, timestamps or numbers."""
+        rng = self.rng
+        s, t, dt = rng.choice(["s", "s2"]), rng.choice(["s", "s2"]), rng.choice(["dt", "dt2"])
+        ts = rng.choice(["ts", "ts2", "cast(dt2 as timestamp)"])
+        unit = rng.choice(["year", "quarter", "month", "week", "day"])
+        return rng.choice([
+            f"upper({s})", f"lower({s})", f"trim({s})", f"ltrim({s}, 'RA')", f"rtrim({s}, 'IL')", f"length({s})",
+            f"replace({s}, 'AI', 'e')", f"strpos({s}, 'I')", f"{s} || {t}", f"concat({s}, ' ', {t})", f"left({s}, 2)",
+            f"regexp_replace({s}, '([A-Z])([A-Z]*)', '\\2 \\1')", f"regexp_replace({s}, '[AI]', '', 'g')",
+            f"substring(upper({s}) from 2 for 3)", f"{s} like {t}", f"{s} ilike '%ai%'", f"starts_with({s}, 'R')",
+            f"date_trunc('{unit}', {ts})", f"date_trunc('{unit}', {dt})",
+            f"date_trunc('{rng.choice(['hour', 'minute', 'second'])}', {ts})",
+            f"extract({rng.choice(['hour', 'minute', 'second', 'dow', 'doy', 'week', 'quarter', 'year'])} from {ts})",
+            f"extract({rng.choice(['dow', 'doy', 'week', 'quarter'])} from {dt})", f"cast({ts} as date)",
+            f"{ts} {rng.choice(['+', '-'])} interval '{rng.randint(1, 40)}' {rng.choice(['month', 'day', 'hour'])}",
+            f"greatest({self.exact(1)}, {self.exact(1)})", f"least({s}, {t})", "greatest(ts, ts2)", "least(f2, g, n)",
+            f"round({rng.choice(['d', 'e', 'd2'])}, {rng.randint(0, 2)})", "round(f2)", "floor(f)", "ceil(f2)",
+            "sqrt(abs(n))", "ln(abs(i) + 1)", "exp(y)", "power(k, 3)",
+        ])  # fmt: skip
 
     # Numbers
 
@@ -235,10 +264,21 @@ class Queries:
             return f"(not {self.condition(depth - 1)})"
         return self.atom()
 
+    def moment(self, sign: str) -> str:
+        rng = self.rng
+        day = f"19{rng.randint(65, 98)}-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}"
+        return rng.choice([
+            f"ts {sign} timestamp '{day} 12:30:00'", f"ts2 {sign} timestamp '{day} 00:00:00.5'", f"ts {sign} ts2",
+            f"ts2 {sign} dt", "extract(hour from ts) < 12", "length(s2) > 3", f"upper(s) {sign} lower(s2)",
+            "ts between timestamp '1975-01-01' and timestamp '1992-01-01'", "ts2 is null", "s like s2",
+        ])  # fmt: skip
+
     def atom(self) -> str:
         rng = self.rng
         sign = rng.choice(["=", "<>", "<", "<=", ">", ">="])
-        kind = rng.randrange(13)
+        kind = rng.randrange(14)
+        if kind == 13:
+            return self.moment(sign)
         if kind == 0:
             return f"{rng.choice(['d', 'w', 'd2'])} {sign} {rng.randint(-(10**5), 10**5)}.{rng.randint(0, 99):02d}"
         if kind == 1:

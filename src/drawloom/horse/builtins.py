@@ -49,6 +49,37 @@ date_day     | date_part    | unary    | r | gpu |
 like         | like         | first    | r | gpu |
 substring    | substring    | first    | r | cpu |
 member       | member       | first    | r | gpu |
+# Element-wise, without a template
+date_of      | date_of      | unary    | r | cpu |
+timestamp_of | timestamp_of | unary    | r | cpu |
+date_quarter | date_part    | unary    | r | cpu |
+date_week    | date_part    | unary    | r | cpu |
+date_dow     | date_part    | unary    | r | cpu |
+date_doy     | date_part    | unary    | r | cpu |
+time_hour    | time_part    | unary    | r | cpu |
+time_minute  | time_part    | unary    | r | cpu |
+time_second  | time_part    | unary    | r | cpu |
+truncate     | date_like    | unary    | r | cpu |
+add_months   | date_like    | unary    | r | cpu |
+upper        | text         | unary    | r | cpu |
+lower        | text         | unary    | r | cpu |
+trim         | text         | unary    | r | cpu |
+trim_start   | text         | unary    | r | cpu |
+trim_end     | text         | unary    | r | cpu |
+replace      | text         | unary    | r | cpu |
+regexp_replace | text       | unary    | r | cpu |
+length       | text_number  | unary    | r | cpu |
+octet_length | text_number  | unary    | r | cpu |
+position     | text_number  | unary    | r | cpu |
+join_text    | two_texts    | binary   | r | cpu |
+like_text    | two_texts    | binary   | r | cpu |
+sqrt         | real         | unary    | r | cpu |
+ln           | real         | unary    | r | cpu |
+exp          | real         | unary    | r | cpu |
+floor        | real         | unary    | r | cpu |
+ceil         | real         | unary    | r | cpu |
+round        | real         | unary    | r | cpu |
+power        | real         | binary   | r | cpu |
 # Reductions
 sum          | sum          | scalar   | 1 | gpu | w
 avg          | avg          | scalar   | 1 | gpu | w

@@ -26,6 +26,7 @@ from drawloom.horse.types import (
     I64,
     I128,
     MAX_DIGITS,
+    TIMESTAMP,
     DecimalType,
     VectorType,
     exact_bounds,
@@ -136,6 +137,8 @@ def _plus(name: str, arguments: list[Value]) -> Value:
     if DATE in (a.type, b.type):
         type = I64 if a.type == b.type else DATE
         return exact(type, add_exact(integers(a), integers(b), sign), name)
+    if a.type == TIMESTAMP:
+        return exact(TIMESTAMP, add_exact(integers(a), integers(b), sign), name)
     type = plus_type(a.type, b.type)
     if type.is_float:
         left, right = _float_operands(type, a, b)

@@ -12,7 +12,9 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse import matching
+from drawloom.horse.calendar import CALENDAR
 from drawloom.horse.evaluate import ELEMENT_WISE, comparable, recoded, reduce_cells
+from drawloom.horse.texts import TEXTS
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import (
     Array,
@@ -274,6 +276,8 @@ def _with_null(name: str, arguments: list[Value]) -> Value:
 EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **ELEMENT_WISE,
     **WINDOWS,
+    **CALENDAR,
+    **TEXTS,
     "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
     "keys": lambda name, arguments: _dictionary(arguments[0]).keys,

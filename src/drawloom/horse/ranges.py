@@ -22,7 +22,7 @@ from drawloom.horse.ir import (
     assigned_once,
     walk,
 )
-from drawloom.horse.types import DATE, DecimalType, Type, VectorType, exact_bounds
+from drawloom.horse.types import DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds
 
 Range = tuple[int, int]
 
@@ -153,7 +153,7 @@ def _scale(type: Type | None) -> int:
 
 
 def _scaled(range: Range, type: Type | None, to: VectorType) -> Range:
-    factor = 10 ** (_scale(to) - _scale(type)) if to != DATE else 1
+    factor = 10 ** (_scale(to) - _scale(type)) if to not in (DATE, TIMESTAMP) else 1
     return (range[0] * factor, range[1] * factor)
 
 

@@ -24,6 +24,7 @@ from drawloom.horse.types import (
     STR,
     SYM,
     TABLE,
+    TIMESTAMP,
     WILDCARD,
     DecimalType,
     DictType,
@@ -190,6 +191,8 @@ def _plus(name: str, arguments: list[Operand], types: list[Type]) -> Type:
         if (isinstance(other, VectorType) and other.is_integer) and (name == "plus" or types[0] == DATE):
             return DATE
         raise _refuse(name, types, "two numbers, a date and a number of days, or two dates to subtract")
+    if types[0] == TIMESTAMP and name == "plus" and isinstance(types[1], VectorType) and types[1].is_integer:
+        return TIMESTAMP
     vectors = _numbers(name, types, 2)
     return WILDCARD if vectors is None else plus_type(vectors[0], vectors[1])
 
@@ -480,6 +483,36 @@ def _each_slice(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return ListType(_inner(name, arguments[0], arguments[1:2], types[1:2]))
 
 
+def _of_type(given: VectorType, made: VectorType) -> Rule:
+    """The rule for functions of one vector, with constant texts behind it where that is text."""
+
+    def rule(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+        if not types or types[0] not in (given, WILDCARD) or any(t != STR for t in types[1:]):
+            raise _refuse(name, types, str(given))
+        return made
+
+    return rule
+
+
+def _date_like(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if types[0] not in (DATE, TIMESTAMP, WILDCARD) or types[1] not in (SYM, I64):
+        raise _refuse(name, types, "a date or a timestamp, and a unit as a sym or months as i64")
+    return types[0]
+
+
+def _two_texts(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _arity(name, types, 2)
+    if any(t not in (STR, SYM, WILDCARD) for t in types):
+        raise _refuse(name, types, "two texts")
+    return BOOL if name == "like_text" else STR
+
+
+def _real(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    _numbers(name, types, 2 if name == "power" else 1)
+    return F64
+
+
 RULES: Final[dict[str, Rule]] = {
     "load_table": _load_table, "column": _column, "column_valid": _column_valid, "table": _table, "list": _list,
     "with_null": _with_null, "compare": _compare, "logic": _logic, "plus": _plus, "mul": _mul, "div": _div,
@@ -491,4 +524,7 @@ RULES: Final[dict[str, Rule]] = {
     "join": _join, "contains": _join, "cross": _cross, "touched": _touched, "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring,
     "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,
+    "date_of": _of_type(TIMESTAMP, DATE), "timestamp_of": _of_type(DATE, TIMESTAMP),
+    "time_part": _of_type(TIMESTAMP, I64), "date_like": _date_like, "text": _of_type(STR, STR),
+    "text_number": _of_type(STR, I64), "two_texts": _two_texts, "real": _real,
 }  # fmt: skip

@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from drawloom.errors import DataError
-from drawloom.horse.types import BOOL, DATE, F32, F64, I8, I16, I32, I64, STR, DecimalType, VectorType
-from drawloom.horse.values import PAD, Array, Column, Source, Vector
+from drawloom.horse.types import BOOL, DATE, F32, F64, I8, I16, I32, I64, STR, TIMESTAMP, DecimalType, VectorType
+from drawloom.horse.values import INT64_MAX, PAD, Array, Column, Source, Vector
 
 _TYPES: Final[dict[Any, VectorType]] = {
     pa.bool_(): BOOL, pa.int8(): I8, pa.int16(): I16, pa.int32(): I32, pa.int64(): I64,
     pa.float32(): F32, pa.float64(): F64, pa.date32(): DATE, pa.date64(): DATE, pa.null(): I32,
     pa.string(): STR, pa.large_string(): STR, pa.string_view(): STR,
+    pa.timestamp("us"): TIMESTAMP,
 }  # fmt: skip
 _FIXED: Final[dict[str, Any]] = {"bool": np.dtype(bool), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 #: Rows that are read from a file at a time: enough to be fast, little beside the column that they become.
@@ -135,6 +136,8 @@ def convert(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
             least, most = int(data.min()), int(data.max())
             if type == DATE and (least <= -_INFINITE_DATE or most >= _INFINITE_DATE):
                 raise DataError(f"{what} has an infinite date: not supported")
+            if type == TIMESTAMP and max(-least, most) >= INT64_MAX:
+                raise DataError(f"{what} has an infinite timestamp: not supported")
             low, high = (min(low, least), max(high, most)) if parts else (least, most)
             data = data.astype(_narrowest(least, most))
         parts.append(data)
@@ -243,6 +246,8 @@ def _padded(parts: list[Array], dtype: np.dtype[Any]) -> Array:
 def _plain(chunk: pa.Array, type: VectorType) -> Array:
     if type == DATE:
         chunk = chunk.cast(pa.date32(), safe=False).cast(pa.int32())
+    elif type == TIMESTAMP:
+        chunk = chunk.cast(pa.int64())
     elif pa.types.is_null(chunk.type):
         chunk = chunk.cast(pa.int32())
     filled = pc.fill_null(chunk, False if type == BOOL else 0) if chunk.null_count else chunk

@@ -11,7 +11,7 @@ from typing import Final
 from drawloom.horse.evaluate import EXACT_POWERS, MAX_EXACT
 from drawloom.horse.ir import Call, FunctionRef, Literal, Name, Operand
 from drawloom.horse.ranges import Range, Ranges
-from drawloom.horse.types import BOOL, DATE, DecimalType, Type, VectorType, exact_bounds
+from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds
 
 #: Most options of @member that become comparisons, and most entries of a dictionary that become one bit mask.
 MAX_OPTIONS: Final = 64
@@ -64,7 +64,7 @@ def has_template(call: Call, types: dict[str, Type], ranges: Ranges) -> bool:
         return all(s.is_held and s.type.kind != "text" for s in sides)
     if name == "convert":
         return _converts(sides[0], call.arguments[1])
-    if name.startswith("date_"):
+    if name in ("date_year", "date_month", "date_day"):
         return sides[0].low >= -DAYS_BEFORE_EPOCH and sides[0].high <= S32[1] - DAYS_BEFORE_EPOCH
     if name == "like":
         return sides[0].is_column and sides[0].high < MAX_OPTIONS and sides[1].is_literal
@@ -118,6 +118,8 @@ def _calculates(name: str, sides: list[_Side]) -> bool:
     left, right = sides
     if left.type.is_float or right.type.is_float:
         return left.has_float and right.has_float
+    if TIMESTAMP in (left.type, right.type):
+        return False
     if DATE in (left.type, right.type):
         return True
     type = product_type(left.type, right.type) if name == "mul" else plus_type(left.type, right.type)

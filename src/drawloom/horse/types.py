@@ -5,7 +5,7 @@ at most ``p`` digits that counts units of ``10**-s``, and ``i128``, what sums of
 
     type    ::= vector | 'list' '<' type '>' | 'enum' '<' type '>' | 'dict' '<' type ',' type '>' | 'table' | '?'
     vector  ::= 'bool' | 'char' | 'i8' | 'i16' | 'i32' | 'i64' | 'i128' | 'f32' | 'f64' | 'str' | 'sym'
-              | 'date' | 'month' | 'time' | 'decimal' '<' INT ',' INT '>'
+              | 'date' | 'month' | 'time' | 'timestamp' | 'decimal' '<' INT ',' INT '>'
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class VectorType(Type):
     """A vector of one element type; a scalar is a vector of length 1.
 
     ``bits`` is the width of one element as stored (0 for text), ``kind`` what it is: ``"bool"``, ``"char"``,
-    ``"int"``, ``"float"``, ``"text"``, ``"time"`` or ``"decimal"``.
+    ``"int"``, ``"float"``, ``"text"``, ``"time"``, ``"timestamp"`` or ``"decimal"``.
     """
 
     def __init__(self, text: str, kind: str, bits: int) -> None:
@@ -59,7 +59,7 @@ class VectorType(Type):
     @property
     def is_exact(self) -> bool:
         """Held as an integer: everything but floats and text."""
-        return self.kind in ("int", "decimal", "time", "bool", "char")
+        return self.kind in ("int", "decimal", "time", "timestamp", "bool", "char")
 
 
 class DecimalType(VectorType):
@@ -108,11 +108,13 @@ SYM: Final = VectorType("sym", "text", 0)
 DATE: Final = VectorType("date", "time", 32)  # days since 1970-01-01
 MONTH: Final = VectorType("month", "time", 32)  # months since 1970-01
 TIME: Final = VectorType("time", "time", 32)  # milliseconds since midnight
+TIMESTAMP: Final = VectorType("timestamp", "timestamp", 64)  # microseconds since 1970-01-01
 TABLE: Final = Type("table")
 WILDCARD: Final = Type("?")
 
 NAMED: Final[dict[str, Type]] = {
-    t.text: t for t in (BOOL, CHAR, I8, I16, I32, I64, I128, F32, F64, STR, SYM, DATE, MONTH, TIME, TABLE, WILDCARD)
+    t.text: t
+    for t in (BOOL, CHAR, I8, I16, I32, I64, I128, F32, F64, STR, SYM, DATE, MONTH, TIME, TIMESTAMP, TABLE, WILDCARD)
 }
 
 

@@ -26,6 +26,7 @@ from drawloom.horse.types import (
     I128,
     MONTH,
     TIME,
+    TIMESTAMP,
     DecimalType,
     VectorType,
 )
@@ -186,11 +187,13 @@ _ARROW: Final[dict[str, Any]] = {
     "bool": pa.bool_(), "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
     "i128": pa.decimal128(38, 0), "f32": pa.float32(), "f64": pa.float64(), "str": pa.string(),
     "sym": pa.string(), "date": pa.date32(), "month": pa.int32(), "time": pa.time32("ms"), "char": pa.uint8(),
+    TIMESTAMP.text: pa.timestamp("us"),
 }  # fmt: skip
 
 _DTYPES: Final[dict[str, Any]] = {
     BOOL.text: np.bool_, I8.text: np.int8, I16.text: np.int16, I32.text: np.int32, I64.text: np.int64,
     F32.text: np.float32, F64.text: np.float64, DATE.text: np.int32, MONTH.text: np.int32, TIME.text: np.int32,
+    TIMESTAMP.text: np.int64,
 }  # fmt: skip
 
 

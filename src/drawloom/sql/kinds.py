@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import DataError
+from drawloom.sql.functions import KINDS, SCALARS
 from drawloom.sql.plan import (
+    DAY,
     Aggregate,
     Apply,
     Case,
@@ -150,7 +152,25 @@ class _Checker:
             return "text"
         if function in _SAME_KIND:
             return _joined(function, kinds)
-        return "int" if function.startswith("date_") else "bool"
+        if function in SCALARS:
+            return self.scalar(expression, kinds)
+        return "bool"
+
+    def scalar(self, call: Apply, kinds: Kinds) -> str | None:
+        function, kind = call.function, kinds[0]
+        if function.startswith("time_") and kind not in ("timestamp", None):
+            self.refuse(f"function: date_part('{function.removeprefix('time_')}', ...) of {_NAMES.get(kind, kind)}")
+        if function in ("floor", "ceil") and kind == "decimal":
+            self.refuse(f"function: {function} of decimal")
+        if function == "later" and kind == "time":
+            micros = call.arguments[2]
+            if isinstance(micros, Constant) and isinstance(micros.value, int) and micros.value % DAY:
+                self.refuse("a date plus a part of a day")
+        if function in ("floor", "ceil") and kind == "int":
+            return "float"
+        if function in ("greatest", "least"):
+            return _joined(function, kinds)
+        return KINDS.get(function, kind)
 
     def window(self, window: Window, below: Kinds) -> str | None:
         kinds = [self.expression(e, below) for e in window.arguments]
@@ -170,7 +190,8 @@ class _Checker:
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
         given, made = self.expression(cast.input, below), cast.type.kind
-        if given not in (None, made) and not (given in (*_NUMBERS, "bool") and made in _NUMBERS):
+        is_day = {given, made} == {"time", "timestamp"}
+        if given not in (None, made) and not is_day and not (given in (*_NUMBERS, "bool") and made in _NUMBERS):
             if not (isinstance(cast.input, Constant) and cast.input.value is None):
                 self.refuse(f"cast: {_NAMES.get(str(given), given)} to {_NAMES.get(made, made)}")
         return made

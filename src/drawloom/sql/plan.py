@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterator
 
 from drawloom.horse.types import VectorType
 
+#: Microseconds of a day.
+DAY = 86_400_000_000
+
 
 class Expression:
     def key(self) -> str:

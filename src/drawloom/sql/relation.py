@@ -153,7 +153,8 @@ def _python_values(column: pa.ChunkedArray) -> list[Any]:
     try:
         values: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):
-        values = [_date(text) for text in column.cast(pa.string()).to_pylist()]
+        texts = column.cast(pa.string()).to_pylist()
+        values = texts if pa.types.is_timestamp(column.type) else [_date(text) for text in texts]
     return values
 
 

@@ -6,10 +6,12 @@ Everything that the tree has no word for is collected, so that a query is refuse
 from __future__ import annotations
 
 import struct
+from fractions import Fraction
 from typing import Any, Final
 
 from substrait.proto import Plan as SubstraitPlan
 
+from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import (
     BOOL,
     DATE,
@@ -21,10 +23,13 @@ from drawloom.horse.types import (
     I64,
     MAX_DIGITS,
     STR,
+    TIMESTAMP,
     DecimalType,
     VectorType,
 )
+from drawloom.sql.functions import DATE_PARTS, OF_TEXT, TIME_PARTS
 from drawloom.sql.plan import (
+    DAY,
     Aggregate,
     Apply,
     Case,
@@ -61,9 +66,14 @@ SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "equal": (2,), "not_equal": (2,), "lt": (2,), "lte": (2,), "gt": (2,), "gte": (2,),
     "and": (2,), "or": (2,), "not": (1,), "is_null": (1,), "is_not_null": (1,),
     "add": (2,), "subtract": (2,), "multiply": (2,), "divide": (2,), "modulus": (2,), "negate": (1,), "abs": (1,),
-    "like": (2, 3), "date_part": (2,), "between": (3,), "nullif": (2,), "substring": (2, 3),
+    "like": (2, 3), "ilike": (2, 3), "date_part": (2,), "between": (3,), "nullif": (2,), "substring": (2, 3),
     "is_not_distinct_from": (2,), "is_distinct_from": (2,),
     "is_true": (1,), "is_false": (1,), "is_not_true": (1,), "is_not_false": (1,),
+    "upper": (1,), "lower": (1,), "btrim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "replace": (3,),
+    "regexp_replace": (3, 4), "character_length": (1,), "octet_length": (1,), "strpos": (2,), "left": (2,),
+    "str_concat": (2,), "concat": tuple(range(1, 100)), "date_trunc": (2,), "greatest": tuple(range(1, 100)),
+    "least": tuple(range(1, 100)), "sqrt": (1,), "ln": (1,), "exp": (1,), "power": (2,), "floor": (1,), "ceil": (1,),
+    "round": (1, 2),
 }  # fmt: skip
 AGGREGATE_FUNCTIONS: Final = frozenset(["sum", "avg", "count", "min", "max"])
 #: What only OVER (...) gives a meaning to.
@@ -90,7 +100,6 @@ _PLAIN_TYPES: Final[dict[str, VectorType]] = {
 }  # fmt: skip
 #: More than a string has.
 MAX_CHARACTERS: Final = (1 << 31) - 1
-_DATE_PARTS: Final = frozenset(["year", "month", "day"])
 _ANYTHING: Final = Constant(None, BOOL)  # stands for what was refused
 _DISTINCT: Final = 2  # AGGREGATION_INVOCATION_DISTINCT
 
@@ -328,6 +337,10 @@ class _Decoder:
 
     def function(self, body: Any) -> Expression:
         name = self.functions.get(body.function_reference, "?")
+        if name in ("add", "subtract") and len(body.arguments) == 2:
+            interval = self.interval(body.arguments[1].value, -1 if name == "subtract" else 1)
+            if interval is not None:
+                return Apply("later", [self.expression(body.arguments[0].value), *interval])
         arguments = [self.expression(a.value) for a in body.arguments]
         if name not in SCALAR_FUNCTIONS:
             self.refuse(f"function: {name}")
@@ -344,12 +357,26 @@ class _Decoder:
         if name == "date_part":
             part = arguments[0]
             word = str(part.value).lower() if isinstance(part, Constant) else "?"
-            if word not in _DATE_PARTS:
+            if word in TIME_PARTS:
+                return Apply("time_" + word, arguments[1:])
+            if word not in DATE_PARTS:
                 self.refuse(f"function: date_part('{word}', ...)")
                 return _ANYTHING
             return Apply("date_" + word, arguments[1:])
-        if name == "like":
-            return self.like(arguments)
+        if name in ("like", "ilike"):
+            return self.like(name, arguments)
+        if name in OF_TEXT and not all(isinstance(a, Constant) and isinstance(a.value, str) for a in arguments[1:]):
+            self.refuse(f"function: {name} with arguments that are no constants")
+        if name == "regexp_replace" and len(arguments) == 4 and arguments[3].key() != Constant("g", STR).key():
+            self.refuse("function: regexp_replace with options other than 'g'")
+        if name == "left":
+            return self.substring([arguments[0], Constant(1, I64), arguments[1]])
+        if name == "date_trunc" and not (isinstance(arguments[0], Constant) and arguments[0].value in UNITS):
+            self.refuse(f"function: date_trunc to {getattr(arguments[0], 'value', 'what is no constant')}")
+        if name == "round" and len(arguments) == 2:
+            digits = arguments[1].value if isinstance(arguments[1], Constant) else None
+            if not isinstance(digits, int) or digits < 0:
+                self.refuse("function: round to digits that are no constant, or negative")
         if name == "nullif":
             return Case([(Apply("equal", arguments), Constant(None, BOOL))], arguments[0])
         if name == "substring":
@@ -366,14 +393,27 @@ class _Decoder:
         count = arguments[2] if len(arguments) == 3 else Constant(MAX_CHARACTERS, I64)
         return Apply("substring", [*arguments[:2], count])
 
-    def like(self, arguments: list[Expression]) -> Expression:
+    def interval(self, body: Any, sign: int) -> list[Expression] | None:
+        """An interval literal as constant months and microseconds; None for anything else."""
+        if body.WhichOneof("rex_type") != "literal" or body.literal.WhichOneof("literal_type") != "interval_compound":
+            return None
+        compound = body.literal.interval_compound
+        months, time = compound.interval_year_to_month, compound.interval_day_to_second
+        micros = time.days * DAY + time.seconds * 1_000_000
+        micros += int(Fraction(time.subseconds * 1_000_000, 10**time.precision))
+        return [Constant(sign * (months.years * 12 + months.months), I64), Constant(sign * micros, I64)]
+
+    def like(self, name: str, arguments: list[Expression]) -> Expression:
         pattern = arguments[1]
         escape = arguments[2].value if len(arguments) == 3 and isinstance(arguments[2], Constant) else None
-        if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
-            self.refuse("function: like with a pattern that is no constant")
-        elif escape not in (None, "", "\\"):
+        if escape not in (None, "", "\\"):
             self.refuse(f"function: like with escape character {escape!r}")
-        return Apply("like", arguments[:2])
+        if name == "like":
+            return Apply("like", arguments[:2])
+        if not isinstance(pattern, Constant) or not isinstance(pattern.value, str) or not pattern.value.isascii():
+            self.refuse("function: ilike with a pattern that is no constant of ASCII")
+            return _ANYTHING
+        return Apply("like", [Apply("lower", arguments[:1]), Constant(pattern.value.lower(), STR)])
 
     # Types and literals
 
@@ -390,6 +430,12 @@ class _Decoder:
             if name == "null":
                 return I32  # as DuckDB types a bare NULL
             self.refuse(f"type: {name}{where}")
+            return None
+        if kind == "precision_timestamp":
+            precision = body.precision_timestamp.precision
+            if precision == 6 or (precision == 9 and not where):  # DataFusion's own casts of dates are to 9 digits
+                return TIMESTAMP
+            self.refuse(f"type: timestamp of {precision} digits of a second{where}")
             return None
         variation = getattr(body, kind).type_variation_reference if kind in _PLAIN_TYPES else 0
         if kind not in _PLAIN_TYPES or (variation and kind in ("i8", "i16", "i32", "i64")):
@@ -408,6 +454,10 @@ class _Decoder:
             return Constant(value, DecimalType(max(body.decimal.precision, 1), body.decimal.scale))
         if kind in ("i8", "i16", "i32", "i64") and body.type_variation_reference:
             return Constant(getattr(body, kind) % (1 << int(kind[1:])), I64)  # beside what counts rows
+        if kind == "precision_timestamp":
+            moment = Fraction(body.precision_timestamp.value * 10**6, 10**body.precision_timestamp.precision)
+            if moment.denominator == 1:
+                return Constant(int(moment), TIMESTAMP)
         if kind == "boolean":
             return Constant(int(body.boolean), BOOL)
         if kind == "fp32":

@@ -28,16 +28,19 @@ from drawloom.horse.ir import (
 from drawloom.horse.printer import print_operand
 from drawloom.horse.types import (
     BOOL,
+    DATE,
     F32,
     I64,
     SYM,
     TABLE,
+    TIMESTAMP,
     VectorType,
 )
 from drawloom.sql import joins, plan, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_in_sum, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
+from drawloom.sql.functions import SCALARS
 
 Drops = Callable[[VectorType, VectorType], bool]
 
@@ -324,9 +327,8 @@ class Translator(Emitter):
             text = self.expression(expression.arguments[0], frame)
             bounds = [self.cast(self.expression(a, frame), I64).value for a in expression.arguments[1:]]
             return self.of_words("substring", text, bounds)
-        if isinstance(expression, plan.Apply) and expression.function.startswith("date_"):
-            below = self.expression(expression.arguments[0], frame)
-            return self.result(expression.function, [below.value], below.valid)
+        if isinstance(expression, plan.Apply) and expression.function in SCALARS:
+            return SCALARS[expression.function](self, expression, frame)
         truth = self.truth(expression, frame)
         if truth.false is None:
             return Result(truth.true, BOOL)
@@ -339,7 +341,7 @@ class Translator(Emitter):
             return self.result(name, [text.value, *arguments], text.valid)
         _, inner, rows = before
         made = self.of_words(name, Result(inner, text.type), arguments)
-        return Result(self.index(made.value, rows), text.type, text.valid)
+        return Result(self.index(made.value, rows), made.type, text.valid)
 
     def uncast(self, expression: plan.Expression, frame: Frame, drops: Drops) -> Result:
         """The expression without the casts at its top that mean nothing there."""
@@ -360,6 +362,8 @@ class Translator(Emitter):
     def cast(self, below: Result, type: VectorType) -> Result:
         if below.type == type or (below.type.kind == "text" and type.kind == "text"):
             return below
+        if {below.type, type} == {DATE, TIMESTAMP}:
+            return self.result("date_of" if type == DATE else "timestamp_of", [below.value], below.valid)
         return self.result("convert", [below.value, Literal([type.text], SYM)], below.valid)
 
     def case(self, expression: plan.Case, frame: Frame) -> Result:
@@ -431,7 +435,7 @@ class Translator(Emitter):
 
     def compared(self, expression: plan.Apply, frame: Frame) -> Truth:
         left, right = [self.uncast(a, frame, drop_in_comparison) for a in expression.arguments]
-        name = _COMPARE.get(expression.function, "like")
+        name = _COMPARE.get(expression.function, "like" if isinstance(right.value, Literal) else "like_text")
         return self.valid_truth(self.emit(name, [left.value, right.value]), self.both([left.valid, right.valid]))
 
     def in_list(self, expression: plan.InList, frame: Frame) -> Truth:

@@ -1,0 +1,114 @@
+"""The value of the builtins over dates (days) and timestamps (microseconds), both since 1970-01-01, in the proleptic
+Gregorian calendar: parts, truncation, months added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from drawloom.errors import DataError
+from drawloom.horse.evaluate import exact, mul_exact
+from drawloom.horse.types import DATE, I64, TIMESTAMP
+from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
+
+SECOND: Final = 1_000_000
+DAY: Final = 86_400 * SECOND
+#: Units of @truncate that are a fixed number of microseconds, and those that are a number of months.
+_FIXED: Final[dict[str, int]] = {
+    "microseconds": 1, "milliseconds": 1000, "second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": DAY,
+}  # fmt: skip
+_MONTHS: Final[dict[str, int]] = {"month": 1, "quarter": 3, "year": 12}
+#: What @truncate knows; a week begins on Monday.
+UNITS: Final = frozenset([*_FIXED, *_MONTHS, "week"])
+
+
+def _days(vector: Vector) -> Array:
+    data = integers(vector)
+    return data if vector.type == DATE else data // DAY
+
+
+def _date_of(name: str, arguments: list[Value]) -> Value:
+    return exact(DATE, _days(as_vector(arguments[0])), name)
+
+
+def _timestamp_of(name: str, arguments: list[Value]) -> Value:
+    return exact(TIMESTAMP, mul_exact(integers(as_vector(arguments[0])), np.array([DAY])), name)
+
+
+def _part(name: str, arguments: list[Value]) -> Value:
+    vector = as_vector(arguments[0])
+    return Vector(I64, PARTS[name](_days(vector) if vector.type == DATE else integers(vector)).astype(np.int64))
+
+
+def _month_number(days: Array) -> Array:
+    """Months since January 1970."""
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _first_day(months: Array) -> Array:
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+
+
+def _day_of_year(days: Array) -> Array:
+    months = _month_number(days)
+    return days - _first_day(months - months % 12) + 1
+
+
+def _week(days: Array) -> Array:
+    """The number of the ISO week: that of the year in which its Thursday is."""
+    return (_day_of_year(days - (days + 3) % 7 + 3) - 1) // 7 + 1
+
+
+#: Parts of a date (days), and of a timestamp (microseconds). Sunday is day 0 of a week.
+PARTS: Final[dict[str, Callable[[Array], Array]]] = {
+    "date_quarter": lambda days: _month_number(days) % 12 // 3 + 1,
+    "date_week": _week,
+    "date_dow": lambda days: (days + 4) % 7,
+    "date_doy": _day_of_year,
+    "time_hour": lambda micros: micros % DAY // (3600 * SECOND),
+    "time_minute": lambda micros: micros % (3600 * SECOND) // (60 * SECOND),
+    "time_second": lambda micros: micros % (60 * SECOND) // SECOND,
+}
+
+
+def _truncate(name: str, arguments: list[Value]) -> Value:
+    """The beginning of the unit that each date or timestamp is in."""
+    vector, unit = as_vector(arguments[0]), strings(as_vector(arguments[1]))[0]
+    if unit not in UNITS:
+        raise DataError(f"@truncate to '{unit}': one of {', '.join(sorted(UNITS))} was expected")
+    if unit in _FIXED:
+        if vector.type == DATE:
+            return vector
+        data = integers(vector)
+        return Vector(vector.type, data - data % _FIXED[unit])
+    days = _days(vector)
+    if unit == "week":
+        first = days - (days + 3) % 7
+    else:
+        months = _month_number(days)
+        first = _first_day(months - months % _MONTHS[unit])
+    if vector.type == DATE:
+        return exact(DATE, first, name)
+    return exact(TIMESTAMP, mul_exact(first, np.array([DAY])), name)
+
+
+def _add_months(name: str, arguments: list[Value]) -> Value:
+    """The same day of a month that is so many months later; the month's last day where it has no such day."""
+    vector, months = as_vector(arguments[0]), integers(as_vector(arguments[1]))
+    days = _days(vector)
+    old = _month_number(days)
+    new = old + months
+    last = _first_day(new + 1) - 1
+    moved = np.minimum(_first_day(new) + days - _first_day(old), last)
+    if vector.type == DATE:
+        return exact(DATE, moved, name)
+    return exact(TIMESTAMP, mul_exact(moved, np.array([DAY])) + integers(vector) % DAY, name)
+
+
+CALENDAR: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
+    "date_of": _date_of, "timestamp_of": _timestamp_of, "truncate": _truncate, "add_months": _add_months,
+    **dict.fromkeys(PARTS, _part),
+}  # fmt: skip

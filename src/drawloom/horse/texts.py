@@ -1,0 +1,132 @@
+"""The value of the builtins over text, and of the functions that Arrow computes as DuckDB does.
+
+A function of one text is computed once for each word of its dictionary; one of two texts once for each pair of words
+that stand in one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawloom.errors import DataError
+from drawloom.horse.evaluate import floats, like_hits
+from drawloom.horse.types import BOOL, F64, I64, VectorType
+from drawloom.horse.values import Array, Value, Vector, as_vector, strings
+
+Words = Any  # pa.Array of large_string
+
+
+def coded(words: Words, codes: Array, type: VectorType) -> Vector:
+    """The text that has word ``codes[i]`` in row i: its dictionary sorted and without repeats."""
+    encoded = words.dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    ordered = sorted(distinct, key=str.encode)
+    place = {word: i for i, word in enumerate(ordered)}
+    ranks = np.array([place[word] for word in distinct], dtype=np.int32)
+    return Vector(type, ranks[encoded.indices.to_numpy()].take(codes), ordered)
+
+
+def _options(arguments: list[Value]) -> list[str]:
+    return [strings(as_vector(a))[0] for a in arguments[1:]]
+
+
+def _text(name: str, arguments: list[Value]) -> Value:
+    text = as_vector(arguments[0])
+    return coded(_TO_TEXT[name](text.arrow_words(), *_options(arguments)), text.data, text.type)
+
+
+def _number(name: str, arguments: list[Value]) -> Value:
+    text = as_vector(arguments[0])
+    made = _TO_NUMBER[name](text.arrow_words(), *_options(arguments))
+    return Vector(I64, made.to_numpy(zero_copy_only=False).astype(np.int64).take(text.data))
+
+
+def _replaced(words: Words, pattern: str, by: str) -> Words:
+    return pc.replace_substring(words, pattern, by) if pattern else words
+
+
+def _regexp_replaced(words: Words, pattern: str, by: str, flags: str = "") -> Words:
+    try:
+        return pc.replace_substring_regex(words, pattern, by, max_replacements=None if flags == "g" else 1)
+    except pa.ArrowInvalid as problem:
+        raise DataError(f"regexp_replace with '{pattern}': {problem}") from None
+
+
+def _position(words: Words, part: str) -> Words:
+    """The first character's number from 1, where the part begins; 0 where it is not in the word."""
+    if not part:
+        return pa.array(np.ones(len(words), dtype=np.int64))
+    before = pc.list_element(pc.split_pattern(words, part, max_splits=1), 0)
+    return pc.if_else(pc.match_substring(words, part), pc.add(pc.utf8_length(before), 1), 0)
+
+
+_TO_TEXT: Final[dict[str, Callable[..., Words]]] = {
+    "upper": pc.utf8_upper,
+    "lower": pc.utf8_lower,
+    "trim": lambda words, characters=" ": pc.utf8_trim(words, characters),
+    "trim_start": lambda words, characters=" ": pc.utf8_ltrim(words, characters),
+    "trim_end": lambda words, characters=" ": pc.utf8_rtrim(words, characters),
+    "replace": _replaced,
+    "regexp_replace": _regexp_replaced,
+}
+_TO_NUMBER: Final[dict[str, Callable[..., Words]]] = {
+    "length": pc.utf8_length, "octet_length": pc.binary_length, "position": _position,
+}  # fmt: skip
+
+
+def _pairs(a: Vector, b: Vector) -> tuple[Array, Array, Array]:
+    """The codes of both texts for each distinct pair of them, and each row's pair."""
+    left, right = np.broadcast_arrays(a.data.astype(np.int64), b.data.astype(np.int64))
+    width = max(len(b.dictionary or []), 1)
+    pairs, rows = np.unique(left * width + right, return_inverse=True)
+    return pairs // width, pairs % width, rows.reshape(-1)
+
+
+def _joined(left: Words, right: Words) -> Words:
+    return pc.binary_join_element_wise(left, right, pa.scalar("", pa.large_string()))
+
+
+def _join_text(name: str, arguments: list[Value]) -> Value:
+    a, b = as_vector(arguments[0]), as_vector(arguments[1])
+    left, right, rows = _pairs(a, b)
+    words = _joined(a.arrow_words().take(pa.array(left)), b.arrow_words().take(pa.array(right)))
+    return coded(words, rows, a.type)
+
+
+def _like_text(name: str, arguments: list[Value]) -> Value:
+    """LIKE with a pattern of its own for each row: every pattern is compared once, with the words beside it."""
+    text, patterns = as_vector(arguments[0]), as_vector(arguments[1])
+    left, right, rows = _pairs(text, patterns)
+    hits = np.zeros(len(left), dtype=bool)
+    for code in np.unique(right).tolist():
+        mine = right == code
+        words = (patterns.dictionary or [])[code]
+        hits[mine] = like_hits(text, words).take(left[mine])
+    return Vector(BOOL, hits.take(rows))
+
+
+def _real(name: str, arguments: list[Value]) -> Value:
+    """A function of doubles. Raises DataError where it has no value."""
+    values = [floats(as_vector(a)) for a in arguments]
+    if name in ("sqrt", "ln") and bool((values[0] < 0).any() or (name == "ln" and (values[0] == 0).any())):
+        raise DataError(f"@{name} of a number that is not above zero")
+    made = _REAL[name](*[pa.array(v) if len(v) != 1 else pa.scalar(float(v[0])) for v in values])
+    rows = next((len(v) for v in values if len(v) != 1), 1)
+    data = np.array([made.as_py()]) if isinstance(made, pa.Scalar) else made.to_numpy(zero_copy_only=False)
+    return Vector(F64, data if len(data) == rows else np.broadcast_to(data, (rows,)))
+
+
+_REAL: Final[dict[str, Callable[..., Any]]] = {
+    "sqrt": pc.sqrt, "ln": pc.ln, "exp": pc.exp, "power": pc.power, "floor": pc.floor, "ceil": pc.ceil,
+    "round": lambda values: pc.round(values, round_mode="half_towards_infinity"),
+}  # fmt: skip
+
+TEXTS: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
+    **dict.fromkeys(_TO_TEXT, _text), **dict.fromkeys(_TO_NUMBER, _number), **dict.fromkeys(_REAL, _real),
+    "join_text": _join_text, "like_text": _like_text,
+}  # fmt: skip
