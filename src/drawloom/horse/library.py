@@ -60,37 +60,22 @@ def _index(name: str, arguments: list[Value]) -> Value:
     return vector.take(index.data.astype(np.int64, copy=False))
 
 
-def sort_key(vector: Vector) -> Array:
-    """An array that sorts as SQL sorts the values: NaN above every number."""
-    if vector.type.is_float:
-        return vector.data
-    data = vector.data
-    if data.dtype == object:
-        return np.unique(data, return_inverse=True)[1]
-    return data.astype(np.int64)
-
-
-def _descending(key: Array) -> Array:
-    if key.dtype.kind == "f":
-        # NaN sorts last in NumPy; descending it must come first.
-        ranks = np.unique(key, return_inverse=True)[1]
-        return -ranks.astype(np.int64)
-    return -key
-
-
 def _order(name: str, arguments: list[Value]) -> Value:
     columns = _cells(arguments[0])
     ascending = as_vector(arguments[1]).data.tolist()
     nulls_first = as_vector(arguments[2]).data.tolist()
-    keys: list[Array] = []
+    keys: list[tuple[Array, int]] = []
     for column, up, first in zip(columns, ascending, nulls_first):
-        key = sort_key(column) if up else _descending(sort_key(column))
+        codes, size = matching.ascending(column.data)
+        if not up:
+            codes = size - 1 - codes.astype(np.int64)
         if column.valid is not None:
-            keys.append(np.where(column.valid, first, not first).astype(np.int8))
-            key = np.where(column.valid, key, key.dtype.type(0))
-        keys.append(key)
-    order = np.lexsort(keys[::-1]) if keys else np.zeros(0, dtype=np.int64)
-    return Vector(I64, order.astype(np.int64))
+            codes = np.where(column.valid, codes.astype(np.int64) + first, 0 if first else size)
+            size += 1
+        keys.append((codes, size))
+    if not keys:
+        return Vector(I64, np.zeros(0, dtype=np.int64))
+    return Vector(I64, matching.stable_order(*matching.composed(keys))[0].astype(np.int64, copy=False))
 
 
 def _cells(value: Value) -> list[Vector]:

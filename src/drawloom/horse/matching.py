@@ -59,22 +59,26 @@ def all_pairs(left: int, right: int) -> tuple[Array, Array]:
 def groups(columns: list[Array]) -> tuple[Array, Array]:
     """The rows in ascending order of their keys, those of one group in their own order, and where each group starts,
     with the number of rows behind."""
-    codes, size = _ascending(columns[0])
-    for column in columns[1:]:
-        more, count = _ascending(column)
+    order, in_order = stable_order(*composed([ascending(c) for c in columns]))
+    starts = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
+    first = [0] if len(order) else []
+    return order, np.concatenate([first, starts, [len(order)]]).astype(np.int64)
+
+
+def composed(keys: list[tuple[Array, int]]) -> tuple[Array, int]:
+    """One code for several, ordered as they are one after the other, and the number that it is below."""
+    codes, size = keys[0]
+    for more, count in keys[1:]:
         if size * count > _PACKED:
             codes, size = _ranked(codes)
         if size * count > _PACKED:
             more, count = _ranked(more)
         codes = codes.astype(np.int64) * count + more
         size *= count
-    order, in_order = stable_order(codes, size)
-    starts = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
-    first = [0] if len(codes) else []
-    return order, np.concatenate([first, starts, [len(codes)]]).astype(np.int64)
+    return codes, size
 
 
-def _ascending(column: Array) -> tuple[Array, int]:
+def ascending(column: Array) -> tuple[Array, int]:
     """Integers from 0 below the returned size that are ordered as the column is; NaN above every number."""
     if column.dtype.kind in "biu":
         low, high = bounds(column)
