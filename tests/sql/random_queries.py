@@ -145,6 +145,7 @@ class Queries:
             return function, function
         if function == "distinct":
             counted = f"count(distinct {rng.choice(['s', 's2', 'k', 'n', 'dt', 'q2', 'f2', 'e'])})"
+            counted += f" filter (where {self.condition(1)})" if rng.random() < 0.2 else ""
             return counted, counted
         tail = f" filter (where {self.condition(1)})" if rng.random() < 0.1 else ""
         if function == "count":

@@ -55,8 +55,8 @@ def refused(query: str, con: drawloom.Connection | None = None) -> list[str]:
     [
         ("select median(a) over () from t", ["aggregate function: median OVER (...)"]),
         (
-            "select ntile(2) over (partition by reverse(s) order by cbrt(a)) from t",
-            ["window function: ntile OVER (...)", "function: reverse", "function: cbrt"],
+            "select stddev(a) over (partition by reverse(s) order by cbrt(a)) from t",
+            ["aggregate function: stddev OVER (...)", "function: reverse", "function: cbrt"],
         ),
         ("select unnest(l), reverse(s) from t where cbrt(a) > 1",
          ["relation: UNNEST", "type: list (column 'l')", "function: cbrt", "function: reverse"]),

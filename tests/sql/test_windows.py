@@ -53,6 +53,8 @@ QUERIES = {
         preceding and 1 following) as l, nth_value(x, 3) over (order by id) as n from t""",
     "shares of a partition": """
         select id, percent_rank() over (partition by g order by x), cume_dist() over (order by x) from t""",
+    "buckets": "select id, ntile(3) over (partition by g order by id), ntile(20) over (order by id) from t",
+    "a number of no rows": "select id, r from (select id, row_number() over (order by id) as r from t where false) v",
     "over groups": "select g, sum(x) as s, rank() over (order by sum(x) desc) as r from t group by g",
     "over a window": """
         select r, sum(r) over (order by r) as s from (select row_number() over (order by id) as r from t) v""",
@@ -88,7 +90,6 @@ def test_windows_agree_with_duckdb(query: str, table: pa.Table) -> None:
         ("lag(x) ignore nulls over (order by id)", "window functions: IGNORE NULLS"),
         ("sum(x) filter (where id > 2) over ()", "window functions: FILTER"),
         ("count(distinct x) over ()", "window functions: DISTINCT"),
-        ("ntile(3) over (order by id)", "window function: ntile OVER (...)"),
         ("stddev(x) over (order by id)", "aggregate function: stddev OVER (...)"),
         ("sum(x) over (order by id groups between 1 preceding and current row)", "window functions: a frame of GROUPS"),
         ("sum(x) over (order by d range between 1.5 preceding and current row)",

@@ -46,8 +46,9 @@ class WindowQueries(Queries):
         rng = self.rng
         kind = rng.random()
         if kind < 0.3:
-            function = rng.choice(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"])
-            made = f"{function}() over ({self.window(total=function == 'row_number', ordered=True)})"
+            function = rng.choice(["row_number", "ntile", "rank", "dense_rank", "percent_rank", "cume_dist"])
+            count = rng.choice([1, 2, 3, 7, 50]) if function == "ntile" else ""
+            made = f"{function}({count}) over ({self.window(total=function in ('row_number', 'ntile'))})"
         elif kind < 0.5:
             function = rng.choice(["lag", "lead"])
             value, other = rng.choice([("n", "k"), ("i", "7"), ("s2", "s"), ("d2", "1.5"), ("q2", "q"), ("f2", "f")])

@@ -184,7 +184,7 @@ class _Checker:
             return "float"
         if window.function == "sum":
             return "decimal" if kinds[0] == "int" else kinds[0]
-        if window.function in ("count", "row_number", "rank", "dense_rank"):
+        if window.function in ("count", "row_number", "rank", "dense_rank", "ntile"):
             return "int"
         return kinds[0]
 

@@ -196,7 +196,7 @@ class _Decoder:
 
     def virtual_table(self, read: Any) -> Relation:
         rows = len(read.virtual_table.expressions)
-        types = [self.type(t) or BOOL for t in read.base_schema.struct.types]
+        types = [I64 if _counts(t) else self.type(t) or BOOL for t in read.base_schema.struct.types]
         if rows == 0 or not types:
             return Empty(rows, types)
         self.refuse("relation: VALUES")
@@ -228,8 +228,10 @@ class _Decoder:
             return Measure("count", None, None)
         argument = arguments[0]
         if body.measure.invocation == _DISTINCT and function not in ("min", "max"):
-            if function != "count" or condition is not None:
-                self.refuse(f"aggregate function: {function}(DISTINCT ...){' FILTER' if condition else ''}")
+            if function != "count":
+                self.refuse(f"aggregate function: {function}(DISTINCT ...)")
+            if condition is not None:
+                argument = Case([(condition, argument)], None)  # NULL is not counted
             return Measure("count_distinct", argument, None)
         if function == "count" and isinstance(argument, Constant) and argument.value is not None:
             return Measure(function, None, condition)
@@ -301,10 +303,11 @@ class _Decoder:
         if function not in FUNCTIONS or (function in AGGREGATE_FUNCTIONS and len(arguments) != 1):
             self.refuse(f"{'window' if function in WINDOW_FUNCTIONS else 'aggregate'} function: {function} OVER (...)")
             return _ANYTHING
-        if function in ("lag", "lead", "nth_value"):
-            offset = arguments[1] if len(arguments) > 1 else Constant(1, I64)
+        if function in ("lag", "lead", "nth_value", "ntile"):
+            place = 0 if function == "ntile" else 1
+            offset = arguments[place] if len(arguments) > place else Constant(1, I64)
             if not isinstance(offset, Constant) or not isinstance(offset.value, int):
-                self.refuse(f"window function: {function} of an offset that is no constant")
+                self.refuse(f"window function: {function} of what is no constant")
         if body.bounds_type not in _UNITS:
             self.refuse("window functions: a frame without a unit")
             return _ANYTHING
@@ -501,6 +504,11 @@ def _join_key(conjunct: Expression, split: int) -> JoinKey | None:
     left, right = conjunct.arguments if sides[0] == {True} else conjunct.arguments[::-1]
     right = replaced(right, lambda i: Field(i - split), lambda r: r)
     return JoinKey(left, right, conjunct.function == "is_not_distinct_from")
+
+
+def _counts(type: Any) -> bool:
+    """Whether the type is DataFusion's for row_number and ranks, which are i64 here."""
+    return bool(type.WhichOneof("kind") == "i64" and type.i64.type_variation_reference)
 
 
 def _bound(body: Any) -> int | None:

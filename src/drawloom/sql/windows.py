@@ -117,6 +117,11 @@ class _View:
     def minus(self, left: Operand, right: Operand) -> Operand:
         return self.t.emit("minus", [left, right])
 
+    def whole_quotient(self, left: Operand, right: Operand) -> Operand:
+        """Whole numbers divided towards zero: what divides without a rest is exact as doubles."""
+        whole = self.minus(left, self.t.emit("mod", [left, right]))
+        return self.t.emit("convert", [self.t.emit("div", [whole, right]), Literal([I64.text], SYM)])
+
     def choose(self, condition: Operand, then: Operand, otherwise: Operand) -> Operand:
         return self.t.emit("if_else", [condition, then, otherwise])
 
@@ -205,6 +210,21 @@ def _cume_dist(view: _View) -> Result:
     return Result(view.t.emit("div", [view.minus(view.last_peer, view.start), rows]), F64)
 
 
+def _ntile(view: _View) -> Result:
+    """The number of the bucket: as many as are asked for, the first ones a row longer than the others."""
+    t = view.t
+    buckets = Literal([view.offset(0, 1)], I64)
+    rows, row = view.minus(view.end, view.start), view.minus(view.position, view.start)
+    short = view.whole_quotient(rows, buckets)
+    longer = view.minus(rows, t.emit("mul", [short, buckets]))
+    long = view.plus(short, _ONE)
+    in_longer = t.emit("mul", [longer, long])
+    some = view.choose(t.emit("eq", [short, _ZERO]), _ONE, short)
+    behind = view.plus(longer, view.whole_quotient(view.minus(row, in_longer), some))
+    bucket = view.choose(t.emit("lt", [row, in_longer]), view.whole_quotient(row, long), behind)
+    return _whole_number(view.plus(bucket, _ONE))
+
+
 def _shifted(view: _View, sign: int) -> Result:
     t = view.t
     value = view.argument(0)
@@ -252,7 +272,7 @@ def _aggregate(view: _View) -> Result:
 #: The window functions that are built, by their Substrait names.
 FUNCTIONS: Final[dict[str, Callable[[_View], Result]]] = {
     "row_number": _row_number, "rank": _rank, "dense_rank": _dense_rank, "percent_rank": _percent_rank,
-    "cume_dist": _cume_dist,
+    "cume_dist": _cume_dist, "ntile": _ntile,
     "lag": lambda view: _shifted(view, -1), "lead": lambda view: _shifted(view, 1),
     "first_value": lambda view: _nth(view, 0, False), "last_value": lambda view: _nth(view, 0, True),
     "nth_value": lambda view: _nth(view, view.offset(1, 1) - 1, False),
