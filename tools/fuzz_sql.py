@@ -40,9 +40,11 @@ _KNOWN_REFUSALS: Final = (
 _QUERIES: Final = 5
 
 
-def check(seed: int, device: str, queries: int = _QUERIES, joins: bool = False, windows: bool = False) -> list[str]:
+def check(
+    seed: int, device: str, queries: int = _QUERIES, joins: bool = False, windows: bool = False, outline: str = "full"
+) -> list[str]:
     """Runs ``queries`` queries over one table (two for ``joins``), all from ``seed``; a line for each that differs.
-    ``device`` may also be "interpreter"."""
+    ``device`` may also be "interpreter"; ``outline`` is the outliner's mode."""
     rng = random.Random(seed)
     tables = {"t": random_table(rng, rng.choice(JOINED_ROWS if joins else ROWS))}
     if joins:
@@ -61,7 +63,7 @@ def check(seed: int, device: str, queries: int = _QUERIES, joins: bool = False, 
         except (duckdb.OutOfRangeException, duckdb.ConversionException) as problem:
             wanted = str(problem)
         try:
-            relation = ours.sql(query.text)
+            relation = ours.sql(query.text, outline)
             result = relation.query.program().interpret().to_arrow() if device == "interpreter" else relation.arrow()
         except drawloom.DataError as problem:
             if not isinstance(wanted, str):

@@ -43,3 +43,9 @@ def test_windows_on_the_cpu_agree_with_duckdb(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_joins_on_the_reference_device_agree_with_duckdb(seed: int) -> None:
     assert check(seed, "reference", 2, joins=True) == []
+
+
+@pytest.mark.parametrize("outline", ["none", "flow"])
+@pytest.mark.parametrize("seed", range(70000, 70005))
+def test_less_outlined_queries_agree_with_duckdb(seed: int, outline: str) -> None:
+    assert check(seed, "reference", 2, outline=outline) == []
