@@ -78,6 +78,17 @@ def test_svg_boxes_are_apart_and_arrows_point_down(mode: str) -> None:
             assert ys[0] < ys[-1]
 
 
+def test_every_block_of_a_loop_is_drawn() -> None:
+    body = f"""var x:i64 = @convert(i, `i64:sym); repeat (3:i64) {{ x = @plus(x, 1:i64); }} var s0:? = @sum(x);
+        {result(["s0"])}"""
+    outlined = program(numbers(10), body).outlined
+    lines = [re.sub(r"  +", "  ", line.strip()) for line in as_text(outlined).splitlines()]
+    for line in ("x = @convert(i, `i64)  `t  <- i", "x_next = @plus(x, 1)  `t  <- x", "s0 = @sum(x)  `t  <- x"):
+        assert lines[lines.index(line) - 1].startswith("kernel ")
+    kernels = [e for e in xml.fromstring(as_svg(outlined)).iter() if e.attrib.get("class") == "kernel"]
+    assert len(kernels) == as_dot(outlined).count("subgraph") == 3
+
+
 def test_the_command_draws_queries_and_programs(tmp_path: Path) -> None:
     pq.write_table(numbers(10), tmp_path / "t.parquet")
     table = f"--table=t={tmp_path / 't.parquet'}"

@@ -105,8 +105,8 @@ def _cut(text: str) -> str:
 
 
 def as_text(outline: Outline) -> str:
-    """A line a statement, kernels indented under their names; behind it the geometry, its inputs, and * for those that
-    it gathers or that were scattered."""
+    """A line a statement, kernels indented under their names; behind it the geometry, its inputs, and * for those of
+    the same block that it gathers or that were scattered."""
     lines: list[str] = []
     for block in outline.blocks:
         drawing = Drawing(block, outline)
@@ -121,7 +121,9 @@ def as_text(outline: Outline) -> str:
 
 def _line(vertex: Vertex, arrows: list[Arrow], width: int) -> str:
     geometry = str(vertex.node.geometry) if vertex.place else vertex.node.target
-    read = " ".join([a.variable + ("*" if a.is_synchronised else "") for a in arrows])
+    stars = {a.variable: "*" for a in arrows if a.is_synchronised}
+    is_column = vertex.node.function in ("column_value", "column_valid")
+    read = " ".join([v + stars.get(v, "") for v in ([] if is_column else dict.fromkeys(vertex.node.reads))])
     return f"{vertex.label:{width}}{geometry:16}{'<- ' + read if read else ''}".rstrip()
 
 
