@@ -47,6 +47,25 @@ def test_decimal_arithmetic_is_exact(pairs: list[tuple[int, int]]) -> None:
             call("mul", [a, b])
 
 
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1).filter(bool))
+def test_remainders_have_the_sign_of_the_dividend(a: int, b: int) -> None:
+    rest = abs(a) % abs(b)
+    assert plain(call("mod", [vec([a], I64), vec([b], I64)])) == [rest if a >= 0 else -rest]
+
+
+@given(st.lists(st.integers(-1000, 1000), max_size=40), st.sampled_from(["sum", "min", "max", "avg"]), st.data())
+def test_slices_are_reduced_as_each_alone(values: list[int], name: str, data: st.DataObject) -> None:
+    bounds = st.tuples(st.integers(0, len(values)), st.integers(0, len(values))).map(sorted)
+    slices = data.draw(st.lists(bounds, max_size=10))
+    low, high = [vec([s[side] for s in slices], I64) for side in (0, 1)]
+    for type in (I64, F64):
+        whole = vec([float(v) for v in values] if type == F64 else list(values), type)
+        made = call("raze", [call("each_slice", [FunctionValue(name), whole, low, high])])
+        for found, (a, b) in zip(plain(made), slices):
+            if b > a:
+                assert found == plain(call(name, [whole.take(np.arange(a, b))]))[0]
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_sums_of_64_bits_are_exact(values: list[int]) -> None:
     assert plain(call("sum", [vec(values, I64)])) == [Decimal(sum(values))]
