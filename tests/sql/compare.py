@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from drawloom.sql import connect
 from drawloom.sql.compare import in_order, same_value
 
 
@@ -33,6 +34,17 @@ def average(parts: dict[str, Any]) -> float | None:
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     columns = [[average(v) if isinstance(v, dict) else v for v in c.to_pylist()] for c in table.columns]
     return list(zip(*columns))
+
+
+def assert_agrees(query: str, table: pa.Table) -> None:
+    """A query over table ``t`` gives DuckDB's values and types on the CPU and on the reference interpreter."""
+    theirs = duckdb_exact()
+    theirs.register("t", table)
+    wanted = theirs.sql(query).to_arrow_table()
+    for device in ("cpu", "reference"):
+        ours = connect(device).register("t", table).sql(query).arrow()
+        assert differences(ours, wanted) == []
+        assert ours.schema.types == wanted.schema.types
 
 
 def differences(ours: pa.Table, theirs: pa.Table, ordered: bool = False) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 import drawloom
 from drawloom.sql import connect
-from tests.sql.compare import differences, duckdb_exact
+from tests.sql.compare import assert_agrees
 
 NAN, INF = float("nan"), float("inf")
 T = pa.table(
@@ -75,13 +75,7 @@ QUERIES = {
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
 @pytest.mark.parametrize("table", [T, NONE, T.slice(3, 1)], ids=["rows", "empty", "one"])
 def test_windows_agree_with_duckdb(query: str, table: pa.Table) -> None:
-    theirs = duckdb_exact()
-    theirs.register("t", table)
-    wanted = theirs.sql(query).to_arrow_table()
-    for device in ("cpu", "reference"):
-        ours = connect(device).register("t", table).sql(query).arrow()
-        assert differences(ours, wanted) == []
-        assert ours.schema.types == wanted.schema.types
+    assert_agrees(query, table)
 
 
 @pytest.mark.parametrize(

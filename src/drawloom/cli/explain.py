@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("query")
 @tables_option.OPTION
 @click.option("--outline", is_flag=True, help="Draw the dependence graph, kernels as clusters.")
-@click.option("--mode", type=click.Choice(["none", "flow", "full"]), default="full", show_default=True,
+@click.option("--mode", type=tables_option.MODE, default="full", show_default=True,
               help="How much goes into one kernel.")  # fmt: skip
 @click.option("--format", "style", type=click.Choice(["text", "dot", "svg"]), default="text", show_default=True,
               help="What the outline is drawn as.")  # fmt: skip

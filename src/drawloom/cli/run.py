@@ -72,7 +72,7 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--emit", type=click.Choice(["ptx", "llvm", "horse", "outline"]),
               help="Print this stage's result; run nothing.")  # fmt: skip
 @tables_option.OPTION
-@click.option("--outline", type=click.Choice(["none", "flow", "full"]), default="full",
+@click.option("--outline", type=tables_option.MODE, default="full",
               help="How much of a HorseIR program goes into one kernel.")  # fmt: skip
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table",
               help="How a HorseIR program's table is printed.")  # fmt: skip

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     type=click.Choice(["plan", "relation", "horse", "outline", "ptx"]),
     help="Print the query after a stage instead of running it.",
 )
-@click.option("--outline", type=click.Choice(["none", "flow", "full"]), default="full", show_default=True,
+@click.option("--outline", type=tables_option.MODE, default="full", show_default=True,
               help="How much goes into one kernel.")  # fmt: skip
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @click.option("--profile", is_flag=True, help="Say on stderr what each stage took.")

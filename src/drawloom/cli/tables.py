@@ -1,4 +1,4 @@
-"""`--table NAME=PATH` to the tables that a command works on."""
+"""What several commands take: `--table NAME=PATH` to the tables they work on, and the modes of the outliner."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 OPTION: Final[Callable[[Any], Any]] = click.option(
     "-t", "--table", "tables", multiple=True, metavar="NAME=PATH", help="A Parquet file as a table; repeat for more."
 )
+
+#: The outliner's modes, as `drawloom.horse.outline.MODES` has them: importing that takes longer than `--help` may.
+MODE: Final = click.Choice(["none", "flow", "full"])
 
 
 def paths(tables: tuple[str, ...]) -> dict[str, str]:

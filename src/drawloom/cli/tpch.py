@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from drawloom.cli import tables as tables_option
+
 if TYPE_CHECKING:
     from drawloom.runtime.machine import Device
     from drawloom.sql.tpch import Oracle
@@ -78,7 +80,7 @@ class Outcome:
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=None,
               help="Folder for the tables (default: drawloom/tpch in the user's cache folder).")  # fmt: skip
 @click.option("--cached", is_flag=True, help="Take kernels from the kernel cache instead of compiling them anew.")
-@click.option("--outline", type=click.Choice(["none", "flow", "full"]), default="full", show_default=True,
+@click.option("--outline", type=tables_option.MODE, default="full", show_default=True,
               help="How much goes into one kernel.")  # fmt: skip
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def command(

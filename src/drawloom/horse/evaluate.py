@@ -215,9 +215,8 @@ def comparable(a: Vector, b: Vector) -> tuple[Array, Array]:
     if a.type.kind == "text":
         if a.dictionary is b.dictionary:
             return a.data, b.data
-        words = sorted({*(a.dictionary or []), *(b.dictionary or [])}, key=lambda w: w.encode())
-        place = {w: i for i, w in enumerate(words)}
-        return _recode(a, place), _recode(b, place)
+        left, right = one_dictionary([a, b])
+        return left.data, right.data
     if a.type.is_float or b.type.is_float:
         return _float_operands(float_type(a.type, b.type), a, b)
     scale = max(scale_of(a.type), scale_of(b.type))
@@ -228,14 +227,15 @@ def _compared(vector: Vector, scale: int) -> Array:
     return vector.data if scale == scale_of(vector.type) else rescaled(vector, scale)
 
 
-def _recode(vector: Vector, place: dict[str, int]) -> Array:
-    codes = np.array([place[w] for w in vector.dictionary or []], dtype=np.int64)
-    return codes[vector.data]
-
-
-def recoded(vector: Vector, words: list[str]) -> Vector:
-    """The same text with ``words``, sorted and with every word of its own, for its dictionary."""
-    return Vector(vector.type, _recode(vector, {w: i for i, w in enumerate(words)}), words)
+def one_dictionary(texts: list[Vector]) -> list[Vector]:
+    """The same texts, all with the words of all for their dictionary."""
+    words = sorted({w for text in texts for w in text.dictionary or []}, key=str.encode)
+    place = {w: i for i, w in enumerate(words)}
+    made: list[Vector] = []
+    for text in texts:
+        codes = np.array([place[w] for w in text.dictionary or []], dtype=np.int64)
+        made.append(Vector(text.type, codes[text.data], words))
+    return made
 
 
 def _logic(name: str, arguments: list[Value]) -> Value:
@@ -250,9 +250,8 @@ def _if_else(name: str, arguments: list[Value]) -> Value:
     chosen = as_vector(arguments[0]).data.astype(bool)
     a, b = as_vector(arguments[1]), as_vector(arguments[2])
     if a.type.kind == "text":
-        words = sorted({*(a.dictionary or []), *(b.dictionary or [])}, key=lambda w: w.encode())
-        place = {w: i for i, w in enumerate(words)}
-        return Vector(a.type, np.where(chosen, _recode(a, place), _recode(b, place)), words)
+        a, b = one_dictionary([a, b])
+        return Vector(a.type, np.where(chosen, a.data, b.data), a.dictionary)
     if a.type.is_exact and a.type != BOOL:
         return Vector(a.type, np.where(chosen, integers(a), integers(b)))
     return Vector(a.type, np.where(chosen, a.data, b.data))
@@ -344,19 +343,6 @@ def like_hits(text: Vector, pattern: str) -> Array:
         return np.asarray(hits.to_numpy(zero_copy_only=False))
 
     return np.concatenate(in_blocks(len(words), _WORDS_A_BLOCK, match))
-
-
-def _substring(name: str, arguments: list[Value]) -> Value:
-    """At most so many characters from a start, which counts from 1."""
-    text = as_vector(arguments[0])
-    start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
-    if start < 1 or count < 0:
-        raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
-    parts = pc.utf8_slice_codeunits(text.arrow_words(), start - 1, start - 1 + count).dictionary_encode()
-    words = sorted(parts.dictionary.to_pylist(), key=str.encode)
-    place = {w: i for i, w in enumerate(words)}
-    ranks = np.array([place[w] for w in parts.dictionary.to_pylist()], dtype=np.int32)
-    return Vector(text.type, ranks[parts.indices.to_numpy()].take(text.data), words)
 
 
 def _member(name: str, arguments: list[Value]) -> Value:
@@ -483,7 +469,7 @@ ELEMENT_WISE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "eq": _compare, "neq": _compare, "lt": _compare, "leq": _compare, "gt": _compare, "geq": _compare,
     "and": _logic, "or": _logic, "not": _logic,
     "plus": _plus, "minus": _plus, "mul": _mul, "div": _div, "mod": _mod, "neg": _neg, "abs": _neg,
-    "convert": _convert, "if_else": _if_else, "like": _like, "member": _member, "substring": _substring,
+    "convert": _convert, "if_else": _if_else, "like": _like, "member": _member,
     "date_year": _date_part, "date_month": _date_part, "date_day": _date_part,
     "sum": _reduce, "avg": _reduce, "min": _reduce, "max": _reduce, "len": _reduce,
 }  # fmt: skip

@@ -9,7 +9,7 @@ written twice, or written after it is read: there are no other dependences than 
 from __future__ import annotations
 
 from drawloom.horse.builtins import BUILTINS, Builtin
-from drawloom.horse.ir import Assign, Call, CheckCast, Name, operands
+from drawloom.horse.ir import Assign, Call, CheckCast, Name, reads
 from drawloom.horse.shapes import Shape, Size, operand_size
 
 
@@ -24,7 +24,7 @@ class Node:
         self.index = index
         self.statement = statement
         self.name = statement.targets[0].name
-        self.reads = [o.name for o in operands(statement.value) if isinstance(o, Name)]
+        self.reads = reads(statement)
         value = statement.value
         inner = value.value if isinstance(value, CheckCast) else value
         self.builtin: Builtin | None = BUILTINS.get(inner.function.name) if isinstance(inner, Call) else None

@@ -25,6 +25,7 @@ from drawloom.horse.ir import (
     Target,
     Use,
     walk,
+    with_bodies,
 )
 from drawloom.horse.shapes import is_straight
 
@@ -55,11 +56,8 @@ class _Inliner:
     def block(self, body: list[Statement]) -> list[Statement]:
         made: list[Statement] = []
         for statement in body:
-            if isinstance(statement, If):
-                then, otherwise = self.block(statement.then), self.block(statement.otherwise)
-                made.append(If(statement.condition, then, otherwise, statement.pos))
-            elif isinstance(statement, Loop):
-                made.append(Loop(statement.kind, statement.condition, self.block(statement.body), statement.pos))
+            if isinstance(statement, If | Loop):
+                made.append(with_bodies(statement, self.block))
             elif isinstance(statement, Assign | Evaluate) and isinstance(statement.value, Call):
                 targets = statement.targets if isinstance(statement, Assign) else []
                 made.extend(self.call(statement, targets, statement.value))

@@ -28,7 +28,8 @@ from drawloom.horse.ir import (
     Return,
     Statement,
     Use,
-    operands,
+    reads,
+    walk,
 )
 from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.types import BOOL, VectorType
@@ -79,26 +80,12 @@ def last_named(body: list[Statement]) -> list[set[str]]:
     named_later: set[str] = set()
     out: list[set[str]] = []
     for statement in reversed(body):
-        names = _names(statement)
+        parts = walk([statement])
+        names = {name for part in parts for name in reads(part)}
+        names |= {target.name for part in parts if isinstance(part, Assign) for target in part.targets}
         out.append(names - named_later)
         named_later |= names
     return out[::-1]
-
-
-def _names(statement: Statement) -> set[str]:
-    if isinstance(statement, Assign):
-        read = operands(statement.value)
-        return {t.name for t in statement.targets} | {o.name for o in read if isinstance(o, Name)}
-    if isinstance(statement, Evaluate):
-        return {o.name for o in operands(statement.value) if isinstance(o, Name)}
-    if isinstance(statement, Return):
-        return {v.name for v in statement.values if isinstance(v, Name)}
-    if isinstance(statement, Jump):
-        return set()
-    assert isinstance(statement, If | Loop)
-    condition = {statement.condition.name} if isinstance(statement.condition, Name) else set()
-    within = [statement.body] if isinstance(statement, Loop) else [statement.then, statement.otherwise]
-    return condition.union(*[_names(s) for block in within for s in block])
 
 
 class _Frame:

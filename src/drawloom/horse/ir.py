@@ -26,6 +26,8 @@ unscaled, dates in days, months in months, times in milliseconds), ``float``, or
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from drawloom.horse.types import Type
 
 Value = int | float | str
@@ -250,6 +252,13 @@ def walk(body: list[Statement]) -> list[Statement]:
         elif isinstance(statement, Loop):
             found.extend(walk(statement.body))
     return found
+
+
+def with_bodies(statement: If | Loop, change: Callable[[list[Statement]], list[Statement]]) -> If | Loop:
+    """The statement with its bodies changed, in the order of the text."""
+    if isinstance(statement, If):
+        return If(statement.condition, change(statement.then), change(statement.otherwise), statement.pos)
+    return Loop(statement.kind, statement.condition, change(statement.body), statement.pos)
 
 
 def reads(statement: Statement) -> list[str]:

@@ -18,7 +18,8 @@ from drawloom.runtime.machine import Device
 _ROW_DTYPES: Final[dict[str, Any]] = {
     "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64, "pred": np.bool_,
 }  # fmt: skip
-_STORED_DTYPES: Final[dict[str, Any]] = {
+#: Columns as kernels read them, by what codegen calls their storage.
+STORED_DTYPES: Final[dict[str, Any]] = {
     "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64,
     "u8": np.bool_,
 }  # fmt: skip
@@ -83,7 +84,7 @@ class LoadedKernel:
         buffers = [np.empty(_padded_rows(rows), dtype=_ROW_DTYPES[k]) for k in plan.row_buffers]
         given: dict[str, object] = {}
         for name in plan.columns:
-            given[parameter(name)] = resident.column(named[name], _STORED_DTYPES[plan.storage[name].name])
+            given[parameter(name)] = resident.column(named[name], STORED_DTYPES[plan.storage[name].name])
         given.update({parameter(name): _scalar(named[name]) for name in plan.scalars})
         given.update({p.name: p.value(named[p.column].dictionary or []) for p in plan.text_params})
         given.update({f"result{i}": b for i, b in enumerate(buffers)})

@@ -13,7 +13,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse import matching
 from drawloom.horse.calendar import CALENDAR
-from drawloom.horse.evaluate import ELEMENT_WISE, comparable, recoded, reduce_cells
+from drawloom.horse.evaluate import ELEMENT_WISE, comparable, one_dictionary, reduce_cells
 from drawloom.horse.texts import TEXTS
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import (
@@ -204,7 +204,7 @@ def _outer_index(name: str, arguments: list[Value]) -> Value:
     if vector.type.kind == "text":
         words = vector.dictionary or []
         if not words or words[0] != "":
-            vector = recoded(vector, ["", *words])
+            vector = Vector(vector.type, integers(vector) + 1, ["", *words])
     data = np.zeros(len(rows), dtype=vector.data.dtype)
     data[~none] = vector.data[rows[~none]]
     return Vector(vector.type, data, vector.dictionary)
@@ -214,8 +214,8 @@ def _concat(name: str, arguments: list[Value]) -> Value:
     parts = [as_vector(a) for a in arguments]
     type = parts[0].type
     if type.kind == "text":
-        words = sorted({w for p in parts for w in p.dictionary or []}, key=str.encode)
-        return Vector(type, np.concatenate([recoded(p, words).data for p in parts]), words)
+        parts = one_dictionary(parts)
+        return Vector(type, np.concatenate([p.data for p in parts]), parts[0].dictionary)
     arrays = [integers(p) if type.is_exact and type != BOOL else p.data for p in parts]
     return Vector(type, np.concatenate(arrays))
 

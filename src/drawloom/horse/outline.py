@@ -39,6 +39,7 @@ from drawloom.horse.ir import (
     Use,
     reads,
     walk,
+    with_bodies,
 )
 from drawloom.horse.placement import Placement, Root
 from drawloom.horse.ranges import Facts, Ranges
@@ -106,11 +107,8 @@ def _without_updates(main: Function) -> Function:
     def body(statements: list[Statement]) -> list[Statement]:
         made: list[Statement] = []
         for statement in statements:
-            if isinstance(statement, If):
-                then, otherwise = body(statement.then), body(statement.otherwise)
-                made.append(If(statement.condition, then, otherwise, statement.pos))
-            elif isinstance(statement, Loop):
-                made.append(Loop(statement.kind, statement.condition, body(statement.body), statement.pos))
+            if isinstance(statement, If | Loop):
+                made.append(with_bodies(statement, body))
             elif isinstance(statement, Assign) and {t.name for t in statement.targets}.intersection(reads(statement)):
                 fresh = [Target(_fresh(t.name, taken), types[t.name]) for t in statement.targets]
                 made.append(Assign(fresh, statement.value, statement.pos))
@@ -161,11 +159,8 @@ class _Splitter:
             if isinstance(statement, Assign):
                 block.append(statement)
                 named |= targets | set(reads(statement))
-            elif isinstance(statement, If):
-                then, otherwise = self.body(statement.then), self.body(statement.otherwise)
-                made.append(If(statement.condition, then, otherwise, statement.pos))
-            elif isinstance(statement, Loop):
-                made.append(Loop(statement.kind, statement.condition, self.body(statement.body), statement.pos))
+            elif isinstance(statement, If | Loop):
+                made.append(with_bodies(statement, self.body))
             else:
                 made.append(statement)
         made.extend(self.block(block))

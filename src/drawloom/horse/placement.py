@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.graph import Graph, Node
-from drawloom.horse.ir import Call, CheckCast, Name, Operand
+from drawloom.horse.ir import Name, Operand
 from drawloom.horse.ranges import Ranges
 from drawloom.horse.shapes import Compressed, Constant, Shape, Size, Symbol, base, operand_size
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import BOOL, Type, VectorType
 
+#: What gives a column as it lies in memory.
+_STORED: Final = frozenset(["column_value", "column_valid"])
 #: What makes masks over a whole table as control code.
 _HOST_MASKS: Final = frozenset(["like", "member", "contains", "touched"])
 REDUCTIONS: Final = frozenset(["sum", "avg", "min", "max", "len"])
@@ -115,7 +117,7 @@ class Placement:
             return True
         if not isinstance(size, Symbol):
             return False
-        return _is_stored(node) or (self.types[operand.name] == BOOL and node.function in _HOST_MASKS)
+        return node.function in _STORED or (self.types[operand.name] == BOOL and node.function in _HOST_MASKS)
 
     def is_element_wise(self, node: Node) -> bool:
         if node.call is None or node.builtin is None or node.target != "gpu" or node.builtin.is_reduction:
@@ -140,9 +142,3 @@ class Placement:
         if type.kind == "text":
             return name in ("min", "max") and self.ranges.of(operand, type) is not None
         return type.is_float or fits(self.ranges.of(operand, type), S64)
-
-
-def _is_stored(node: Node) -> bool:
-    value = node.statement.value
-    call = value.value if isinstance(value, CheckCast) else value
-    return isinstance(call, Call) and call.function.name in ("column_value", "column_valid")

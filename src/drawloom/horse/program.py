@@ -10,13 +10,13 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse import ranges
-from drawloom.horse.blocks import in_blocks
+from drawloom.horse.blocks import on_all_cores
 from drawloom.horse.codegen import KernelPlan, Storage, generate
 from drawloom.horse.infer import infer, variable_types
 from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
-from drawloom.horse.launch import Launched, LoadedKernel, Resident
+from drawloom.horse.launch import STORED_DTYPES, Launched, LoadedKernel, Resident
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
 from drawloom.horse.templates import S32, fits
@@ -24,9 +24,7 @@ from drawloom.horse.types import BOOL, F32, VectorType
 from drawloom.horse.values import Source, TableValue, Value
 from drawloom.runtime.machine import Device
 
-_STORAGE: Final[dict[str, str]] = {
-    "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "float32": "f32", "float64": "f64", "bool": "u8",
-}  # fmt: skip
+_STORAGE: Final[dict[str, str]] = {np.dtype(dtype).name: name for name, dtype in STORED_DTYPES.items()}
 
 
 class SourceFacts(Facts):
@@ -86,9 +84,7 @@ class Program:
         main = module.function("main")
         if main is not None:
             stored = ranges.analyse(main, variable_types(main), _NothingKnown()).columns
-            columns = sorted(set(stored.values()))
-            if columns:
-                in_blocks(len(columns), 1, lambda place: facts.range(*columns[place]))
+            on_all_cores(sorted(set(stored.values())), lambda column: facts.range(*column))
 
     def generate(self, kernel: Function) -> KernelPlan:
         outlined = self.outlined

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from drawloom.errors import DataError
 from drawloom.horse.types import BOOL, DATE, F32, F64, I8, I16, I32, I64, STR, TIMESTAMP, DecimalType, VectorType
-from drawloom.horse.values import INT64_MAX, PAD, Array, Column, Source, Vector
+from drawloom.horse.values import INT64_MAX, PAD, Array, Column, Source, Vector, narrowest, ranked
 
 _TYPES: Final[dict[Any, VectorType]] = {
     pa.bool_(): BOOL, pa.int8(): I8, pa.int16(): I16, pa.int32(): I32, pa.int64(): I64,
@@ -30,7 +30,6 @@ _FIXED: Final[dict[str, Any]] = {"bool": np.dtype(bool), "f32": np.dtype(np.floa
 _BATCH_ROWS: Final = 1 << 18
 #: The days, in either direction, that DuckDB takes for infinity.
 _INFINITE_DATE: Final = (1 << 31) - 1
-_WIDTHS: Final[tuple[Any, ...]] = (np.int8, np.int16, np.int32, np.int64)
 
 
 def horse_type(type: pa.DataType) -> VectorType | None:
@@ -139,12 +138,12 @@ def convert(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Column:
             if type == TIMESTAMP and max(-least, most) >= INT64_MAX:
                 raise DataError(f"{what} has an infinite timestamp: not supported")
             low, high = (min(low, least), max(high, most)) if parts else (least, most)
-            data = data.astype(_narrowest(least, most))
+            data = data.astype(narrowest(least, most))
         parts.append(data)
         valids.append(valid)
     if type == BOOL:
         low, high = 0, 1
-    width = _FIXED.get(type.text) or _narrowest(low, high)
+    width = _FIXED.get(type.text) or narrowest(low, high)
     padded = _padded(parts, width)
     rows = sum([len(p) for p in parts])
     return Column(Vector(type, padded[:rows]), padded, low, high, _padded_valid(parts, valids))
@@ -173,37 +172,25 @@ def _convert_text(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Co
         indices = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
         if len(words) and (int(indices.min()) < 0 or int(indices.max()) >= len(words)):
             raise DataError(f"{what} is damaged: it points outside its dictionary")
-        parts.append(indices.astype(_narrowest(0, max(len(words) - 1, 0))))
+        parts.append(indices.astype(narrowest(0, max(len(words) - 1, 0))))
         valids.append(valid)
         dictionaries.append(words)
-    rank, words = _ranked(dictionaries)
+    given = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.large_string())
+    # Without a word, the zeros of NULLs stand for the empty one.
+    rank, words = ranked(given if len(given) else pa.array([""], pa.large_string()))
     start = 0
     for number, part in enumerate(parts):
         count = len(dictionaries[number])
         parts[number] = rank[start : start + count][part] if count else np.zeros(len(part), dtype=rank.dtype)
         valid = valids[number]
         if valid is not None:
-            parts[number] = np.where(valid, parts[number], rank[0] if len(rank) else rank.dtype.type(0))
+            parts[number] = np.where(valid, parts[number], rank[0])
         start += count
     padded = _padded(parts, rank.dtype)
     rows = sum([len(p) for p in parts])
     vector = Vector(type, padded[:rows], words.to_pylist())
     vector.words = words
     return Column(vector, padded, 0, len(words) - 1, _padded_valid(parts, valids))
-
-
-def _ranked(dictionaries: list[pa.Array]) -> tuple[Array, pa.Array]:
-    """For each string of the dictionaries, one behind the other, its place among the distinct ones in the order of
-    their UTF-8 bytes; and those, one at least: what the zeros of NULLs stand for."""
-    given = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.large_string())
-    encoded = given.dictionary_encode()
-    distinct = encoded.dictionary
-    if len(distinct) == 0:
-        return np.zeros(0, dtype=np.int8), pa.array([""], pa.large_string())
-    order = pc.sort_indices(distinct.cast(pa.large_binary()))
-    places = np.empty(len(distinct), dtype=_narrowest(0, len(distinct) - 1))
-    places[order.to_numpy()] = np.arange(len(distinct), dtype=places.dtype)
-    return places[encoded.indices.to_numpy()], distinct.take(order)
 
 
 def _encoded(chunk: pa.Array) -> pa.DictionaryArray:
@@ -220,15 +207,6 @@ def _padded_valid(parts: list[Array], valids: list[Array | None]) -> Array | Non
 
 def _is_text(type: pa.DataType) -> bool:
     return type in (pa.string(), pa.large_string(), pa.string_view())
-
-
-def _narrowest(low: int, high: int) -> np.dtype[Any]:
-    for width in _WIDTHS:
-        info = np.iinfo(width)
-        if info.min <= low and high <= info.max:
-            fits: np.dtype[Any] = np.dtype(width)
-            return fits
-    raise AssertionError("wider than 64 bits")
 
 
 def _padded(parts: list[Array], dtype: np.dtype[Any]) -> Array:

@@ -16,19 +16,17 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.types import BOOL, F64, I64, VectorType
-from drawloom.horse.values import Array, Value, Vector, as_vector, strings
+from drawloom.horse.values import Array, Value, Vector, as_vector, ranked, strings
 
 Words = Any  # pa.Array of large_string
 
 
 def coded(words: Words, codes: Array, type: VectorType) -> Vector:
     """The text that has word ``codes[i]`` in row i: its dictionary sorted and without repeats."""
-    encoded = words.dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    ordered = sorted(distinct, key=str.encode)
-    place = {word: i for i, word in enumerate(ordered)}
-    ranks = np.array([place[word] for word in distinct], dtype=np.int32)
-    return Vector(type, ranks[encoded.indices.to_numpy()].take(codes), ordered)
+    ranks, ordered = ranked(words)
+    made = Vector(type, ranks.take(codes), ordered.to_pylist())
+    made.words = ordered
+    return made
 
 
 def _options(arguments: list[Value]) -> list[str]:
@@ -44,6 +42,16 @@ def _number(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
     made = _TO_NUMBER[name](text.arrow_words(), *_options(arguments))
     return Vector(I64, made.to_numpy(zero_copy_only=False).astype(np.int64).take(text.data))
+
+
+def _substring(name: str, arguments: list[Value]) -> Value:
+    """At most so many characters from a start, which counts from 1."""
+    text = as_vector(arguments[0])
+    start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
+    if start < 1 or count < 0:
+        raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
+    parts = pc.utf8_slice_codeunits(text.arrow_words(), start - 1, start - 1 + count)
+    return coded(parts, text.data, text.type)
 
 
 def _replaced(words: Words, pattern: str, by: str) -> Words:
@@ -128,5 +136,5 @@ _REAL: Final[dict[str, Callable[..., Any]]] = {
 
 TEXTS: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **dict.fromkeys(_TO_TEXT, _text), **dict.fromkeys(_TO_NUMBER, _number), **dict.fromkeys(_REAL, _real),
-    "join_text": _join_text, "like_text": _like_text,
+    "substring": _substring, "join_text": _join_text, "like_text": _like_text,
 }  # fmt: skip

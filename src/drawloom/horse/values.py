@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
@@ -33,6 +34,7 @@ from drawloom.horse.types import (
 
 Array = npt.NDArray[Any]
 
+_WIDTHS: Final[tuple[Any, ...]] = (np.int8, np.int16, np.int32, np.int64)
 #: Positions that a core takes at a time.
 _TAKEN: Final = 1 << 18
 INT64_MIN: Final = -(1 << 63)
@@ -233,6 +235,29 @@ def _decimals_to_arrow(vector: Vector, type: pa.DataType, mask: Array | None) ->
         words[:, 1] = words[:, 0] >> 63
     valid = None if mask is None else pa.array(~mask).buffers()[1]
     return pa.Array.from_buffers(type, count, [valid, pa.py_buffer(words.tobytes())])
+
+
+def ranked(words: pa.Array) -> tuple[Array, pa.Array]:
+    """For each string its place among the distinct ones in the order of their UTF-8 bytes; and those.
+
+    ``words`` is a large_string array without NULLs; so is the second of what is returned.
+    """
+    encoded = words.dictionary_encode()
+    distinct = encoded.dictionary
+    order = pc.sort_indices(distinct.cast(pa.large_binary()))
+    places = np.empty(len(distinct), dtype=narrowest(0, len(distinct) - 1))
+    places[order.to_numpy()] = np.arange(len(distinct), dtype=places.dtype)
+    return places[encoded.indices.to_numpy()], distinct.take(order)
+
+
+def narrowest(low: int, high: int) -> np.dtype[Any]:
+    """The narrowest signed integers that hold ``low..high``, which 64 bits do."""
+    for width in _WIDTHS:
+        info = np.iinfo(width)
+        if info.min <= low and high <= info.max:
+            fits: np.dtype[Any] = np.dtype(width)
+            return fits
+    raise AssertionError("wider than 64 bits")
 
 
 def integers(vector: Vector) -> Array:

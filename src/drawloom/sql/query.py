@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
-from drawloom.horse.blocks import in_blocks
+from drawloom.horse.blocks import on_all_cores
 from drawloom.horse.ir import Module
 from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
@@ -83,8 +83,9 @@ class Query:
                 unsupported_parts(self.planner, logical, unsupported)
                 raise UnsupportedError(_REFUSAL, unsupported) from None
             made = self.timed("decode", lambda: decode(data, unsupported))
-            self.find_unknowns(made.root, unsupported)
-            find_lost(made.root, str(logical.display_indent()), unsupported)
+            optimised = str(logical.display_indent())
+            self.find_unknowns(made.root, optimised, unsupported)
+            find_lost(made.root, optimised, unsupported)
             unsupported.extend(unsupported_kinds(made.root, self.schema))
             unsupported.extend(self.hidden_by_folding())
             if not made.names:
@@ -95,12 +96,12 @@ class Query:
             self._relation = sink_casts(made)
         return self._relation
 
-    def find_unknowns(self, root: plan.Relation, unsupported: list[str]) -> None:
-        """Marks the joins of the plan that come of IN and NOT IN."""
+    def find_unknowns(self, root: plan.Relation, optimised: str, unsupported: list[str]) -> None:
+        """Marks the joins of the plan, whose text is ``optimised``, that come of IN and NOT IN."""
         joins = [r for r in plan.relations(root) if isinstance(r, plan.Join)]
         if self.text.has_in or any(j.kind == "mark" or j.kind.endswith("anti") for j in joins):
             bound = self.planner.plan(self.text.sql, optimised=False)
-            mark_unknowns(joins, str(bound.display_indent()), str(self.logical().display_indent()), unsupported)
+            mark_unknowns(joins, str(bound.display_indent()), optimised, unsupported)
 
     def hidden_by_folding(self) -> list[str]:
         """What the text computes from constants, which the optimised plan does not show any more."""
@@ -132,9 +133,7 @@ class Query:
             if isinstance(part, plan.Read)
             for column in part.columns or [self.schema.any_column(part.table)]
         }
-        if read:
-            columns = sorted(read)
-            in_blocks(len(columns), 1, lambda place: self.schema.has_nulls(*columns[place]))
+        on_all_cores(sorted(read), lambda column: self.schema.has_nulls(*column))
 
     def program(self) -> Program:
         """The outlined program with the PTX of its kernels."""
