@@ -1,6 +1,7 @@
 """Runs HorseIR over NumPy values: the oracle of the compiled program, and its control code.
 
 With a kernel hook, calls of ``kernel`` functions go to the device; without one they are interpreted like any other.
+With a library hook, so do calls of library functions that have kernels.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, 
 
 #: What a kernel returns; None where the interpreter is to run it.
 KernelHook = Callable[[Function, list[Value]], list[Value] | None]
+#: What a library function gives; None where the interpreter is to evaluate it.
+LibraryHook = Callable[[str, list[Value]], Value | None]
 
 
 def run(
@@ -44,6 +47,7 @@ def run(
     sources: Mapping[str, Source],
     arguments: list[Value] | None = None,
     kernel: KernelHook | None = None,
+    library: LibraryHook | None = None,
 ) -> list[Value]:
     """What ``main`` of a checked module returns. ``sources`` are the tables that ``@load_table`` finds.
 
@@ -52,14 +56,21 @@ def run(
     main = module.function("main")
     if main is None:
         raise DataError(f"module {module.name} has no function 'main'")
-    return Interpreter(module, sources, kernel).function(main, arguments or [])
+    return Interpreter(module, sources, kernel, library).function(main, arguments or [])
 
 
 class Interpreter:
-    def __init__(self, module: Module, sources: Mapping[str, Source], kernel: KernelHook | None = None) -> None:
+    def __init__(
+        self,
+        module: Module,
+        sources: Mapping[str, Source],
+        kernel: KernelHook | None = None,
+        library: LibraryHook | None = None,
+    ) -> None:
         self.module = module
         self.sources = sources
         self.kernel = kernel
+        self.library = library
 
     def function(self, function: Function, arguments: list[Value]) -> list[Value]:
         frame = _Frame(self, function)
@@ -173,7 +184,8 @@ class _Frame:
         if name in ("column_value", "column_valid"):
             return [self.column(name, arguments)]
         assert name in EVALUATE, f"@{name} has no evaluation"
-        return [call(name, arguments)]
+        by_kernels = None if self.owner.library is None else self.owner.library(name, arguments)
+        return [call(name, arguments) if by_kernels is None else by_kernels]
 
     def column(self, name: str, arguments: list[Value]) -> Value:
         table, wanted = arguments[0], strings(as_vector(arguments[1]))[0]

@@ -11,6 +11,7 @@ from drawloom.horse.accumulate import Accumulator
 from drawloom.horse.codegen import KernelPlan, Output, parameter
 from drawloom.horse.evaluate import averages
 from drawloom.horse.ir import Function
+from drawloom.horse.kernels.library import Library
 from drawloom.horse.types import BOOL, DecimalType, VectorType
 from drawloom.horse.values import PAD, Array, Value, Vector, as_vector
 from drawloom.runtime.machine import Device
@@ -123,10 +124,14 @@ class LoadedKernel:
 
 
 class Resident:
-    """Columns where the device reads them: host memory itself, or a copy that stays on the device."""
+    """Columns where the device reads them: host memory itself, or a copy that stays on the device.
 
-    def __init__(self, device: Device) -> None:
+    ``library`` does the library functions there; ``choice`` is one of its ``CHOICES``.
+    """
+
+    def __init__(self, device: Device, choice: str = "auto") -> None:
         self.device = device
+        self.library = Library(device, choice)
         self.copies: dict[int, tuple[Array, object]] = {}
 
     def column(self, vector: Vector, dtype: Any) -> object:

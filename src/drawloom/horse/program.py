@@ -145,7 +145,8 @@ class LoadedProgram:
     def run(self) -> TableValue:
         """The result. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
         self.launches = []
-        return result_table(interpret(self.program.outlined.module, self.program.sources, kernel=self.call))
+        module, library = self.program.outlined.module, self.resident.library
+        return result_table(interpret(module, self.program.sources, kernel=self.call, library=library.call))
 
     def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:
         """What a kernel returns; None for one that stayed a call, which is control code."""

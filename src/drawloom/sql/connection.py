@@ -35,6 +35,7 @@ _MAX_PREPARED: Final = 128
 def connect(device: str | Device | None = None) -> Connection:
     """A connection whose queries run on ``device`` ("cpu", "cuda:N"; None takes DRAWLOOM_DEVICE, else "cpu").
 
+    DRAWLOOM_LIBRARY says who does sorts, groups and joins: "auto" (whoever measured faster), "kernels" or "host".
     Raises DeviceError for a device that is not there.
     """
     return Connection(find_device(device or os.environ.get("DRAWLOOM_DEVICE") or "cpu"))
@@ -48,7 +49,7 @@ class Connection:
         self.device = device
         self.planner = Planner()
         self.sources: dict[str, Source] = {}
-        self.resident = Resident(device)
+        self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto")
         self.prepared: dict[tuple[str, str], Query] = {}
 
     def register(self, name: str, table: object) -> Connection:
@@ -66,7 +67,7 @@ class Connection:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")
         self.planner.register(name, source.schema)
         self.sources[name.lower()] = source
-        self.resident = Resident(self.device)
+        self.resident = Resident(self.device, self.resident.library.choice)
         self.prepared.clear()
         return self
 
@@ -101,7 +102,7 @@ class Connection:
         """Forgets tables, prepared queries and the columns kept for them."""
         self.sources.clear()
         self.prepared.clear()
-        self.resident = Resident(self.device)
+        self.resident = Resident(self.device, self.resident.library.choice)
 
     def __enter__(self) -> Connection:
         return self

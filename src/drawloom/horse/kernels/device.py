@@ -1,0 +1,29 @@
+"""The kernels of library functions on one device: generated and loaded when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from drawloom.horse.kernels.workspace import Workspace
+from drawloom.ptx.ir import Module
+from drawloom.runtime.machine import Device
+from drawloom.runtime.module import Kernel
+
+
+class DeviceKernels:
+    """A device, its memory, and the kernels that were loaded on it."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.workspace = Workspace(device)
+        self.loaded: dict[str, Kernel] = {}
+
+    def kernel(self, name: str, make: Callable[[str], Module]) -> Kernel:
+        """The kernel ``name`` of the module that ``make(name)`` gives; the name says all that it was generated for."""
+        found = self.loaded.get(name)
+        if found is None:
+            from drawloom.runtime import load
+
+            found = load(make(name), device=self.device)[name]
+            self.loaded[name] = found
+        return found
