@@ -25,6 +25,7 @@ from drawloom.horse.types import (
     SYM,
     TABLE,
     TIMESTAMP,
+    U64,
     WILDCARD,
     DecimalType,
     DictType,
@@ -60,7 +61,7 @@ def plus_type(left: VectorType, right: VectorType) -> VectorType:
     if left.is_float or right.is_float:
         return float_type(left, right)
     if not isinstance(left, DecimalType) and not isinstance(right, DecimalType):
-        return left if left.bits >= right.bits else right
+        return integer_type(left, right)
     a, b = as_decimal(left), as_decimal(right)
     scale = max(a.scale, b.scale)
     whole = max(a.precision - a.scale, b.precision - b.scale)
@@ -72,7 +73,7 @@ def product_type(left: VectorType, right: VectorType) -> VectorType:
     if left.is_float or right.is_float:
         return float_type(left, right)
     if not isinstance(left, DecimalType) and not isinstance(right, DecimalType):
-        return left if left.bits >= right.bits else right
+        return integer_type(left, right)
     a, b = as_decimal(left), as_decimal(right)
     digits = a.precision + b.precision
     scale = a.scale + b.scale
@@ -81,6 +82,14 @@ def product_type(left: VectorType, right: VectorType) -> VectorType:
     if digits > MAX_DIGITS_64 and max(a.precision, b.precision) <= MAX_DIGITS_64 and scale < MAX_DIGITS_64:
         digits = MAX_DIGITS_64
     return DecimalType(min(digits, MAX_DIGITS), scale)
+
+
+def integer_type(left: VectorType, right: VectorType) -> VectorType:
+    """The type that arithmetic of two integers has: the wider; i64 or i128 where neither type holds the other."""
+    wide, other = (left, right) if left.bits >= right.bits else (right, left)
+    if wide.is_unsigned == other.is_unsigned or (not wide.is_unsigned and wide.bits > other.bits):
+        return wide
+    return I128 if U64 in (left, right) else I64
 
 
 def as_decimal(type: VectorType) -> DecimalType:

@@ -1,11 +1,13 @@
 """The types of HorseIR: vectors named by their element, lists, enumerations, dictionaries and tables.
 
-The language of rNdN (thesis section 2.2) plus two exact types that SQL needs: ``decimal<p,s>``, an integer of
-at most ``p`` digits that counts units of ``10**-s``, and ``i128``, what sums of integers are held in.
+The language of rNdN (thesis section 2.2) plus exact types that SQL needs: ``decimal<p,s>``, an integer of at most
+``p`` digits that counts units of ``10**-s``, ``i128``, what sums of integers are held in, unsigned integers, the time
+of a day in microseconds (``clock``), and moments in other units than microseconds or in universal time.
 
     type    ::= vector | 'list' '<' type '>' | 'enum' '<' type '>' | 'dict' '<' type ',' type '>' | 'table' | '?'
-    vector  ::= 'bool' | 'char' | 'i8' | 'i16' | 'i32' | 'i64' | 'i128' | 'f32' | 'f64' | 'str' | 'sym'
-              | 'date' | 'month' | 'time' | 'timestamp' | 'decimal' '<' INT ',' INT '>'
+    vector  ::= 'bool' | 'char' | 'i8' | 'i16' | 'i32' | 'i64' | 'i128' | 'u8' | 'u16' | 'u32' | 'u64'
+              | 'f32' | 'f64' | 'str' | 'sym' | 'date' | 'month' | 'time' | 'clock' | 'timestamp'
+              | 'timestamp_s' | 'timestamp_ms' | 'timestamp_ns' | 'timestamp_utc' | 'decimal' '<' INT ',' INT '>'
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class VectorType(Type):
     """A vector of one element type; a scalar is a vector of length 1.
 
     ``bits`` is the width of one element as stored (0 for text), ``kind`` what it is: ``"bool"``, ``"char"``,
-    ``"int"``, ``"float"``, ``"text"``, ``"time"``, ``"timestamp"`` or ``"decimal"``.
+    ``"int"``, ``"float"``, ``"text"``, ``"time"``, ``"clock"``, ``"timestamp"`` or ``"decimal"``.
     """
 
     def __init__(self, text: str, kind: str, bits: int) -> None:
@@ -49,6 +51,10 @@ class VectorType(Type):
         return self.kind == "int"
 
     @property
+    def is_unsigned(self) -> bool:
+        return self.kind == "int" and self.text.startswith("u")
+
+    @property
     def is_float(self) -> bool:
         return self.kind == "float"
 
@@ -59,7 +65,7 @@ class VectorType(Type):
     @property
     def is_exact(self) -> bool:
         """Held as an integer: everything but floats and text."""
-        return self.kind in ("int", "decimal", "time", "timestamp", "bool", "char")
+        return self.kind in ("int", "decimal", "time", "clock", "timestamp", "bool", "char")
 
 
 class DecimalType(VectorType):
@@ -101,6 +107,10 @@ I16: Final = VectorType("i16", "int", 16)
 I32: Final = VectorType("i32", "int", 32)
 I64: Final = VectorType("i64", "int", 64)
 I128: Final = VectorType("i128", "int", 128)
+U8: Final = VectorType("u8", "int", 8)
+U16: Final = VectorType("u16", "int", 16)
+U32: Final = VectorType("u32", "int", 32)
+U64: Final = VectorType("u64", "int", 64)
 F32: Final = VectorType("f32", "float", 32)
 F64: Final = VectorType("f64", "float", 64)
 STR: Final = VectorType("str", "text", 0)
@@ -108,14 +118,28 @@ SYM: Final = VectorType("sym", "text", 0)
 DATE: Final = VectorType("date", "time", 32)  # days since 1970-01-01
 MONTH: Final = VectorType("month", "time", 32)  # months since 1970-01
 TIME: Final = VectorType("time", "time", 32)  # milliseconds since midnight
+CLOCK: Final = VectorType("clock", "clock", 64)  # microseconds since midnight
 TIMESTAMP: Final = VectorType("timestamp", "timestamp", 64)  # microseconds since 1970-01-01
+TIMESTAMP_S: Final = VectorType("timestamp_s", "timestamp", 64)  # seconds since then
+TIMESTAMP_MS: Final = VectorType("timestamp_ms", "timestamp", 64)  # milliseconds
+TIMESTAMP_NS: Final = VectorType("timestamp_ns", "timestamp", 64)  # nanoseconds
+TIMESTAMP_UTC: Final = VectorType("timestamp_utc", "timestamp", 64)  # microseconds, in universal time
 TABLE: Final = Type("table")
 WILDCARD: Final = Type("?")
 
 NAMED: Final[dict[str, Type]] = {
     t.text: t
-    for t in (BOOL, CHAR, I8, I16, I32, I64, I128, F32, F64, STR, SYM, DATE, MONTH, TIME, TIMESTAMP, TABLE, WILDCARD)
-}
+    for t in (
+        BOOL, CHAR, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64, STR, SYM, DATE, MONTH, TIME, CLOCK, TIMESTAMP,
+        TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS, TIMESTAMP_UTC, TABLE, WILDCARD,
+    )
+}  # fmt: skip
+
+#: Units of a second that each type of moments counts, and of a time of day.
+TICKS: Final[dict[str, int]] = {
+    CLOCK.text: 10**6, TIMESTAMP.text: 10**6, TIMESTAMP_S.text: 1, TIMESTAMP_MS.text: 10**3, TIMESTAMP_NS.text: 10**9,
+    TIMESTAMP_UTC.text: 10**6,
+}  # fmt: skip
 
 
 def is_complete(type: Type) -> bool:
@@ -137,11 +161,11 @@ def accepts(declared: Type, actual: Type) -> bool:
 
 
 def integer_digits(type: VectorType) -> int:
-    """The decimal digits an integer type counts as beside a decimal: i8 3, i16 5, i32 10, i64 19, i128 38.
+    """The decimal digits an integer type counts as beside a decimal: i8 3, i16 5, i32 10, i64 19, u64 20, i128 38.
 
     As DuckDB casts them. Raises KeyError for what is not an integer.
     """
-    return _DIGITS[type.bits]
+    return 20 if type == U64 else _DIGITS[type.bits]
 
 
 _DIGITS: Final[dict[int, int]] = {8: 3, 16: 5, 32: 10, 64: 19, 128: 38}
@@ -154,5 +178,7 @@ def exact_bounds(type: VectorType) -> tuple[int, int]:
         return (-largest, largest)
     if type.kind in ("bool", "char"):
         return (0, 1 if type.kind == "bool" else 255)
+    if type.is_unsigned:
+        return (0, (1 << type.bits) - 1)
     half = 1 << (type.bits - 1)
     return (-half, half - 1)
