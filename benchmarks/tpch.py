@@ -182,7 +182,7 @@ def touched(connection: Any, tables: dict[str, Path]) -> tuple[int, int]:
     ours = arrows = 0
     for name, source in connection.sources.items():
         for column in source.columns.values():
-            ours += column.padded.nbytes + sum(len(w.encode()) for w in column.vector.dictionary or [])
+            ours += column.padded.nbytes + column.vector.words.nbytes
             ours += 0 if column.padded_valid is None else column.padded_valid.nbytes
         if source.columns:
             arrows += pq.read_table(tables[name], columns=list(source.columns)).nbytes

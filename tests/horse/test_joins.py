@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from drawloom.horse.evaluate import average, averages, like_hits, like_pattern
 from drawloom.horse.library import call
 from drawloom.horse.types import BOOL, F64, I16, I32, I64, STR, DecimalType, VectorType
 from drawloom.horse.values import Dictionary, ListValue, Value, Vector, as_vector, from_values, strings
+from drawloom.horse.words import Words
 
 SIZES = [0, 1, 2, 31, 32, 33, 97, 1000]
 D2 = DecimalType(9, 2)
@@ -135,7 +137,7 @@ def test_outer_index_gives_zero_for_no_row(kind: str, rows: int) -> None:
 
 def test_concat_of_texts_has_one_dictionary() -> None:
     made = as_vector(call("concat", [from_values(["b", "a"], STR), from_values(["c", "a"], STR)]))
-    assert strings(made) == ["b", "a", "c", "a"] and made.dictionary == ["a", "b", "c"]
+    assert strings(made) == ["b", "a", "c", "a"] and list(made.words) == ["a", "b", "c"]
 
 
 def test_single() -> None:
@@ -185,7 +187,7 @@ def as_sorted(vector: Vector) -> list[Any]:
 @given(st.lists(st.text("ab%_.*[\n\\Zöé€", max_size=6)), st.text("ab%_.*[\nö€", max_size=5))
 def test_like_by_arrow_is_like_by_expressions(words: list[str], pattern: str) -> None:
     matcher = like_pattern(pattern)
-    text = Vector(STR, np.arange(len(words)), words)
+    text = Vector(STR, np.arange(len(words)), Words(pa.array(words, pa.large_string())))
     assert like_hits(text, pattern).tolist() == [matcher.fullmatch(w) is not None for w in words]
 
 

@@ -17,6 +17,7 @@ from drawloom.horse.ranges import year_of
 from drawloom.horse.signatures import float_type
 from drawloom.horse.templates import DAYS_BEFORE_EPOCH, S64, fits, scale_of
 from drawloom.horse.types import BOOL, DATE, I64, VectorType, exact_bounds
+from drawloom.horse.words import Words
 from drawloom.ptx.ir import Immediate, Operand, Register
 from drawloom.ptx.types import B32, B64, F32, F64, PRED, S32, U64
 
@@ -38,8 +39,8 @@ class TextParam:
         self.words = words
         self.pattern = pattern
 
-    def value(self, dictionary: list[str]) -> int:
-        """The parameter for a column with this sorted dictionary."""
+    def value(self, dictionary: Words) -> int:
+        """The parameter for a column with these words."""
         if self.kind == "bits":
             matches = like_pattern(self.words[0]).fullmatch if self.pattern else None
             bits = 0
@@ -47,9 +48,8 @@ class TextParam:
                 if matches(word) is not None if matches is not None else word in self.words:
                     bits |= 1 << code
             return bits
-        key = self.words[0].encode()
-        above = self.kind == "upper"
-        return len([w for w in dictionary if w.encode() < key or (above and w.encode() == key)])
+        word = self.words[0]
+        return dictionary.upper(word) if self.kind == "upper" else dictionary.lower(word)
 
 
 class Templates:

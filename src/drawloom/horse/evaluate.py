@@ -45,6 +45,7 @@ from drawloom.horse.values import (
     narrow,
     strings,
 )
+from drawloom.horse.words import FEW, united
 
 #: Integers up to here, and powers of ten up to this exponent, are doubles exactly, so that their quotient rounds once.
 MAX_EXACT: Final = 1 << 53
@@ -215,8 +216,13 @@ def comparable(a: Vector, b: Vector) -> tuple[Array, Array]:
     if a.type.kind == "text":
         if a.dictionary is b.dictionary:
             return a.data, b.data
-        left, right = one_dictionary([a, b])
-        return left.data, right.data
+        if len(a.words) < len(b.words):
+            right, left = comparable(b, a)
+            return left, right
+        if len(b.words) <= FEW:
+            return 2 * integers(a) + 1, a.words.places(b.words).take(b.data)
+        left, right = [t.data for t in one_dictionary([a, b])]
+        return left, right
     if a.type.is_float or b.type.is_float:
         return _float_operands(float_type(a.type, b.type), a, b)
     scale = max(scale_of(a.type), scale_of(b.type))
@@ -229,13 +235,9 @@ def _compared(vector: Vector, scale: int) -> Array:
 
 def one_dictionary(texts: list[Vector]) -> list[Vector]:
     """The same texts, all with the words of all for their dictionary."""
-    words = sorted({w for text in texts for w in text.dictionary or []}, key=str.encode)
-    place = {w: i for i, w in enumerate(words)}
-    made: list[Vector] = []
-    for text in texts:
-        codes = np.array([place[w] for w in text.dictionary or []], dtype=np.int64)
-        made.append(Vector(text.type, codes[text.data], words))
-    return made
+    moved, words = united([t.words for t in texts])
+    codes = [t.data if m is None else m.take(t.data) for t, m in zip(texts, moved)]
+    return [Vector(t.type, c, words) for t, c in zip(texts, codes)]
 
 
 def _logic(name: str, arguments: list[Value]) -> Value:
@@ -335,7 +337,7 @@ def like_hits(text: Vector, pattern: str) -> Array:
     in another way."""
     if "\\" in pattern:
         matcher = like_pattern(pattern)
-        return np.array([matcher.fullmatch(w) is not None for w in text.dictionary or []], dtype=bool)
+        return np.array([matcher.fullmatch(w) is not None for w in text.words], dtype=bool)
     words = text.arrow_words()
 
     def match(start: int) -> Array:

@@ -87,7 +87,7 @@ class LoadedKernel:
         for name in plan.columns:
             given[parameter(name)] = resident.column(named[name], STORED_DTYPES[plan.storage[name].name])
         given.update({parameter(name): _scalar(named[name]) for name in plan.scalars})
-        given.update({p.name: p.value(named[p.column].dictionary or []) for p in plan.text_params})
+        given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
         given.update({f"result{i}": b for i, b in enumerate(buffers)})
         given.update({"out": out, "error": error, "rows": rows, "chunk": shape.chunk})
         launch = self.kernel[shape.blocks, shape.threads](*[given[p.name] for p in self.kernel.parameters])

@@ -15,7 +15,7 @@ from drawloom.horse import matching
 from drawloom.horse.calendar import CALENDAR
 from drawloom.horse.evaluate import ELEMENT_WISE, comparable, one_dictionary, reduce_cells
 from drawloom.horse.texts import TEXTS
-from drawloom.horse.types import BOOL, I64
+from drawloom.horse.types import BOOL, I64, STR
 from drawloom.horse.values import (
     Array,
     Dictionary,
@@ -29,6 +29,10 @@ from drawloom.horse.values import (
     strings,
 )
 from drawloom.horse.windows import WINDOWS
+from drawloom.horse.words import words_of
+
+#: The text of rows that are not there.
+_EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
 
 
 class FunctionValue(Value):
@@ -202,9 +206,7 @@ def _outer_index(name: str, arguments: list[Value]) -> Value:
     if not none.any():
         return vector.take(rows)
     if vector.type.kind == "text":
-        words = vector.dictionary or []
-        if not words or words[0] != "":
-            vector = Vector(vector.type, integers(vector) + 1, ["", *words])
+        vector = one_dictionary([vector, _EMPTY_TEXT])[0]
     data = np.zeros(len(rows), dtype=vector.data.dtype)
     data[~none] = vector.data[rows[~none]]
     return Vector(vector.type, data, vector.dictionary)

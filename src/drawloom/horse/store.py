@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from drawloom.errors import DataError
 from drawloom.horse.types import BOOL, DATE, F32, F64, I8, I16, I32, I64, STR, TIMESTAMP, DecimalType, VectorType
-from drawloom.horse.values import INT64_MAX, PAD, Array, Column, Source, Vector, narrowest, ranked
+from drawloom.horse.values import INT64_MAX, PAD, Array, Column, Source, Vector, narrowest
+from drawloom.horse.words import ranked
 
 _TYPES: Final[dict[Any, VectorType]] = {
     pa.bool_(): BOOL, pa.int8(): I8, pa.int16(): I16, pa.int32(): I32, pa.int64(): I64,
@@ -188,8 +189,7 @@ def _convert_text(chunks: Iterable[pa.Array], type: VectorType, what: str) -> Co
         start += count
     padded = _padded(parts, rank.dtype)
     rows = sum([len(p) for p in parts])
-    vector = Vector(type, padded[:rows], words.to_pylist())
-    vector.words = words
+    vector = Vector(type, padded[:rows], words)
     return Column(vector, padded, 0, len(words) - 1, _padded_valid(parts, valids))
 
 

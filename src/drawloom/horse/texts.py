@@ -16,17 +16,14 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.types import BOOL, F64, I64, VectorType
-from drawloom.horse.values import Array, Value, Vector, as_vector, ranked, strings
+from drawloom.horse.values import Array, Value, Vector, as_vector, strings
+from drawloom.horse.words import Strings, ranked
 
-Words = Any  # pa.Array of large_string
 
-
-def coded(words: Words, codes: Array, type: VectorType) -> Vector:
+def coded(words: Strings, codes: Array, type: VectorType) -> Vector:
     """The text that has word ``codes[i]`` in row i: its dictionary sorted and without repeats."""
     ranks, ordered = ranked(words)
-    made = Vector(type, ranks.take(codes), ordered.to_pylist())
-    made.words = ordered
-    return made
+    return Vector(type, ranks.take(codes), ordered)
 
 
 def _options(arguments: list[Value]) -> list[str]:
@@ -54,18 +51,18 @@ def _substring(name: str, arguments: list[Value]) -> Value:
     return coded(parts, text.data, text.type)
 
 
-def _replaced(words: Words, pattern: str, by: str) -> Words:
+def _replaced(words: Strings, pattern: str, by: str) -> Strings:
     return pc.replace_substring(words, pattern, by) if pattern else words
 
 
-def _regexp_replaced(words: Words, pattern: str, by: str, flags: str = "") -> Words:
+def _regexp_replaced(words: Strings, pattern: str, by: str, flags: str = "") -> Strings:
     try:
         return pc.replace_substring_regex(words, pattern, by, max_replacements=None if flags == "g" else 1)
     except pa.ArrowInvalid as problem:
         raise DataError(f"regexp_replace with '{pattern}': {problem}") from None
 
 
-def _position(words: Words, part: str) -> Words:
+def _position(words: Strings, part: str) -> Strings:
     """The first character's number from 1, where the part begins; 0 where it is not in the word."""
     if not part:
         return pa.array(np.ones(len(words), dtype=np.int64))
@@ -73,7 +70,7 @@ def _position(words: Words, part: str) -> Words:
     return pc.if_else(pc.match_substring(words, part), pc.add(pc.utf8_length(before), 1), 0)
 
 
-_TO_TEXT: Final[dict[str, Callable[..., Words]]] = {
+_TO_TEXT: Final[dict[str, Callable[..., Strings]]] = {
     "upper": pc.utf8_upper,
     "lower": pc.utf8_lower,
     "trim": lambda words, characters=" ": pc.utf8_trim(words, characters),
@@ -82,7 +79,7 @@ _TO_TEXT: Final[dict[str, Callable[..., Words]]] = {
     "replace": _replaced,
     "regexp_replace": _regexp_replaced,
 }
-_TO_NUMBER: Final[dict[str, Callable[..., Words]]] = {
+_TO_NUMBER: Final[dict[str, Callable[..., Strings]]] = {
     "length": pc.utf8_length, "octet_length": pc.binary_length, "position": _position,
 }  # fmt: skip
 
@@ -90,12 +87,12 @@ _TO_NUMBER: Final[dict[str, Callable[..., Words]]] = {
 def _pairs(a: Vector, b: Vector) -> tuple[Array, Array, Array]:
     """The codes of both texts for each distinct pair of them, and each row's pair."""
     left, right = np.broadcast_arrays(a.data.astype(np.int64), b.data.astype(np.int64))
-    width = max(len(b.dictionary or []), 1)
+    width = max(len(b.words), 1)
     pairs, rows = np.unique(left * width + right, return_inverse=True)
     return pairs // width, pairs % width, rows.reshape(-1)
 
 
-def _joined(left: Words, right: Words) -> Words:
+def _joined(left: Strings, right: Strings) -> Strings:
     return pc.binary_join_element_wise(left, right, pa.scalar("", pa.large_string()))
 
 
@@ -113,7 +110,7 @@ def _like_text(name: str, arguments: list[Value]) -> Value:
     hits = np.zeros(len(left), dtype=bool)
     for code in np.unique(right).tolist():
         mine = right == code
-        words = (patterns.dictionary or [])[code]
+        words = patterns.words[code]
         hits[mine] = like_hits(text, words).take(left[mine])
     return Vector(BOOL, hits.take(rows))
 

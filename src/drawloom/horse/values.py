@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
@@ -31,6 +30,7 @@ from drawloom.horse.types import (
     DecimalType,
     VectorType,
 )
+from drawloom.horse.words import NO_WORDS, Words, words_of
 
 Array = npt.NDArray[Any]
 
@@ -58,7 +58,7 @@ class Vector(Value):
         self,
         type: VectorType,
         data: Array,
-        dictionary: list[str] | None = None,
+        dictionary: Words | None = None,
         valid: Array | None = None,
         padded: Array | None = None,
     ) -> None:
@@ -67,16 +67,18 @@ class Vector(Value):
         self.dictionary = dictionary
         self.valid = valid
         self.padded = padded
-        self.words: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.data)
 
+    @property
+    def words(self) -> Words:
+        """The dictionary; no words for what is no text."""
+        return NO_WORDS if self.dictionary is None else self.dictionary
+
     def arrow_words(self) -> pa.Array:
-        """The dictionary as Arrow, made once: a stored column keeps it for the next query."""
-        if self.words is None:
-            self.words = pa.array(self.dictionary or [], pa.large_string())
-        return self.words
+        """The dictionary as Arrow's large_string."""
+        return self.words.arrow
 
     def take(self, index: Array) -> Vector:
         valid = None if self.valid is None else taken(self.valid, index)
@@ -211,11 +213,7 @@ def vector_to_arrow(vector: Vector) -> pa.Array:
     type = vector.type
     mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
     if type.kind == "text":
-        if len(vector) < len(vector.dictionary or []):
-            return pa.array(strings(vector), pa.string(), mask=mask)
-        codes = pa.array(vector.data.astype(np.int32), mask=mask)
-        words = pa.array(vector.dictionary or [], pa.string())
-        return pa.DictionaryArray.from_arrays(codes, words).cast(pa.string())
+        return vector.words.arrow.take(pa.array(vector.data, mask=mask)).cast(pa.string())
     if isinstance(type, DecimalType) or type == I128:
         return _decimals_to_arrow(vector, arrow_type(type), mask)
     data = vector.data.astype(_DTYPES.get(type.text, np.uint8))
@@ -235,19 +233,6 @@ def _decimals_to_arrow(vector: Vector, type: pa.DataType, mask: Array | None) ->
         words[:, 1] = words[:, 0] >> 63
     valid = None if mask is None else pa.array(~mask).buffers()[1]
     return pa.Array.from_buffers(type, count, [valid, pa.py_buffer(words.tobytes())])
-
-
-def ranked(words: pa.Array) -> tuple[Array, pa.Array]:
-    """For each string its place among the distinct ones in the order of their UTF-8 bytes; and those.
-
-    ``words`` is a large_string array without NULLs; so is the second of what is returned.
-    """
-    encoded = words.dictionary_encode()
-    distinct = encoded.dictionary
-    order = pc.sort_indices(distinct.cast(pa.large_binary()))
-    places = np.empty(len(distinct), dtype=narrowest(0, len(distinct) - 1))
-    places[order.to_numpy()] = np.arange(len(distinct), dtype=places.dtype)
-    return places[encoded.indices.to_numpy()], distinct.take(order)
 
 
 def narrowest(low: int, high: int) -> np.dtype[Any]:
@@ -282,9 +267,8 @@ def narrow(data: Array, low: int, high: int) -> Array:
 def from_values(values: list[Any], type: VectorType) -> Vector:
     """A vector of Python values: integers (unscaled), floats or strings. Used for literals."""
     if type.kind == "text":
-        words = sorted(set(values), key=lambda w: w.encode())
-        place = {w: i for i, w in enumerate(words)}
-        return Vector(type, np.array([place[v] for v in values], dtype=np.int32), words)
+        words = words_of(values)
+        return Vector(type, np.array([words.lower(v) for v in values], dtype=np.int32), words)
     if type.is_float:
         return Vector(type, np.array(values, dtype=_DTYPES[type.text]))
     if type == BOOL:
@@ -294,8 +278,8 @@ def from_values(values: list[Any], type: VectorType) -> Vector:
 
 def strings(vector: Vector) -> list[str]:
     """The strings of a text vector."""
-    words = vector.dictionary or []
-    return [words[c] for c in vector.data.tolist()]
+    found: list[str] = vector.words.arrow.take(pa.array(vector.data)).to_pylist()
+    return found
 
 
 def as_vector(value: Value) -> Vector:

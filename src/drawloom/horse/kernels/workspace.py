@@ -8,6 +8,7 @@ import numpy as np
 
 from drawloom.horse.types import VectorType
 from drawloom.horse.values import Array, Vector
+from drawloom.horse.words import Words
 from drawloom.runtime import Buffer
 from drawloom.runtime.machine import Device
 
@@ -45,6 +46,6 @@ class Workspace:
         data = np.ascontiguousarray(vector.data, dtype=dtype)
         return self.put(data if len(data) else np.zeros(1, dtype=dtype))
 
-    def vector(self, type: VectorType, memory: Memory, rows: int, dictionary: list[str] | None = None) -> Vector:
+    def vector(self, type: VectorType, memory: Memory, rows: int, dictionary: Words | None = None) -> Vector:
         """A vector of the first ``rows`` elements that kernels wrote."""
         return Vector(type, self.get(memory, rows), dictionary)

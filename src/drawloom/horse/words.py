@@ -1,0 +1,168 @@
+"""The words of a text column: distinct strings in the order of their UTF-8 bytes, kept as Arrow keeps them.
+
+Python strings are made only of words that are asked for: a column of a million of them costs their bytes, and the
+garbage collector has nothing to walk.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Array = npt.NDArray[Any]
+#: An Arrow array of large_string without NULLs.
+Strings = Any
+
+#: Bytes of a string that one step of sorting compares; the eighth of its key says how many there are.
+_STEP: Final = 7
+#: Most words that are put into a long sorted array one by one.
+FEW: Final = 64
+
+
+class Words:
+    """The strings of ``arrow`` (large_string), which ascend without repeats: code ``i`` is the i-th. Two objects are
+    equal only if they are the same."""
+
+    def __init__(self, arrow: Strings) -> None:
+        self.arrow = arrow
+
+    def __len__(self) -> int:
+        return len(self.arrow)
+
+    def __getitem__(self, code: int) -> str:
+        word: str = self.arrow[code].as_py()
+        return word
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrow.to_pylist())
+
+    def lower(self, word: str) -> int:
+        """The first code whose string is not below ``word``."""
+        return bisect_left(range(len(self)), word.encode(), key=self._bytes)
+
+    def upper(self, word: str) -> int:
+        """The first code whose string is above ``word``."""
+        return bisect_right(range(len(self)), word.encode(), key=self._bytes)
+
+    def places(self, others: Words) -> Array:
+        """For each word of others one more than twice its code here, or the even number between those of its
+        neighbours: with ``2 * codes + 1`` these compare as the words do."""
+        return np.array([self.lower(w) + self.upper(w) for w in others], dtype=np.int64)
+
+    def _bytes(self, code: int) -> bytes:
+        return self[code].encode()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the strings and of where they begin."""
+        size: int = self.arrow.nbytes
+        return size
+
+
+def words_of(strings: Iterable[str]) -> Words:
+    """The distinct ones of some strings."""
+    return Words(pa.array(sorted(set(strings), key=str.encode), pa.large_string()))
+
+
+NO_WORDS: Final = words_of([])
+
+
+def ranked(strings: Strings) -> tuple[Array, Words]:
+    """For each string its place among the distinct ones, in the narrowest integers; and those."""
+    count = len(strings)
+    order, begins = _sorted(strings)
+    places = np.empty(count, dtype=np.int32 if count < 1 << 31 else np.int64)
+    places[order] = np.cumsum(begins) - 1
+    first = order[begins]
+    if len(first) == count and bool((first[1:] > first[:-1]).all()):
+        return places, Words(strings)
+    return places, Words(strings.take(pa.array(first)))
+
+
+def united(texts: list[Words]) -> tuple[list[Array | None], Words]:
+    """All words of several dictionaries, and each one's new codes by its old ones: None where they stay."""
+    longest = max(texts, key=len)
+    others = [t for t in texts if t is not longest]
+    if sum([len(t) for t in others]) > FEW:
+        codes, words = ranked(pa.concat_arrays([t.arrow for t in texts]))
+        ends = np.cumsum([len(t) for t in texts])
+        return list(np.split(codes, ends[:-1])), words
+    new = sorted({w for t in others for w in t if longest.upper(w) == longest.lower(w)}, key=str.encode)
+    if new:
+        places = [longest.lower(w) for w in new]
+        pieces: list[Strings] = []
+        for word, start, stop in zip(new, [0, *places], places):
+            pieces += [longest.arrow.slice(start, stop - start), pa.array([word], pa.large_string())]
+        words = Words(pa.concat_arrays([*pieces, longest.arrow.slice(places[-1])]))
+        old = np.arange(len(longest))
+        moved: Array | None = old + np.searchsorted(places, old, side="right")
+    else:
+        words, moved = longest, None
+    return [moved if t is longest else np.array([words.lower(w) for w in t], dtype=np.int64) for t in texts], words
+
+
+def _sorted(strings: Strings) -> tuple[Array, Array]:
+    """The rows in the order of their strings' bytes, equal ones in some order, and for each place whether another
+    string begins there.
+
+    All strings are sorted by their first seven bytes, those that these leave in doubt by the next seven, and so on.
+    """
+    starts, lengths, text = _layout(strings)
+    order = np.arange(len(lengths))
+    begins = np.ones(len(order), dtype=bool)
+    doubtful, run, depth = np.arange(len(order)), np.zeros(len(order), dtype=np.int64), 0
+    while len(doubtful):
+        rows = order[doubtful]
+        keys = _keys(text, starts[rows] + depth, lengths[rows] - depth)
+        by_key = np.argsort(keys)
+        if depth:
+            # NumPy sorts integers many times faster than it sorts row numbers by them.
+            places = np.sort((run[by_key] << 32) | np.arange(len(rows)))
+            by_key = by_key[places & 0xFFFFFFFF]
+            run = places >> 32
+        keys = keys[by_key]
+        order[doubtful] = rows[by_key]
+        same = np.zeros(len(rows), dtype=bool)
+        same[1:] = (keys[1:] == keys[:-1]) & (run[1:] == run[:-1])
+        begins[doubtful] = ~same
+        # A string that goes on, beside another with the same bytes so far.
+        open_ = (keys & 0xFF) > _STEP
+        beside = same.copy()
+        beside[:-1] |= same[1:]
+        run = np.cumsum(~same)
+        kept = open_ & beside
+        doubtful, run = doubtful[kept], run[kept]
+        depth += _STEP
+    return order, begins
+
+
+def _layout(strings: Strings) -> tuple[Array, Array, Array]:
+    """Where each string begins, its bytes, and the text with room for reading eight bytes from any of them."""
+    count = len(strings)
+    _, ends, data = strings.buffers()
+    offsets = np.frombuffer(ends, dtype=np.int64)[strings.offset : strings.offset + count + 1]
+    low, high = int(offsets[0]) if count else 0, int(offsets[-1]) if count else 0
+    text = np.zeros(high - low + 8, dtype=np.uint8)
+    if high > low:
+        text[:-8] = np.frombuffer(data, dtype=np.uint8)[low:high]
+    return offsets[:-1] - low, np.diff(offsets), text
+
+
+def _keys(text: Array, starts: Array, lengths: Array) -> Array:
+    """Integers ordered as the first seven bytes are, a string before one that goes on."""
+    overlapping: Array = np.ndarray((len(text) - 7,), np.uint64, text.data, 0, (1,))
+    keys = overlapping[starts]
+    if sys.byteorder == "little":
+        keys.byteswap(inplace=True)
+    left = np.minimum(lengths, _STEP + 1).astype(np.uint64)
+    shown = np.minimum(left, np.uint64(_STEP))
+    # Bytes behind the string's end, and the eighth, are cut off.
+    kept = np.uint64(8) * (np.uint64(8) - shown)
+    keys = np.where(shown > 0, (keys >> (kept & np.uint64(63))) << (kept & np.uint64(63)), np.uint64(0))
+    return np.asarray(keys | left)
