@@ -94,6 +94,21 @@ def test_refusals_are_our_errors(table: str) -> None:
 
 def test_a_wrong_table_option_is_a_wrong_command_line(table: str) -> None:
     nothing = CliRunner().invoke(command, ["select 1", "--table=nothing"])
-    assert nothing.exit_code == 2 and "NAME=PATH was expected" in nothing.stderr
+    assert nothing.exit_code == 2 and "NAME=PATH, a file or a folder was expected" in nothing.stderr
     twice = CliRunner().invoke(command, ["select 1", table, table])
     assert twice.exit_code == 2 and "--table t is given twice" in twice.stderr
+
+
+def test_a_folder_is_as_many_tables_as_it_has_files_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    for name in ("t.parquet", "v/1.parquet", "v/2.parquet"):
+        pq.write_table(pa.table({"a": [1, 2]}), tmp_path / name)
+    (tmp_path / "w.csv").write_text("a\n5\n")
+    (tmp_path / "notes.txt").write_text("no table")
+    query = "select (select count(*) from t) as t, (select count(*) from v) as v, (select sum(a) from w) as w"
+    assert run(query, f"--table={tmp_path}", "--format=csv") == "t,v,w\n2,4,5\n"
+    assert run("select count(*) as n from t", f"--table={tmp_path}/t.parquet", "--format=csv") == "n\n2\n"
+    assert run("select count(*) as n from v", f"--table=v={tmp_path}/v/*.parquet", "--format=csv") == "n\n4\n"
+    (tmp_path / "empty").mkdir()
+    nothing = CliRunner().invoke(command, ["select 1", f"--table={tmp_path}/empty"])
+    assert nothing.exit_code == 2 and "has no Parquet or CSV file" in nothing.stderr

@@ -177,13 +177,12 @@ def test_text_that_is_not_utf_8_is_refused() -> None:
 
 def test_files_that_are_no_tables(tmp_path: Path) -> None:
     con = connect("cpu")
-    text, damaged, truncated = tmp_path / "a.csv", tmp_path / "b.parquet", tmp_path / "c.parquet"
-    text.write_text("a,b\n1,2\n")
+    damaged, truncated = tmp_path / "b.parquet", tmp_path / "c.parquet"
     pq.write_table(TABLE.select(["a", "s"]), truncated)
     whole = truncated.read_bytes()
     damaged.write_bytes(whole[:-200] + bytes(150) + whole[-50:])
     truncated.write_bytes(whole[: len(whole) // 2])
-    for path in (tmp_path / "missing.parquet", text, damaged, truncated, tmp_path):
+    for path in (tmp_path / "missing.parquet", damaged, truncated, tmp_path / "missing", tmp_path):
         with pytest.raises(drawloom.DataError) as refusal:
             con.register("t", path)
         assert str(path) in str(refusal.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +13,10 @@ if TYPE_CHECKING:
     from drawloom.horse.values import Source
 
 OPTION: Final[Callable[[Any], Any]] = click.option(
-    "-t", "--table", "tables", multiple=True, metavar="NAME=PATH", help="A Parquet file as a table; repeat for more."
-)
+    "-t", "--table", "tables", multiple=True, metavar="NAME=PATH",
+    help="A table: a Parquet or CSV file, a glob, or a folder of files. Without NAME=, a file is a table by its own "
+         "name, and a folder as many as it has files and folders. Repeat for more.",
+)  # fmt: skip
 
 #: The outliner's modes, as `drawloom.horse.outline.MODES` has them: importing that takes longer than `--help` may.
 MODE: Final = click.Choice(["none", "flow", "full"])
@@ -21,32 +24,55 @@ MODE: Final = click.Choice(["none", "flow", "full"])
 
 def paths(tables: tuple[str, ...]) -> dict[str, str]:
     """The path of each table. Raises UsageError for a malformed or repeated one."""
-    found: dict[str, str] = {}
+    named: list[tuple[str, str]] = []
     for table in tables:
         name, equals, path = table.partition("=")
-        if not equals or not name or not path:
-            raise click.UsageError(f"--table {table}: NAME=PATH was expected")
+        if equals and name and path:
+            named.append((name, path))
+        elif os.path.exists(table):
+            named.extend(within(table))
+        else:
+            raise click.UsageError(f"--table {table}: NAME=PATH, a file or a folder was expected")
+    found: dict[str, str] = {}
+    for name, path in named:
         if name in found:
             raise click.UsageError(f"--table {name} is given twice")
         found[name] = path
     return found
 
 
-def sources(tables: tuple[str, ...]) -> dict[str, Source]:
-    """The tables that a HorseIR program loads. Raises DataError for a file that is no Parquet file."""
-    from drawloom.horse.store import open_parquet
+def within(path: str) -> list[tuple[str, str]]:
+    """The tables that a path without a name is: itself if it is a file, else each file and folder of files in it."""
+    from drawloom.horse.files import format_of, in_folder
 
-    return {name: open_parquet(name, path) for name, path in paths(tables).items()}
+    def named(entry: str) -> tuple[str, str]:
+        return os.path.basename(entry).partition(".")[0], entry
+
+    if not os.path.isdir(path):
+        return [named(path)]
+    entries = [os.path.join(path, entry) for entry in sorted(os.listdir(path)) if not entry.startswith((".", "_"))]
+    found = [named(e) for e in entries if (in_folder(e) if os.path.isdir(e) else format_of(e))]
+    if not found:
+        raise click.UsageError(f"--table {path}: this folder has no Parquet or CSV file")
+    return found
+
+
+def sources(tables: tuple[str, ...]) -> dict[str, Source]:
+    """The tables that a HorseIR program loads. Raises DataError for files that cannot be read."""
+    from drawloom.horse.files import open_files
+
+    return {name: open_files(name, [path]) for name, path in paths(tables).items()}
 
 
 def read_hir(path: str) -> Module:
-    """The HorseIR module in a file. Raises DataError where it cannot be read, and what parsing raises."""
+    """The HorseIR modules in a file as one. Raises DataError where it cannot be read, and what is wrong in it."""
     from drawloom.errors import DataError
-    from drawloom.horse.parser import parse
+    from drawloom.horse.parser import parse_modules
+    from drawloom.horse.symbols import link
 
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"{path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
-    return parse(text, path)
+    return link(parse_modules(text, path))

@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
 from drawloom.errors import DataError
+from drawloom.horse.files import FORMATS, Csv, Dataset, open_files
 from drawloom.horse.launch import Resident
 from drawloom.horse.outline import MODES
-from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type, open_parquet
+from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type
 from drawloom.horse.types import VectorType
 from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
@@ -52,16 +54,41 @@ class Connection:
         self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto")
         self.prepared: dict[tuple[str, str], Query] = {}
 
-    def register(self, name: str, table: object) -> Connection:
-        """Makes a table known as ``name``: the path of a Parquet file, or a table (Arrow, pandas, Polars, or
-        anything with ``__arrow_c_stream__``).
+    def register(
+        self,
+        name: str,
+        table: object,
+        format: str | None = None,
+        *,
+        delimiter: str | None = None,
+        header: bool = True,
+        names: Sequence[str] | None = None,
+        quote: str = '"',
+        nulls: Sequence[str] = ("",),
+        types: Mapping[str, pa.DataType] | None = None,
+    ) -> Connection:
+        """Makes a table known as ``name``: a path, or a list of them, or a table.
+
+        A path is a Parquet or CSV file (also .csv.gz, .bz2, .zst), a glob, or a folder of such files; ``format`` is
+        "parquet" or "csv" where the files' names do not say it. Several files are one table and have the same columns.
+        A table is Arrow's (Table, RecordBatch, RecordBatchReader, Dataset), a DataFrame of pandas or Polars, a
+        LazyFrame, which is collected now, or anything with ``__arrow_c_stream__``.
+
+        The rest is for CSV: the ``delimiter`` (a comma; a tab in .tsv files), whether the first line is a ``header``,
+        ``names`` of columns in its place (f0, f1, ... without either), the ``quote`` character, the unquoted texts
+        that are ``nulls``, and the Arrow ``types`` of columns whose type is not to be inferred. A CSV file is read now,
+        a Parquet file's columns when a query needs them.
 
         ``name`` is an identifier, whose case does not matter. Raises DataError for a file that is missing, damaged or
-        no Parquet file, for what is no table, and for two columns of one name.
+        of another format, files whose columns differ, what is no table, and two columns of one name.
         """
         if not _NAME.match(str(name)):
             raise DataError(f"'{name}' is no table name: letters, digits and underscores were expected")
-        source = _source(name, table)
+        if format is not None and format not in FORMATS.values():
+            raise DataError(f"format={format!r}: expected one of {', '.join(sorted(set(FORMATS.values())))}")
+        plain = delimiter is None and header and not names and quote == '"' and tuple(nulls) == ("",) and not types
+        csv = None if plain else Csv(delimiter or "", header, names or (), quote, nulls, dict(types or {}))
+        source = _source(name, table, format or "", csv)
         twice = [n for n, count in Counter(source.schema.names).items() if count > 1]
         if twice:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")
@@ -150,25 +177,33 @@ def _width(type: pa.DataType) -> int:
         return 1 << 16
 
 
-def _source(name: str, table: Any) -> ArrowSource:
+def _source(name: str, table: Any, format: str, csv: Csv | None) -> ArrowSource:
     if isinstance(table, str | os.PathLike):
-        path: str = os.fsdecode(table)
-        return open_parquet(name, path)
+        return open_files(name, [os.fsdecode(table)], format, csv)
+    if isinstance(table, list | tuple) and all(isinstance(path, str | os.PathLike) for path in table):
+        return open_files(name, [os.fsdecode(path) for path in table], format, csv)
+    if format or csv is not None:
+        raise DataError(f"table '{name}' is no file: options for files do not go with it")
     try:
-        made = _arrow_table(table)
+        made = _arrow_table(name, table)
     except Exception as problem:  # of whatever library the table comes from
         raise DataError(f"table '{name}' cannot be read: {first_line(problem)}") from None
     if made is None:
         kind = type(table).__name__
         raise DataError(f"table '{name}' is a {kind}: a path or an Arrow, pandas or Polars table was expected")
-    return from_arrow(name, made)
+    return made
 
 
-def _arrow_table(table: Any) -> pa.Table | None:
-    if isinstance(table, pa.Table):
-        return table
+def _arrow_table(name: str, table: Any) -> ArrowSource | None:
+    library = type(table).__module__.partition(".")[0]
+    if type(table).__module__ == "pyarrow._dataset":
+        return Dataset(name, table)
+    if library == "polars" and hasattr(table, "collect"):
+        table = table.collect()
     if isinstance(table, pa.RecordBatch):
-        return pa.Table.from_batches([table])
-    if type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns"):
-        return pa.Table.from_pandas(table, preserve_index=False)
-    return pa.table(table) if hasattr(table, "__arrow_c_stream__") else None
+        table = pa.Table.from_batches([table])
+    elif library == "pandas" and hasattr(table, "columns"):
+        table = pa.Table.from_pandas(table, preserve_index=False)
+    elif not isinstance(table, pa.Table):
+        table = pa.table(table) if hasattr(table, "__arrow_c_stream__") else None
+    return None if table is None else from_arrow(name, table)
