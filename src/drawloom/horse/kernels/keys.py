@@ -1,0 +1,125 @@
+"""Columns of keys into what kernels compare and hash: one 64-bit code a row and key, equal where the keys are.
+
+Integers, dates, decimals of 64 bits, truth values and codes of text are extended by their sign. A float is its bits
+as a double, one zero and one NaN for all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.horse.emit import Emitter, float64
+from drawloom.horse.evaluate import comparable
+from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.values import Array, Vector
+from drawloom.ptx.ir import Register
+from drawloom.ptx.types import B64, U32
+
+#: How a key column may lie in memory: its PTX type, and the bytes of an element.
+STORAGES: Final[dict[str, int]] = {"s8": 1, "s16": 2, "s32": 4, "s64": 8, "u8": 1, "f32": 4, "f64": 8}
+_STORAGE_OF: Final[dict[str, str]] = {
+    "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint8": "u8", "bool": "u8",
+    "float32": "f32", "float64": "f64",
+}  # fmt: skip
+_NAN: Final = 0x7FF8 << 48
+#: Of murmur3's finaliser of 64 bits.
+_FACTORS: Final = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)
+#: Threads of a block of every kernel that takes a row a thread.
+THREADS: Final = 256
+#: Rows that a kernel numbers: what 31 bits hold, so that -1 is none of them.
+MAX_ROWS: Final = (1 << 31) - 1
+
+
+class KeyColumns:
+    """The key columns of ``rows`` rows. ``storages`` has their PTX types, ``vectors`` what the host reads."""
+
+    def __init__(self, storages: list[str], vectors: list[Vector]) -> None:
+        self.storages = storages
+        self.vectors = vectors
+        self.rows = len(vectors[0])
+
+    @property
+    def is_integer(self) -> bool:
+        return "f" not in [s[0] for s in self.storages]
+
+    @property
+    def suffix(self) -> str:
+        """The columns' part of a kernel's name."""
+        return "_".join(self.storages)
+
+    def memory(self, kernels: DeviceKernels) -> list[Memory]:
+        """The columns' addresses, as kernels take them."""
+        return [kernels.workspace.column(v, v.data.dtype) for v in self.vectors]
+
+
+def key_columns(vectors: list[Vector]) -> KeyColumns | None:
+    """The vectors as keys; None where there are none, or where no kernel takes one (Python's integers)."""
+    storages = [_STORAGE_OF.get(v.data.dtype.name, "") for v in vectors]
+    if not vectors or "" in storages or len(vectors[0]) > MAX_ROWS:
+        return None
+    return KeyColumns(storages, vectors)
+
+
+def key_pairs(left: list[Vector], right: list[Vector]) -> tuple[KeyColumns, KeyColumns] | None:
+    """Both sides' keys, pair by pair of types whose codes are equal where the values are; None as above."""
+    both = [_pair(a, b) for a, b in zip(left, right)]
+    one, other = key_columns([a for a, _ in both]), key_columns([b for _, b in both])
+    return None if one is None or other is None else (one, other)
+
+
+def _pair(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    left, right = comparable(a, b)
+    return _as_key(a, left), _as_key(b, right)
+
+
+def _as_key(vector: Vector, data: Array) -> Vector:
+    """The vector itself where its own data compare, so that a copy on the device is found again."""
+    return vector if data is vector.data else Vector(vector.type, data)
+
+
+# Instructions
+
+
+def thread_row(emitter: Emitter) -> Register:
+    """The number of this thread among all of the grid's."""
+    return emitter.calc(
+        "mad.lo.u32", emitter.special("%ctaid.x"), emitter.special("%ntid.x"), emitter.special("%tid.x")
+    )
+
+
+def row_of_thread(emitter: Emitter) -> Register:
+    """This thread's row; a thread past the parameter ``rows`` ends here."""
+    row = thread_row(emitter)
+    emitter.put("ret", guard=emitter.calc("setp.ge.u32", row, emitter.param("rows", U32)))
+    return row
+
+
+def code(emitter: Emitter, base: Register, row: Register, storage: str) -> Register:
+    """The 64-bit code of the key in ``row`` of a column."""
+    if not storage.startswith("f"):
+        return emitter.made(B64, f"ld.global.{storage}", [emitter.element(base, row, STORAGES[storage])])
+    loaded = emitter.load(storage, base, row)
+    wide = loaded if storage == "f64" else emitter.calc("cvt.f64.f32", loaded)
+    value = emitter.calc("add.rn.f64", wide, float64(0.0))
+    is_nan = emitter.calc("setp.nan.f64", value, value)
+    return emitter.calc("selp.b64", _NAN, emitter.calc("mov.b64", value), is_nan)
+
+
+def codes(emitter: Emitter, bases: list[Register], row: Register, storages: list[str]) -> list[Register]:
+    return [code(emitter, base, row, storage) for base, storage in zip(bases, storages)]
+
+
+def hashed(emitter: Emitter, keys: list[Register]) -> Register:
+    """64 well-mixed bits of the codes: murmur3's finaliser over each, added to what the ones before gave."""
+    made = _finalised(emitter, keys[0])
+    for key in keys[1:]:
+        made = _finalised(emitter, emitter.calc("add.s64", made, key))
+    return made
+
+
+def _finalised(emitter: Emitter, value: Register) -> Register:
+    for factor in _FACTORS:
+        value = emitter.calc("xor.b64", value, emitter.calc("shr.u64", value, 33))
+        value = emitter.calc("mul.lo.s64", value, factor)
+    return emitter.calc("xor.b64", value, emitter.calc("shr.u64", value, 33))
