@@ -1,0 +1,114 @@
+"""The builtins whose types are fixed: functions of text, numbers, dates and moments, with no template, as one table.
+
+A row is
+
+    name | what it takes | what it gives
+
+with a type that ends in ``?`` for an argument that may be left out. Vectors of one element go with any length. A
+``bool?`` at the end is where there is something to compute: the other rows, which stand for NULL, are not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.horse.types import NAMED, VectorType
+
+_TABLE: Final = """
+# Text: phrases.py
+reverse         | str                      | str
+pad_start       | str i64 str bool?        | str
+pad_end         | str i64 str bool?        | str
+repeat          | str i64                  | str
+capitalise      | str                      | str
+split_part      | str str i64              | str
+code_of         | str                      | i32
+char_of         | i64 bool?                | str
+digest          | str str                  | str
+contains_text   | str str                  | bool
+begins_with     | str str                  | bool
+ends_with       | str str                  | bool
+leftmost        | str i64                  | str
+rightmost       | str i64                  | str
+slice           | str i64 i64?             | str
+replace_each    | str str str              | str
+translate       | str str str              | str
+overlay         | str str i64 i64          | str
+levenshtein     | str str                  | i64
+find_in_set     | str str                  | i32
+before_nth      | str str i64              | str
+hex             | i64                      | str
+matches         | str str str?             | bool
+match_count     | str str                  | i64
+match_place     | str str                  | i64
+locate          | str str                  | i64
+# Numbers: reals.py
+sin             | f64                      | f64
+cos             | f64                      | f64
+tan             | f64                      | f64
+cot             | f64                      | f64
+asin            | f64                      | f64
+acos            | f64                      | f64
+atan            | f64                      | f64
+sinh            | f64                      | f64
+cosh            | f64                      | f64
+tanh            | f64                      | f64
+asinh           | f64                      | f64
+acosh           | f64                      | f64
+atanh           | f64                      | f64
+atan2           | f64 f64                  | f64
+cbrt            | f64                      | f64
+log2            | f64                      | f64
+log10           | f64                      | f64
+log_of          | f64 f64                  | f64
+degrees         | f64                      | f64
+radians         | f64                      | f64
+trunc           | f64                      | f64
+round_to        | f64 i64                  | f64
+trunc_to        | f64 i64                  | f64
+sign            | f64                      | i8
+is_nan          | f64                      | bool
+remainder       | f64 f64                  | f64
+gcd             | i64 i64 bool?            | i64
+lcm             | i64 i64 bool?            | i64
+factorial       | i64 bool?                | i128
+# Dates and moments: calendar.py
+epoch           | timestamp                | f64
+date_bin        | i64 timestamp timestamp  | timestamp
+make_date       | i64 i64 i64 bool?        | date
+clock_of        | timestamp                | clock
+"""
+
+
+class Plain:
+    """A row: the types of the arguments, how many of them must be there, and the result's type."""
+
+    def __init__(self, takes: list[VectorType], least: int, gives: VectorType) -> None:
+        self.takes = takes
+        self.least = least
+        self.gives = gives
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the last argument may say where there is something to compute."""
+        return len(self.takes) > self.least and self.takes[-1].kind == "bool"
+
+
+def _type(text: str) -> VectorType:
+    found = NAMED[text]
+    assert isinstance(found, VectorType)
+    return found
+
+
+def _load() -> dict[str, Plain]:
+    table: dict[str, Plain] = {}
+    for line in _TABLE.splitlines():
+        if line and not line.startswith("#"):
+            name, takes, gives = [cell.strip() for cell in line.split("|")]
+            words = takes.split()
+            least = len([w for w in words if not w.endswith("?")])
+            table[name] = Plain([_type(w.rstrip("?")) for w in words], least, _type(gives))
+    return table
+
+
+PLAIN: Final[dict[str, Plain]] = _load()
