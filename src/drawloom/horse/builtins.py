@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.horse.plain import PLAIN
+
 _TABLE: Final = """
 # Tables and lists
 load_table   | load_table   | table    | - | cpu |
@@ -146,6 +148,8 @@ def _load() -> dict[str, Builtin]:
         marks = cells[5].split()
         reads = [int(m) - 1 for m in marks if m.isdigit()]
         table[cells[0]] = Builtin(cells[0], cells[1], cells[2], cells[3], cells[4], reads, "w" in marks)
+    for name in PLAIN:
+        table[name] = Builtin(name, "plain", "binary", "r", "cpu", [], False)
     return table
 
 

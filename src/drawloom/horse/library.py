@@ -14,6 +14,8 @@ from drawloom.errors import DataError
 from drawloom.horse import matching
 from drawloom.horse.calendar import CALENDAR
 from drawloom.horse.evaluate import ELEMENT_WISE, comparable, one_dictionary, reduce_cells
+from drawloom.horse.phrases import PHRASES
+from drawloom.horse.reals import REALS
 from drawloom.horse.texts import TEXTS
 from drawloom.horse.types import BOOL, I64, STR
 from drawloom.horse.values import (
@@ -265,6 +267,8 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **WINDOWS,
     **CALENDAR,
     **TEXTS,
+    **PHRASES,
+    **REALS,
     "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
     "keys": lambda name, arguments: _dictionary(arguments[0]).keys,

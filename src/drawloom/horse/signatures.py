@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
+from drawloom.horse.plain import PLAIN
 from drawloom.horse.types import (
     BOOL,
     DATE,
@@ -522,6 +523,14 @@ def _real(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return F64
 
 
+def _plain(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    row = PLAIN[name]
+    given = [t == WILDCARD or t == takes or (t == SYM and takes == STR) for t, takes in zip(types, row.takes)]
+    if not all(given) or not row.least <= len(types) <= len(row.takes):
+        raise _refuse(name, types, f"({', '.join([str(t) for t in row.takes])})")
+    return row.gives
+
+
 RULES: Final[dict[str, Rule]] = {
     "load_table": _load_table, "column": _column, "column_valid": _column_valid, "table": _table, "list": _list,
     "with_null": _with_null, "compare": _compare, "logic": _logic, "plus": _plus, "mul": _mul, "div": _div,
@@ -535,5 +544,5 @@ RULES: Final[dict[str, Rule]] = {
     "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,
     "date_of": _of_type(TIMESTAMP, DATE), "timestamp_of": _of_type(DATE, TIMESTAMP),
     "time_part": _of_type(TIMESTAMP, I64), "date_like": _date_like, "text": _of_type(STR, STR),
-    "text_number": _of_type(STR, I64), "two_texts": _two_texts, "real": _real,
+    "text_number": _of_type(STR, I64), "two_texts": _two_texts, "real": _real, "plain": _plain,
 }  # fmt: skip
