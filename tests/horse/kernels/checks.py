@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drawloom.horse.kernels import scan
+from drawloom.horse.kernels import rows, scan
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.runtime import device
 from drawloom.sass.assemble import assemble
@@ -22,7 +22,8 @@ def kernels_on(name: str, geometry: str = "") -> DeviceKernels:
 
 def as_on_a_gpu(patch: pytest.MonkeyPatch, name: str) -> DeviceKernels:
     """A host device whose blocks have several warps from here on, as GPUs' have."""
-    patch.setattr(scan, "tile_for", lambda device: scan.Tile(256, 4))
+    for user in (rows, scan):
+        patch.setattr(user, "tile_for", lambda device: rows.Tile(256, 4))
     return kernels_on(name, "gpu")
 
 

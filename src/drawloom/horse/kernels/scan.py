@@ -17,42 +17,15 @@ import numpy as np
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, Tile, tile_for
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.ptx.ir import Address, Module, Register
 from drawloom.ptx.types import U32, U64
-from drawloom.runtime.machine import Device
 
-#: Kernels number rows with 32 bits, signed in differences.
-MAX_ROWS: Final = (1 << 31) - 1
-WARP: Final = 32
 ALL_LANES: Final = -1
 _SUM: Final = 1 << 62
 _ALL: Final = 2 << 62
 _VALUE: Final = _SUM - 1
-
-
-class Tile:
-    """How much a block takes: ``threads`` threads, each warp ``rounds`` times 32 consecutive rows."""
-
-    def __init__(self, threads: int, rounds: int) -> None:
-        self.threads = threads
-        self.rounds = rounds
-
-    @property
-    def warps(self) -> int:
-        return self.threads // WARP
-
-    @property
-    def rows(self) -> int:
-        return self.threads * self.rounds
-
-    def blocks(self, rows: int) -> int:
-        return max(-(-rows // self.rows), 1)
-
-
-def tile_for(device: Device) -> Tile:
-    """A core runs a warp at a time and gains by long tiles; a multiprocessor needs many warps under way."""
-    return Tile(256, 16) if device.kind == "cuda" else Tile(32, 128 if device.kind == "cpu" else 4)
 
 
 class Walk:
@@ -60,6 +33,8 @@ class Walk:
     a mask are predicates."""
 
     is_mask = False
+    #: Of a mask: whether ``write`` is called for rows that are not chosen, too.
+    writes_all = False
     type = "u32"
 
     def declare(self, emitter: Emitter) -> None:
@@ -156,11 +131,16 @@ class _Scan:
         total = self.warp_total(start)
         before = self.before_warp(block, total)
         running = before if self.walk.type == "u64" else emitter.calc("cvt.u32.u64", before)
-        with _Rounds(self, start) as each:
+        with self.rounds(start) as each:
             value = self.walk.value(emitter, each.row, each.inside)
             self.round(each, value, running)
         emitter.op("ret", [])
         return emitter.module()
+
+    def rounds(self, start: Register) -> Rounds:
+        """A walk of the warp over its rows, which begin at ``start``."""
+        end = self.emitter.calc("add.u32", start, WARP * self.tile.rounds)
+        return Rounds(self.emitter, start, self.emitter.calc("min.u32", end, self.rows), WARP, self.lane)
 
     def numbered(self) -> Register:
         """The block's number: the next of the counter's, the same for all of its threads."""
@@ -182,13 +162,13 @@ class _Scan:
         emitter = self.emitter
         if self.walk.is_mask:
             count = emitter.calc("mov.u32", 0)
-            with _Rounds(self, start) as each:
+            with self.rounds(start) as each:
                 chosen = self.walk.value(emitter, each.row, each.inside)
                 votes = emitter.calc("vote.sync.ballot.b32", chosen, ALL_LANES)
                 emitter.put("add.u32", count, count, emitter.calc("popc.b32", votes))
             return emitter.calc("cvt.u64.u32", count)
         sum = emitter.calc("mov.u64", 0)
-        with _Rounds(self, start) as each:
+        with self.rounds(start) as each:
             value = self.walk.value(emitter, each.row, each.inside)
             emitter.put("add.u64", sum, sum, value if value.type.bits == 64 else emitter.calc("cvt.u64.u32", value))
         return warp_sum(emitter, sum)
@@ -256,12 +236,13 @@ class _Scan:
             waiting.leave(emitter.calc("vote.sync.all.pred", said, ALL_LANES))
         return word
 
-    def round(self, each: _Rounds, value: Register, running: Register) -> None:
+    def round(self, each: Rounds, value: Register, running: Register) -> None:
         """32 rows: ``running`` is the sum before the first of them, and behind them afterwards."""
         emitter, type = self.emitter, self.walk.type
         if self.walk.is_mask:
             votes = emitter.calc("vote.sync.ballot.b32", value, ALL_LANES)
-            with emitter.when(emitter.calc("setp.ne.u32", votes, 0)):
+            some = emitter.calc("setp.ne.u32", votes, 0)
+            with emitter.when(emitter.either(some, each.inside) if self.walk.writes_all else some):
                 rank = emitter.calc("popc.b32", emitter.calc("and.b32", votes, self.below))
                 before = emitter.calc("add.u32", running, rank)
                 self.walk.write(emitter, each.row, each.inside, value, before)
@@ -273,32 +254,6 @@ class _Scan:
         end = emitter.calc(f"add.{type}", running, ends)
         self.walk.write(emitter, each.row, each.inside, value, emitter.calc(f"sub.{type}", end, value))
         emitter.put(f"mov.{type}", running, shuffled(emitter, end, "idx", WARP - 1))
-
-
-class _Rounds:
-    """A loop over the warp's rows, 32 at a time: ``row`` is the thread's, ``inside`` whether there is one."""
-
-    def __init__(self, scan: _Scan, start: Register) -> None:
-        self.emitter = scan.emitter
-        self.rows = scan.rows
-        self.first = self.emitter.calc("mov.u32", start)
-        self.stop = self.emitter.calc(
-            "min.u32", self.emitter.calc("add.u32", start, WARP * scan.tile.rounds), scan.rows
-        )
-        self.lane = scan.lane
-        self.loop = self.emitter.loop()
-
-    def __enter__(self) -> _Rounds:
-        emitter = self.emitter
-        self.loop.__enter__()
-        self.loop.leave(emitter.calc("setp.ge.u32", self.first, self.stop))
-        self.row = emitter.calc("add.u32", self.first, self.lane)
-        self.inside = emitter.calc("setp.lt.u32", self.row, self.rows)
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.emitter.put("add.u32", self.first, self.first, WARP)
-        self.loop.__exit__(kind, error, trace)
 
 
 # A warp's values
