@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import DataError
+from drawloom.horse.kernels import gather
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.values import Value
 from drawloom.runtime.machine import Device
@@ -14,7 +15,9 @@ from drawloom.runtime.machine import Device
 CHOICES: Final = ("auto", "kernels", "host")
 
 #: The builtins that have kernels: each gives None for operands that none of its kernels takes.
-CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {}
+CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {
+    **gather.CALLS,
+}
 
 
 class Library:

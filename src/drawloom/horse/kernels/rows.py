@@ -9,7 +9,6 @@ A block takes a tile of consecutive rows, as many as it has threads at a time, c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.values import Array, Vector
 from drawloom.ptx.ir import Module, Register
-from drawloom.ptx.types import U32
+from drawloom.ptx.types import U32, Type
 from drawloom.runtime.machine import Device
 
 #: Kernels number rows with 32 bits, signed in differences.
@@ -85,20 +84,27 @@ def rows_of_block(emitter: Emitter, tile: Tile, rows: Register) -> Rounds:
 
 
 class RowKernel:
-    """A kernel that does something with each row by itself: its parameters are ``pointers``, then ``rows``."""
+    """A kernel that does something with each row by itself. Its parameters are ``pointers``, ``scalars``, ``rows``."""
 
-    def __init__(self, pointers: list[str], each: Callable[[Emitter, list[Register], Rounds], None]) -> None:
+    def __init__(self, pointers: list[str], scalars: dict[str, Type] | None = None) -> None:
         self.pointers = pointers
-        self.each = each
+        self.scalars = scalars or {}
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        """What is done with the row ``at``, given the pointers and then the scalars."""
+        raise NotImplementedError
 
     def module(self, name: str, tile: Tile) -> Module:
         emitter = Emitter(name)
         for pointer in self.pointers:
             emitter.pointer_param(pointer)
+        for scalar, type in self.scalars.items():
+            emitter.scalar_param(scalar, type)
         emitter.scalar_param("rows", U32)
         bases = [emitter.pointer(pointer) for pointer in self.pointers]
-        with rows_of_block(emitter, tile, emitter.param("rows", U32)) as each:
-            self.each(emitter, bases, each)
+        bases += [emitter.param(scalar, type) for scalar, type in self.scalars.items()]
+        with rows_of_block(emitter, tile, emitter.param("rows", U32)) as at:
+            self.each(emitter, bases, at)
         emitter.op("ret", [])
         return emitter.module()
 

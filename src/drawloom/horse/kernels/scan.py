@@ -49,8 +49,8 @@ class Walk:
         """Called with the sum of all values before the row's."""
         raise NotImplementedError
 
-    def finish(self, emitter: Emitter, total: Register) -> None:
-        """Called in one thread with the sum of all, 64 bits."""
+    def finish(self, emitter: Emitter, total: Register, rows: Register) -> None:
+        """Called in one thread with the sum of all, 64 bits, and how many rows there are."""
 
 
 class Offsets(Walk):
@@ -220,7 +220,7 @@ class _Scan:
         last = emitter.both(leader, emitter.calc("setp.ge.u32", end, self.rows))
         with emitter.when(last):
             emitter.put("st.global.u64", Address(self.states, 8), after)
-            self.walk.finish(emitter, after)
+            self.walk.finish(emitter, after, self.rows)
         return before
 
     def heard(self, at: Register) -> Register:
