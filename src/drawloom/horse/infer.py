@@ -1,14 +1,16 @@
-"""HorseIR semantics: resolves names and calls, infers every ``?`` from the builtins' rules, and checks the rest.
+"""HorseIR semantics: infers every ``?`` from the builtins' rules, and checks the rest (thesis section 4.1).
 
-Three passes over a module, as in thesis section 4.1: functions and imports become a symbol table; each body is typed
-statement by statement; a definite-assignment check refuses a variable that some path has not assigned. All raise
-VerifyError with the place.
+Three steps over a module: the symbol table resolves its functions and imports (``symbols.py``); each body is typed
+statement by statement, the functions that it calls before it; a definite-assignment analysis refuses a variable that
+some path has not assigned. All raise VerifyError with the place.
 """
 
 from __future__ import annotations
 
 from drawloom.errors import VerifyError
-from drawloom.horse.builtins import BUILTIN_MODULE, BUILTINS
+from drawloom.horse.builtins import BUILTINS
+from drawloom.horse.dataflow import Variables
+from drawloom.horse.definitions import assigned
 from drawloom.horse.ir import (
     Assign,
     Call,
@@ -28,102 +30,101 @@ from drawloom.horse.ir import (
     Return,
     Statement,
     Use,
+    read_operands,
 )
 from drawloom.horse.signatures import SignatureError, result_type
-from drawloom.horse.types import BOOL, I64, WILDCARD, DictType, EnumType, ListType, Type, accepts
+from drawloom.horse.symbols import link, refusal
+from drawloom.horse.types import BOOL, I64, WILDCARD, DictType, EnumType, ListType, Type, accepts, is_complete
 
 
 def infer(module: Module) -> Module:
     """``module`` itself, checked, with the inferred type in place of every ``?`` that a rule can fill.
 
-    A wildcard stays only where the types differ from cell to cell (a list of unlike columns). Raises VerifyError.
+    A function that is called as a builtin has another name in what is returned. A wildcard stays only where the types
+    differ from cell to cell (a list of unlike columns). Raises VerifyError.
     """
-    _Checker(module).check()
-    return module
+    linked = link([module])
+    _Checker(linked).check()
+    return linked
 
 
 class _Checker:
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.functions: dict[str, Function] = {}
-        self.imported: set[str] = set()
+        self.functions = {f.name: f for f in module.functions}
         self.types: dict[str, Type] = {}
         self.function: Function | None = None
         self.loops = 0
+        #: Functions whose check has begun.
+        self.begun: set[str] = set()
 
     def error(self, message: str, pos: Pos, expected: str = "") -> VerifyError:
-        lines = self.module.source.split("\n")
-        line = lines[pos.line - 1] if 0 < pos.line <= len(lines) else ""
-        return VerifyError(message, self.module.filename or "<horse>", pos.line, pos.column, line, expected)
+        return refusal(self.module, message, pos, expected)
 
     def check(self) -> None:
-        for item in self.module.imports:
-            if item.module != BUILTIN_MODULE:
-                raise self.error(f"there is no module '{item.module}'", item.pos, f"the module {BUILTIN_MODULE}")
-            for name in BUILTINS if item.names is None else item.names:
-                if name not in BUILTINS:
-                    raise self.error(f"module {BUILTIN_MODULE} has no function '{name}'", item.pos)
-                self.imported.add(name)
-        for function in self.module.functions:
-            if function.name in self.functions:
-                raise self.error(f"function '{function.name}' is defined twice", function.pos)
-            self.functions[function.name] = function
         for function in self.module.functions:
             self.check_function(function)
 
     def check_function(self, function: Function) -> None:
-        self.types = {}
-        self.function = function
-        self.loops = 0
+        if function.name in self.begun:
+            return
+        self.begun.add(function.name)
+        outer = (self.types, self.function, self.loops)
+        self.types, self.function, self.loops = {}, function, 0
         for param in function.params:
             if param.name in self.types:
                 raise self.error(f"parameter '{param.name}' is declared twice", param.pos)
             self.types[param.name] = param.type
-        assigned = set(self.types)
-        assigned = self.block(function.body, assigned)
-        if function.returns and not _always_returns(function.body):
+        self.block(function.body)
+        self.check_assigned(function)
+        self.types, self.function, self.loops = outer
+
+    def check_assigned(self, function: Function) -> None:
+        """Refuses a variable that some path to its use has not assigned, and a function that ends without a value."""
+        variables = Variables(function)
+        states = assigned(function, variables)
+        for statement, have in states.at.items():
+            if variables.reads[statement] & ~have:
+                for operand in read_operands(statement):
+                    if isinstance(operand, Name) and not have >> variables.numbers[operand.name] & 1:
+                        message = f"'{operand.name}' is not assigned on every path to here"
+                        raise self.error(message, operand.pos, "a variable that has a value")
+        if function.returns and states.end is not None:
             raise self.error(f"'{function.name}' can end without returning a value", function.pos, "a return")
 
-    # Statements. `assigned` is what every path so far has assigned; each returns it for what follows.
+    # Statements
 
-    def block(self, body: list[Statement], assigned: set[str]) -> set[str]:
+    def block(self, body: list[Statement]) -> None:
         for statement in body:
-            assigned = self.statement(statement, assigned)
-        return assigned
+            self.statement(statement)
 
-    def statement(self, statement: Statement, assigned: set[str]) -> set[str]:
+    def statement(self, statement: Statement) -> None:
         if isinstance(statement, Assign):
-            return self.assign(statement, assigned)
-        if isinstance(statement, Evaluate):
-            self.expression(statement.value, assigned)
-            return assigned
-        if isinstance(statement, If):
-            self.condition(statement.condition, BOOL, assigned)
-            then = self.block(statement.then, set(assigned))
-            otherwise = self.block(statement.otherwise, set(assigned))
-            if _always_returns(statement.then):
-                return otherwise
-            return then if _always_returns(statement.otherwise) else then & otherwise
-        if isinstance(statement, Loop):
-            self.condition(statement.condition, BOOL if statement.kind == "while" else I64, assigned)
+            self.assign(statement)
+        elif isinstance(statement, Evaluate):
+            self.expression(statement.value)
+        elif isinstance(statement, If):
+            self.condition(statement.condition, BOOL)
+            self.block(statement.then)
+            self.block(statement.otherwise)
+        elif isinstance(statement, Loop):
+            self.condition(statement.condition, BOOL if statement.kind == "while" else I64)
             self.loops += 1
-            self.block(statement.body, set(assigned))
+            self.block(statement.body)
             self.loops -= 1
-            return assigned
-        if isinstance(statement, Jump):
+        elif isinstance(statement, Jump):
             if self.loops == 0:
                 raise self.error(f"{statement.kind} outside a loop", statement.pos)
-            return assigned
-        assert isinstance(statement, Return)
-        self.return_(statement, assigned)
-        return assigned
+        else:
+            assert isinstance(statement, Return)
+            self.return_(statement)
 
-    def condition(self, operand: Operand, type: Type, assigned: set[str]) -> None:
-        given = self.operand(operand, assigned)
+    def condition(self, operand: Operand, type: Type) -> None:
+        given = self.operand(operand)
         if not accepts(type, given) and given != WILDCARD:
             raise self.error(f"the condition is {given}", operand.pos, str(type))
 
-    def return_(self, statement: Return, assigned: set[str]) -> None:
+    def return_(self, statement: Return) -> None:
         assert self.function is not None
         returns = self.function.returns
         if len(statement.values) != len(returns):
@@ -131,19 +132,18 @@ class _Checker:
                 f"return of {len(statement.values)} values", statement.pos, f"{len(returns)} values to return"
             )
         for i, value in enumerate(statement.values):
-            given = self.operand(value, assigned)
+            given = self.operand(value)
             if not accepts(returns[i], given) and given != WILDCARD:
                 raise self.error(f"return of a value of type {given}", value.pos, str(returns[i]))
             if "?" in returns[i].text:
                 returns[i] = merge(returns[i], given)
 
-    def assign(self, statement: Assign, assigned: set[str]) -> set[str]:
-        types = self.expression(statement.value, assigned)
+    def assign(self, statement: Assign) -> None:
+        types = self.expression(statement.value)
         if len(types) != len(statement.targets):
             raise self.error(
                 f"{len(statement.targets)} variables for {len(types)} values", statement.pos, "one variable each"
             )
-        made = set(assigned)
         for target, given in zip(statement.targets, types):
             declared = target.type
             if declared is None:
@@ -159,38 +159,34 @@ class _Checker:
             if target.type is not None:
                 target.type = merged
             self.types[target.name] = merged
-            made.add(target.name)
-        return made
 
     # Expressions
 
-    def expression(self, expression: Expression, assigned: set[str]) -> list[Type]:
+    def expression(self, expression: Expression) -> list[Type]:
         if isinstance(expression, Use):
-            return [self.operand(expression.operand, assigned)]
+            return [self.operand(expression.operand)]
         if isinstance(expression, CheckCast):
-            given = self.expression(expression.value, assigned)
+            given = self.expression(expression.value)
             if len(given) != 1:
                 raise self.error("check_cast of several values", expression.pos, "one value")
             if not accepts(expression.type, given[0]) and not accepts(given[0], expression.type):
                 raise self.error(f"a {given[0]} is never {expression.type}", expression.pos, str(given[0]))
             return [merge(expression.type, given[0])]
         assert isinstance(expression, Call)
-        return self.call(expression, assigned)
+        return self.call(expression)
 
-    def call(self, call: Call, assigned: set[str]) -> list[Type]:
+    def call(self, call: Call) -> list[Type]:
         types: list[Type] = []
         for argument in call.arguments:
             if isinstance(argument, FunctionRef):
-                self.resolve(argument)
                 if not call.function.name.startswith("each"):
                     raise self.error(f"@{argument.name} is no value", argument.pos, "a variable or a literal")
                 types.append(WILDCARD)
             else:
-                types.append(self.operand(argument, assigned))
+                types.append(self.operand(argument))
         own = self.functions.get(call.function.name)
-        if own is not None and call.function.module in ("", self.module.name):
+        if own is not None:
             return self.call_own(call, own, types)
-        self.resolve(call.function)
         name = call.function.name
         try:
             return [result_type(BUILTINS[name].signature, name, call.arguments, types)]
@@ -207,21 +203,11 @@ class _Checker:
                 raise self.error(
                     f"parameter '{param.name}' of @{function.name} is given {given}", argument.pos, str(param.type)
                 )
+        if not all(is_complete(t) for t in function.returns):
+            self.check_function(function)
         return function.returns
 
-    def resolve(self, function: FunctionRef) -> None:
-        known = function.name in BUILTINS
-        if function.module == BUILTIN_MODULE and known:
-            return
-        if function.module == "" and function.name in self.imported:
-            return
-        if function.name in self.functions and function.module in ("", self.module.name):
-            return
-        hint = f"'import {BUILTIN_MODULE}.*;'" if known else "a function of this module or an imported builtin"
-        where = f"{function.module}." if function.module else ""
-        raise self.error(f"there is no function @{where}{function.name}", function.pos, hint)
-
-    def operand(self, operand: Operand, assigned: set[str]) -> Type:
+    def operand(self, operand: Operand) -> Type:
         if isinstance(operand, Literal):
             return operand.type
         if isinstance(operand, FunctionRef):
@@ -230,8 +216,6 @@ class _Checker:
         type = self.types.get(operand.name)
         if type is None:
             raise self.error(f"'{operand.name}' is not declared", operand.pos, "a variable")
-        if operand.name not in assigned:
-            raise self.error(f"'{operand.name}' is not assigned on every path to here", operand.pos)
         return type
 
 
@@ -266,12 +250,3 @@ def _collect(body: list[Statement], types: dict[str, Type]) -> None:
             _collect(statement.otherwise, types)
         elif isinstance(statement, Loop):
             _collect(statement.body, types)
-
-
-def _always_returns(body: list[Statement]) -> bool:
-    for statement in body:
-        if isinstance(statement, Return):
-            return True
-        if isinstance(statement, If) and _always_returns(statement.then) and _always_returns(statement.otherwise):
-            return True
-    return False

@@ -6,7 +6,9 @@ With a library hook, so do calls of library functions that have kernels.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -29,10 +31,9 @@ from drawloom.horse.ir import (
     Return,
     Statement,
     Use,
-    reads,
-    walk,
 )
 from drawloom.horse.library import EVALUATE, FunctionValue, call
+from drawloom.horse.liveness import done_with
 from drawloom.horse.types import BOOL, VectorType
 from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings
 
@@ -40,6 +41,10 @@ from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, 
 KernelHook = Callable[[Function, list[Value]], list[Value] | None]
 #: What a library function gives; None where the interpreter is to evaluate it.
 LibraryHook = Callable[[str, list[Value]], Value | None]
+
+#: Calls of functions that may be open at a time, and the frames of Python that they may take.
+MAX_CALLS: Final = 1000
+_MAX_FRAMES: Final = 40_000
 
 
 def run(
@@ -51,12 +56,16 @@ def run(
 ) -> list[Value]:
     """What ``main`` of a checked module returns. ``sources`` are the tables that ``@load_table`` finds.
 
-    Raises DataError: an unknown table or column, an overflow, lengths that do not go together.
+    Raises DataError: an unknown table or column, an overflow, lengths that do not go together, endless recursion.
     """
     main = module.function("main")
     if main is None:
         raise DataError(f"module {module.name} has no function 'main'")
-    return Interpreter(module, sources, kernel, library).function(main, arguments or [])
+    limit = sys.getrecursionlimit()
+    try:
+        return Interpreter(module, sources, kernel, library).function(main, arguments or [])
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class Interpreter:
@@ -71,12 +80,24 @@ class Interpreter:
         self.sources = sources
         self.kernel = kernel
         self.library = library
+        #: Calls that are open, and for each function what its statements are the last to need.
+        self.calls = 0
+        self.done_with: dict[Function, dict[Statement, list[str]]] = {}
 
     def function(self, function: Function, arguments: list[Value]) -> list[Value]:
-        frame = _Frame(self, function)
+        self.calls += 1
+        if self.calls > MAX_CALLS:
+            raise DataError(f"@{function.name}: more than {MAX_CALLS} calls of functions inside each other")
+        if self.calls == 2:
+            sys.setrecursionlimit(max(sys.getrecursionlimit(), _MAX_FRAMES))
+        done = self.done_with.get(function)
+        if done is None:
+            done = self.done_with[function] = done_with(function)
+        frame = _Frame(self, done)
         for param, value in zip(function.params, arguments):
             frame.values[param.name] = value
-        frame.run()
+        frame.block(function.body)
+        self.calls -= 1
         return frame.returned or []
 
     def load_table(self, name: str) -> TableValue:
@@ -86,43 +107,26 @@ class Interpreter:
         return TableValue(source.column_names(), [], source)
 
 
-def last_named(body: list[Statement]) -> list[set[str]]:
-    """For each statement the variables that it, or a statement within, is the last one of the body to name."""
-    named_later: set[str] = set()
-    out: list[set[str]] = []
-    for statement in reversed(body):
-        parts = walk([statement])
-        names = {name for part in parts for name in reads(part)}
-        names |= {target.name for part in parts if isinstance(part, Assign) for target in part.targets}
-        out.append(names - named_later)
-        named_later |= names
-    return out[::-1]
-
-
 class _Frame:
     """One activation of a function."""
 
-    def __init__(self, owner: Interpreter, function: Function) -> None:
+    def __init__(self, owner: Interpreter, done_with: dict[Statement, list[str]]) -> None:
         self.owner = owner
-        self.where = function
+        self.done_with = done_with
         self.values: dict[str, Value] = {}
         self.returned: list[Value] | None = None
 
-    def run(self) -> None:
-        """Runs the function; values that nothing behind names any more are given up, and so is their memory."""
-        body = self.where.body
-        for statement, done_with in zip(body, last_named(body)):
-            if self.statement(statement):
-                return
-            for name in done_with:
-                self.values.pop(name, None)
-
     def block(self, body: list[Statement]) -> str:
-        """Runs until the end ("") or until "break", "continue" or "return"."""
+        """Runs until the end ("") or until "break", "continue" or "return".
+
+        Values that nothing reads any more are given up, and so is their memory.
+        """
         for statement in body:
             stop = self.statement(statement)
             if stop:
                 return stop
+            for name in self.done_with[statement]:
+                self.values.pop(name, None)
         return ""
 
     def statement(self, statement: Statement) -> str:

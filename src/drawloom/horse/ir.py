@@ -1,5 +1,6 @@
 """The HorseIR data model: modules, functions and kernels of structured three-address statements.
 
+    text       ::= module+
     module     ::= 'module' NAME '{' import* function* '}'
     import     ::= 'import' NAME '.' ('*' | NAME | '{' NAME (',' NAME)* '}') ';'
     function   ::= ('def' | 'kernel') NAME '(' (param (',' param)*)? ')' (':' type (',' type)*)? block
@@ -206,10 +207,11 @@ class Import:
 class Module:
     """``source`` and ``filename`` are what errors quote; both "" for a module made by a pass."""
 
-    def __init__(self, name: str, imports: list[Import], functions: list[Function]) -> None:
+    def __init__(self, name: str, imports: list[Import], functions: list[Function], pos: Pos = NOWHERE) -> None:
         self.name = name
         self.imports = imports
         self.functions = functions
+        self.pos = pos
         self.source = ""
         self.filename = ""
 
@@ -261,15 +263,18 @@ def with_bodies(statement: If | Loop, change: Callable[[list[Statement]], list[S
     return Loop(statement.kind, statement.condition, change(statement.body), statement.pos)
 
 
+def read_operands(statement: Statement) -> list[Operand]:
+    """The operands that a statement itself reads; of ``if`` and loops the condition."""
+    if isinstance(statement, Assign | Evaluate):
+        return operands(statement.value)
+    if isinstance(statement, Return):
+        return statement.values
+    return [statement.condition] if isinstance(statement, If | Loop) else []
+
+
 def reads(statement: Statement) -> list[str]:
     """The variables that a statement itself reads; of ``if`` and loops those of the condition."""
-    if isinstance(statement, Assign | Evaluate):
-        read = operands(statement.value)
-    elif isinstance(statement, Return):
-        read = statement.values
-    else:
-        read = [statement.condition] if isinstance(statement, If | Loop) else []
-    return [o.name for o in read if isinstance(o, Name)]
+    return [o.name for o in read_operands(statement) if isinstance(o, Name)]
 
 
 def assigned_once(function: Function) -> set[str]:

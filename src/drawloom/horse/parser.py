@@ -65,8 +65,21 @@ _MAX_NESTING: Final = 100
 
 
 def parse(text: str, filename: str = "") -> Module:
-    """The module in ``text``. Raises ParseError at the first thing that is not HorseIR."""
-    return _Parser(text, filename).module()
+    """The one module in ``text``. Raises ParseError at the first thing that is not HorseIR."""
+    parser = _Parser(text, filename)
+    module = parser.module()
+    if parser.tokens[parser.at].kind != "end":
+        raise parser.unexpected("nothing after the module")
+    return module
+
+
+def parse_modules(text: str, filename: str = "") -> list[Module]:
+    """All modules in ``text``, at least one. Raises ParseError."""
+    parser = _Parser(text, filename)
+    modules = [parser.module()]
+    while parser.tokens[parser.at].kind != "end":
+        modules.append(parser.module())
+    return modules
 
 
 class _Token:
@@ -141,15 +154,14 @@ class _Parser:
     # Structure
 
     def module(self) -> Module:
+        pos = self.pos()
         self.need("module")
-        module = Module(self.need_kind("name", "the module's name"), [], [])
+        module = Module(self.need_kind("name", "the module's name"), [], [], pos)
         self.need("{")
         while self.sees("import"):
             module.imports.append(self.import_())
         while not self.take("}"):
             module.functions.append(self.function())
-        if self.tokens[self.at].kind != "end":
-            raise self.unexpected("nothing after the module")
         module.source = self.text
         module.filename = self.filename
         return module
