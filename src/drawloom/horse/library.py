@@ -67,7 +67,7 @@ def _index(name: str, arguments: list[Value]) -> Value:
 
 
 def _order(name: str, arguments: list[Value]) -> Value:
-    columns = _cells(arguments[0])
+    columns = columns_of(arguments[0])
     ascending = as_vector(arguments[1]).data.tolist()
     nulls_first = as_vector(arguments[2]).data.tolist()
     keys: list[tuple[Array, int]] = []
@@ -84,7 +84,8 @@ def _order(name: str, arguments: list[Value]) -> Value:
     return Vector(I64, matching.stable_order(*matching.composed(keys))[0].astype(np.int64, copy=False))
 
 
-def _cells(value: Value) -> list[Vector]:
+def columns_of(value: Value) -> list[Vector]:
+    """The cells of a list, which must be vectors. Raises DataError."""
     if isinstance(value, Ragged):
         return value.cells()
     if not isinstance(value, ListValue):
@@ -104,7 +105,7 @@ def _group(name: str, arguments: list[Value]) -> Value:
 
     NULL keys make one group of their own, after the others.
     """
-    columns = _cells(arguments[0])
+    columns = columns_of(arguments[0])
     if not columns:
         raise DataError("@group of no columns")
     keys: list[Array] = []
@@ -130,7 +131,7 @@ def _each(name: str, arguments: list[Value]) -> Value:
     if isinstance(cells, Ragged) and function.name in ("sum", "avg", "min", "max", "len"):
         reduced = reduce_cells(function.name, cells)
         return Ragged(reduced, np.arange(cells.count + 1, dtype=np.int64))
-    items: list[Value] = list(cells.cells()) if isinstance(cells, Ragged) else list(_cells(cells))
+    items: list[Value] = list(cells.cells()) if isinstance(cells, Ragged) else list(columns_of(cells))
     return ListValue([call(function.name, [item]) for item in items])
 
 
@@ -139,7 +140,7 @@ def _each_right(name: str, arguments: list[Value]) -> Value:
     assert isinstance(function, FunctionValue)
     if isinstance(cells, Ragged) and function.name == "index":
         return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64, copy=False)), cells.offsets)
-    return ListValue([call(function.name, [left, cell]) for cell in _cells(cells)])
+    return ListValue([call(function.name, [left, cell]) for cell in columns_of(cells)])
 
 
 def _each_item(name: str, arguments: list[Value]) -> Value:
@@ -149,7 +150,7 @@ def _each_item(name: str, arguments: list[Value]) -> Value:
         mask = left.flat.data.astype(bool)
         kept = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
         return Ragged(right.flat.take(np.flatnonzero(mask)), kept[left.offsets])
-    return ListValue([call(function.name, [a, b]) for a, b in zip(_cells(left), _cells(right))])
+    return ListValue([call(function.name, [a, b]) for a, b in zip(columns_of(left), columns_of(right))])
 
 
 def _fill(name: str, arguments: list[Value]) -> Value:
@@ -161,7 +162,7 @@ def _raze(name: str, arguments: list[Value]) -> Value:
     value = arguments[0]
     if isinstance(value, Ragged):
         return value.flat
-    cells = _cells(value)
+    cells = columns_of(value)
     if not cells:
         raise DataError("@raze of a list without cells")
     return Vector(cells[0].type, np.concatenate([c.data for c in cells]), cells[0].dictionary)
@@ -172,7 +173,7 @@ def _raze(name: str, arguments: list[Value]) -> Value:
 
 def _key_columns(arguments: list[Value]) -> list[tuple[Array, Array]]:
     """The keys of two lists, pair by pair as arrays that compare as the values do."""
-    left, right = _cells(arguments[0]), _cells(arguments[1])
+    left, right = columns_of(arguments[0]), columns_of(arguments[1])
     if len(left) != len(right) or not left:
         raise DataError(f"keys of {len(left)} and {len(right)} columns do not go together")
     return [comparable(a, b) for a, b in zip(left, right)]
@@ -225,7 +226,7 @@ def _concat(name: str, arguments: list[Value]) -> Value:
 
 
 def _item(name: str, arguments: list[Value]) -> Value:
-    cells = _cells(arguments[0])
+    cells = columns_of(arguments[0])
     place = int(as_vector(arguments[1]).data[0])
     if not 0 <= place < len(cells):
         raise DataError(f"@item {place} of a list of {len(cells)}")
@@ -244,7 +245,7 @@ def _single(name: str, arguments: list[Value]) -> Value:
 
 def _table(name: str, arguments: list[Value]) -> Value:
     names = strings(as_vector(arguments[0]))
-    columns = _cells(arguments[1])
+    columns = columns_of(arguments[1])
     if len(names) != len(columns):
         raise DataError(f"@table with {len(names)} names and {len(columns)} columns")
     if len({len(c) for c in columns}) > 1:

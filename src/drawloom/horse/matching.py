@@ -52,7 +52,7 @@ def has_match(keys: list[tuple[Array, Array]]) -> Array:
 
 def all_pairs(left: int, right: int) -> tuple[Array, Array]:
     """The rows of both sides of every pair. Raises DataError for more than ``MAX_PAIRS`` pairs."""
-    _check(left * right)
+    check_pairs(left * right)
     return np.repeat(np.arange(left), right), np.tile(np.arange(right), left)
 
 
@@ -182,7 +182,7 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     partnered, found = _looked_up(table, probe)
     each = lengths[found]
     total = int(each.sum())
-    _check(total)
+    check_pairs(total)
     # The first partner of each row, then the next ones: counted on from where the row's pairs begin.
     offsets = np.repeat(starts[found] - (np.cumsum(each) - each), each)
     return kept[order[offsets + np.arange(total)]], np.repeat(partnered, each)
@@ -200,6 +200,7 @@ def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
     return np.concatenate([rows for rows, _ in made]), np.concatenate([entries for _, entries in made])
 
 
-def _check(count: int) -> None:
+def check_pairs(count: int) -> None:
+    """Raises DataError for more than ``MAX_PAIRS`` pairs."""
     if count > MAX_PAIRS:
         raise DataError(f"a join of {count} pairs of rows: at most {MAX_PAIRS} were expected")
