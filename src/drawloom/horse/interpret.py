@@ -36,6 +36,7 @@ from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.liveness import done_with
 from drawloom.horse.types import BOOL, VectorType
 from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings
+from drawloom.horse.watch import Watch
 
 #: What a kernel returns; None where the interpreter is to run it.
 KernelHook = Callable[[Function, list[Value]], list[Value] | None]
@@ -53,6 +54,7 @@ def run(
     arguments: list[Value] | None = None,
     kernel: KernelHook | None = None,
     library: LibraryHook | None = None,
+    watch: Watch | None = None,
 ) -> list[Value]:
     """What ``main`` of a checked module returns. ``sources`` are the tables that ``@load_table`` finds.
 
@@ -63,7 +65,7 @@ def run(
         raise DataError(f"module {module.name} has no function 'main'")
     limit = sys.getrecursionlimit()
     try:
-        return Interpreter(module, sources, kernel, library).function(main, arguments or [])
+        return Interpreter(module, sources, kernel, library, watch).function(main, arguments or [])
     finally:
         sys.setrecursionlimit(limit)
 
@@ -75,11 +77,13 @@ class Interpreter:
         sources: Mapping[str, Source],
         kernel: KernelHook | None = None,
         library: LibraryHook | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.module = module
         self.sources = sources
         self.kernel = kernel
         self.library = library
+        self.watch = watch
         #: Calls that are open, and for each function what its statements are the last to need.
         self.calls = 0
         self.done_with: dict[Function, dict[Statement, list[str]]] = {}
@@ -130,6 +134,9 @@ class _Frame:
         return ""
 
     def statement(self, statement: Statement) -> str:
+        watch = self.owner.watch
+        if watch is not None:
+            watch.begin_statement(statement)
         if isinstance(statement, Assign):
             results = self.expression(statement.value)
             for target, value in zip(statement.targets, results):
@@ -180,6 +187,15 @@ class _Frame:
         name = expression.function.name
         own = self.owner.module.function(name)
         arguments = [self.operand(a) for a in expression.arguments]
+        watch = self.owner.watch
+        if watch is None:
+            return self.value(name, own, arguments)
+        watch.begin(expression, own, arguments)
+        results = self.value(name, own, arguments)
+        watch.end(results)
+        return results
+
+    def value(self, name: str, own: Function | None, arguments: list[Value]) -> list[Value]:
         if own is not None:
             done = self.owner.kernel(own, arguments) if own.is_kernel and self.owner.kernel is not None else None
             return done if done is not None else self.owner.function(own, arguments)

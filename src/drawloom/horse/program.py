@@ -22,6 +22,7 @@ from drawloom.horse.ranges import Facts, Range
 from drawloom.horse.templates import S32, fits
 from drawloom.horse.types import BOOL, F32, VectorType
 from drawloom.horse.values import Source, TableValue, Value
+from drawloom.horse.watch import Watch
 from drawloom.runtime.machine import Device
 
 _STORAGE: Final[dict[str, str]] = {np.dtype(dtype).name: name for name, dtype in STORED_DTYPES.items()}
@@ -142,11 +143,11 @@ class LoadedProgram:
                 self.kernels[function.name] = LoadedKernel(function, plan, device)
         self.launches: list[Launched] = []
 
-    def run(self) -> TableValue:
+    def run(self, watch: Watch | None = None) -> TableValue:
         """The result. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
         self.launches = []
         module, library = self.program.outlined.module, self.resident.library
-        return result_table(interpret(module, self.program.sources, kernel=self.call, library=library.call))
+        return result_table(interpret(module, self.program.sources, kernel=self.call, library=library.call, watch=watch))
 
     def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:
         """What a kernel returns; None for one that stayed a call, which is control code."""

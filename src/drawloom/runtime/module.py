@@ -6,6 +6,8 @@ mod["saxpy"][(n + 255) // 256, 256](n, 2.0, x, y)
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from drawloom.errors import DataError, DeviceError, Error, LaunchError, UnsupportedError
@@ -30,6 +32,8 @@ NOT_LOADED: Final[dict[str, str]] = {
     ".cubin": "machine code (load the PTX it was made from)",
     ".fatbin": "a bundle of machine code (extract its PTX first: cuobjdump -ptx)",
 }
+#: The list that launches are added to while somebody observes them.
+_observed: Final[ContextVar["list[Launch] | None"]] = ContextVar("observed", default=None)
 _BINARY_MAGIC: Final = ((b"\x7fELF", ".cubin"), (b"\x50\xed\x55\xba", ".fatbin"))
 
 
@@ -121,9 +125,10 @@ class Launch:
     On a stream they are known when the launch is `done`; reading them before waits.
     """
 
-    def __init__(self, kernel: str, where: Device) -> None:
+    def __init__(self, kernel: str, where: Device, configured: "Configured") -> None:
         self.kernel = kernel
         self.device = where
+        self.configured = configured
         self._timing: Timing | None = None
         self._event: Event | None = None
 
@@ -182,6 +187,8 @@ class Kernel:
         self.name = function.name
         self.signature = Signature(module.ptx, function)
         self.limits = Limits(module.ptx, function)
+        #: What the first launch without a stream took, which machine code was made for.
+        self.first: Timing | None = None
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -228,14 +235,32 @@ class Configured:
         module = self.kernel.module
         arguments = prepare(self.kernel.signature, args, module.device, tuple(reaches))
         request = Request(self.kernel.name, self.grid, self.block, self.shared_bytes, arguments)
-        launch = Launch(self.kernel.name, module.device)
+        launch = Launch(self.kernel.name, module.device, self)
+        observed = _observed.get()
         if self.stream is None:
-            launch.finish(module.program.launch(request))
+            timing = module.program.launch(request)
+            self.kernel.first = self.kernel.first or timing
+            launch.finish(timing)
+            if observed is not None:
+                observed.append(launch)
             return launch
         queue = self.stream.queue(module.device)
         module.program.enqueue(request, queue, launch.finish)
         launch.follow(self.stream.record())
+        if observed is not None:
+            observed.append(launch)
         return launch
+
+
+@contextmanager
+def launches() -> "Iterator[list[Launch]]":
+    """The launches that this thread makes while the context is open, those that fail aside."""
+    seen: list[Launch] = []
+    token = _observed.set(seen)
+    try:
+        yield seen
+    finally:
+        _observed.reset(token)
 
 
 class Globals:
@@ -315,4 +340,4 @@ class Module:
         return f"<Module {self.ptx.filename or 'of PTX text'} on {self.device.name}: {names}>"
 
 
-__all__ = ["Configured", "DeviceError", "Error", "Globals", "Kernel", "Launch", "Module", "load"]
+__all__ = ["Configured", "DeviceError", "Error", "Globals", "Kernel", "Launch", "Module", "launches", "load"]
