@@ -35,7 +35,7 @@ from drawloom.horse.ir import (
     with_bodies,
 )
 
-#: The module of library functions: each builtin that is one, ``order`` as ``order_lib`` (figure 4.2).
+#: The module of what runs on the device: ``order`` as ``order_lib`` (figure 4.2).
 GPU_MODULE: Final = "GPU"
 
 
@@ -57,7 +57,7 @@ class Symbol:
 _SYSTEM: Final[dict[str, dict[str, Symbol]]] = {
     BUILTIN_MODULE: {name: Symbol(BUILTIN_MODULE, name, name) for name in BUILTINS},
     GPU_MODULE: {
-        f"{b.name}_lib": Symbol(GPU_MODULE, f"{b.name}_lib", b.name) for b in BUILTINS.values() if b.target == "lib"
+        f"{b.name}_lib": Symbol(GPU_MODULE, f"{b.name}_lib", b.name) for b in BUILTINS.values() if b.target != "cpu"
     },
 }
 
