@@ -1,5 +1,6 @@
 """Tables of rows by their keys: each key one leader, the same for all of its rows; and who has none."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from drawloom.horse.values import Array, Vector
 from tests.horse.kernels.checks import SIZES, assembled, kernels_on, taken_by_the_vendor
 
 #: Columns of keys by what is odd about them; each of ``size`` rows.
-KINDS = {
+KINDS: dict[str, Callable[[np.random.Generator, int], list[Array]]] = {
     "dense": lambda rng, size: [rng.integers(0, size + 1, size).astype(np.int32)],
     "two dense": lambda rng, size: [rng.integers(-3, 4, size).astype(np.int8), rng.integers(0, 5, size)],
     "truth": lambda rng, size: [rng.integers(0, 2, size).astype(bool)],

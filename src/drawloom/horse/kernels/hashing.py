@@ -15,7 +15,8 @@ import numpy as np
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
-from drawloom.horse.kernels.keys import THREADS, KeyColumns, codes, hashed, row_of_thread
+from drawloom.horse.kernels.keys import KeyColumns, codes, hashed
+from drawloom.horse.kernels.rows import ROW, Tile, rows_of_block, tile_for
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.values import bounds
 from drawloom.ptx.ir import Address, Module, Register
@@ -70,13 +71,14 @@ def build(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns, leaders
     lows, sizes = _direct(keys)
     is_exact = [s in _NARROW for s in (*keys.storages, *probing.storages)] == [True, True]
     table = KeyTable(keys, lows, sizes, is_exact and not sizes)
-    table.memory = kernels.workspace.full(table.size, np.int32 if sizes else np.int64, -1)
+    table.memory = kernels.workspace.full(table.size, ROW if sizes else np.int64, -1)
     repeats = kernels.workspace.full(1, np.int32, 0)
     if keys.rows:
         name = f"insert_{table.kind}_{keys.suffix}" + ("" if leaders is None else "_leaders")
-        kernel = kernels.kernel(name, lambda name: _insert(name, table, leaders is not None))
+        tile = tile_for(kernels.device)
+        kernel = kernels.kernel(name, lambda name: _insert(name, tile, table, leaders is not None))
         out = [] if leaders is None else [leaders]
-        kernel[-(-keys.rows // THREADS), THREADS](*table.arguments(kernels), repeats, *out, keys.rows)
+        kernel[tile.blocks(keys.rows), tile.threads](*table.arguments(kernels), repeats, *out, keys.rows)
     table.repeats = bool(kernels.workspace.get(repeats, 1)[0])
     return table
 
@@ -95,7 +97,7 @@ def _direct(keys: KeyColumns) -> tuple[list[int], list[int]]:
 
 def find(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns) -> Memory:
     """For each row of ``probing`` the leader of its key, -1 where the table has none (32 bits)."""
-    return _asked(kernels, table, probing, "find", np.int32)
+    return _asked(kernels, table, probing, "find", ROW)
 
 
 def contains(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns) -> Memory:
@@ -107,13 +109,14 @@ def _asked(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns, what: s
     out = kernels.workspace.empty(probing.rows, dtype)
     if probing.rows:
         name = f"{what}_{table.kind}_{table.keys.suffix}_by_{probing.suffix}"
-        kernel = kernels.kernel(name, lambda name: _ask(name, table, probing, what))
+        tile = tile_for(kernels.device)
+        kernel = kernels.kernel(name, lambda name: _ask(name, tile, table, probing, what))
         arguments = [*table.arguments(kernels), *probing.memory(kernels), out, probing.rows]
-        kernel[-(-probing.rows // THREADS), THREADS](*arguments)
+        kernel[tile.blocks(probing.rows), tile.threads](*arguments)
     return out
 
 
-# Kernels: a row a thread
+# Kernels
 
 
 class _Reader:
@@ -185,32 +188,38 @@ def halves(emitter: Emitter, wide: Register) -> tuple[Register, Register]:
     return low, high
 
 
-def _insert(name: str, table: KeyTable, gives_leaders: bool) -> Module:
+def _insert(name: str, tile: Tile, table: KeyTable, gives_leaders: bool) -> Module:
     emitter = Emitter(name)
     reader = _Reader(emitter, table)
     emitter.pointer_param("repeats")
     if gives_leaders:
         emitter.pointer_param("leaders")
     emitter.scalar_param("rows", U32)
-    row = row_of_thread(emitter)
     reader.read_params()
-    keys = codes(emitter, reader.columns, row, table.keys.storages)
-    leader = emitter.calc("mov.u32", row)
-    if table.sizes:
-        index, _ = reader.place(keys)
-        its, won = _claimed(emitter, emitter.element(reader.base, index, 4), "b32", row, NO_ROW)
-        emitter.put("mov.u32", leader, its, guard=emitter.negated(won))
-    else:
-        _insert_hashed(emitter, reader, keys, row, leader)
-    repeated = emitter.calc("setp.ne.u32", leader, row)
-    emitter.put("st.global.u32", Address(emitter.pointer("repeats")), 1, guard=repeated)
-    if gives_leaders:
-        emitter.store("u32", emitter.pointer("leaders"), row, leader)
+    repeats = Address(emitter.pointer("repeats"))
+    leaders = emitter.pointer("leaders") if gives_leaders else None
+    with rows_of_block(emitter, tile, emitter.param("rows", U32)) as each, emitter.when(each.inside):
+        keys = codes(emitter, reader.columns, each.row, table.keys.storages)
+        leader = _insert_direct(reader, keys, each.row) if table.sizes else _insert_hashed(reader, keys, each.row)
+        emitter.put("st.global.u32", repeats, 1, guard=emitter.calc("setp.ne.u32", leader, each.row))
+        if leaders is not None:
+            emitter.store("u32", leaders, each.row, leader)
     emitter.put("ret")
     return emitter.module()
 
 
-def _insert_hashed(emitter: Emitter, reader: _Reader, keys: list[Register], row: Register, leader: Register) -> None:
+def _insert_direct(reader: _Reader, keys: list[Register], row: Register) -> Register:
+    """The leader of the row's key."""
+    emitter = reader.emitter
+    index, _ = reader.place(keys)
+    its, won = _claimed(emitter, emitter.element(reader.base, index, 4), "b32", row, NO_ROW)
+    return emitter.calc("selp.b32", row, its, won)
+
+
+def _insert_hashed(reader: _Reader, keys: list[Register], row: Register) -> Register:
+    """The leader of the row's key."""
+    emitter = reader.emitter
+    leader = emitter.calc("mov.u32", row)
     slot, tag = reader.start(keys)
     mine = emitter.calc("mov.b64", Pair([row, tag]))
     with emitter.loop() as further:
@@ -221,6 +230,7 @@ def _insert_hashed(emitter: Emitter, reader: _Reader, keys: list[Register], row:
         emitter.put("mov.u32", leader, its, guard=same)
         further.leave(same)
         reader.next(slot)
+    return leader
 
 
 def _claimed(emitter: Emitter, at: Address, type: str, mine: Register, empty: int) -> tuple[Register, Register]:
@@ -234,34 +244,41 @@ def _claimed(emitter: Emitter, at: Address, type: str, mine: Register, empty: in
     return entry, emitter.calc(f"setp.eq.{type}", entry, empty)
 
 
-def _ask(name: str, table: KeyTable, probing: KeyColumns, what: str) -> Module:
+def _ask(name: str, tile: Tile, table: KeyTable, probing: KeyColumns, what: str) -> Module:
     emitter = Emitter(name)
     reader = _Reader(emitter, table)
     for number in range(len(probing.storages)):
         emitter.pointer_param(f"probe{number}")
     emitter.pointer_param("out")
     emitter.scalar_param("rows", U32)
-    row = row_of_thread(emitter)
     reader.read_params()
     columns = [emitter.pointer(f"probe{n}") for n in range(len(probing.storages))]
-    keys = codes(emitter, columns, row, probing.storages)
-    leader = emitter.calc("mov.u32", NO_ROW)
-    if table.sizes:
-        index, inside = reader.place(keys)
-        emitter.put("ld.global.u32", leader, emitter.element(reader.base, index, 4), guard=inside)
-    else:
-        _find_hashed(emitter, reader, keys, leader)
     out = emitter.pointer("out")
-    if what == "find":
-        emitter.store("u32", out, row, leader)
-    else:
-        known = emitter.calc("setp.ge.s32", leader, 0)
-        emitter.store("u8", out, row, emitter.calc("selp.u32", 1, 0, known))
+    with rows_of_block(emitter, tile, emitter.param("rows", U32)) as each, emitter.when(each.inside):
+        keys = codes(emitter, columns, each.row, probing.storages)
+        leader = _find_direct(reader, keys) if table.sizes else _find_hashed(reader, keys)
+        if what == "find":
+            emitter.store("u32", out, each.row, leader)
+        else:
+            known = emitter.calc("setp.ge.s32", leader, 0)
+            emitter.store("u8", out, each.row, emitter.calc("selp.u32", 1, 0, known))
     emitter.put("ret")
     return emitter.module()
 
 
-def _find_hashed(emitter: Emitter, reader: _Reader, keys: list[Register], leader: Register) -> None:
+def _find_direct(reader: _Reader, keys: list[Register]) -> Register:
+    """The leader of the key, -1 where there is none."""
+    emitter = reader.emitter
+    leader = emitter.calc("mov.u32", NO_ROW)
+    index, inside = reader.place(keys)
+    emitter.put("ld.global.u32", leader, emitter.element(reader.base, index, 4), guard=inside)
+    return leader
+
+
+def _find_hashed(reader: _Reader, keys: list[Register]) -> Register:
+    """The leader of the key, -1 where there is none."""
+    emitter = reader.emitter
+    leader = emitter.calc("mov.u32", NO_ROW)
     slot, tag = reader.start(keys)
     with emitter.loop() as further:
         entry = emitter.load("b64", reader.base, slot)
@@ -271,3 +288,4 @@ def _find_hashed(emitter: Emitter, reader: _Reader, keys: list[Register], leader
         emitter.put("mov.u32", leader, its, guard=same)
         further.leave(same)
         reader.next(slot)
+    return leader

@@ -11,24 +11,15 @@ from typing import Final
 from drawloom.horse.emit import Emitter, float64
 from drawloom.horse.evaluate import comparable
 from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.rows import bits_of, storage_of
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.values import Array, Vector
 from drawloom.ptx.ir import Register
-from drawloom.ptx.types import B64, U32
+from drawloom.ptx.types import B64
 
-#: How a key column may lie in memory: its PTX type, and the bytes of an element.
-STORAGES: Final[dict[str, int]] = {"s8": 1, "s16": 2, "s32": 4, "s64": 8, "u8": 1, "f32": 4, "f64": 8}
-_STORAGE_OF: Final[dict[str, str]] = {
-    "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint8": "u8", "bool": "u8",
-    "float32": "f32", "float64": "f64",
-}  # fmt: skip
 _NAN: Final = 0x7FF8 << 48
 #: Of murmur3's finaliser of 64 bits.
 _FACTORS: Final = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)
-#: Threads of a block of every kernel that takes a row a thread.
-THREADS: Final = 256
-#: Rows that a kernel numbers: what 31 bits hold, so that -1 is none of them.
-MAX_ROWS: Final = (1 << 31) - 1
 
 
 class KeyColumns:
@@ -55,10 +46,8 @@ class KeyColumns:
 
 def key_columns(vectors: list[Vector]) -> KeyColumns | None:
     """The vectors as keys; None where there are none, or where no kernel takes one (Python's integers)."""
-    storages = [_STORAGE_OF.get(v.data.dtype.name, "") for v in vectors]
-    if not vectors or "" in storages or len(vectors[0]) > MAX_ROWS:
-        return None
-    return KeyColumns(storages, vectors)
+    storages = [storage_of(v.data) or "" for v in vectors]
+    return None if not vectors or "" in storages or "u64" in storages else KeyColumns(storages, vectors)
 
 
 def key_pairs(left: list[Vector], right: list[Vector]) -> tuple[KeyColumns, KeyColumns] | None:
@@ -81,24 +70,10 @@ def _as_key(vector: Vector, data: Array) -> Vector:
 # Instructions
 
 
-def thread_row(emitter: Emitter) -> Register:
-    """The number of this thread among all of the grid's."""
-    return emitter.calc(
-        "mad.lo.u32", emitter.special("%ctaid.x"), emitter.special("%ntid.x"), emitter.special("%tid.x")
-    )
-
-
-def row_of_thread(emitter: Emitter) -> Register:
-    """This thread's row; a thread past the parameter ``rows`` ends here."""
-    row = thread_row(emitter)
-    emitter.put("ret", guard=emitter.calc("setp.ge.u32", row, emitter.param("rows", U32)))
-    return row
-
-
 def code(emitter: Emitter, base: Register, row: Register, storage: str) -> Register:
     """The 64-bit code of the key in ``row`` of a column."""
     if not storage.startswith("f"):
-        return emitter.made(B64, f"ld.global.{storage}", [emitter.element(base, row, STORAGES[storage])])
+        return emitter.made(B64, f"ld.global.{storage}", [emitter.element(base, row, bits_of(storage) // 8)])
     loaded = emitter.load(storage, base, row)
     wide = loaded if storage == "f64" else emitter.calc("cvt.f64.f32", loaded)
     value = emitter.calc("add.rn.f64", wide, float64(0.0))
