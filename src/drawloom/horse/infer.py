@@ -32,7 +32,8 @@ from drawloom.horse.ir import (
     Use,
     read_operands,
 )
-from drawloom.horse.signatures import SignatureError, result_type
+from drawloom.horse.rules import SignatureError
+from drawloom.horse.signatures import result_type
 from drawloom.horse.symbols import link, refusal
 from drawloom.horse.types import BOOL, I64, WILDCARD, DictType, EnumType, ListType, Type, accepts, is_complete
 

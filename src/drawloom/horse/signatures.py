@@ -7,11 +7,11 @@ is then an error); quotients are f64; sums have 38 digits, averages are f64.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import PLAIN
+from drawloom.horse.rules import Rule, SignatureError, arity, numbers, refuse, vectors
 from drawloom.horse.types import (
     BOOL,
     DATE,
@@ -35,18 +35,6 @@ from drawloom.horse.types import (
     VectorType,
     integer_digits,
 )
-
-
-class SignatureError(Exception):
-    """A call that no rule allows; ``expected`` says what the builtin takes."""
-
-    def __init__(self, message: str, expected: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.expected = expected
-
-
-Rule = Callable[[str, list[Operand], list[Type]], Type]
 
 
 def result_type(signature: str, name: str, arguments: list[Operand], types: list[Type]) -> Type:
@@ -103,48 +91,17 @@ def float_type(left: VectorType, right: VectorType) -> VectorType:
     return F64 if F64 in (left, right) or not (left.is_float or right.is_float) else F32
 
 
-def _refuse(name: str, types: list[Type], expected: str) -> SignatureError:
-    given = ", ".join([str(t) for t in types])
-    return SignatureError(f"@{name} does not take ({given})", expected)
-
-
-def _arity(name: str, types: list[Type], count: int) -> None:
-    if len(types) != count:
-        word = "argument" if count == 1 else "arguments"
-        raise SignatureError(f"@{name} takes {count} {word}, not {len(types)}", f"{count} {word}")
-
-
-def _vectors(name: str, types: list[Type], expected: str) -> list[VectorType]:
-    out: list[VectorType] = []
-    for type in types:
-        if not isinstance(type, VectorType):
-            raise _refuse(name, types, expected)
-        out.append(type)
-    return out
-
-
-def _numbers(name: str, types: list[Type], count: int) -> list[VectorType] | None:
-    """The types, which must be numeric; None when one is not known yet."""
-    _arity(name, types, count)
-    if WILDCARD in types:
-        return None
-    vectors = _vectors(name, types, "numbers")
-    if not all(v.is_numeric for v in vectors):
-        raise _refuse(name, types, "numbers")
-    return vectors
-
-
 def _load_table(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if types[0] != SYM:
-        raise _refuse(name, types, "the table's name as a sym")
+        raise refuse(name, types, "the table's name as a sym")
     return TABLE
 
 
 def _column(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types != [TABLE, SYM]:
-        raise _refuse(name, types, "a table and a column's name as a sym")
+        raise refuse(name, types, "a table and a column's name as a sym")
     return WILDCARD
 
 
@@ -154,9 +111,9 @@ def _column_valid(name: str, arguments: list[Operand], types: list[Type]) -> Typ
 
 
 def _table(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[0] != SYM or not (isinstance(types[1], ListType) or types[1] == WILDCARD):
-        raise _refuse(name, types, "the column names as sym and a list of columns")
+        raise refuse(name, types, "the column names as sym and a list of columns")
     return TABLE
 
 
@@ -167,79 +124,79 @@ def _list(name: str, arguments: list[Operand], types: list[Type]) -> Type:
 
 
 def _with_null(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[1] not in (BOOL, WILDCARD):
-        raise _refuse(name, types, "a vector and a bool")
+        raise refuse(name, types, "a vector and a bool")
     return types[0]
 
 
 def _compare(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if WILDCARD in types:
         return BOOL
-    left, right = _vectors(name, types, "two vectors")
+    left, right = vectors(name, types, "two vectors")
     numeric = left.is_numeric and right.is_numeric
     text = left.kind == "text" and right.kind == "text"
     if not numeric and not text and left != right:
-        raise _refuse(name, types, "two numbers, two texts, or two of one type")
+        raise refuse(name, types, "two numbers, two texts, or two of one type")
     return BOOL
 
 
 def _logic(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1 if name == "not" else 2)
+    arity(name, types, 1 if name == "not" else 2)
     if any(t not in (BOOL, WILDCARD) for t in types):
-        raise _refuse(name, types, "bool")
+        raise refuse(name, types, "bool")
     return BOOL
 
 
 def _plus(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if DATE in types:
         if name == "minus" and types == [DATE, DATE]:
             return I64
         other = types[1] if types[0] == DATE else types[0]
         if (isinstance(other, VectorType) and other.is_integer) and (name == "plus" or types[0] == DATE):
             return DATE
-        raise _refuse(name, types, "two numbers, a date and a number of days, or two dates to subtract")
+        raise refuse(name, types, "two numbers, a date and a number of days, or two dates to subtract")
     if types[0] == TIMESTAMP and name == "plus" and isinstance(types[1], VectorType) and types[1].is_integer:
         return TIMESTAMP
-    vectors = _numbers(name, types, 2)
-    return WILDCARD if vectors is None else plus_type(vectors[0], vectors[1])
+    sides = numbers(name, types, 2)
+    return WILDCARD if sides is None else plus_type(sides[0], sides[1])
 
 
 def _mul(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    vectors = _numbers(name, types, 2)
-    return WILDCARD if vectors is None else product_type(vectors[0], vectors[1])
+    sides = numbers(name, types, 2)
+    return WILDCARD if sides is None else product_type(sides[0], sides[1])
 
 
 def _div(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    vectors = _numbers(name, types, 2)
-    return WILDCARD if vectors is None else float_type(vectors[0], vectors[1])
+    sides = numbers(name, types, 2)
+    return WILDCARD if sides is None else float_type(sides[0], sides[1])
 
 
 def _mod(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    vectors = _numbers(name, types, 2)
-    if vectors is None:
+    sides = numbers(name, types, 2)
+    if sides is None:
         return WILDCARD
-    if not (vectors[0].is_integer and vectors[1].is_integer):
-        raise _refuse(name, types, "two integers")
-    return plus_type(vectors[0], vectors[1])
+    if not (sides[0].is_integer and sides[1].is_integer):
+        raise refuse(name, types, "two integers")
+    return plus_type(sides[0], sides[1])
 
 
 def _same(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _numbers(name, types, 1)
+    numbers(name, types, 1)
     return types[0]
 
 
 def _convert(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     target = arguments[1]
     if not isinstance(target, Literal) or types[1] != SYM or len(target.values) != 1:
-        raise _refuse(name, types, "a number and the name of a numeric type as a sym literal")
+        raise refuse(name, types, "a number and the name of a numeric type as a sym literal")
     made = named_type(str(target.values[0]))
     if made is None or not made.is_numeric:
         raise SignatureError(f"@{name} makes no '{target.values[0]}'", "the name of a numeric type")
-    _numbers(name, [types[0] if types[0] != BOOL else I32], 1)
+    numbers(name, [types[0] if types[0] != BOOL else I32], 1)
     return made
 
 
@@ -260,27 +217,27 @@ def named_type(text: str) -> VectorType | None:
 
 
 def _if_else(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 3)
+    arity(name, types, 3)
     if types[0] not in (BOOL, WILDCARD):
-        raise _refuse(name, types, "a bool and two values of one type")
+        raise refuse(name, types, "a bool and two values of one type")
     if WILDCARD in types[1:]:
         return WILDCARD
     if types[1] != types[2]:
-        raise _refuse(name, types, "a bool and two values of one type")
+        raise refuse(name, types, "a bool and two values of one type")
     return types[1]
 
 
 def _date_part(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if types[0] not in (DATE, WILDCARD):
-        raise _refuse(name, types, "a date")
+        raise refuse(name, types, "a date")
     return I64
 
 
 def _like(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[0] not in (STR, SYM, WILDCARD) or types[1] != STR:
-        raise _refuse(name, types, "a text and a pattern")
+        raise refuse(name, types, "a text and a pattern")
     return BOOL
 
 
@@ -292,78 +249,78 @@ def _member(name: str, arguments: list[Operand], types: list[Type]) -> Type:
 def _sum(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     if len(types) == 1 and types[0] == BOOL:
         return I128
-    vectors = _numbers(name, types, 1)
-    if vectors is None:
+    sides = numbers(name, types, 1)
+    if sides is None:
         return WILDCARD
-    type = vectors[0]
+    type = sides[0]
     if isinstance(type, DecimalType):
         return DecimalType(MAX_DIGITS, type.scale)
     return F64 if type.is_float else I128
 
 
 def _avg(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _numbers(name, types, 1)
+    numbers(name, types, 1)
     return F64
 
 
 def _extreme(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if not isinstance(types[0], VectorType) and types[0] != WILDCARD:
-        raise _refuse(name, types, "a vector")
+        raise refuse(name, types, "a vector")
     return types[0]
 
 
 def _len(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     return I64
 
 
 def _compress(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[0] not in (BOOL, WILDCARD) or not (isinstance(types[1], VectorType) or types[1] == WILDCARD):
-        raise _refuse(name, types, "a bool and a vector")
+        raise refuse(name, types, "a bool and a vector")
     return types[1]
 
 
 def _index(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[1] not in (I64, WILDCARD):
-        raise _refuse(name, types, "a vector and i64 positions")
+        raise refuse(name, types, "a vector and i64 positions")
     return types[0]
 
 
 def _order(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 3)
+    arity(name, types, 3)
     if not isinstance(types[0], ListType) or types[1] != BOOL or types[2] != BOOL:
-        raise _refuse(name, types, "a list of columns, for each whether it ascends, and whether NULLs come first")
+        raise refuse(name, types, "a list of columns, for each whether it ascends, and whether NULLs come first")
     return I64
 
 
 def _top(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 3)
+    arity(name, types, 3)
     if types[1:] != [I64, I64]:
-        raise _refuse(name, types, "a vector, how many entries to skip, and how many to keep (-1 for all)")
+        raise refuse(name, types, "a vector, how many entries to skip, and how many to keep (-1 for all)")
     return types[0]
 
 
 def _group(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if not isinstance(types[0], ListType):
-        raise _refuse(name, types, "a list of columns")
+        raise refuse(name, types, "a list of columns")
     return DictType(I64, ListType(I64))
 
 
 def _keys(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if not isinstance(types[0], DictType):
-        raise _refuse(name, types, "a dictionary")
+        raise refuse(name, types, "a dictionary")
     return types[0].key
 
 
 def _values(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if not isinstance(types[0], DictType):
-        raise _refuse(name, types, "a dictionary")
+        raise refuse(name, types, "a dictionary")
     return types[0].value
 
 
@@ -377,119 +334,119 @@ def _inner(name: str, operand: Operand, arguments: list[Operand], types: list[Ty
 
 
 def _each(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if not isinstance(types[1], ListType):
-        raise _refuse(name, types, "a function and a list")
+        raise refuse(name, types, "a function and a list")
     return ListType(_inner(name, arguments[0], arguments[1:], [types[1].element]))
 
 
 def _each_right(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 3)
+    arity(name, types, 3)
     if not isinstance(types[2], ListType):
-        raise _refuse(name, types, "a function, a vector and a list")
+        raise refuse(name, types, "a function, a vector and a list")
     return ListType(_inner(name, arguments[0], arguments[1:], [types[1], types[2].element]))
 
 
 def _each_item(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 3)
+    arity(name, types, 3)
     if not isinstance(types[1], ListType) or not isinstance(types[2], ListType):
-        raise _refuse(name, types, "a function and two lists")
+        raise refuse(name, types, "a function and two lists")
     return ListType(_inner(name, arguments[0], arguments[1:], [types[1].element, types[2].element]))
 
 
 def _fill(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if not all(isinstance(t, VectorType) or t == WILDCARD for t in types):
-        raise _refuse(name, types, "one value, and a vector of the length to make")
+        raise refuse(name, types, "one value, and a vector of the length to make")
     return types[0]
 
 
 def _raze(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if not isinstance(types[0], ListType):
-        raise _refuse(name, types, "a list")
+        raise refuse(name, types, "a list")
     return types[0].element
 
 
 def _join(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if not all(isinstance(t, ListType) for t in types):
-        raise _refuse(name, types, "two lists of keys")
+        raise refuse(name, types, "two lists of keys")
     return BOOL if name == "contains" else ListType(I64)
 
 
 def _cross(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if not all(isinstance(t, VectorType) or t == WILDCARD for t in types):
-        raise _refuse(name, types, "two vectors, of the lengths of the sides")
+        raise refuse(name, types, "two vectors, of the lengths of the sides")
     return ListType(I64)
 
 
 def _touched(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[0] not in (I64, WILDCARD):
-        raise _refuse(name, types, "i64 positions, and a vector of the length to make")
+        raise refuse(name, types, "i64 positions, and a vector of the length to make")
     return BOOL
 
 
 def _where(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if types[0] not in (BOOL, WILDCARD):
-        raise _refuse(name, types, "a bool")
+        raise refuse(name, types, "a bool")
     return I64
 
 
 def _concat(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     known = [t for t in types if t != WILDCARD]
     if not types or any(not isinstance(t, VectorType) or t != known[0] for t in known):
-        raise _refuse(name, types, "vectors of one type")
+        raise refuse(name, types, "vectors of one type")
     return known[0] if known else WILDCARD
 
 
 def _single(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     return types[0]
 
 
 def _item(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if not isinstance(types[0], ListType) or types[1] != I64:
-        raise _refuse(name, types, "a list and the place of a cell as i64")
+        raise refuse(name, types, "a list and the place of a cell as i64")
     return types[0].element
 
 
 def _substring(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 3)
+    arity(name, types, 3)
     if types[0] not in (STR, SYM, WILDCARD) or types[1:] != [I64, I64]:
-        raise _refuse(name, types, "a text, a start from 1 and a count of characters as i64")
+        raise refuse(name, types, "a text, a start from 1 and a count of characters as i64")
     return types[0]
 
 
 def _runs(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 1)
+    arity(name, types, 1)
     if not isinstance(types[0], ListType):
-        raise _refuse(name, types, "a list of columns")
+        raise refuse(name, types, "a list of columns")
     return I64
 
 
 def _before(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[0] not in (BOOL, WILDCARD) or types[1] not in (I64, WILDCARD):
-        raise _refuse(name, types, "a bool and i64 positions")
+        raise refuse(name, types, "a bool and i64 positions")
     return I64
 
 
 def _search(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 4)
+    arity(name, types, 4)
     if types[1:3] != [I64, I64] or types[0] != types[3]:
-        raise _refuse(name, types, "a vector, for each row two i64 positions, and a value of the vector's type")
+        raise refuse(name, types, "a vector, for each row two i64 positions, and a value of the vector's type")
     return I64
 
 
 def _each_slice(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 4)
+    arity(name, types, 4)
     if types[2:] != [I64, I64]:
-        raise _refuse(name, types, "a function, a vector, and for each slice two i64 positions")
+        raise refuse(name, types, "a function, a vector, and for each slice two i64 positions")
     return ListType(_inner(name, arguments[0], arguments[1:2], types[1:2]))
 
 
@@ -498,36 +455,36 @@ def _of_type(given: VectorType, made: VectorType) -> Rule:
 
     def rule(name: str, arguments: list[Operand], types: list[Type]) -> Type:
         if not types or types[0] not in (given, WILDCARD) or any(t != STR for t in types[1:]):
-            raise _refuse(name, types, str(given))
+            raise refuse(name, types, str(given))
         return made
 
     return rule
 
 
 def _date_like(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if types[0] not in (DATE, TIMESTAMP, WILDCARD) or types[1] not in (SYM, I64):
-        raise _refuse(name, types, "a date or a timestamp, and a unit as a sym or months as i64")
+        raise refuse(name, types, "a date or a timestamp, and a unit as a sym or months as i64")
     return types[0]
 
 
 def _two_texts(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _arity(name, types, 2)
+    arity(name, types, 2)
     if any(t not in (STR, SYM, WILDCARD) for t in types):
-        raise _refuse(name, types, "two texts")
+        raise refuse(name, types, "two texts")
     return BOOL if name == "like_text" else STR
 
 
 def _real(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    _numbers(name, types, 2 if name == "power" else 1)
+    numbers(name, types, 2 if name == "power" else 1)
     return F64
 
 
 def _plain(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     row = PLAIN[name]
-    given = [t == WILDCARD or t == takes or (t == SYM and takes == STR) for t, takes in zip(types, row.takes)]
+    given = [t in (WILDCARD, takes) or (t == SYM and takes == STR) for t, takes in zip(types, row.takes)]
     if not all(given) or not row.least <= len(types) <= len(row.takes):
-        raise _refuse(name, types, f"({', '.join([str(t) for t in row.takes])})")
+        raise refuse(name, types, f"({', '.join([str(t) for t in row.takes])})")
     return row.gives
 
 

@@ -11,7 +11,7 @@ from drawloom.horse.blocks import on_all_cores
 from drawloom.horse.ir import Module
 from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
-from drawloom.horse.signatures import SignatureError
+from drawloom.horse.rules import SignatureError
 from drawloom.horse.values import Source, TableValue
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
