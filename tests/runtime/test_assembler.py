@@ -5,9 +5,10 @@ import pytest
 import drawloom
 from drawloom.errors import DataError, UnsupportedError, VerifyError
 from drawloom.ptx import parse
-from drawloom.runtime.assembler import arch_for, chosen_assembler, image_of
-from drawloom.runtime.machine import Device
-from drawloom.sass.assemble import SELECTED
+from drawloom.runtime.assembler import arch_for, chosen_assembler, image_of, machine_code, resources_of
+from drawloom.runtime.machine import Device, device
+from drawloom.runtime.module import Module
+from drawloom.sass.assemble import SELECTED, assemble
 from drawloom.sass.cubin import read_cubin
 from tests.runtime import programs
 
@@ -61,3 +62,23 @@ def test_refusals_name_the_other_way() -> None:
     wrong = parse(programs.SAXPY.replace("fma.rn.f32", "fma.rn.f64"))
     with pytest.raises(VerifyError):  # no compiler takes it
         image_of(wrong, gpu(8, 0), "drawloom")
+
+
+def test_machine_code_is_for_the_device_or_the_one_asked_for() -> None:
+    module = parse(programs.SAXPY)
+    cpu = device("cpu")
+    for where, arch, shown in ((cpu, "", "sm_90"), (cpu, "sm_61", "sm_61"), (gpu(8, 6), "", "sm_86")):
+        text = machine_code(module, where, arch)
+        assert f".target\t{shown}" in text and "EXIT" in text
+    with pytest.raises(UnsupportedError, match="no code is made for 'sm_12'"):
+        machine_code(module, cpu, "sm_12")
+
+
+def test_resources_are_the_assemblers_on_a_gpu_and_shared_memory_elsewhere() -> None:
+    module = Module(parse(programs.SAXPY), device("cpu"))
+    found = resources_of(module["saxpy"])
+    assert (found.shared, found.registers, found.local, found.spilled) == (0, None, None, None)
+    module.device = gpu(8, 6)
+    found = resources_of(module["saxpy"])
+    made = assemble(programs.SAXPY, "sm_86").kernels["saxpy"]
+    assert (found.registers, found.local, found.spilled) == (made.registers, 0, 0)

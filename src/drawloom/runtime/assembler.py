@@ -5,15 +5,21 @@ the other choice.
 """
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from drawloom.errors import DataError, Error, ParseError, UnsupportedError, VerifyError
 from drawloom.ptx.ir import Module
 from drawloom.runtime.machine import Device
 
+if TYPE_CHECKING:
+    from drawloom.runtime.module import Kernel
+
 DRAWLOOM: Final = "drawloom"
 DRIVER: Final = "driver"
 OTHER_WAY: Final = "assembler='driver' (or DRAWLOOM_ASSEMBLER=driver) has the driver compile it"
+
+#: The architecture that machine code is shown for where there is no GPU and none is named.
+SHOWN_ARCH: Final = "sm_90"
 
 # Machine code runs on its own compute capability and on later ones of the same major number, except on or from the
 # embedded ones (CUDA C++ Programming Guide, "Binary Compatibility").
@@ -61,3 +67,40 @@ def image_of(module: Module, device: Device, assembler: str) -> bytes:
         raise UnsupportedError(
             f"{device.name}: our assembler refuses the PTX; {OTHER_WAY}", [str(refusal)]
         ) from refusal
+
+
+class Resources:
+    """What a thread or block of a kernel takes: ``registers`` of 32 bits, bytes of static ``shared`` memory, bytes of
+    ``local`` memory (the stack) and of registers ``spilled`` to it. None where there is no machine code of a GPU."""
+
+    def __init__(self, shared: int, registers: int | None = None, local: int | None = None) -> None:
+        self.shared = shared
+        self.registers = registers
+        self.local = local
+        self.spilled: int | None = None
+
+
+def resources_of(kernel: "Kernel") -> Resources:
+    """What a loaded kernel takes on its device; on a GPU as our assembler has it, whoever made the code that runs."""
+    device = kernel.module.device
+    arch = arch_for(device.compute) if device.kind == "cuda" else ""
+    if not arch:
+        return Resources(kernel.limits.static_shared)
+    from drawloom.sass.assemble import assemble
+
+    try:
+        made = assemble(kernel.module.ptx, arch).kernels[kernel.name]
+    except Error:  # a kernel that the driver's compiler was chosen for
+        return Resources(kernel.limits.static_shared)
+    found = Resources(made.shared, made.registers, made.stack)
+    found.spilled = (made.spill_stores or 0) + (made.spill_loads or 0)
+    return found
+
+
+def machine_code(module: Module, device: Device, arch: str = "") -> str:
+    """The machine code of a module as `drawloom disasm` prints it: for ``arch``, else for the device where it is a GPU
+    that we make code for, else for ``SHOWN_ARCH``. Raises what assembling raises."""
+    from drawloom.sass.assemble import assemble
+
+    own = arch_for(device.compute) if device.kind == "cuda" else ""
+    return assemble(module, arch or own or SHOWN_ARCH).disassembly()
