@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from drawloom.horse.kernels import hashing
+from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.keys import key_columns
 from drawloom.horse.types import I64
 from drawloom.horse.values import Array, Vector
+from drawloom.runtime import device as find_device
 from tests.horse.kernels.checks import SIZES, assembled, kernels_on, taken_by_the_vendor
 
 #: Columns of keys by what is odd about them; each of ``size`` rows.
@@ -86,13 +88,12 @@ def test_integers_of_python_are_no_keys() -> None:
 
 @pytest.mark.vendor
 def test_assemblers_take_tables_by_keys(ptxas: str, tmp_path: Path) -> None:
-    kernels = kernels_on("cpu")
+    kernels = DeviceKernels(find_device("cpu"))
     for kind in ("dense", "two dense", "narrow", "wide", "floats", "mixed"):
         keys = key_columns([Vector(I64, c) for c in KINDS[kind](np.random.default_rng(1), 50)])
         assert keys is not None
         table = hashing.build(kernels, keys, keys, kernels.workspace.empty(50, np.int32))
         hashing.find(kernels, table, keys)
         hashing.contains(kernels, table, keys)
-    assert len(kernels.loaded) == 18
-    assembled(kernels)
+    assert assembled(kernels) == 18
     taken_by_the_vendor(kernels, ptxas, tmp_path)

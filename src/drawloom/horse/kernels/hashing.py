@@ -16,12 +16,12 @@ import numpy as np
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.keys import KeyColumns, codes, hashed
-from drawloom.horse.kernels.rows import ROW, Tile, rows_of_block, tile_for
+from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.values import bounds
-from drawloom.ptx.ir import Address, Module, Register
+from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.ir import Vector as Pair
-from drawloom.ptx.types import B32, S64, U32
+from drawloom.ptx.types import B32, S64, U32, Type
 
 #: Entries that a table addressed by the key may have, a row, and anyway.
 _SPARSE: Final = 8
@@ -53,14 +53,15 @@ class KeyTable:
         """The table's part of a kernel's name."""
         return "direct" if self.sizes else "exact" if self.is_exact else "hash"
 
-    def arguments(self, kernels: DeviceKernels) -> list[object]:
-        """What kernels take that read the table."""
-        made: list[object] = [self.memory, *self.keys.memory(kernels)]
+    def scalars(self) -> dict[str, Type]:
+        """The parameters that say how the table is addressed."""
         if not self.sizes:
-            return [*made, self.size - 1]
-        for low, size in zip(self.lows, self.sizes):
-            made += [low, size]
-        return made
+            return {"mask": U32}
+        numbers = range(len(self.sizes))
+        return {f"{what}{n}": S64 for what in ("low", "size") for n in numbers}
+
+    def scalar_values(self) -> list[int]:
+        return [*self.lows, *self.sizes] if self.sizes else [self.size - 1]
 
 
 def build(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns, leaders: Memory | None) -> KeyTable:
@@ -73,12 +74,9 @@ def build(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns, leaders
     table = KeyTable(keys, lows, sizes, is_exact and not sizes)
     table.memory = kernels.workspace.full(table.size, ROW if sizes else np.int64, -1)
     repeats = kernels.workspace.full(1, np.int32, 0)
-    if keys.rows:
-        name = f"insert_{table.kind}_{keys.suffix}" + ("" if leaders is None else "_leaders")
-        tile = tile_for(kernels.device)
-        kernel = kernels.kernel(name, lambda name: _insert(name, tile, table, leaders is not None))
-        out = [] if leaders is None else [leaders]
-        kernel[tile.blocks(keys.rows), tile.threads](*table.arguments(kernels), repeats, *out, keys.rows)
+    pointers = [table.memory, *keys.memory(kernels), repeats, *([] if leaders is None else [leaders])]
+    name = f"insert_{table.kind}_{keys.suffix}" + ("" if leaders is None else "_leaders")
+    _Insert(table, leaders is not None).run(kernels, name, [*pointers, *table.scalar_values()], keys.rows)
     table.repeats = bool(kernels.workspace.get(repeats, 1)[0])
     return table
 
@@ -107,78 +105,61 @@ def contains(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns) -> Me
 
 def _asked(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns, what: str, dtype: type) -> Memory:
     out = kernels.workspace.empty(probing.rows, dtype)
-    if probing.rows:
-        name = f"{what}_{table.kind}_{table.keys.suffix}_by_{probing.suffix}"
-        tile = tile_for(kernels.device)
-        kernel = kernels.kernel(name, lambda name: _ask(name, tile, table, probing, what))
-        arguments = [*table.arguments(kernels), *probing.memory(kernels), out, probing.rows]
-        kernel[tile.blocks(probing.rows), tile.threads](*arguments)
+    pointers = [table.memory, *table.keys.memory(kernels), *probing.memory(kernels), out]
+    name = f"{what}_{table.kind}_{table.keys.suffix}_by_{probing.suffix}"
+    _Ask(table, probing, what).run(kernels, name, [*pointers, *table.scalar_values()], probing.rows)
     return out
 
 
 # Kernels
 
 
-class _Reader:
-    """The table's parameters, and the instructions that look into it."""
+class _TableKernel(RowKernel):
+    """A kernel with a table: its memory, its keys' columns, the pointers ``others``, and how it is addressed."""
 
-    def __init__(self, emitter: Emitter, table: KeyTable) -> None:
-        self.emitter = emitter
+    def __init__(self, table: KeyTable, others: list[str]) -> None:
+        keys = [f"key{n}" for n in range(len(table.keys.storages))]
+        super().__init__(["table", *keys, *others], table.scalars())
         self.table = table
-        storages = table.keys.storages
-        emitter.pointer_param("table")
-        for number in range(len(storages)):
-            emitter.pointer_param(f"key{number}")
-        if table.sizes:
-            for number in range(len(storages)):
-                emitter.scalar_param(f"low{number}", S64)
-                emitter.scalar_param(f"size{number}", S64)
-        else:
-            emitter.scalar_param("mask", U32)
 
-    def read_params(self) -> None:
-        emitter = self.emitter
-        numbers = range(len(self.table.keys.storages))
-        self.base = emitter.pointer("table")
-        self.columns = [emitter.pointer(f"key{n}") for n in numbers]
-        if self.table.sizes:
-            self.lows = [emitter.param(f"low{n}", S64) for n in numbers]
-            self.sizes = [emitter.param(f"size{n}", S64) for n in numbers]
-        else:
-            self.mask = emitter.param("mask", U32)
+    def columns(self, bases: list[Register]) -> list[Register]:
+        return bases[1 : 1 + len(self.table.keys.storages)]
 
-    def place(self, keys: list[Register]) -> tuple[Register, Register]:
+    def place(self, emitter: Emitter, bases: list[Register], keys: list[Register]) -> tuple[Register, Register]:
         """The entry of a table addressed by keys, and whether there is one."""
-        emitter = self.emitter
-        index = emitter.calc("sub.s64", keys[0], self.lows[0])
-        inside = emitter.calc("setp.lt.u64", index, self.sizes[0])
-        for key, low, size in zip(keys[1:], self.lows[1:], self.sizes[1:]):
+        count = len(keys)
+        lows, sizes = bases[-2 * count : -count], bases[-count:]
+        index = emitter.calc("sub.s64", keys[0], lows[0])
+        inside = emitter.calc("setp.lt.u64", index, sizes[0])
+        for key, low, size in zip(keys[1:], lows[1:], sizes[1:]):
             above = emitter.calc("sub.s64", key, low)
             inside = emitter.both(inside, emitter.calc("setp.lt.u64", above, size))
             index = emitter.calc("mad.lo.s64", index, size, above)
         return emitter.calc("cvt.u32.u64", index), inside
 
-    def start(self, keys: list[Register]) -> tuple[Register, Register]:
+    def start(self, emitter: Emitter, bases: list[Register], keys: list[Register]) -> tuple[Register, Register]:
         """The first entry of a hash table where a key may stand, and its tag."""
-        emitter = self.emitter
         low, high = halves(emitter, hashed(emitter, keys))
-        slot = emitter.calc("and.b32", low, self.mask)
+        slot = emitter.calc("and.b32", low, bases[-1])
         return slot, emitter.calc("cvt.u32.u64", keys[0]) if self.table.is_exact else high
 
-    def same(self, row: Register, tags_equal: Register, keys: list[Register]) -> Register:
-        """Whether ``row`` of the table has the keys; its columns are read where its tag is equal."""
-        emitter = self.emitter
+    def if_same(
+        self, emitter: Emitter, bases: list[Register], entry: Register, tag: Register, keys: list[Register]
+    ) -> tuple[Register, Register]:
+        """The row of an entry, and whether it has the keys; its columns are read where its tag is equal."""
+        row, its_tag = halves(emitter, entry)
+        equal = emitter.calc("setp.eq.u32", its_tag, tag)
         if self.table.is_exact:
-            return tags_equal
-        made = emitter.calc("mov.pred", tags_equal)
-        with emitter.when(tags_equal):
-            for key, its in zip(keys, codes(emitter, self.columns, row, self.table.keys.storages)):
-                emitter.put("and.pred", made, made, emitter.calc("setp.eq.s64", key, its))
-        return made
+            return row, equal
+        same = emitter.calc("mov.pred", equal)
+        with emitter.when(equal):
+            for key, its in zip(keys, codes(emitter, self.columns(bases), row, self.table.keys.storages)):
+                emitter.put("and.pred", same, same, emitter.calc("setp.eq.s64", key, its))
+        return row, same
 
-    def next(self, slot: Register) -> None:
-        self.emitter.put("add.u32", slot, slot, 1)
-        self.emitter.put("and.b32", slot, slot, self.mask)
+    def next(self, emitter: Emitter, bases: list[Register], slot: Register) -> None:
+        emitter.put("add.u32", slot, slot, 1)
+        emitter.put("and.b32", slot, slot, bases[-1])
 
 
 def halves(emitter: Emitter, wide: Register) -> tuple[Register, Register]:
@@ -188,49 +169,41 @@ def halves(emitter: Emitter, wide: Register) -> tuple[Register, Register]:
     return low, high
 
 
-def _insert(name: str, tile: Tile, table: KeyTable, gives_leaders: bool) -> Module:
-    emitter = Emitter(name)
-    reader = _Reader(emitter, table)
-    emitter.pointer_param("repeats")
-    if gives_leaders:
-        emitter.pointer_param("leaders")
-    emitter.scalar_param("rows", U32)
-    reader.read_params()
-    repeats = Address(emitter.pointer("repeats"))
-    leaders = emitter.pointer("leaders") if gives_leaders else None
-    with rows_of_block(emitter, tile, emitter.param("rows", U32)) as each, emitter.when(each.inside):
-        keys = codes(emitter, reader.columns, each.row, table.keys.storages)
-        leader = _insert_direct(reader, keys, each.row) if table.sizes else _insert_hashed(reader, keys, each.row)
-        emitter.put("st.global.u32", repeats, 1, guard=emitter.calc("setp.ne.u32", leader, each.row))
-        if leaders is not None:
-            emitter.store("u32", leaders, each.row, leader)
-    emitter.put("ret")
-    return emitter.module()
+class _Insert(_TableKernel):
+    """Puts rows into the table; gives their leaders, and whether any is another row."""
 
+    def __init__(self, table: KeyTable, gives_leaders: bool) -> None:
+        super().__init__(table, ["repeats", "leaders"] if gives_leaders else ["repeats"])
+        self.gives_leaders = gives_leaders
 
-def _insert_direct(reader: _Reader, keys: list[Register], row: Register) -> Register:
-    """The leader of the row's key."""
-    emitter = reader.emitter
-    index, _ = reader.place(keys)
-    its, won = _claimed(emitter, emitter.element(reader.base, index, 4), "b32", row, NO_ROW)
-    return emitter.calc("selp.b32", row, its, won)
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        count = len(self.table.keys.storages)
+        repeats, leaders = bases[1 + count], bases[2 + count]
+        with emitter.when(at.inside):
+            keys = codes(emitter, self.columns(bases), at.row, self.table.keys.storages)
+            insert = self.direct if self.table.sizes else self.hashed
+            leader = insert(emitter, bases, keys, at.row)
+            emitter.put("st.global.u32", Address(repeats), 1, guard=emitter.calc("setp.ne.u32", leader, at.row))
+            if self.gives_leaders:
+                emitter.store("u32", leaders, at.row, leader)
 
+    def direct(self, emitter: Emitter, bases: list[Register], keys: list[Register], row: Register) -> Register:
+        index, _ = self.place(emitter, bases, keys)
+        its, won = _claimed(emitter, emitter.element(bases[0], index, 4), "b32", row, NO_ROW)
+        return emitter.calc("selp.b32", row, its, won)
 
-def _insert_hashed(reader: _Reader, keys: list[Register], row: Register) -> Register:
-    """The leader of the row's key."""
-    emitter = reader.emitter
-    leader = emitter.calc("mov.u32", row)
-    slot, tag = reader.start(keys)
-    mine = emitter.calc("mov.b64", Pair([row, tag]))
-    with emitter.loop() as further:
-        entry, won = _claimed(emitter, emitter.element(reader.base, slot, 8), "b64", mine, _EMPTY)
-        further.leave(won)
-        its, its_tag = halves(emitter, entry)
-        same = reader.same(its, emitter.calc("setp.eq.u32", its_tag, tag), keys)
-        emitter.put("mov.u32", leader, its, guard=same)
-        further.leave(same)
-        reader.next(slot)
-    return leader
+    def hashed(self, emitter: Emitter, bases: list[Register], keys: list[Register], row: Register) -> Register:
+        leader = emitter.calc("mov.u32", row)
+        slot, tag = self.start(emitter, bases, keys)
+        mine = emitter.calc("mov.b64", Pair([row, tag]))
+        with emitter.loop() as further:
+            entry, won = _claimed(emitter, emitter.element(bases[0], slot, 8), "b64", mine, _EMPTY)
+            further.leave(won)
+            its, same = self.if_same(emitter, bases, entry, tag, keys)
+            emitter.put("mov.u32", leader, its, guard=same)
+            further.leave(same)
+            self.next(emitter, bases, slot)
+        return leader
 
 
 def _claimed(emitter: Emitter, at: Address, type: str, mine: Register, empty: int) -> tuple[Register, Register]:
@@ -244,48 +217,38 @@ def _claimed(emitter: Emitter, at: Address, type: str, mine: Register, empty: in
     return entry, emitter.calc(f"setp.eq.{type}", entry, empty)
 
 
-def _ask(name: str, tile: Tile, table: KeyTable, probing: KeyColumns, what: str) -> Module:
-    emitter = Emitter(name)
-    reader = _Reader(emitter, table)
-    for number in range(len(probing.storages)):
-        emitter.pointer_param(f"probe{number}")
-    emitter.pointer_param("out")
-    emitter.scalar_param("rows", U32)
-    reader.read_params()
-    columns = [emitter.pointer(f"probe{n}") for n in range(len(probing.storages))]
-    out = emitter.pointer("out")
-    with rows_of_block(emitter, tile, emitter.param("rows", U32)) as each, emitter.when(each.inside):
-        keys = codes(emitter, columns, each.row, probing.storages)
-        leader = _find_direct(reader, keys) if table.sizes else _find_hashed(reader, keys)
-        if what == "find":
-            emitter.store("u32", out, each.row, leader)
-        else:
-            known = emitter.calc("setp.ge.s32", leader, 0)
-            emitter.store("u8", out, each.row, emitter.calc("selp.u32", 1, 0, known))
-    emitter.put("ret")
-    return emitter.module()
+class _Ask(_TableKernel):
+    """Gives the leaders of other rows' keys, or whether there are any."""
 
+    def __init__(self, table: KeyTable, probing: KeyColumns, what: str) -> None:
+        super().__init__(table, [*[f"probe{n}" for n in range(len(probing.storages))], "out"])
+        self.probing = probing
+        self.what = what
 
-def _find_direct(reader: _Reader, keys: list[Register]) -> Register:
-    """The leader of the key, -1 where there is none."""
-    emitter = reader.emitter
-    leader = emitter.calc("mov.u32", NO_ROW)
-    index, inside = reader.place(keys)
-    emitter.put("ld.global.u32", leader, emitter.element(reader.base, index, 4), guard=inside)
-    return leader
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        count = len(self.probing.storages)
+        *columns, out = bases[1 + count : 2 + 2 * count]
+        with emitter.when(at.inside):
+            keys = codes(emitter, columns, at.row, self.probing.storages)
+            leader = emitter.calc("mov.u32", NO_ROW)
+            find = self.direct if self.table.sizes else self.hashed
+            find(emitter, bases, keys, leader)
+            if self.what == "find":
+                emitter.store("u32", out, at.row, leader)
+            else:
+                known = emitter.calc("setp.ge.s32", leader, 0)
+                emitter.store("u8", out, at.row, emitter.calc("selp.u32", 1, 0, known))
 
+    def direct(self, emitter: Emitter, bases: list[Register], keys: list[Register], leader: Register) -> None:
+        index, inside = self.place(emitter, bases, keys)
+        emitter.put("ld.global.u32", leader, emitter.element(bases[0], index, 4), guard=inside)
 
-def _find_hashed(reader: _Reader, keys: list[Register]) -> Register:
-    """The leader of the key, -1 where there is none."""
-    emitter = reader.emitter
-    leader = emitter.calc("mov.u32", NO_ROW)
-    slot, tag = reader.start(keys)
-    with emitter.loop() as further:
-        entry = emitter.load("b64", reader.base, slot)
-        further.leave(emitter.calc("setp.eq.b64", entry, _EMPTY))
-        its, its_tag = halves(emitter, entry)
-        same = reader.same(its, emitter.calc("setp.eq.u32", its_tag, tag), keys)
-        emitter.put("mov.u32", leader, its, guard=same)
-        further.leave(same)
-        reader.next(slot)
-    return leader
+    def hashed(self, emitter: Emitter, bases: list[Register], keys: list[Register], leader: Register) -> None:
+        slot, tag = self.start(emitter, bases, keys)
+        with emitter.loop() as further:
+            entry = emitter.load("b64", bases[0], slot)
+            further.leave(emitter.calc("setp.eq.b64", entry, _EMPTY))
+            its, same = self.if_same(emitter, bases, entry, tag, keys)
+            emitter.put("mov.u32", leader, its, guard=same)
+            further.leave(same)
+            self.next(emitter, bases, slot)

@@ -51,7 +51,10 @@ def key_columns(vectors: list[Vector]) -> KeyColumns | None:
 
 
 def key_pairs(left: list[Vector], right: list[Vector]) -> tuple[KeyColumns, KeyColumns] | None:
-    """Both sides' keys, pair by pair of types whose codes are equal where the values are; None as above."""
+    """Both sides' keys, pair by pair of types whose codes are equal where the values are; None as above, and for
+    lists of unlike lengths."""
+    if len(left) != len(right):
+        return None
     both = [_pair(a, b) for a, b in zip(left, right)]
     one, other = key_columns([a for a, _ in both]), key_columns([b for _, b in both])
     return None if one is None or other is None else (one, other)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import DataError
-from drawloom.horse.kernels import gather
+from drawloom.horse.kernels import gather, joins, sort
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.values import Value
 from drawloom.runtime.machine import Device
@@ -17,6 +17,8 @@ CHOICES: Final = ("auto", "kernels", "host")
 #: The builtins that have kernels: each gives None for operands that none of its kernels takes.
 CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {
     **gather.CALLS,
+    **sort.CALLS,
+    **joins.CALLS,
 }
 
 
