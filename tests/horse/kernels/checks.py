@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drawloom.horse.kernels import rows, scan
+from drawloom.horse.kernels import bitonic, radix, rows, scan
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
 from drawloom.horse.library import call
@@ -28,7 +28,7 @@ def kernels_on(name: str, geometry: str = "") -> DeviceKernels:
 
 def as_on_a_gpu(patch: pytest.MonkeyPatch, name: str) -> DeviceKernels:
     """A host device whose blocks have several warps from here on, as GPUs' have."""
-    for user in (rows, scan):
+    for user in (bitonic, radix, rows, scan):
         patch.setattr(user, "tile_for", lambda device: rows.Tile(256, 4))
     return kernels_on(name, "gpu")
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.errors import DataError
-from drawloom.horse.emit import Emitter, zero
+from drawloom.horse.emit import Emitter
 from drawloom.horse.evaluate import one_dictionary
 from drawloom.horse.kernels.device import DeviceKernels
-from drawloom.horse.kernels.rows import MAX_ROWS, ROW, RowKernel, Rounds, bits_of, integer64, storage_of, stored
+from drawloom.horse.kernels.rows import MAX_ROWS, ROW, Rounds, RowKernel, bits_of, integer64, storage_of, stored
 from drawloom.horse.kernels.scan import Walk, scan
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.types import BOOL, I64

@@ -94,6 +94,12 @@ class RowKernel:
         """What is done with the row ``at``, given the pointers and then the scalars."""
         raise NotImplementedError
 
+    def open(self, emitter: Emitter) -> None:
+        """What a thread begins with."""
+
+    def close(self, emitter: Emitter, bases: list[Register]) -> None:
+        """What a thread ends with, the whole warp together."""
+
     def module(self, name: str, tile: Tile) -> Module:
         emitter = Emitter(name)
         for pointer in self.pointers:
@@ -103,8 +109,10 @@ class RowKernel:
         emitter.scalar_param("rows", U32)
         bases = [emitter.pointer(pointer) for pointer in self.pointers]
         bases += [emitter.param(scalar, type) for scalar, type in self.scalars.items()]
+        self.open(emitter)
         with rows_of_block(emitter, tile, emitter.param("rows", U32)) as at:
             self.each(emitter, bases, at)
+        self.close(emitter, bases)
         emitter.op("ret", [])
         return emitter.module()
 

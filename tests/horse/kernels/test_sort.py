@@ -1,0 +1,131 @@
+"""Orders by kernels: what the host's stable order is, whatever the keys."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drawloom.horse.kernels import bitonic
+from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.library import CALLS
+from drawloom.horse.kernels.sort import fields, sort_keys
+from drawloom.horse.types import BOOL, I64
+from drawloom.horse.values import ListValue, Vector
+from tests.horse.kernels.checks import (
+    SIZES,
+    as_on_a_gpu,
+    assembled,
+    kernels_on,
+    same_as_host,
+    taken_by_the_vendor,
+    vectors,
+)
+
+
+def flags(*values: bool) -> Vector:
+    return Vector(BOOL, np.array(values, dtype=bool))
+
+
+def with_nulls(vector: Vector, share: float = 0.3) -> Vector:
+    valid = np.random.default_rng(len(vector)).random(len(vector)) >= share
+    return Vector(vector.type, vector.data, vector.dictionary, valid)
+
+
+def ordered(kernels: DeviceKernels, *columns: Vector, up: bool = True, first: bool = False) -> None:
+    """One order of the columns, every other one in the other direction."""
+    turns = [bool(n % 2) for n in range(len(columns))]
+    same_as_host(
+        kernels,
+        "order",
+        ListValue(list(columns)),
+        flags(*[up != t for t in turns]),
+        flags(*[first != t for t in turns]),
+    )
+
+
+def every_kind(kernels: DeviceKernels, size: int) -> None:
+    for name, column in vectors(size).items():
+        for up, first in product((True, False), repeat=2):
+            ordered(kernels, column, up=up)
+            if name in ("i16", "i64", "f64", "str", "bool"):
+                ordered(kernels, with_nulls(column), up=up, first=first)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_orders_of_every_kind(size: int) -> None:
+    every_kind(kernels_on("cpu"), size)
+
+
+@pytest.mark.parametrize("size", [1, 33, 97])
+def test_orders_on_the_reference(size: int) -> None:
+    columns = vectors(size)
+    for names in (["f64"], ["i16", "str"], ["i64", "f64"]):
+        ordered(kernels_on("reference"), *[with_nulls(columns[n]) for n in names])
+
+
+@pytest.mark.parametrize("size", [97, 4099])
+def test_orders_by_several_columns(size: int) -> None:
+    """Into one word, or (i64 and f64: 128 bits and more) into several."""
+    columns = vectors(size)
+    keys = [
+        ["bool", "str", "i16"],
+        ["i64", "f64"],
+        ["equal", "f32", "i64"],
+        ["bool", "f64", "i8", "decimal"],
+        ["equal"],
+    ]
+    for names in keys:
+        ordered(kernels_on("cpu"), *[columns[n] for n in names])
+        ordered(kernels_on("cpu"), *[with_nulls(columns[n]) for n in names], up=False, first=True)
+
+
+@pytest.mark.parametrize("size", [97, 997])
+def test_radix_sorts_of_few_rows(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", 0)
+    every_kind(kernels_on("cpu"), size)
+    ordered(kernels_on("reference"), vectors(size)["f32"])
+
+
+def test_bitonic_sorts_beyond_a_segment() -> None:
+    for size in (bitonic.SEGMENT - 1, bitonic.SEGMENT, bitonic.SEGMENT + 1, bitonic.BITONIC_ROWS):
+        ordered(kernels_on("cpu"), vectors(size)["i16"])
+
+
+def test_sorts_with_several_warps_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = as_on_a_gpu(monkeypatch, "cpu")
+    for name in ("i16", "f64", "equal"):
+        ordered(kernels, vectors(4099)[name])
+        ordered(kernels, vectors(50_001)[name])
+
+
+def test_a_million_rows_in_order() -> None:
+    columns = vectors(1_000_000)
+    ordered(kernels_on("cpu"), columns["i32"])
+    ordered(kernels_on("cpu"), with_nulls(columns["str"]), columns["f64"])
+
+
+def test_words_are_filled() -> None:
+    """A key that does not fit a word goes on in the next; what all rows share needs no bits."""
+    columns = [Vector(I64, np.array([0, 2**40 - 1])), Vector(I64, np.array([7, 7])), Vector(I64, np.array([0, 1023]))]
+    keys = sort_keys(kernels_on("cpu"), columns, [True] * 3, [False] * 3)
+    assert keys is not None and [key.bits for key in keys] == [40, 0, 10]
+    words = [[(f.key.bits, f.shift, f.bits) for f in word] for word in fields(keys, 32)]
+    assert words == [[(40, 0, 22), (10, 0, 10)], [(40, 22, 18)]]
+
+
+def test_columns_that_the_host_orders() -> None:
+    wide = Vector(I64, np.array([2**70, 1], dtype=object))
+    assert CALLS["order"](kernels_on("cpu"), [ListValue([wide]), flags(True), flags(False)]) is None
+
+
+@pytest.mark.vendor
+def test_assemblers_take_sorts(ptxas: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kernels in (DeviceKernels(kernels_on("cpu").device), as_on_a_gpu(monkeypatch, "cpu")):
+        columns = vectors(97)
+        for limit in (0, 97):
+            monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", limit)
+            ordered(kernels, with_nulls(columns["i64"]), columns["f32"], columns["str"])
+        ordered(kernels, vectors(5000)["i8"])
+        assert assembled(kernels) >= 8
+        taken_by_the_vendor(kernels, ptxas, tmp_path)
