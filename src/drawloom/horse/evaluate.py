@@ -349,9 +349,13 @@ def like_hits(text: Vector, pattern: str) -> Array:
 
 def _member(name: str, arguments: list[Value]) -> Value:
     left, right = comparable(as_vector(arguments[0]), as_vector(arguments[1]))
-    return Vector(BOOL, np.isin(left, right) if left.dtype != object else np.array(
-        [v in set(right.tolist()) for v in left.tolist()], dtype=bool
-    ))  # fmt: skip
+    if left.dtype == object:
+        options = set(right.tolist())
+        return Vector(BOOL, np.array([v in options for v in left.tolist()], dtype=bool))
+    made = np.isin(left, right)
+    if left.dtype.kind == "f" and bool(np.isnan(right).any()):
+        made |= np.isnan(left)
+    return Vector(BOOL, made)
 
 
 # Reductions: over a whole vector, or over each cell of a list (segments given by offsets)

@@ -17,7 +17,7 @@ from drawloom.horse.kernels import hashing
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.keys import KeyColumns, key_pairs
 from drawloom.horse.kernels.radix import radix_sort
-from drawloom.horse.kernels.rows import ROW, WARP, Rounds, RowKernel, storage_of, tile_for
+from drawloom.horse.kernels.rows import ROW, WARP, Rounds, RowKernel, tile_for
 from drawloom.horse.kernels.scan import Walk, offsets, scan, shuffled
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.library import columns_of
@@ -67,21 +67,9 @@ def cross(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     return ListValue([kernels.workspace.vector(I64, side, left * right) for side in sides])
 
 
-def touched(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
-    """``@touched(rows, vector)``."""
-    rows, count = as_vector(arguments[0]), len(as_vector(arguments[1]))
-    storage = storage_of(rows.data)
-    if storage is None:
-        return None
-    mask = kernels.workspace.full(count, np.bool_, 0)
-    positions = kernels.workspace.column(rows, rows.data.dtype)
-    _Touch(storage).run(kernels, f"touched_{storage}", [positions, mask], len(rows))
-    return kernels.workspace.vector(BOOL, mask, count)
-
-
 #: Builtins by kernels.
 CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {
-    "join": join, "contains": contains, "member": member, "cross": cross, "touched": touched,
+    "join": join, "contains": contains, "member": member, "cross": cross,
 }  # fmt: skip
 
 
@@ -92,17 +80,6 @@ class _Cross(RowKernel):
         emitter.store("u32", left, at.row, row, at.inside)
         column = emitter.calc("sub.u32", at.row, emitter.calc("mul.lo.u32", row, width))
         emitter.store("u32", right, at.row, column, at.inside)
-
-
-class _Touch(RowKernel):
-    def __init__(self, storage: str) -> None:
-        super().__init__(["positions", "mask"])
-        self.storage = storage
-
-    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
-        position = emitter.load(self.storage, bases[0], at.row, at.inside)
-        narrow = position if position.type.bits == 32 else emitter.calc("cvt.u32.u64", position)
-        emitter.store("u8", bases[1], narrow, emitter.calc("mov.u32", 1), at.inside)
 
 
 # Pairs of equal keys
