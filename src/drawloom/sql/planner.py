@@ -12,14 +12,20 @@ import datafusion
 import pyarrow as pa
 from datafusion import substrait
 
-from drawloom.errors import DataError, Error
+from drawloom.errors import DataError, SourceError, quote_line
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
 
 #: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
 _OPTIONS: Final[dict[str, str]] = {"parse_float_as_decimal": "true", "default_null_ordering": "nulls_last"}
-_PREFIX: Final = re.compile(r"^(?:DataFusion error: |Error during planning: |SQL error: |Schema error: )+")
-
+_PREFIX: Final = re.compile(
+    r"^(?:DataFusion error: |Error during planning: |SQL error: |Schema error: |Arrow error: |Execution error: "
+    r"|Cast error: |Parser error: |Optimizer rule '\w+' failed\ncaused by\n|type_coercion\ncaused by\n)+"
+)
+#: A call whose arguments have wrong types is said to be a defect of DataFusion; what is meant stands behind.
+_NO_MATCH: Final = re.compile(
+    r"^(?:Internal error: )?Function '\w+' (?:failed to match|user-defined coercion).*?(?=No function)", re.S
+)
 _PARSER_ERROR: Final = re.compile(r'(?:Parser|Tokenizer)Error\("(.*)"\)', re.DOTALL)
 _NO_TABLE: Final = re.compile(r"table 'datafusion\.public\.([^']*)' not found")
 
@@ -30,8 +36,18 @@ _OPAQUE: Final = frozenset([
 ])  # fmt: skip
 
 
-class SqlError(Error):
-    """SQL that DataFusion cannot parse or bind; the message is DataFusion's."""
+class SqlError(SourceError):
+    """SQL that DataFusion cannot parse or bind; the message is DataFusion's, at the place that it is about."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0, source_line: str = "") -> None:
+        super().__init__(message, "query", line, column, source_line)
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.message
+        # DataFusion's message may go on below its first line, which the place belongs to.
+        first, *rest = self.message.split("\n")
+        return "\n".join([f"{self.place()}: {first}", quote_line(self.source_line, self.column), *rest])
 
 
 class Planner:
@@ -88,15 +104,13 @@ def _quoted(name: str) -> str:
 
 
 def _message(problem: Exception) -> str:
-    """DataFusion's message without its nested prefixes and backtrace."""
+    """DataFusion's message without its nested prefixes, its own defect reports and its backtrace."""
     text = str(problem).split("\n\nbacktrace:")[0].strip()
-    if text.startswith("DataFusion error: "):
-        text = text.removeprefix("DataFusion error: ")
     text = _PREFIX.sub("", text)
     parser = _PARSER_ERROR.fullmatch(text)
     if parser is not None:
         text = parser.group(1).replace('\\"', '"').replace("\\'", "'")
-    return _NO_TABLE.sub(r"there is no table '\1'", text)
+    return _NO_TABLE.sub(r"there is no table '\1'", _NO_MATCH.sub("", text))
 
 
 def _planned(type: pa.DataType) -> pa.DataType:

@@ -17,6 +17,7 @@ from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
 from drawloom.sql.kinds import unsupported_kinds
+from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.sink import sink_casts
 from drawloom.sql.substrait import decode
@@ -69,8 +70,26 @@ class Query:
     def logical(self) -> Any:
         """DataFusion's optimised logical plan. Raises SqlError."""
         if self._logical is None:
-            self._logical = self.timed("plan", lambda: self.planner.plan(self.text.sql))
+            try:
+                self._logical = self.timed("plan", lambda: self.planner.plan(self.text.sql))
+            except SqlError as problem:
+                raise self.located(problem) from None
         return self._logical
+
+    def located(self, problem: SqlError) -> SqlError:
+        """The error with the place in the query's text that it is about, where that can be told."""
+
+        def said(sql: str) -> str:
+            try:
+                self.planner.plan(sql)
+            except SqlError as other:
+                return other.message
+            return ""
+
+        offset = find(self.text.sql, problem.message, said)
+        if offset < 0:
+            return problem
+        return SqlError(problem.message, *line_and_column(self.text.given, self.text.offset(offset)))
 
     def relation(self) -> plan.Plan:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""

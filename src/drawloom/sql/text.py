@@ -11,6 +11,7 @@ the 1 meets exactly the dividend, and the planner drops it again once it has mad
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Final
 
 from drawloom.horse.types import MAX_DIGITS
@@ -39,11 +40,15 @@ class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
     text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
     has a word for the type double, ``has_in`` that it may have IN (SELECT ...); ``unsupported`` names what a plan would
-    not show."""
+    not show. ``given`` is the text as it was, ``pieces`` where in ``sql`` and in ``given`` begin, by
+    turns, what is alike and what was put in the place of something."""
 
     def __init__(
-        self, sql: str, explain: str, digits: int, names_double: bool, has_in: bool, unsupported: list[str]
-    ) -> None:
+        self, sql: str, explain: str, digits: int, names_double: bool, has_in: bool, unsupported: list[str],
+        given: str = "", pieces: list[tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
+        self.given = given
+        self.pieces = pieces or [(0, 0)]
         self.sql = sql
         self.explain = explain
         self.digits = digits
@@ -51,10 +56,17 @@ class SqlText:
         self.has_in = has_in
         self.unsupported = unsupported
 
+    def offset(self, offset: int) -> int:
+        """Where in ``given`` an offset in ``sql`` is; what was put in its place begins where that did."""
+        number = bisect_right(self.pieces, (offset, len(self.given))) - 1
+        made, was = self.pieces[number]
+        return was if number % 2 else was + offset - made
+
 
 def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
+    given = text
     explain = ""
     asked = _EXPLAIN.match(text)
     if asked is not None:
@@ -68,6 +80,16 @@ def read(text: str) -> SqlText:
     names_double = has_in = False
     before = ""
     selects = 0
+    pieces = [(0, 0)]
+
+    def replace(start: int, end: int, by: str) -> None:
+        """Takes the text up to ``start`` as it is and puts ``by`` in the place of what is up to ``end``."""
+        nonlocal at
+        made.extend([text[at:start], by])
+        behind = pieces[-1][0] + start - pieces[-1][1]
+        pieces.extend([(behind, start), (behind + len(by), end)])
+        at = end
+
     for token in _TOKEN.finditer(text):
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
@@ -79,15 +101,13 @@ def read(text: str) -> SqlText:
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if token.group("divide") == "/":
-            made.extend([text[at : token.start()], f"* {_ONE} /"])
-            at = token.end()
+            replace(token.start(), token.end(), f"* {_ONE} /")
         if number is None:
             continue
         digits += sum([c.isdigit() for c in number])
-        made.extend([text[at : token.start()], _number(number, unsupported)])
-        at = token.end()
+        replace(token.start(), token.end(), _number(number, unsupported))
     made.append(text[at:])
-    return SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported)
+    return SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported, given, pieces)
 
 
 def shown_name(name: str) -> str:

@@ -1,0 +1,146 @@
+"""An error of the planner, which names no place, to the line and column of the text that it is about.
+
+DataFusion tells a place only of text that it cannot parse. Of names, it is where they stand; where a name stands more
+than once, and for types that do not go together, it is the first column or constant without which, NULL standing for
+it, the planner does not say the same any more.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Final
+
+#: Seconds that looking for a place may take, in which a query of usual length is planned some hundred times.
+_PATIENCE: Final = 0.5
+
+_PARSED: Final = re.compile(r" at Line: (\d+), Column: (\d+)")
+_END: Final = re.compile(r"found: EOF\b")
+#: What the planner says of NULL where no expression may stand.
+_NO_EXPRESSION: Final = re.compile(r" at Line: \d+, Column: \d+|^Expected|table 'null'", re.IGNORECASE)
+#: What messages name, and the words that a name stands behind where it must; "" is a column.
+_NAMED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"No field named ((?:\"[^\"]+\"|\w+)(?:\.(?:\"[^\"]+\"|\w+))*)"), ""),
+    (re.compile(r"Ambiguous reference to unqualified field (\w+)"), ""),
+    (re.compile(r"there is no table '([^']*)'"), "from join into ,"),
+    (re.compile(r"column \"([^\"]+)\" must (?:appear|be)"), ""),
+    (re.compile(r"non-boolean predicate '([\w.]+)'"), ""),
+    (re.compile(r"Invalid function '(\w+)'"), "("),
+    (re.compile(r"[Ff]unction '(\w+)'|name and argument types '(\w+)\("), "("),
+    (re.compile(r"Unsupported SQL type (\w+)"), "as"),
+    (re.compile(r"string '([^']*)' to value|for type interval: \"([^\"]*)\""), "'"),
+)
+_TOKEN: Final = re.compile(
+    r"""--[^\n]* | /\*.*?\*/
+      | (?P<name> (?:"(?:""|[^"])*" | [^\W\d]\w*) (?:\s*\.\s*(?:"(?:""|[^"])*" | [^\W\d]\w*))* )
+      | (?P<constant> '(?:''|[^'])*' | \d+\.?\d* | \.\d+ ) | \S""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token:
+    """A name or constant of the text, what stands before it, and whether a parenthesis opens behind it."""
+
+    def __init__(self, text: str, start: int, before: str, opens: bool) -> None:
+        self.text = text
+        self.start = start
+        self.end = start + len(text)
+        self.before = before
+        self.opens = opens
+
+    def is_named(self, name: str) -> bool:
+        """Whether this is the name that a message has, whole or without the table before it."""
+        mine, theirs = _parts(self.text), _parts(name)
+        return mine == theirs or mine == theirs[-1:]
+
+
+def _parts(name: str) -> list[str]:
+    return [p.strip().strip('"').lower() for p in name.split(".")]
+
+
+def find(sql: str, message: str, plan: Callable[[str], str]) -> int:
+    """The offset in ``sql`` that ``message`` is about, -1 where that cannot be told. ``plan`` gives the message for
+    another text, "" for one that can be planned."""
+    parsed = _PARSED.search(message)
+    if parsed is not None:
+        return offset_of(sql, int(parsed.group(1)), int(parsed.group(2)))
+    if _END.search(message):
+        return len(sql.rstrip())
+    tokens = tokens_of(sql)
+    for pattern, behind in _NAMED:
+        named = pattern.search(message)
+        if named is None:
+            continue
+        name = next(group for group in named.groups() if group is not None)
+        if behind == "'":
+            fitting = [t for t in tokens if t.text == f"'{name}'"]
+        else:
+            fitting = [t for t in tokens if t.is_named(name)]
+            if behind == "(":
+                fitting = [t for t in fitting if t.opens]
+            elif behind:
+                fitting = [t for t in fitting if t.before in behind.split()]
+        if len(fitting) > 1 and behind == "(":
+            return _culprit(sql, message, plan, fitting, calls=True)
+        if len(fitting) == 1 or (fitting and behind):
+            return fitting[0].start
+        return _culprit(sql, message, plan, fitting or tokens)
+    return _culprit(sql, message, plan, tokens)
+
+
+def _culprit(sql: str, message: str, plan: Callable[[str], str], tokens: list[Token], calls: bool = False) -> int:
+    """The first of the tokens, or of the ``calls`` that begin with them, without which the message is another. Where
+    all are one name and it is always the same, each of them is wrong: the first."""
+    until = time.monotonic() + _PATIENCE
+    for token in tokens:
+        if token.opens != calls or time.monotonic() > until:
+            continue
+        end = _closing(sql, token.end) if calls else token.end
+        said = plan(sql[: token.start] + "NULL" + sql[end:])
+        if said != message and not _NO_EXPRESSION.search(said):
+            return token.start
+    return tokens[0].start if tokens and all(_same_name(t, tokens[0]) for t in tokens) else -1
+
+
+def _closing(sql: str, offset: int) -> int:
+    """The offset behind the parenthesis that closes the first one from ``offset`` on."""
+    depth = 0
+    for match in _TOKEN.finditer(sql, offset):
+        depth += (match.group() == "(") - (match.group() == ")")
+        if depth == 0:
+            return match.end()
+    return len(sql)
+
+
+def _same_name(one: Token, other: Token) -> bool:
+    return _parts(one.text)[-1] == _parts(other.text)[-1]
+
+
+def tokens_of(sql: str) -> list[Token]:
+    """The names and constants of a text, in order."""
+    found: list[Token] = []
+    before = ""
+    for match in _TOKEN.finditer(sql):
+        text = match.group()
+        if text.startswith(("--", "/*")):
+            continue
+        if match.group("name") or match.group("constant"):
+            found.append(Token(text, match.start(), before, sql[match.end() :].lstrip().startswith("(")))
+        before = text.lower()
+    return found
+
+
+def offset_of(sql: str, line: int, column: int) -> int:
+    """The offset of a line and column, both from 1."""
+    lines = sql.split("\n")
+    if line > len(lines):
+        return len(sql)
+    return min(sum([len(text) + 1 for text in lines[: line - 1]]) + column - 1, len(sql))
+
+
+def line_and_column(sql: str, offset: int) -> tuple[int, int, str]:
+    """The line and column of an offset, both from 1, and the text of that line."""
+    start = sql.rfind("\n", 0, offset) + 1
+    stop = sql.find("\n", offset)
+    return sql.count("\n", 0, offset) + 1, offset - start + 1, sql[start : stop if stop >= 0 else len(sql)]

@@ -1,0 +1,134 @@
+"""Wrong SQL is refused with the planner's message, the line and column that it is about, and that line."""
+
+import pyarrow as pa
+import pytest
+
+from drawloom.sql import connect
+from drawloom.sql.planner import SqlError
+from drawloom.sql.text import read
+
+T = pa.table({"a": pa.array([1], pa.int32()), "s": ["x"], "d": pa.array([0], pa.date32())})
+U = pa.table({"b": pa.array([1], pa.int32()), "c": ["x"]})
+
+
+def refusal(query: str) -> SqlError:
+    with pytest.raises(SqlError) as caught:
+        connect("cpu").register("t", T).register("u", U).sql(query).arrow()
+    return caught.value
+
+
+# The caret of the second line is under what the message of the third is about.
+@pytest.mark.parametrize(
+    "case",
+    """
+select b from t
+       ^
+No field named b
+---
+select a from t where s = 'b' and s <> "b"
+                                       ^
+No field named b
+---
+select t.a, t.b from t
+            ^
+No field named t.b
+---
+select nowhere from nowhere
+                    ^
+there is no table 'nowhere'
+---
+selec a from t
+^
+Expected: an SQL statement
+---
+select a, sum(a) + 1.5e3 from t where (a = 2
+                                            ^
+found: EOF
+---
+select 1.5e3 / 2, 'abc
+                  ^
+Unterminated string
+---
+select 1e2 / a, 3 / b from t
+                    ^
+No field named b
+---
+select sum(a), nofunction(s) from t
+               ^
+Invalid function 'nofunction'
+---
+select sum(a), sum(s) from t
+               ^
+name and argument types 'sum(Utf8)'
+---
+select 1 / 2, a + s from t
+              ^
+Cannot coerce arithmetic expression Int32 + Utf8
+---
+select a from t where a = 'x' + 1
+                          ^
+Cannot coerce arithmetic expression Utf8
+---
+select a from t where a
+                      ^
+non-boolean predicate
+---
+select a, s from t group by a
+          ^
+must appear in the GROUP BY clause
+---
+select a from t, t as v
+       ^
+Ambiguous reference
+---
+select a from t where exists (select 1 from u where b = t.zz)
+                                                        ^
+No field named t.zz
+---
+select a from t where a in (select a from u where c > 1 and zz < 2)
+                                                            ^
+No field named zz
+---
+select date 'notadate' from t
+            ^
+Cannot cast string 'notadate'
+---
+select cast(a as nothing) from t
+                 ^
+Unsupported SQL type
+""".strip("\n").split("\n---\n"),
+)
+def test_the_caret_is_under_what_is_wrong(case: str) -> None:
+    query, caret, message = case.split("\n")
+    error = refusal(query)
+    first, line, shown, *_ = str(error).split("\n")
+    assert message in error.message
+    assert (error.line, error.column) == (1, len(caret))
+    assert first.startswith(f"query:1:{len(caret)}: ")
+    assert (line, shown) == ("  " + query, "  " + caret)
+
+
+def test_a_place_is_of_the_text_as_it_was_given() -> None:
+    error = refusal("-- two lines\nexplain\tselect a,\n\t9 / zz\nfrom t")
+    assert (error.line, error.column) == (3, 6)
+    assert str(error).split("\n")[1:3] == ["      9 / zz", "          ^"]
+
+
+def test_an_error_about_no_place_has_none() -> None:
+    error = refusal("select a from t union select a, s from t")
+    assert (error.line, error.column) == (0, 0)
+    assert str(error).startswith("UNION queries have different number of columns")
+
+
+def test_a_message_does_not_call_the_query_a_defect_of_the_planner() -> None:
+    assert "bug" not in str(refusal("select sum(s) from t"))
+    assert str(refusal("select coalesce(a, d) from t")).startswith("query:1:8: No function matches")
+
+
+def test_offsets_of_the_text_that_is_planned() -> None:
+    given = "select 12e1 / a / 2 from t"
+    read_text = read(given)
+    for word in ("select", "a", "2 from", "from t"):
+        assert read_text.offset(read_text.sql.rindex(word)) == given.rindex(word)
+    assert read_text.offset(read_text.sql.index("cast('12e1'") + 6) == given.index("12e1")
+    assert read_text.offset(len(read_text.sql)) == len(given)
