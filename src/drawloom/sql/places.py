@@ -90,16 +90,22 @@ def find(sql: str, message: str, plan: Callable[[str], str]) -> int:
 
 
 def _culprit(sql: str, message: str, plan: Callable[[str], str], tokens: list[Token], calls: bool = False) -> int:
-    """The first of the tokens, or of the ``calls`` that begin with them, without which the message is another. Where
-    all are one name and it is always the same, each of them is wrong: the first."""
+    """The first of the tokens, or of the ``calls`` that begin with them, without which there is no message, else the
+    first without which there is another. Where all are one name and it is always the same, each of them is wrong: the
+    first."""
     until = time.monotonic() + _PATIENCE
+    other = -1
     for token in tokens:
         if token.opens != calls or time.monotonic() > until:
             continue
         end = _closing(sql, token.end) if calls else token.end
         said = plan(sql[: token.start] + "NULL" + sql[end:])
-        if said != message and not _NO_EXPRESSION.search(said):
+        if not said:
             return token.start
+        if other < 0 and said != message and not _NO_EXPRESSION.search(said):
+            other = token.start
+    if other >= 0:
+        return other
     return tokens[0].start if tokens and all(_same_name(t, tokens[0]) for t in tokens) else -1
 
 
