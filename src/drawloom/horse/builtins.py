@@ -117,6 +117,19 @@ before       | before       | second   | 2 | lib | 1
 search       | search       | second   | 2 | lib | 1
 search_after | search       | second   | 2 | lib | 1
 each_slice   | each_slice   | dynamic  | 3 | lib | 2
+# Enumerations, dictionaries, tables
+enum         | enum         | dynamic  | 1 | lib | 2
+fetch        | fetch        | dynamic  | 1 | lib | 1
+dict         | dict         | dynamic  | - | cpu |
+lookup       | lookup       | dynamic  | 2 | lib | 1
+column_names | column_names | dynamic  | - | cpu |
+columns      | column_names | dynamic  | - | cpu |
+# Positions, and cells with one vector
+range        | range        | dynamic  | r | lib |
+unique       | unique       | dynamic  | 1 | lib | 1 w
+index_of     | index_of     | second   | r | lib | 1
+index_a      | index_a      | first    | 2 | lib | 1 w
+each_left    | each_left    | dynamic  | 2 | lib |
 """
 
 

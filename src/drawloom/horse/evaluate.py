@@ -26,6 +26,8 @@ from drawloom.horse.types import (
     I64,
     I128,
     MAX_DIGITS,
+    MONTH,
+    TIME,
     TIMESTAMP,
     DecimalType,
     VectorType,
@@ -35,8 +37,11 @@ from drawloom.horse.values import (
     INT64_MAX,
     INT64_MIN,
     Array,
+    Dictionary,
+    Enumeration,
     ListValue,
     Ragged,
+    TableValue,
     Value,
     Vector,
     as_vector,
@@ -135,8 +140,9 @@ def _pair(arguments: list[Value]) -> tuple[Vector, Vector]:
 def _plus(name: str, arguments: list[Value]) -> Value:
     a, b = _pair(arguments)
     sign = 1 if name == "plus" else -1
-    if DATE in (a.type, b.type):
-        type = I64 if a.type == b.type else DATE
+    counted = [t for t in (a.type, b.type) if t in (DATE, MONTH, TIME)]
+    if counted:
+        type = I64 if a.type == b.type else counted[0]
         return exact(type, add_exact(integers(a), integers(b), sign), name)
     if a.type == TIMESTAMP:
         return exact(TIMESTAMP, add_exact(integers(a), integers(b), sign), name)
@@ -370,8 +376,13 @@ def _reduce(name: str, arguments: list[Value]) -> Value:
 
 
 def _length(value: Value) -> int:
+    """The cells of a list, the keys of a dictionary or enumeration, the rows of a table."""
     if isinstance(value, ListValue):
         return len(value.cells)
+    if isinstance(value, TableValue):
+        return value.rows
+    if isinstance(value, Dictionary | Enumeration):
+        return len(value.keys if isinstance(value, Dictionary) else value.rows)
     assert isinstance(value, Ragged)
     return value.count
 

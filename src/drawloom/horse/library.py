@@ -13,6 +13,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse import matching
 from drawloom.horse.calendar import CALENDAR
+from drawloom.horse.compound import COMPOUND, cells
 from drawloom.horse.evaluate import ELEMENT_WISE, comparable, one_dictionary, reduce_cells
 from drawloom.horse.phrases import PHRASES
 from drawloom.horse.reals import REALS
@@ -21,6 +22,7 @@ from drawloom.horse.types import BOOL, I64, STR
 from drawloom.horse.values import (
     Array,
     Dictionary,
+    Enumeration,
     ListValue,
     Ragged,
     TableValue,
@@ -53,7 +55,10 @@ def call(name: str, arguments: list[Value]) -> Value:
 
 
 def _compress(name: str, arguments: list[Value]) -> Value:
-    mask, vector = as_vector(arguments[0]), as_vector(arguments[1])
+    mask, rows = as_vector(arguments[0]), arguments[1]
+    if isinstance(rows, Enumeration):
+        return Enumeration(as_vector(_compress(name, [mask, rows.rows])), rows.foreign)
+    vector = as_vector(rows)
     if len(mask) == 1 and len(vector) != 1:
         return vector if mask.data[0] else vector.take(np.zeros(0, dtype=np.int64))
     if len(mask) != len(vector):
@@ -62,7 +67,10 @@ def _compress(name: str, arguments: list[Value]) -> Value:
 
 
 def _index(name: str, arguments: list[Value]) -> Value:
-    vector, index = as_vector(arguments[0]), as_vector(arguments[1])
+    rows, index = arguments[0], as_vector(arguments[1])
+    if isinstance(rows, Enumeration):
+        return Enumeration(rows.rows.take(index.data), rows.foreign)
+    vector = as_vector(rows)
     return vector.take(index.data.astype(np.int64, copy=False))
 
 
@@ -119,28 +127,27 @@ def _group(name: str, arguments: list[Value]) -> Value:
     return Dictionary(Vector(I64, order[offsets[:-1]]), Ragged(Vector(I64, order), offsets))
 
 
-def _dictionary(value: Value) -> Dictionary:
-    if not isinstance(value, Dictionary):
-        raise DataError("a dictionary was expected")
-    return value
-
-
 def _each(name: str, arguments: list[Value]) -> Value:
-    function, cells = arguments[0], arguments[1]
+    function, items = arguments[0], arguments[1]
     assert isinstance(function, FunctionValue)
-    if isinstance(cells, Ragged) and function.name in ("sum", "avg", "min", "max", "len"):
-        reduced = reduce_cells(function.name, cells)
-        return Ragged(reduced, np.arange(cells.count + 1, dtype=np.int64))
-    items: list[Value] = list(cells.cells()) if isinstance(cells, Ragged) else list(columns_of(cells))
-    return ListValue([call(function.name, [item]) for item in items])
+    if isinstance(items, Ragged) and function.name in ("sum", "avg", "min", "max", "len"):
+        reduced = reduce_cells(function.name, items)
+        return Ragged(reduced, np.arange(items.count + 1, dtype=np.int64))
+    return ListValue([call(function.name, [item]) for item in cells(items)])
 
 
 def _each_right(name: str, arguments: list[Value]) -> Value:
-    function, left, cells = arguments
+    function, left, right = arguments
     assert isinstance(function, FunctionValue)
-    if isinstance(cells, Ragged) and function.name == "index":
-        return Ragged(as_vector(left).take(cells.flat.data.astype(np.int64, copy=False)), cells.offsets)
-    return ListValue([call(function.name, [left, cell]) for cell in columns_of(cells)])
+    if isinstance(right, Ragged) and function.name == "index":
+        return Ragged(as_vector(left).take(right.flat.data.astype(np.int64, copy=False)), right.offsets)
+    return ListValue([call(function.name, [left, cell]) for cell in cells(right)])
+
+
+def _each_left(name: str, arguments: list[Value]) -> Value:
+    function, left, right = arguments
+    assert isinstance(function, FunctionValue)
+    return ListValue([call(function.name, [cell, right]) for cell in cells(left)])
 
 
 def _each_item(name: str, arguments: list[Value]) -> Value:
@@ -150,7 +157,10 @@ def _each_item(name: str, arguments: list[Value]) -> Value:
         mask = left.flat.data.astype(bool)
         kept = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
         return Ragged(right.flat.take(np.flatnonzero(mask)), kept[left.offsets])
-    return ListValue([call(function.name, [a, b]) for a, b in zip(columns_of(left), columns_of(right))])
+    a, b = cells(left), cells(right)
+    if len(a) != len(b):
+        raise DataError(f"@{name} of lists of {len(a)} and {len(b)} cells")
+    return ListValue([call(function.name, [x, y]) for x, y in zip(a, b)])
 
 
 def _fill(name: str, arguments: list[Value]) -> Value:
@@ -162,10 +172,12 @@ def _raze(name: str, arguments: list[Value]) -> Value:
     value = arguments[0]
     if isinstance(value, Ragged):
         return value.flat
-    cells = columns_of(value)
-    if not cells:
+    parts = cells(value)
+    if not parts:
         raise DataError("@raze of a list without cells")
-    return Vector(cells[0].type, np.concatenate([c.data for c in cells]), cells[0].dictionary)
+    if all(isinstance(p, Vector) for p in parts):
+        return _concat(name, parts)
+    return ListValue([cell for part in parts for cell in cells(part)])
 
 
 # Joins
@@ -226,11 +238,11 @@ def _concat(name: str, arguments: list[Value]) -> Value:
 
 
 def _item(name: str, arguments: list[Value]) -> Value:
-    cells = columns_of(arguments[0])
+    parts = cells(arguments[0])
     place = int(as_vector(arguments[1]).data[0])
-    if not 0 <= place < len(cells):
-        raise DataError(f"@item {place} of a list of {len(cells)}")
-    return cells[place]
+    if not 0 <= place < len(parts):
+        raise DataError(f"@item {place} of a list of {len(parts)}")
+    return parts[place]
 
 
 def _single(name: str, arguments: list[Value]) -> Value:
@@ -267,14 +279,13 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **ELEMENT_WISE,
     **WINDOWS,
     **CALENDAR,
+    **COMPOUND,
     **TEXTS,
     **PHRASES,
     **REALS,
     "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
-    "keys": lambda name, arguments: _dictionary(arguments[0]).keys,
-    "values": lambda name, arguments: _dictionary(arguments[0]).values,
-    "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
+    "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
     "fill": _fill, "join": _join, "contains": _contains, "cross": _cross, "touched": _touched, "where": _where,
     "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,
 }  # fmt: skip

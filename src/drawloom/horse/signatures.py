@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.horse.compound_rules import COMPOUND_RULES
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import PLAIN
 from drawloom.horse.rules import Rule, SignatureError, arity, numbers, refuse, vectors
@@ -22,14 +23,17 @@ from drawloom.horse.types import (
     I128,
     MAX_DIGITS,
     MAX_DIGITS_64,
+    MONTH,
     STR,
     SYM,
     TABLE,
+    TIME,
     TIMESTAMP,
     U64,
     WILDCARD,
     DecimalType,
     DictType,
+    EnumType,
     ListType,
     Type,
     VectorType,
@@ -151,12 +155,14 @@ def _logic(name: str, arguments: list[Operand], types: list[Type]) -> Type:
 
 def _plus(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 2)
-    if DATE in types:
-        if name == "minus" and types == [DATE, DATE]:
+    counted = [t for t in types if t in (DATE, MONTH, TIME)]
+    if counted:
+        unit = counted[0]
+        if name == "minus" and types == [unit, unit]:
             return I64
-        other = types[1] if types[0] == DATE else types[0]
-        if (isinstance(other, VectorType) and other.is_integer) and (name == "plus" or types[0] == DATE):
-            return DATE
+        other = types[1] if types[0] == unit else types[0]
+        if (isinstance(other, VectorType) and other.is_integer) and (name == "plus" or types[0] == unit):
+            return unit
         raise refuse(name, types, "two numbers, a date and a number of days, or two dates to subtract")
     if types[0] == TIMESTAMP and name == "plus" and isinstance(types[1], VectorType) and types[1].is_integer:
         return TIMESTAMP
@@ -277,7 +283,7 @@ def _len(name: str, arguments: list[Operand], types: list[Type]) -> Type:
 
 def _compress(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 2)
-    if types[0] not in (BOOL, WILDCARD) or not (isinstance(types[1], VectorType) or types[1] == WILDCARD):
+    if types[0] not in (BOOL, WILDCARD) or not (isinstance(types[1], VectorType | EnumType) or types[1] == WILDCARD):
         raise refuse(name, types, "a bool and a vector")
     return types[1]
 
@@ -310,20 +316,6 @@ def _group(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return DictType(I64, ListType(I64))
 
 
-def _keys(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    arity(name, types, 1)
-    if not isinstance(types[0], DictType):
-        raise refuse(name, types, "a dictionary")
-    return types[0].key
-
-
-def _values(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    arity(name, types, 1)
-    if not isinstance(types[0], DictType):
-        raise refuse(name, types, "a dictionary")
-    return types[0].value
-
-
 def _inner(name: str, operand: Operand, arguments: list[Operand], types: list[Type]) -> Type:
     """The type of the function handed to ``@each``, applied to one cell."""
     from drawloom.horse.builtins import BUILTINS
@@ -345,6 +337,13 @@ def _each_right(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     if not isinstance(types[2], ListType):
         raise refuse(name, types, "a function, a vector and a list")
     return ListType(_inner(name, arguments[0], arguments[1:], [types[1], types[2].element]))
+
+
+def _each_left(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 3)
+    if not isinstance(types[1], ListType):
+        raise refuse(name, types, "a function, a list and a vector")
+    return ListType(_inner(name, arguments[0], arguments[1:], [types[1].element, types[2]]))
 
 
 def _each_item(name: str, arguments: list[Operand], types: list[Type]) -> Type:
@@ -494,10 +493,11 @@ RULES: Final[dict[str, Rule]] = {
     "mod": _mod,
     "same": _same, "convert": _convert, "if_else": _if_else, "date_part": _date_part, "like": _like,
     "member": _member, "sum": _sum, "avg": _avg, "extreme": _extreme, "len": _len, "compress": _compress,
-    "index": _index, "order": _order, "top": _top, "group": _group, "keys": _keys, "values": _values,
-    "each": _each, "each_right": _each_right, "raze": _raze, "each_item": _each_item, "fill": _fill,
-    "join": _join, "contains": _join, "cross": _cross, "touched": _touched, "where": _where, "concat": _concat,
-    "single": _single, "item": _item, "substring": _substring,
+    "index": _index, "order": _order, "top": _top, "group": _group,
+    "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
+    "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross, "touched": _touched,
+    "where": _where, "concat": _concat,
+    "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,
     "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,
     "date_of": _of_type(TIMESTAMP, DATE), "timestamp_of": _of_type(DATE, TIMESTAMP),
     "time_part": _of_type(TIMESTAMP, I64), "date_like": _date_like, "text": _of_type(STR, STR),

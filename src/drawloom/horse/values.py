@@ -16,6 +16,7 @@ from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
 from drawloom.horse.types import (
     BOOL,
+    CHAR,
     DATE,
     F32,
     F64,
@@ -122,11 +123,20 @@ class Ragged(Value):
 
 
 class Dictionary(Value):
-    """What ``@group`` makes: for each group its first row, and all of its rows."""
+    """A value for each key, in a vector or a list. ``@group`` makes one: for each group its first row, and all of its
+    rows."""
 
-    def __init__(self, keys: Vector, values: Ragged) -> None:
+    def __init__(self, keys: Vector, values: Value) -> None:
         self.keys = keys
         self.values = values
+
+
+class Enumeration(Value):
+    """Foreign keys: the i64 ``rows`` of the column ``foreign`` that they point to."""
+
+    def __init__(self, rows: Vector, foreign: Vector) -> None:
+        self.rows = rows
+        self.foreign = foreign
 
 
 class Column:
@@ -176,6 +186,10 @@ class TableValue(Value):
         self.columns = columns
         self.source = source
 
+    @property
+    def rows(self) -> int:
+        return self.source.rows if self.source is not None else max([len(c) for c in self.columns], default=0)
+
     def to_arrow(self) -> pa.Table:
         """An Arrow table with the types that DuckDB gives: i128 is decimal128(38, 0)."""
         arrays = [vector_to_arrow(c) for c in self.columns]
@@ -190,7 +204,7 @@ PAD: Final = 1024
 _ARROW: Final[dict[str, Any]] = {
     "bool": pa.bool_(), "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
     "i128": pa.decimal128(38, 0), "f32": pa.float32(), "f64": pa.float64(), "str": pa.string(),
-    "sym": pa.string(), "date": pa.date32(), "month": pa.int32(), "time": pa.time32("ms"), "char": pa.uint8(),
+    "sym": pa.string(), "date": pa.date32(), "month": pa.date32(), "time": pa.time32("ms"), "char": pa.string(),
     TIMESTAMP.text: pa.timestamp("us"),
 }  # fmt: skip
 
@@ -216,7 +230,11 @@ def vector_to_arrow(vector: Vector) -> pa.Array:
         return vector.words.arrow.take(pa.array(vector.data, mask=mask)).cast(pa.string())
     if isinstance(type, DecimalType) or type == I128:
         return _decimals_to_arrow(vector, arrow_type(type), mask)
-    data = vector.data.astype(_DTYPES.get(type.text, np.uint8))
+    if type == CHAR:
+        return pa.array([chr(c) for c in vector.data.tolist()], pa.string(), mask=mask)
+    data = vector.data.astype(_DTYPES[type.text])
+    if type == MONTH:  # Arrow has no months: their first days
+        return pa.array(data.astype("datetime64[M]").astype("datetime64[D]"), mask=mask)
     return pa.array(data, mask=mask).cast(arrow_type(type))
 
 
