@@ -127,8 +127,23 @@ def fields(keys: list[SortKey], room: int) -> list[list[Field]]:
 
 def sorted_rows(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memory:
     """The rows (32 bits) in the order of their keys, those that are equal in all of them in their own order."""
-    row_bits = max(rows - 1, 1).bit_length()
-    parts = fields(keys, _WORD - row_bits)
+    return rows_of_words(kernels, sorted_words(kernels, keys, rows), rows)
+
+
+def row_bits_of(rows: int) -> int:
+    """The low bits of a word that have the row's number."""
+    return max(rows - 1, 1).bit_length()
+
+
+def words_of_keys(keys: list[SortKey], rows: int) -> list[list[Field]]:
+    """What the words of so many rows hold of the keys, as ``fields`` gives it."""
+    return fields(keys, _WORD - row_bits_of(rows))
+
+
+def sorted_words(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memory:
+    """The rows' words in the order of the keys: of several words a row, those with the keys' first bits."""
+    row_bits = row_bits_of(rows)
+    parts = words_of_keys(keys, rows)
     few = len(parts) == 1 and rows <= BITONIC_ROWS
     words = kernels.workspace.empty(padded(rows) if few else rows, np.uint64)
     for number, part in enumerate(parts):
@@ -137,8 +152,13 @@ def sorted_rows(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memor
             bitonic_sort(kernels, words, rows)
         else:
             words = radix_sort(kernels, words, rows, row_bits, row_bits + sum([field.bits for field in part]))
+    return words
+
+
+def rows_of_words(kernels: DeviceKernels, words: Memory, rows: int) -> Memory:
+    """The rows (32 bits) that words are of, in their order."""
     made = kernels.workspace.empty(rows, ROW)
-    RowsOfWords().run(kernels, "rows_of_words", [words, made, (1 << row_bits) - 1], rows)
+    RowsOfWords().run(kernels, "rows_of_words", [words, made, (1 << row_bits_of(rows)) - 1], rows)
     return made
 
 
