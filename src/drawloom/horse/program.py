@@ -16,6 +16,7 @@ from drawloom.horse.infer import infer, variable_types
 from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
+from drawloom.horse.kernels.library import Library
 from drawloom.horse.launch import STORED_DTYPES, Launched, LoadedKernel, Resident
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
@@ -142,11 +143,13 @@ class LoadedProgram:
             if plan is not None:
                 self.kernels[function.name] = LoadedKernel(function, plan, device)
         self.launches: list[Launched] = []
+        #: Does the library functions in place of the resident one.
+        self.library: Library | None = None
 
     def run(self, watch: Watch | None = None) -> TableValue:
         """The result. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
         self.launches = []
-        module, library = self.program.outlined.module, self.resident.library
+        module, library = self.program.outlined.module, self.library or self.resident.library
         return result_table(interpret(module, self.program.sources, kernel=self.call, library=library.call, watch=watch))
 
     def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:

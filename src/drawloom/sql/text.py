@@ -27,6 +27,7 @@ _TOKEN: Final = re.compile(
       | (?P<divide> //? ) | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? )""",
     re.VERBOSE | re.DOTALL,
 )
+_BLANKS: Final = re.compile(r"\s+")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
@@ -108,6 +109,31 @@ def read(text: str) -> SqlText:
         replace(token.start(), token.end(), _number(number, unsupported))
     made.append(text[at:])
     return SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported, given, pieces)
+
+
+def names_table(sql: str, table: str) -> bool:
+    """Whether a text may name a table: it has the word, be it as another name or within a string."""
+    return re.search(rf"\b{table}\b", sql, re.IGNORECASE) is not None
+
+
+def same_query(text: str) -> str:
+    """What texts have in common that are one query: how many blanks there are in a place, and comments, do not matter
+    outside of quotes."""
+    made = ""
+    at = 0
+    for token in [*_TOKEN.finditer(text), None]:
+        found = "" if token is None else token.group()
+        is_comment = found.startswith(("--", "/*"))
+        if token is not None and not is_comment and found[-1] not in "'"`$":
+            continue
+        between = _BLANKS.sub(" ", text[at:] if token is None else text[at : token.start()])
+        made += between.lstrip() if made.endswith(" ") else between
+        if is_comment:
+            made = made.rstrip(" ") + " "
+        else:
+            made += found
+        at = len(text) if token is None else token.end()
+    return made.strip()
 
 
 def shown_name(name: str) -> str:

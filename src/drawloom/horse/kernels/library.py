@@ -23,12 +23,13 @@ CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = 
 
 
 class Library:
-    """The library functions on one device. ``choice`` is one of ``CHOICES``; DataError for another word."""
+    """The library functions on one device. ``choice`` is one of ``CHOICES``; DataError for another word.
+    ``kernels`` are those that another one has loaded there."""
 
-    def __init__(self, device: Device, choice: str = "auto") -> None:
+    def __init__(self, device: Device, choice: str = "auto", kernels: DeviceKernels | None = None) -> None:
         if choice not in CHOICES:
             raise DataError(f"library={choice!r}: expected one of {', '.join(CHOICES)}")
-        self.kernels = DeviceKernels(device)
+        self.kernels = kernels or DeviceKernels(device)
         self.choice = choice
 
     def call(self, name: str, arguments: list[Value]) -> Value | None:
