@@ -28,6 +28,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLANKS: Final = re.compile(r"\s+")
+_QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
@@ -124,7 +125,7 @@ def same_query(text: str) -> str:
     for token in [*_TOKEN.finditer(text), None]:
         found = "" if token is None else token.group()
         is_comment = found.startswith(("--", "/*"))
-        if token is not None and not is_comment and found[-1] not in "'"`$":
+        if token is not None and not is_comment and found[-1] not in _QUOTES:
             continue
         between = _BLANKS.sub(" ", text[at:] if token is None else text[at : token.start()])
         made += between.lstrip() if made.endswith(" ") else between
