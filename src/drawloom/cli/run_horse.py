@@ -1,4 +1,4 @@
-"""`drawloom run query.hir --table t=t.parquet`: a HorseIR program on a device, its table on the terminal."""
+"""`drawloom run query.hir --table t=t.parquet`: a HorseIR program on a device, its results on the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drawloom.cli import tables as tables_option
 
 
 def run(file: str, tables: tuple[str, ...], device: str | None, emit: str | None, style: str, outline: str) -> None:
-    """Prints what ``main`` returns, or with ``emit`` ("horse", "outline", "ptx") a stage.
+    """Prints what ``main`` returns, each value as a table, or with ``emit`` ("horse", "outline", "ptx") a stage.
 
     Raises DataError for a file or table that cannot be read and for what goes wrong in the run, VerifyError for the
     program.
@@ -19,6 +19,7 @@ def run(file: str, tables: tuple[str, ...], device: str | None, emit: str | None
     from drawloom.errors import DataError
     from drawloom.horse.launch import Resident
     from drawloom.horse.program import LoadedProgram, Program
+    from drawloom.horse.results import to_arrow
     from drawloom.runtime.machine import device as find_device
 
     module = tables_option.read_hir(file)
@@ -33,5 +34,5 @@ def run(file: str, tables: tuple[str, ...], device: str | None, emit: str | None
             raise click.UsageError(f"--emit {emit} is for PTX files: expected one of {', '.join(stages)}")
         click.echo(stages[emit], nl=False)
         return
-    result = LoadedProgram(program, where, Resident(where)).run()
-    click.echo(render(result.to_arrow(), style), nl=False)
+    for value in LoadedProgram(program, where, Resident(where)).values():
+        click.echo(render(to_arrow(value), style), nl=False)

@@ -10,7 +10,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse import matching
 from drawloom.horse.evaluate import comparable, one_dictionary
-from drawloom.horse.types import I64, SYM
+from drawloom.horse.types import I64, SYM, WILDCARD, DictType, EnumType, ListType, Type, VectorType
 from drawloom.horse.values import (
     Array,
     Dictionary,
@@ -112,10 +112,27 @@ def _lookup(name: str, arguments: list[Value]) -> Value:
 def cells(value: Value) -> list[Value]:
     """The cells of a list, of any kind. Raises DataError."""
     if isinstance(value, Ragged):
-        return [cell for cell in value.cells()]
+        return list(value.cells())
     if not isinstance(value, ListValue):
         raise DataError(f"a list was expected, not a {type_name(value)}")
     return value.cells
+
+
+def has_type(value: Value, type: Type) -> bool:
+    """Whether the value is of the type, as far as the type says."""
+    if type == WILDCARD:
+        return True
+    if isinstance(type, VectorType):
+        return isinstance(value, Vector) and value.type == type
+    if isinstance(type, EnumType):
+        return isinstance(value, Enumeration) and has_type(value.foreign, type.element)
+    if isinstance(type, DictType):
+        return isinstance(value, Dictionary) and has_type(value.keys, type.key) and has_type(value.values, type.value)
+    if isinstance(type, ListType):
+        if isinstance(value, Ragged):
+            return has_type(value.flat, type.element)
+        return isinstance(value, ListValue) and all(has_type(cell, type.element) for cell in value.cells)
+    return isinstance(value, TableValue)
 
 
 # Tables
@@ -129,7 +146,7 @@ def _columns(name: str, arguments: list[Value]) -> Value:
     """The columns without their NULLs, as ``@column_value`` gives them."""
     table = _table(arguments[0])
     if table.source is None:
-        return ListValue([c for c in table.columns])
+        return ListValue(list(table.columns))
     return ListValue([table.source.column(column).vector for column in table.names])
 
 

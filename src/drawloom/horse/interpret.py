@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.errors import DataError
+from drawloom.horse.compound import has_type
 from drawloom.horse.ir import (
     Assign,
     Call,
@@ -35,7 +36,7 @@ from drawloom.horse.ir import (
 from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.liveness import done_with
 from drawloom.horse.types import BOOL, VectorType
-from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings
+from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings, type_name
 from drawloom.horse.watch import Watch
 
 #: What a kernel returns; None where the interpreter is to run it.
@@ -177,8 +178,9 @@ class _Frame:
             return [self.operand(expression.operand)]
         if isinstance(expression, CheckCast):
             (value,) = self.expression(expression.value)
-            if isinstance(expression.type, VectorType) and as_vector(value).type != expression.type:
-                raise DataError(f"check_cast to {expression.type} of a value of type {as_vector(value).type}")
+            if not has_type(value, expression.type):
+                given = value.type if isinstance(value, Vector) else type_name(value)
+                raise DataError(f"check_cast to {expression.type} of a value of type {given}")
             return [value]
         assert isinstance(expression, Call)
         return self.call(expression)

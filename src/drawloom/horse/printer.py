@@ -118,10 +118,13 @@ def print_operand(operand: Operand) -> str:
     if isinstance(operand, FunctionRef):
         return f"@{operand.module}.{operand.name}" if operand.module else "@" + operand.name
     assert isinstance(operand, Literal)
-    values = [print_value(v, operand.type) for v in operand.values]
-    if len(values) == 1:
-        return f"{values[0]}:{operand.type}"
-    return f"({', '.join(values)}):{operand.type}"
+    return print_literal(operand.values, operand.type)
+
+
+def print_literal(values: list[Value], type: Type) -> str:
+    """A vector of Python values with its type; one value stands alone."""
+    words = [print_value(v, type) for v in values]
+    return f"{words[0]}:{type}" if len(words) == 1 else f"({', '.join(words)}):{type}"
 
 
 def print_value(value: Value, type: Type) -> str:
@@ -143,7 +146,7 @@ def print_value(value: Value, type: Type) -> str:
         return print_time(value)
     if isinstance(type, VectorType) and type.kind == "char":
         return repr(chr(value)) if 32 <= value < 127 and value not in (39, 92) else f"'\\x{value:02x}'"
-    return str(value)
+    return str(int(value))
 
 
 def print_float(value: float) -> str:
