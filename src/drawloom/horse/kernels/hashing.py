@@ -64,6 +64,13 @@ class KeyTable:
         return [*self.lows, *self.sizes] if self.sizes else [self.size - 1]
 
 
+def build_with_leaders(kernels: DeviceKernels, keys: KeyColumns) -> Memory:
+    """Each row's leader (32 bits)."""
+    leaders = kernels.workspace.empty(keys.rows, ROW)
+    build(kernels, keys, keys, leaders)
+    return leaders
+
+
 def build(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns, leaders: Memory | None) -> KeyTable:
     """The table of all rows of ``keys``, to be asked for those of ``probing``.
 

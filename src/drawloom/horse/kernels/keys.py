@@ -23,12 +23,16 @@ _FACTORS: Final = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)
 
 
 class KeyColumns:
-    """The key columns of ``rows`` rows. ``storages`` has their PTX types, ``vectors`` what the host reads."""
+    """The key columns of the first ``rows`` rows of ``vectors``. ``storages`` has their PTX types."""
 
-    def __init__(self, storages: list[str], vectors: list[Vector]) -> None:
+    def __init__(self, storages: list[str], vectors: list[Vector], rows: int) -> None:
         self.storages = storages
         self.vectors = vectors
-        self.rows = len(vectors[0])
+        self.rows = rows
+
+    def first(self, rows: int) -> KeyColumns:
+        """The keys of the first rows only."""
+        return KeyColumns(self.storages, self.vectors, rows)
 
     @property
     def is_integer(self) -> bool:
@@ -45,9 +49,12 @@ class KeyColumns:
 
 
 def key_columns(vectors: list[Vector]) -> KeyColumns | None:
-    """The vectors as keys; None where there are none, or where no kernel takes one (Python's integers)."""
+    """The vectors as keys; None where there are none, or of unlike lengths, or one that no kernel takes (Python's
+    integers)."""
     storages = [storage_of(v.data) or "" for v in vectors]
-    return None if not vectors or "" in storages or "u64" in storages else KeyColumns(storages, vectors)
+    if "" in storages or "u64" in storages or len({len(v) for v in vectors}) != 1:
+        return None
+    return KeyColumns(storages, vectors, len(vectors[0]))
 
 
 def key_pairs(left: list[Vector], right: list[Vector]) -> tuple[KeyColumns, KeyColumns] | None:

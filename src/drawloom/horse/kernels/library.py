@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import DataError
-from drawloom.horse.kernels import gather, joins, sort
+from drawloom.horse.kernels import cells, gather, groups, joins, runs, sort
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.values import Value
 from drawloom.runtime.machine import Device
@@ -18,6 +18,9 @@ CHOICES: Final = ("auto", "kernels", "host")
 CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {
     **gather.CALLS,
     **sort.CALLS,
+    **runs.CALLS,
+    **cells.CALLS,
+    **groups.CALLS,
     **joins.CALLS,
 }
 
