@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from drawloom.errors import DataError
 from drawloom.horse.files import FORMATS, Csv, Dataset, open_files
+from drawloom.horse.kernels.library import CHOICES, Library
 from drawloom.horse.launch import Resident
 from drawloom.horse.outline import MODES
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type
@@ -24,14 +25,35 @@ from drawloom.horse.types import VectorType
 from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.runtime.machine import device as find_device
+from drawloom.sql.fallback import CHOICES as FALLBACKS
+from drawloom.sql.fallback import Fallback
 from drawloom.sql.planner import Planner
 from drawloom.sql.query import Query
 from drawloom.sql.relation import Relation
+from drawloom.sql.text import names_table, same_query
 from drawloom.sql.translate import Schema
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Prepared queries that a connection keeps, the least recently used going first.
 _MAX_PREPARED: Final = 128
+
+
+class Statistics:
+    """Of the prepared queries of a connection: ``kept`` now, of ``most``; how often one was found (``hits``) or had to
+    be made (``misses``), and how many were ``dropped``, for want of place or because a table was registered again."""
+
+    def __init__(self) -> None:
+        self.kept = 0
+        self.most = _MAX_PREPARED
+        self.hits = 0
+        self.misses = 0
+        self.dropped = 0
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.kept} of {self.most} prepared queries: {self.hits} hits, {self.misses} misses, "
+            f"{self.dropped} dropped>"
+        )
 
 
 def connect(device: str | Device | None = None) -> Connection:
@@ -52,7 +74,9 @@ class Connection:
         self.planner = Planner()
         self.sources: dict[str, Source] = {}
         self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto")
+        self.fallback = Fallback(self.planner, self.sources)
         self.prepared: dict[tuple[str, str], Query] = {}
+        self.statistics = Statistics()
 
     def register(
         self,
@@ -94,36 +118,65 @@ class Connection:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")
         self.planner.register(name, source.schema)
         self.sources[name.lower()] = source
-        self.resident = Resident(self.device, self.resident.library.choice)
-        self.prepared.clear()
+        self.resident.copies.clear()
+        for key in [k for k, query in self.prepared.items() if names_table(query.text.given, name)]:
+            del self.prepared[key]
+            self.statistics.dropped += 1
+        self.statistics.kept = len(self.prepared)
         return self
 
     def tables(self) -> list[str]:
         """The names of the registered tables, sorted."""
         return sorted(self.sources)
 
-    def sql(self, text: str, outline: str = "full") -> Relation:
+    def sql(
+        self,
+        text: str,
+        outline: str = "full",
+        library: str | None = None,
+        fallback: str | None = None,
+        progress: bool | None = None,
+    ) -> Relation:
         """The query as a lazy relation: nothing runs before its result is asked for.
 
         ``outline`` says how much goes into one kernel: "none" (a builtin call), "flow" (what data flows through without
-        synchronisation) or "full". Raises DataError for what is no text, and for another word.
+        synchronisation) or "full". ``library`` says who does sorts, groups and joins: "auto" (whoever measured faster),
+        "kernels" or "host"; None is the connection's choice. ``fallback`` "datafusion" runs what is not built here in
+        DataFusion, and says so in the profile and on standard error; None refuses it. ``progress`` shows a bar on
+        standard error after two seconds; None where that is a terminal.
+
+        Raises DataError for what is no text, and for another word.
         """
         if not isinstance(text, str):
             raise DataError(f"a query is text, not {text!r}")
-        if outline not in MODES:
-            raise DataError(f"outline={outline!r}: expected one of {', '.join(MODES)}")
-        return Relation(self, text, outline)
+        for option, given, known in (
+            ("outline", outline, MODES), ("library", library, CHOICES), ("fallback", fallback, FALLBACKS),
+        ):  # fmt: skip
+            if given is not None and given not in known:
+                raise DataError(f"{option}={given!r}: expected one of {', '.join(known)}")
+        return Relation(self, text, outline, library, fallback, progress)
 
     def query(self, text: str, outline: str = "full") -> Query:
-        """The prepared query for a text, made now or kept from before. Raises what planning and compiling raise."""
-        key = (text, outline)
+        """The prepared query for a text, made now or kept from before: blanks and comments make no other query. Raises
+        what planning and compiling raise."""
+        key = (same_query(text), outline)
         found = self.prepared.pop(key, None)
-        if found is None:
+        if found is not None and (found.is_planned or found.text.given == text):
+            self.statistics.hits += 1
+        else:  # an error in a text that was not planned yet is to have this text's line and column
+            self.statistics.misses += 1
             found = Query(text, self.planner, self.sources, StoredSchema(self.sources), self.device, outline)
-            while len(self.prepared) >= _MAX_PREPARED:
+            while len(self.prepared) >= self.statistics.most:
                 del self.prepared[next(iter(self.prepared))]
+                self.statistics.dropped += 1
         self.prepared[key] = found
+        self.statistics.kept = len(self.prepared)
         return found
+
+    def library(self, choice: str | None) -> Library:
+        """The library functions on the device, done by whom ``choice`` says; None is the connection's choice."""
+        own = self.resident.library
+        return own if choice is None or choice == own.choice else Library(self.device, choice, own.kernels)
 
     def close(self) -> None:
         """Forgets tables, prepared queries and the columns kept for them."""

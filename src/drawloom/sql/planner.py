@@ -54,12 +54,8 @@ class Planner:
     """A DataFusion session that knows the registered tables by schema only."""
 
     def __init__(self) -> None:
-        config = datafusion.SessionConfig()
-        for option, value in _OPTIONS.items():
-            config = config.set("datafusion.sql_parser." + option, value)
-        self.context = datafusion.SessionContext(config)
-        refuse_all_but_queries = datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False)
-        self.options = refuse_all_but_queries.with_allow_statements(False)
+        self.context = new_context()
+        self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}
 
     def register(self, name: str, schema: pa.Schema) -> None:
@@ -69,10 +65,10 @@ class Planner:
         try:
             empty = pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
             for spelling in self.spellings.pop(name.lower(), []):
-                self.context.deregister_table(_quoted(spelling))
+                self.context.deregister_table(quoted(spelling))
             self.spellings[name.lower()] = sorted({name, name.lower()})
             for spelling in self.spellings[name.lower()]:
-                self.context.register_record_batches(_quoted(spelling), [[empty]])
+                self.context.register_record_batches(quoted(spelling), [[empty]])
         except Exception as problem:
             raise DataError(f"table '{name}' cannot be registered: {problem}") from None
 
@@ -84,7 +80,7 @@ class Planner:
         except UnicodeEncodeError:
             raise SqlError("the query has text that is not UTF-8") from None
         except Exception as problem:
-            raise SqlError(_message(problem)) from None
+            raise SqlError(planner_message(problem)) from None
         except BaseException as problem:  # a panic in DataFusion is no Exception
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise
@@ -95,15 +91,28 @@ class Planner:
         try:
             data: bytes = substrait.Producer.to_substrait_plan(plan, self.context).encode()
         except Exception as problem:
-            raise SqlError(f"the plan has no Substrait form: {_message(problem)}") from None
+            raise SqlError(f"the plan has no Substrait form: {planner_message(problem)}") from None
         return data
 
 
-def _quoted(name: str) -> str:
+def new_context() -> datafusion.SessionContext:
+    """A session that reads SQL as DuckDB does, as far as options go."""
+    config = datafusion.SessionConfig()
+    for option, value in _OPTIONS.items():
+        config = config.set("datafusion.sql_parser." + option, value)
+    return datafusion.SessionContext(config)
+
+
+def only_queries() -> datafusion.SQLOptions:
+    """Options that refuse all that changes something."""
+    return datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
+
+
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _message(problem: Exception) -> str:
+def planner_message(problem: Exception) -> str:
     """DataFusion's message without its nested prefixes, its own defect reports and its backtrace."""
     text = str(problem).split("\n\nbacktrace:")[0].strip()
     text = _PREFIX.sub("", text)

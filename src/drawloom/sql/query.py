@@ -12,13 +12,14 @@ from drawloom.horse.ir import Module
 from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
 from drawloom.horse.rules import SignatureError
-from drawloom.horse.values import Source, TableValue
+from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
+from drawloom.sql.progress import Progress
 from drawloom.sql.sink import sink_casts
 from drawloom.sql.substrait import decode
 from drawloom.sql.text import read, shown_name
@@ -55,6 +56,8 @@ class Query:
         self.sources = sources
         self.schema = schema
         self.seconds: dict[str, float] = {}
+        #: Is told of every stage that begins.
+        self.progress: Progress | None = None
         self._logical: Any = None
         self._relation: plan.Plan | None = None
         self._module: Module | None = None
@@ -62,10 +65,16 @@ class Query:
         self._loaded: LoadedProgram | None = None
 
     def timed(self, stage: str, work: Callable[[], T]) -> T:
+        if self.progress is not None:
+            self.progress.stage(stage)
         start = time.perf_counter()
         done = work()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
         return done
+
+    @property
+    def is_planned(self) -> bool:
+        return self._logical is not None
 
     def logical(self) -> Any:
         """DataFusion's optimised logical plan. Raises SqlError."""
@@ -158,6 +167,8 @@ class Query:
         """The outlined program with the PTX of its kernels."""
         if self._program is None:
             module = self.module()
+            if self.progress is not None:
+                self.progress.stage("outline")
             self._program = Program(module, self.sources, self.device.kind != "cpu", self.outline)
             for stage, seconds in self._program.seconds.items():
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
@@ -169,7 +180,3 @@ class Query:
             program = self.program()
             self._loaded = self.timed("prepare", lambda: LoadedProgram(program, self.device, resident))
         return self._loaded
-
-    def run(self, resident: Resident) -> TableValue:
-        """The result. Raises DataError for an overflow, KernelFault for what goes wrong on the device."""
-        return self.loaded(resident).run()

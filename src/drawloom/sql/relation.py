@@ -9,51 +9,38 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from drawloom.errors import DataError, UnsupportedError
+from drawloom.horse.watch import Watch
+from drawloom.runtime.assembler import machine_code
+from drawloom.runtime.module import launches
+from drawloom.sql.profile import Profile, calls_of, run_seconds, statement_texts, statements_of
+from drawloom.sql.progress import Progress
 
 if TYPE_CHECKING:
     from drawloom.sql.connection import Connection
     from drawloom.sql.query import Query
 
 #: What ``explain`` can show, in the order of the pipeline.
-STAGES: Final = ("plan", "relation", "horse", "outline", "ptx")
-
-
-class Profile:
-    """What a run took. ``seconds`` by stage, in order; the run's own are compile, kernels and control (what of the
-    run was neither). ``kernels`` has a line a launch: name, rows, compile and run seconds, and whether the machine
-    code came out of the cache."""
-
-    def __init__(self, seconds: dict[str, float], kernels: list[dict[str, object]], rows: int, device: str) -> None:
-        self.seconds = seconds
-        self.kernels = kernels
-        self.rows = rows
-        self.device = device
-
-    @property
-    def total(self) -> float:
-        return sum(self.seconds.values())
-
-    def as_dict(self) -> dict[str, object]:
-        return {"device": self.device, "rows": self.rows, "seconds": self.seconds, "kernels": self.kernels}
-
-    def __str__(self) -> str:
-        lines = [f"{stage:10} {seconds * 1e3:10.3f} ms" for stage, seconds in self.seconds.items()]
-        lines.append(f"{'total':10} {self.total * 1e3:10.3f} ms, {self.rows} rows, on {self.device}")
-        for kernel in self.kernels:
-            cached = "from the cache" if kernel["cached"] else "compiled"
-            run = float(str(kernel["run_seconds"])) * 1e3
-            compile = float(str(kernel["compile_seconds"])) * 1e3
-            lines.append(f"  {kernel['kernel']}: {kernel['rows']} rows in {run:.3f} ms, {cached} in {compile:.3f} ms")
-        return "\n".join(lines)
+STAGES: Final = ("plan", "relation", "horse", "outline", "ptx", "sass")
 
 
 class Relation:
     """The result of a query, made when asked for. Asking twice runs it twice, and compiles it once."""
 
-    def __init__(self, connection: Connection, text: str, outline: str = "full") -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        text: str,
+        outline: str = "full",
+        library: str | None = None,
+        fallback: str | None = None,
+        progress: bool | None = None,
+    ) -> None:
         self.connection = connection
         self.text = text
         self.outline = outline
+        self.library = library
+        self.fallback = fallback
+        self.progress = progress
 
     @property
     def query(self) -> Query:
@@ -61,15 +48,46 @@ class Relation:
 
     def arrow(self) -> pa.Table:
         """The result as an Arrow table, with DuckDB's types: sums of decimals are decimal128(38, s), sums of integers
-        decimal128(38, 0), averages float64.
+        decimal128(38, 0), averages float64. What falls back on DataFusion has its types.
 
         EXPLAIN gives what ``explain`` shows as a column ``stage`` and a column ``line``; EXPLAIN ANALYZE runs the query
         and adds the profile. Raises SqlError (the text), UnsupportedError (all that is missing), DataError (data,
-        overflow).
+        overflow); KeyboardInterrupt ends the query, and the connection answers the next one.
         """
         if self.query.text.explain:
             return self.explained()
-        return self.query.run(self.connection.resident).to_arrow()
+        return self.run()[0]
+
+    def run(self, profiled: bool = False) -> tuple[pa.Table, Profile | None]:
+        """The result, and what it took where that is asked for or where it was not we who made it."""
+        query, connection = self.query, self.connection
+        with Progress(self.progress) as progress:
+            query.progress = progress
+            try:
+                query.program()
+            except UnsupportedError as refusal:
+                if self.fallback is None:
+                    raise
+                return connection.fallback.run(query.text, refusal, connection.device.name)
+            finally:
+                query.progress = None
+            loaded = query.loaded(connection.resident)
+            outlined = loaded.program.outlined
+            progress.run(len(statements_of(outlined.module)))
+            loaded.library = connection.library(self.library)
+            if not profiled:
+                return loaded.run(Watch(progress.step)).to_arrow(), None
+            with launches() as seen:
+                watch = Watch(progress.step, seen)
+                start = time.perf_counter()
+                table = loaded.run(watch).to_arrow()
+                whole = time.perf_counter() - start
+        calls = calls_of(watch.records, outlined.module)
+        seconds = {**query.seconds, **run_seconds(whole, calls, watch.records)}
+        profile = Profile(self.text, connection.device.name, seconds, table.num_rows)
+        profile.calls, profile.outline = calls, outlined
+        profile.statements = statement_texts(outlined.module)
+        return table, profile
 
     def df(self) -> Any:
         """The result as a pandas DataFrame. Raises DataError where pandas is not installed."""
@@ -85,14 +103,15 @@ class Relation:
         ``date`` does not hold is text, such as "10000-01-01" or "0045-03-15 (BC)"."""
         return rows_of(self.arrow())
 
-    def explain(self, stage: str = "") -> str:
-        """The query after a stage: "plan" (DataFusion), "relation", "horse", "outline" (HorseIR with kernels) or "ptx";
-        without one, all of them under headings.
+    def explain(self, stage: str = "", arch: str = "") -> str:
+        """The query after a stage: "plan" (DataFusion), "relation", "horse", "outline" (HorseIR with kernels), "ptx" or
+        "sass", the machine code of a GPU: of ``arch``, such as "sm_86", else of the connection's where it is one, else
+        of sm_90. Without a stage all of them under headings.
 
-        Raises DataError for another word.
+        Raises DataError for another word, UnsupportedError for an architecture that we make no code for.
         """
         if not stage:
-            return "\n".join([f"-- {name}\n{self.explain(name)}" for name in STAGES])
+            return "\n".join([f"-- {name}\n{self.explain(name, arch)}" for name in STAGES])
         query = self.query
         if stage == "plan":
             return str(query.logical().display_indent()) + "\n"
@@ -106,6 +125,9 @@ class Relation:
             return str(query.program().outlined.module)
         if stage == "ptx":
             return query.program().ptx()
+        if stage == "sass":
+            device = self.connection.device
+            return "\n".join([machine_code(p.module, device, arch) for p in query.program().plans.values()])
         raise DataError(f"explain('{stage}'): expected one of {', '.join(STAGES)}")
 
     def explained(self) -> pa.Table:
@@ -117,28 +139,11 @@ class Relation:
         return pa.table({"stage": [r[0] for r in rows], "line": [r[1] for r in rows]})
 
     def profile(self) -> Profile:
-        """Runs the query and says what each stage took; stages that were done before show what they took then."""
-        query, connection = self.query, self.connection
-        loaded = query.loaded(connection.resident)
-        start = time.perf_counter()
-        rows = loaded.run().to_arrow().num_rows
-        whole = time.perf_counter() - start
-        compiled = sum([k.compile_seconds for k in loaded.launches])
-        ran = sum([k.run_seconds for k in loaded.launches])
-        seconds = dict(query.seconds)
-        first = sum([k.first_compile_seconds for k in loaded.launches])
-        seconds.update({"compile": first, "kernels": ran, "control": max(whole - compiled - ran, 0.0)})
-        kernels: list[dict[str, object]] = [
-            {
-                "kernel": k.name,
-                "rows": k.rows,
-                "compile_seconds": k.first_compile_seconds,
-                "run_seconds": k.run_seconds,
-                "cached": k.cached,
-            }
-            for k in loaded.launches
-        ]
-        return Profile(seconds, kernels, rows, connection.device.name)
+        """Runs the query and says what each stage and call took; stages that were done before show what they took
+        then."""
+        profile = self.run(profiled=True)[1]
+        assert profile is not None
+        return profile
 
     def __repr__(self) -> str:
         return f"<Relation {self.text!r} on {self.connection.device.name}>"

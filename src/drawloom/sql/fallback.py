@@ -1,0 +1,100 @@
+"""A query that needs what is not built here to its answer from DataFusion's own engine, over the same tables.
+
+What DataFusion leaves out of its plans or plans wrongly is not asked of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from drawloom.errors import DataError, UnsupportedError
+from drawloom.horse.files import Dataset, Files
+from drawloom.horse.store import ArrowSource
+from drawloom.sql.planner import Planner, new_context, only_queries, planner_message, quoted
+from drawloom.sql.profile import Profile
+from drawloom.sql.text import names_table, shown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from drawloom.horse.values import Source
+    from drawloom.sql.text import SqlText
+
+#: What `fallback=` may be.
+CHOICES: Final = ("datafusion",)
+#: Parts of queries that DataFusion gives wrong answers to, as refusals name them.
+WRONG_THERE: Final = frozenset([
+    "IS NULL of an IN with a subquery", "IN with a subquery beside EXISTS, ANY or ALL under OR",
+    "anti joins that the plan's text does not show",
+])  # fmt: skip
+
+
+class Fallback:
+    """DataFusion's engine, which is told of a table when a query first names it."""
+
+    def __init__(self, planner: Planner, sources: Mapping[str, Source]) -> None:
+        self.planner = planner
+        self.sources = sources
+        self.context: Any = None
+        self.known: dict[str, Source] = {}
+
+    def run(self, text: SqlText, refusal: UnsupportedError, device: str) -> tuple[pa.Table, Profile]:
+        """The answer, in DataFusion's types, and what it took. Says on standard error that it is DataFusion's.
+
+        Raises the refusal where DataFusion would answer wrongly, UnsupportedError where it refuses as well, DataError
+        for what goes wrong while it runs.
+        """
+        wrong = [item for item in refusal.items if item in WRONG_THERE or item in text.unsupported]
+        if wrong:
+            raise UnsupportedError(f"{refusal.message} and DataFusion answers wrongly:", refusal.items)
+        lacking = refusal.items or [refusal.message]
+        print(f"drawloom: run in DataFusion, for what is not built yet: {'; '.join(lacking)}", file=sys.stderr)
+        start = time.perf_counter()
+        self.register(text.sql)
+        try:
+            frame = self.context.sql_with_options(text.sql, only_queries())
+        except Exception as problem:
+            said = f"{refusal.message} and DataFusion refuses the query: {planner_message(problem)}"
+            raise UnsupportedError(said, refusal.items) from None
+        planned = time.perf_counter()
+        try:
+            table = frame.to_arrow_table()
+        except Exception as problem:
+            raise DataError(f"DataFusion cannot run the query: {planner_message(problem)}") from None
+        table = table.rename_columns([shown_name(name) for name in table.column_names])
+        seconds = {"plan": planned - start, "datafusion": time.perf_counter() - planned}
+        profile = Profile(text.given, device, seconds, table.num_rows)
+        profile.engine, profile.lacking = "datafusion", lacking
+        return table, profile
+
+    def register(self, sql: str) -> None:
+        """Makes the tables known that the text names."""
+        if self.context is None:
+            self.context = new_context()
+        for name, source in self.sources.items():
+            if self.known.get(name) is source or not names_table(sql, name):
+                continue
+            for spelling in self.planner.spellings[name]:
+                if self.context.table_exist(quoted(spelling)):
+                    self.context.deregister_table(quoted(spelling))
+                assert isinstance(source, ArrowSource)
+                self.put(quoted(spelling), source)
+            self.known[name] = source
+
+    def put(self, name: str, source: ArrowSource) -> None:
+        if source.data is not None:
+            batches = source.data.to_batches() or [pa.RecordBatch.from_pylist([], schema=source.schema)]
+            self.context.register_record_batches(name, [batches])
+            return
+        if isinstance(source, Dataset):
+            dataset = source.dataset
+        else:
+            from pyarrow.dataset import dataset as files
+
+            paths = [part.path for part in source.parts] if isinstance(source, Files) else [source.path]
+            dataset = files(paths, format="parquet", schema=source.schema)
+        self.context.register_dataset(name, dataset)
