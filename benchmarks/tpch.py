@@ -182,8 +182,7 @@ def touched(connection: Any, tables: dict[str, Path]) -> tuple[int, int]:
     ours = arrows = 0
     for name, source in connection.sources.items():
         for column in source.columns.values():
-            ours += column.padded.nbytes + column.vector.words.nbytes
-            ours += 0 if column.padded_valid is None else column.padded_valid.nbytes
+            ours += column.nbytes
         if source.columns:
             arrows += pq.read_table(tables[name], columns=list(source.columns)).nbytes
     return ours, arrows

@@ -50,7 +50,7 @@ from drawloom.horse.values import (
     narrow,
     strings,
 )
-from drawloom.horse.words import FEW, united
+from drawloom.horse.words import FEW, Strings, united
 
 #: Integers up to here, and powers of ten up to this exponent, are doubles exactly, so that their quotient rounds once.
 MAX_EXACT: Final = 1 << 53
@@ -335,16 +335,17 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
 
 def _like(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
-    return Vector(BOOL, like_hits(text, strings(as_vector(arguments[1]))[0]).take(text.data))
+    words, codes = text.spelled()
+    hits = like_hits(words, strings(as_vector(arguments[1]))[0])
+    return Vector(BOOL, hits if codes is None else hits.take(codes))
 
 
-def like_hits(text: Vector, pattern: str) -> Array:
-    """Which words of a text's dictionary match a LIKE pattern: by Arrow, but for patterns with escapes, which it reads
+def like_hits(words: Strings, pattern: str) -> Array:
+    """Which of some strings match a LIKE pattern: by Arrow, but for patterns with escapes, which it reads
     in another way."""
     if "\\" in pattern:
         matcher = like_pattern(pattern)
-        return np.array([matcher.fullmatch(w) is not None for w in text.words], dtype=bool)
-    words = text.arrow_words()
+        return np.array([matcher.fullmatch(w) is not None for w in words.to_pylist()], dtype=bool)
 
     def match(start: int) -> Array:
         hits = pc.match_like(words.slice(start, _WORDS_A_BLOCK), pattern)

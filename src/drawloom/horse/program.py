@@ -105,7 +105,7 @@ class Program:
             type = self.outlined.types[name]
             assert isinstance(type, VectorType)
             return row_storage(type, self.outlined.ranges.of(Name(name), type))
-        dtype: np.dtype[Any] = self.sources[stored[0]].column(stored[1]).padded.dtype
+        dtype: np.dtype[Any] = self.sources[stored[0]].column(stored[1]).vector.dtype
         return Storage(_STORAGE[dtype.name], dtype.itemsize)
 
     def ptx(self) -> str:

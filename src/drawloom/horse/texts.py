@@ -16,14 +16,16 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.types import BOOL, F64, I64, VectorType
-from drawloom.horse.values import Array, Value, Vector, as_vector, strings
+from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, narrowest, strings
 from drawloom.horse.words import Strings, ranked
 
 
-def coded(words: Strings, codes: Array, type: VectorType) -> Vector:
-    """The text that has word ``codes[i]`` in row i: its dictionary sorted and without repeats."""
+def coded(words: Strings, codes: Array | None, type: VectorType) -> Vector:
+    """The text that has word ``codes[i]`` in row i, or word i: its dictionary sorted and without repeats."""
+    if codes is None:
+        return Vector(type, RawText(words))
     ranks, ordered = ranked(words)
-    return Vector(type, ranks.take(codes), ordered)
+    return Vector(type, ranks.astype(narrowest(0, max(len(ordered) - 1, 0))).take(codes), ordered)
 
 
 def _options(arguments: list[Value]) -> list[str]:
@@ -32,13 +34,14 @@ def _options(arguments: list[Value]) -> list[str]:
 
 def _text(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
-    return coded(_TO_TEXT[name](text.arrow_words(), *_options(arguments)), text.data, text.type)
+    words, codes = text.spelled()
+    return coded(_TO_TEXT[name](words, *_options(arguments)), codes, text.type)
 
 
 def _number(name: str, arguments: list[Value]) -> Value:
-    text = as_vector(arguments[0])
-    made = _TO_NUMBER[name](text.arrow_words(), *_options(arguments))
-    return Vector(I64, made.to_numpy(zero_copy_only=False).astype(np.int64).take(text.data))
+    words, codes = as_vector(arguments[0]).spelled()
+    made = _TO_NUMBER[name](words, *_options(arguments)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return Vector(I64, made if codes is None else made.take(codes))
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
@@ -47,8 +50,8 @@ def _substring(name: str, arguments: list[Value]) -> Value:
     start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
     if start < 1 or count < 0:
         raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
-    parts = pc.utf8_slice_codeunits(text.arrow_words(), start - 1, start - 1 + count)
-    return coded(parts, text.data, text.type)
+    words, codes = text.spelled()
+    return coded(pc.utf8_slice_codeunits(words, start - 1, start - 1 + count), codes, text.type)
 
 
 def _replaced(words: Strings, pattern: str, by: str) -> Strings:
@@ -99,7 +102,7 @@ def _joined(left: Strings, right: Strings) -> Strings:
 def _join_text(name: str, arguments: list[Value]) -> Value:
     a, b = as_vector(arguments[0]), as_vector(arguments[1])
     left, right, rows = _pairs(a, b)
-    words = _joined(a.arrow_words().take(pa.array(left)), b.arrow_words().take(pa.array(right)))
+    words = _joined(a.words.arrow.take(pa.array(left)), b.words.arrow.take(pa.array(right)))
     return coded(words, rows, a.type)
 
 
@@ -111,7 +114,7 @@ def _like_text(name: str, arguments: list[Value]) -> Value:
     for code in np.unique(right).tolist():
         mine = right == code
         words = patterns.words[code]
-        hits[mine] = like_hits(text, words).take(left[mine])
+        hits[mine] = like_hits(text.words.arrow, words).take(left[mine])
     return Vector(BOOL, hits.take(rows))
 
 

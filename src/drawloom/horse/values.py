@@ -31,13 +31,15 @@ from drawloom.horse.types import (
     DecimalType,
     VectorType,
 )
-from drawloom.horse.words import NO_WORDS, Words, words_of
+from drawloom.horse.words import NO_WORDS, Strings, Words, ranked, words_of
 
 Array = npt.NDArray[Any]
 
 _WIDTHS: Final[tuple[Any, ...]] = (np.int8, np.int16, np.int32, np.int64)
 #: Positions that a core takes at a time.
 _TAKEN: Final = 1 << 18
+#: Fewer than one row of so many is taken from strings as they are.
+_FEW_TAKEN: Final = 8
 INT64_MIN: Final = -(1 << 63)
 INT64_MAX: Final = (1 << 63) - 1
 
@@ -46,44 +48,133 @@ class Value:
     """Anything a HorseIR variable can hold."""
 
 
+class Deferred:
+    """The elements of a vector that the host has not in its memory yet: text without codes, rows on a device.
+
+    There are ``rows`` of them, of ``dtype``.
+    """
+
+    rows: int
+    dtype: np.dtype[Any]
+
+    def made(self) -> tuple[Array, Words | None]:
+        """The elements, with more behind them up to a multiple of ``PAD`` where kernels may read these; and of text
+        its words."""
+        raise NotImplementedError
+
+    def take(self, index: Array) -> Deferred | None:
+        """Some of them, deferred too; None where they are better taken from what ``made`` gives."""
+        return None
+
+
 class Vector(Value):
     """``data`` is a one-dimensional array of integers of any width (Python integers, dtype object, where
-    64 bits may not do), booleans, or floats of the type's width.
+    64 bits may not do), booleans, or floats of the type's width; or what gives it when it is first asked for.
 
     Text has codes in ``data`` and ``dictionary``, sorted and without repeats. ``valid`` is None, or a boolean
     array that is False where the entry is NULL; only ``@with_null`` makes it, and only results carry it.
-    ``padded`` is the stored column that ``data`` is the front of, None for everything computed.
+    ``padded`` is the memory that ``data`` is the front of, where a kernel may read a whole tile; else None.
     """
 
     def __init__(
         self,
         type: VectorType,
-        data: Array,
+        data: Array | Deferred,
         dictionary: Words | None = None,
         valid: Array | None = None,
         padded: Array | None = None,
     ) -> None:
         self.type = type
-        self.data = data
-        self.dictionary = dictionary
+        self.deferred: Deferred | None = None
+        self._data: Array | None = None
+        if isinstance(data, Deferred):
+            self.deferred = data
+        else:
+            self._data = data
+        self._dictionary = dictionary
         self.valid = valid
-        self.padded = padded
+        self._padded = padded
+
+    @property
+    def data(self) -> Array:
+        if self._data is None:
+            self._fetch()
+        assert self._data is not None
+        return self._data
+
+    @property
+    def dictionary(self) -> Words | None:
+        if self._data is None and self._dictionary is None and self.type.kind == "text":
+            self._fetch()
+        return self._dictionary
+
+    @property
+    def padded(self) -> Array | None:
+        if self._data is None:
+            self._fetch()
+        return self._padded
+
+    def _fetch(self) -> None:
+        """Puts the elements where ``data`` gives them."""
+        deferred = self.deferred
+        assert deferred is not None
+        whole, words = deferred.made()
+        self._padded = whole if len(whole) and len(whole) % PAD == 0 else None
+        self._data = whole[: deferred.rows]
+        self._dictionary = words or self._dictionary
+        self.deferred = None
 
     def __len__(self) -> int:
-        return len(self.data)
+        deferred = self.deferred
+        return len(self.data) if deferred is None else deferred.rows
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of ``data``, which is not made for it."""
+        deferred = self.deferred
+        return self.data.dtype if deferred is None else deferred.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of ``data``, made or not."""
+        return len(self) * self.dtype.itemsize
 
     @property
     def words(self) -> Words:
         """The dictionary; no words for what is no text."""
-        return NO_WORDS if self.dictionary is None else self.dictionary
+        return self.dictionary or NO_WORDS
 
-    def arrow_words(self) -> pa.Array:
-        """The dictionary as Arrow's large_string."""
-        return self.words.arrow
+    def spelled(self) -> tuple[Strings, Array | None]:
+        """The strings of a text, and each row's place among them: None where each row has its own."""
+        deferred = self.deferred
+        if isinstance(deferred, RawText):
+            return deferred.strings, None
+        return self.words.arrow, self.data
 
     def take(self, index: Array) -> Vector:
         valid = None if self.valid is None else taken(self.valid, index)
-        return Vector(self.type, taken(self.data, index), self.dictionary, valid)
+        some = None if self.deferred is None else self.deferred.take(index)
+        return Vector(self.type, taken(self.data, index) if some is None else some, self._dictionary, valid)
+
+
+class RawText(Deferred):
+    """A string (Arrow's, large_string) for each row, most of them unlike: sorting them into words takes longer than
+    reading them, and few queries need it."""
+
+    def __init__(self, strings: Strings) -> None:
+        self.strings = strings
+        self.rows = len(strings)
+        self.dtype = narrowest(0, max(self.rows - 1, 0))
+
+    def made(self) -> tuple[Array, Words | None]:
+        strings = self.strings
+        places, words = ranked(strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings)
+        padded = np.zeros(padded_rows(self.rows), dtype=self.dtype)
+        padded[: self.rows] = places
+        return padded, words
+
+    def take(self, index: Array) -> Deferred | None:
+        return RawText(self.strings.take(pa.array(index))) if len(index) < self.rows // _FEW_TAKEN else None
 
 
 def taken(data: Array, index: Array) -> Array:
@@ -142,18 +233,27 @@ class Enumeration(Value):
 class Column:
     """One stored column: the vector, the bounds of its values, and where it is NULL.
 
-    ``vector.data`` is in the narrowest integer type that holds ``low..high`` and is the front of ``padded``,
+    ``vector.data`` is in the narrowest integer type that holds ``low..high`` and is the front of ``vector.padded``,
     whose length is a multiple of ``PAD`` rows, so that a kernel may read a whole tile. ``low`` and ``high`` are
     0 for floats. ``valid`` is None where nothing is NULL, else it is the front of ``padded_valid``.
     """
 
-    def __init__(self, vector: Vector, padded: Array, low: int, high: int, padded_valid: Array | None) -> None:
+    def __init__(self, vector: Vector, low: int, high: int, padded_valid: Array | None) -> None:
         self.vector = vector
-        self.padded = padded
         self.low = low
         self.high = high
         self.padded_valid = padded_valid
-        vector.padded = padded
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the column takes, those of its words included."""
+        vector = self.vector
+        deferred = vector.deferred
+        if isinstance(deferred, RawText):
+            size: int = deferred.strings.nbytes
+        else:
+            size = padded_rows(len(vector)) * vector.dtype.itemsize + vector.words.nbytes
+        return size + (0 if self.padded_valid is None else self.padded_valid.nbytes)
 
     @property
     def valid(self) -> Array | None:
@@ -251,6 +351,11 @@ def _decimals_to_arrow(vector: Vector, type: pa.DataType, mask: Array | None) ->
         words[:, 1] = words[:, 0] >> 63
     valid = None if mask is None else pa.array(~mask).buffers()[1]
     return pa.Array.from_buffers(type, count, [valid, pa.py_buffer(words.tobytes())])
+
+
+def padded_rows(rows: int) -> int:
+    """The rows up to a multiple of ``PAD``, one tile at least."""
+    return max(-(-rows // PAD), 1) * PAD
 
 
 def narrowest(low: int, high: int) -> np.dtype[Any]:

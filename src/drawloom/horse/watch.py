@@ -106,12 +106,12 @@ class Watch:
 def extent(value: Value) -> tuple[int, int]:
     """The rows and bytes of a value: those of a list's longest cell and of all its cells; -1 rows for no data."""
     if isinstance(value, Vector):
-        return len(value), value.data.nbytes
+        return len(value), value.nbytes
     if isinstance(value, Ragged):
-        return len(value.flat), value.flat.data.nbytes + value.offsets.nbytes
+        return len(value.flat), value.flat.nbytes + value.offsets.nbytes
     if isinstance(value, Dictionary):
         rows, size = extent(value.values)
-        return rows, size + value.keys.data.nbytes
+        return rows, size + value.keys.nbytes
     cells: list[Value] = []
     if isinstance(value, ListValue):
         cells = value.cells

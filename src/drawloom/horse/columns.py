@@ -1,0 +1,199 @@
+"""Arrow arrays, piece by piece, into one column as kernels read it.
+
+Exact columns become integers of the narrowest width that holds their values (decimals unscaled), text becomes codes
+into sorted words, or stays as it is until somebody needs codes, NULLs become zeros with a validity array beside them.
+Beside the column there is never more than a few pieces of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawloom.errors import DataError
+from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, VectorType
+from drawloom.horse.values import INT64_MAX, Array, Column, RawText, Vector, narrowest, padded_rows
+from drawloom.horse.words import Strings, ranked
+
+_FIXED: Final[dict[str, Any]] = {"bool": np.dtype(bool), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+#: Rows that are converted at a time: enough to be fast, little beside the column that they become.
+PIECE_ROWS: Final = 1 << 16
+#: Text of fewer rows gets codes at once.
+_FEW_ROWS: Final = 1 << 14
+#: The days, in either direction, that DuckDB takes for infinity.
+_INFINITE_DATE: Final = (1 << 31) - 1
+
+
+class _Filled:
+    """A column's rows that are there so far: the front of ``padded``, which grows wider where integers need it."""
+
+    def __init__(self, rows: int, dtype: np.dtype[Any], what: str) -> None:
+        self.rows = rows
+        self.what = what
+        self.padded: Array = np.empty(padded_rows(rows), dtype=dtype)
+        self.valid: Array | None = None
+        self.at = 0
+
+    def room(self, count: int) -> int:
+        """Where ``count`` more rows begin. Raises DataError where the table has fewer."""
+        start = self.at
+        self.at += count
+        if self.at > self.rows:
+            raise self.other_rows()
+        return start
+
+    def add(self, data: Array, valid: Array | None, needed: np.dtype[Any]) -> None:
+        """More rows, which with those before fit ``needed``; those that are not ``valid`` are zero."""
+        start = self.room(len(data))
+        if needed.itemsize > self.padded.dtype.itemsize:
+            wider = np.empty(len(self.padded), dtype=needed)
+            wider[:start] = self.padded[:start]
+            self.padded = wider
+        self.padded[start : self.at] = data
+        if valid is not None:
+            if self.valid is None:
+                self.valid = np.ones(len(self.padded), dtype=bool)
+            self.valid[start : self.at] = valid
+
+    def done(self) -> Array:
+        if self.at != self.rows:
+            raise self.other_rows()
+        self.padded[self.rows :] = 0
+        if self.valid is not None:
+            self.valid[self.rows :] = False
+        return self.padded
+
+    def other_rows(self) -> DataError:
+        return DataError(f"{self.what} has other rows than the {self.rows} that its table had when it was registered")
+
+
+def convert(chunks: Iterable[pa.Array], rows: int, type: VectorType, what: str) -> Column:
+    """One column of ``rows`` rows as kernels read it; ``what`` names it in errors. Raises DataError."""
+    if type.kind == "text":
+        return _convert_text(chunks, rows, type, what)
+    fixed = _FIXED.get(type.text)
+    filled = _Filled(rows, fixed or np.dtype(np.int8), what)
+    low, high = 0, 1 if type == BOOL else 0
+    for chunk in _pieces(chunks):
+        valid = None if chunk.null_count == 0 else pc.is_valid(chunk).to_numpy(zero_copy_only=False)
+        data = _unscaled(chunk, what) if isinstance(type, DecimalType) else _plain(chunk, type)
+        if valid is not None:
+            data = np.where(valid, data, data.dtype.type(0))
+        if fixed is None:
+            least, most = int(data.min()), int(data.max())
+            if type == DATE and (least <= -_INFINITE_DATE or most >= _INFINITE_DATE):
+                raise DataError(f"{what} has an infinite date: not supported")
+            if type == TIMESTAMP and max(-least, most) >= INT64_MAX:
+                raise DataError(f"{what} has an infinite timestamp: not supported")
+            low, high = (min(low, least), max(high, most)) if filled.at else (least, most)
+        filled.add(data, valid, fixed or narrowest(low, high))
+    padded = filled.done()
+    return Column(Vector(type, padded[:rows], padded=padded), low, high, filled.valid)
+
+
+def _pieces(chunks: Iterable[pa.Array]) -> Iterator[pa.Array]:
+    for chunk in chunks:
+        for start in range(0, len(chunk), PIECE_ROWS):
+            yield chunk.slice(start, PIECE_ROWS)
+
+
+def _plain(chunk: pa.Array, type: VectorType) -> Array:
+    if type == DATE:
+        chunk = chunk.cast(pa.date32(), safe=False).cast(pa.int32())
+    elif type == TIMESTAMP:
+        chunk = chunk.cast(pa.int64())
+    elif pa.types.is_null(chunk.type):
+        chunk = chunk.cast(pa.int32())
+    filled = pc.fill_null(chunk, False if type == BOOL else 0) if chunk.null_count else chunk
+    data: Array = filled.to_numpy(zero_copy_only=False)
+    return data
+
+
+def _unscaled(chunk: pa.Array, what: str) -> Array:
+    """The 64-bit unscaled values of a decimal array. Raises DataError where one needs more."""
+    if not pa.types.is_decimal128(chunk.type):
+        chunk = chunk.cast(pa.decimal128(chunk.type.precision, chunk.type.scale))
+    words = np.frombuffer(chunk.buffers()[1], dtype=np.int64)
+    words = words[2 * chunk.offset : 2 * (chunk.offset + len(chunk))].reshape(-1, 2)
+    low: Array = words[:, 0]
+    wide = (low >> 63) != words[:, 1]
+    if chunk.null_count:
+        wide &= chunk.is_valid().to_numpy(zero_copy_only=False)
+    if wide.any():
+        raise DataError(f"{what} has a value of more than 18 digits ({chunk[int(wide.argmax())]}): not supported")
+    return low
+
+
+# Text
+
+
+def _convert_text(chunks: Iterable[pa.Array], rows: int, type: VectorType, what: str) -> Column:
+    """Every piece has words of its own until all are known; text that is mostly distinct stays a string a row.
+
+    NULLs all get the code of the first string that was met.
+    """
+    filled = _Filled(rows, np.dtype(np.int8), what)
+    pieces: list[Strings] = []
+    count, is_raw = 0, False
+    for chunk in chunks:
+        if len(chunk) == 0:
+            continue
+        if not pieces:
+            is_raw = rows >= _FEW_ROWS and mostly_distinct(chunk)
+        valid = None if chunk.null_count == 0 else pc.is_valid(chunk).to_numpy(zero_copy_only=False)
+        if is_raw:
+            words = _checked(pc.fill_null(chunk.cast(pa.large_string()), ""), what)
+            codes = np.zeros(len(chunk), dtype=np.int8)
+        else:
+            encoded = _encoded(chunk)
+            words = _checked(encoded.dictionary.cast(pa.large_string()), what)
+            codes = _codes(encoded, what)
+            codes = codes.astype(narrowest(count, count + max(len(words) - 1, 0)))
+            codes += codes.dtype.type(count)
+            if valid is not None:
+                codes[~valid] = 0
+        filled.add(codes, valid, codes.dtype)
+        pieces.append(words)
+        count += len(words)
+    padded = filled.done()
+    if is_raw:
+        return Column(Vector(type, RawText(pa.chunked_array(pieces))), 0, rows - 1, filled.valid)
+    # Without a word, the zeros of NULLs stand for the empty one.
+    ranks, ordered = ranked(pa.concat_arrays(pieces) if count else pa.array([""], pa.large_string()))
+    padded = ranks.astype(narrowest(0, len(ordered) - 1)).take(padded)
+    padded[rows:] = 0
+    return Column(Vector(type, padded[:rows], ordered, padded=padded), 0, len(ordered) - 1, filled.valid)
+
+
+def mostly_distinct(chunk: pa.Array) -> bool:
+    """Whether more than half of a piece's strings are distinct, as far as its first rows tell."""
+    if pa.types.is_dictionary(chunk.type):
+        return 2 * len(chunk.dictionary) > len(chunk)
+    first = chunk.slice(0, PIECE_ROWS)
+    return 2 * pc.count_distinct(first.cast(pa.large_string())).as_py() > len(first)
+
+
+def _encoded(chunk: pa.Array) -> pa.DictionaryArray:
+    if pa.types.is_dictionary(chunk.type) and not chunk.dictionary.null_count:
+        return chunk
+    return chunk.cast(pa.large_string()).dictionary_encode()
+
+
+def _checked(words: Strings, what: str) -> Strings:
+    try:
+        words.validate(full=True)
+    except pa.ArrowInvalid as problem:
+        raise DataError(f"{what} has text that is not UTF-8: {str(problem).splitlines()[0]}") from None
+    return words
+
+
+def _codes(encoded: pa.DictionaryArray, what: str) -> Array:
+    codes: Array = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+    words = len(encoded.dictionary)
+    if words and (int(codes.min()) < 0 or int(codes.max()) >= words):
+        raise DataError(f"{what} is damaged: it points outside its dictionary")
+    return codes
