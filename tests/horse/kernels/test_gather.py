@@ -10,7 +10,7 @@ from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
 from drawloom.horse.library import FunctionValue
 from drawloom.horse.types import BOOL, I64, STR
-from drawloom.horse.values import ListValue, Ragged, Vector
+from drawloom.horse.values import ListValue, Ragged, Value, Vector
 from drawloom.horse.words import words_of
 from tests.horse.kernels.checks import (
     SIZES,
@@ -95,7 +95,8 @@ def test_concat_of_integers_of_unlike_widths() -> None:
 @pytest.mark.parametrize("place", [3, -1, 2**40])
 def test_rows_that_there_are_not(place: int) -> None:
     places, vector = Vector(I64, np.array([0, place])), Vector(I64, np.arange(3))
-    for name, arguments in (("index", [vector, places]), ("touched", [places, vector])):
+    calls: list[tuple[str, list[Value]]] = [("index", [vector, places]), ("touched", [places, vector])]
+    for name, arguments in calls:
         with pytest.raises(DataError, match="none of 3"):
             CALLS[name](kernels_on("cpu"), arguments)
 

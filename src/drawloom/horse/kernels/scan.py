@@ -20,7 +20,7 @@ from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, Tile, tile_for
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.ptx.ir import Address, Module, Register
-from drawloom.ptx.types import U32, U64
+from drawloom.ptx.types import F64, U32, U64
 
 ALL_LANES: Final = -1
 _SUM: Final = 1 << 62
@@ -263,6 +263,8 @@ def shuffled(emitter: Emitter, value: Register, mode: str, lanes: Register | int
     """Another lane's value of 32 or 64 bits: "up", "down" or "bfly" by ``lanes``, or "idx" of that lane. A lane out
     of range gives the lane's own."""
     bound = 0 if mode == "up" else WARP - 1
+    if value.type is F64:
+        return emitter.calc("mov.f64", shuffled(emitter, emitter.calc("mov.b64", value), mode, lanes))
     if value.type.bits == 32:
         return emitter.calc(f"shfl.sync.{mode}.b32", value, lanes, bound, ALL_LANES)
     low = emitter.calc("cvt.u32.u64", value)
