@@ -13,11 +13,13 @@ import drawloom
 from drawloom.cli.run import command
 from drawloom.horse.infer import infer
 from drawloom.horse.interpret import run as interpret
+from drawloom.horse.kernels.library import Library
 from drawloom.horse.parser import parse
 from drawloom.horse.results import literal, to_arrow
 from drawloom.horse.store import from_arrow
 from drawloom.horse.types import NAMED, VectorType
 from drawloom.horse.values import Value
+from drawloom.runtime.machine import device as find_device
 
 
 def values(body: str, returns: str, functions: str = "", table: pa.Table | None = None) -> list[Value]:
@@ -146,6 +148,22 @@ def test_enumerations(body: str, returns: str, expected: str) -> None:
 def test_foreign_keys_point_to_one_row(keys: str, names: str, message: str) -> None:
     with pytest.raises(drawloom.DataError, match=message):
         values(f"var k:sym = {keys}; var n:sym = {names}; var e:enum<sym> = @enum(k, n); return e;", "enum<sym>")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "var m:bool = (1, 0, 1):bool; var c:enum<?> = @compress(m, e); var v:i64 = @values(c); return v;",
+        "var i:enum<?> = @index(e, (2, 1):i64); var v:i64 = @values(i); return v;",
+        "var l:list<?> = @list(people); var k:list<?> = @list(l, l); var r:list<?> = @raze(k);"
+        "var v:i64 = @raze(r); return v;",
+    ],
+)
+def test_kernels_leave_enumerations_and_nested_lists_to_the_host(body: str) -> None:
+    module = infer(parse(f"module m {{ import Builtin.*; def main() : i64 {{ {CITIES} {body} }} }}"))
+    library = Library(find_device("cpu"), "kernels")
+    made, expected = interpret(module, {}, library=library.call), interpret(module, {})
+    assert [literal(v) for v in made] == [literal(v) for v in expected]
 
 
 # Dictionaries

@@ -20,6 +20,7 @@ from drawloom.horse.kernels.library import Library
 from drawloom.horse.launch import STORED_DTYPES, Launched, LoadedKernel, Resident
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
+from drawloom.horse.results import whole
 from drawloom.horse.templates import S32, fits
 from drawloom.horse.types import BOOL, F32, VectorType
 from drawloom.horse.values import Source, TableValue, Value
@@ -147,10 +148,14 @@ class LoadedProgram:
         self.library: Library | None = None
 
     def run(self, watch: Watch | None = None) -> TableValue:
-        """The result. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
+        """The table that ``main`` returns; as ``values``, and DataError for anything else."""
+        return result_table(self.values(watch))
+
+    def values(self, watch: Watch | None = None) -> list[Value]:
+        """What ``main`` returns. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
         self.launches = []
         module, library = self.program.outlined.module, self.library or self.resident.library
-        return result_table(interpret(module, self.program.sources, kernel=self.call, library=library.call, watch=watch))
+        return interpret(module, self.program.sources, kernel=self.call, library=library.call, watch=watch)
 
     def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:
         """What a kernel returns; None for one that stayed a call, which is control code."""
@@ -165,4 +170,4 @@ class LoadedProgram:
 def result_table(values: list[Value]) -> TableValue:
     if len(values) != 1 or not isinstance(values[0], TableValue):
         raise DataError("'main' returned no table")
-    return values[0]
+    return whole(values[0])

@@ -8,7 +8,7 @@ from typing import Final
 from drawloom.errors import DataError
 from drawloom.horse.kernels import cells, gather, groups, joins, runs, sort
 from drawloom.horse.kernels.device import DeviceKernels
-from drawloom.horse.values import Value
+from drawloom.horse.values import Enumeration, ListValue, Value, Vector
 from drawloom.runtime.machine import Device
 
 #: Who does a library function: whoever measured faster, kernels wherever there are some, or the host always.
@@ -43,7 +43,14 @@ class Library:
         made = CALLS.get(name)
         if made is None or self.choice == "host" or (self.choice == "auto" and not prefers_kernels(self.kernels, name)):
             return None
-        return made(self.kernels, arguments)
+        return made(self.kernels, arguments) if all(is_flat(a) for a in arguments) else None
+
+
+def is_flat(value: Value) -> bool:
+    """Whether kernels may take the value: no enumeration, and no list of lists."""
+    if isinstance(value, ListValue):
+        return all(isinstance(cell, Vector) for cell in value.cells)
+    return not isinstance(value, Enumeration)
 
 
 def prefers_kernels(kernels: DeviceKernels, name: str) -> bool:
