@@ -22,8 +22,8 @@ MAX_REGISTER_SLOTS: Final = 96
 MAX_SHARED_BYTES: Final = 48 * 1024
 #: The bits of the NaN that minima and maxima in tables give.
 ORDERED_NAN: Final = 0x7FF8000000000000
-_WARP: Final = 32
-_ALL_LANES: Final = -1
+WARP: Final = 32
+ALL_LANES: Final = -1
 
 
 class Accumulator:
@@ -148,7 +148,7 @@ class RegisterGroups:
     def reduce_lanes(self) -> None:
         """Every lane of a warp gets the warp's total, by a butterfly of shuffles."""
         emitter = self.emitter
-        distance = emitter.made(B32, "mov.u32", [integer(_WARP // 2)])
+        distance = emitter.made(B32, "mov.u32", [integer(WARP // 2)])
         again = emitter.new_label("reduce")
         emitter.place(again)
         for accumulator in self.accumulators:
@@ -224,7 +224,7 @@ class RegisterGroups:
         return made
 
     def shuffle_word(self, register: Register, distance: Register, like: Register) -> Register:
-        sources: list[Operand] = [register, distance, integer(_WARP - 1), integer(_ALL_LANES)]
+        sources: list[Operand] = [register, distance, integer(WARP - 1), integer(ALL_LANES)]
         return self.emitter.made(like.type, "shfl.sync.bfly.b32", sources)
 
 

@@ -90,29 +90,29 @@ max          | extreme      | scalar   | 1 | gpu | w
 len          | len          | scalar   | 1 | gpu | w
 # Rows
 compress     | compress     | compress | 2 | gpu |
-index        | index        | second   | r | lib | 1
-order        | order        | first    | 1 | lib | 1 w
-top          | top          | dynamic  | - | lib | 1
+index        | index        | second   | r | gpu | 1
+order        | order        | rows     | 1 | lib | 1 w
+top          | top          | vector   | - | lib | 1
 group        | group        | group    | 1 | lib | 1 w
-keys         | keys         | dynamic  | - | lib |
-values       | values       | dynamic  | - | lib |
-each         | each         | dynamic  | 2 | lib |
-each_right   | each_right   | dynamic  | 3 | lib |
-each_item    | each_item    | dynamic  | 2 | lib |
-raze         | raze         | dynamic  | 1 | lib | w
-concat       | concat       | dynamic  | - | lib | w
-where        | where        | dynamic  | 1 | lib | w
+keys         | keys         | keys     | - | lib |
+values       | values       | values   | - | lib |
+each         | each         | each     | 2 | lib |
+each_right   | each_right   | each_right | 3 | lib |
+each_item    | each_item    | each_item | 2 | lib |
+raze         | raze         | raze     | 1 | lib | w
+concat       | concat       | vector   | - | lib | w
+where        | where        | where    | 1 | gpu |
 single       | single       | one      | - | cpu |
 item         | item         | item     | - | cpu |
 # Joins
 join         | join         | none     | 1 | lib | 1 2 w
-contains     | contains     | keys     | 1 | lib | 2
+contains     | contains     | rows     | 1 | lib | 2
 cross        | cross        | none     | - | lib | w
 touched      | touched      | second   | 1 | lib | w
-outer_index  | index        | second   | r | lib | 1
+outer_index  | index        | second   | r | gpu | 1
 # Windows: rows that are sorted
-run_start    | runs         | keys     | 1 | lib | 1
-run_end      | runs         | keys     | 1 | lib | 1
+run_start    | runs         | rows     | 1 | lib | 1
+run_end      | runs         | rows     | 1 | lib | 1
 before       | before       | second   | 2 | lib | 1
 search       | search       | second   | 2 | lib | 1
 search_after | search       | second   | 2 | lib | 1

@@ -3,35 +3,44 @@
 Each block takes ``chunk`` consecutive rows, a tile of as many rows as it has threads at a time, consecutive threads
 consecutive rows. Parameters, in order: the columns' addresses, scalars, ``out`` (partial results), ``error``, ``rows``
 (u64), ``chunk`` (u32, a multiple of the block), the addresses of row results, and what depends on dictionaries.
-Columns are padded, so a tile is read whole; rows past the end are only masked.
+Stored columns are padded, so a tile is read whole and rows past the end are only masked; of everything else only the
+rows that are there are read. Columns that rows are picked from (``@index``) are read where the picking rows say.
+
+Row results that masks select are written one behind the other, from where the rows of their warp begin: each warp then
+takes consecutive rows, counts as it goes (a ballot a tile) and says at the end how many it kept (``kept``, u32).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.accumulate import Accumulator, RegisterGroups, TableGroups, choose_space
+from drawloom.horse.accumulate import ALL_LANES, WARP, Accumulator, RegisterGroups, TableGroups, choose_space
 from drawloom.horse.elementwise import Templates, TextParam, literal
-from drawloom.horse.emit import Emitter, integer
+from drawloom.horse.emit import Emitter, integer, zero
 from drawloom.horse.held import REGISTERS, Held
 from drawloom.horse.ir import Assign, Call, Function, FunctionRef, Literal, Name, Operand, Return
+from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import Ranges
-from drawloom.horse.shapes import Constant, Shape
+from drawloom.horse.shapes import Compressed, Constant, Shape, Symbol, base
 from drawloom.horse.types import BOOL, DecimalType, Type, VectorType
-from drawloom.ptx.ir import Address, Module, Register, Symbol
+from drawloom.ptx.ir import Address, Module, Register
+from drawloom.ptx.ir import Symbol as PtxSymbol
 from drawloom.ptx.types import B32, B64, F64, PRED, S32, S64, U32, U64
 from drawloom.ptx.types import F32 as PTX_F32
 from drawloom.ptx.types import Type as PtxType
 
 ROW_STORES: Final[dict[str, str]] = {"s32": "u32", "s64": "u64", "f32": "f32", "f64": "f64", "pred": "u8"}
+_ROW_BYTES: Final[dict[str, int]] = {"s32": 4, "s64": 8, "f32": 4, "f64": 8, "pred": 1}
 
 
 class Storage:
-    """How a column parameter lies in memory: ``name`` is its PTX type (``s8`` to ``s64``, ``f32``, ``f64``, ``u8``)."""
+    """How a column parameter lies in memory: ``name`` is its PTX type (``s8`` to ``s64``, ``f32``, ``f64``, ``u8``);
+    where it ``is_padded``, a whole tile may be read behind its last row's."""
 
-    def __init__(self, name: str, bytes: int) -> None:
+    def __init__(self, name: str, bytes: int, is_padded: bool = False) -> None:
         self.name = name
         self.bytes = bytes
+        self.is_padded = is_padded
 
 
 class GroupKey:
@@ -51,7 +60,8 @@ class Output:
 
     - "reduce": ``function`` of accumulators ``value`` and ``count`` (indexes, -1 for none), one or one a group;
     - "key": key number ``value`` of the groups;
-    - "rows": the rows of buffer ``value`` where mask buffer ``count`` (-1: all) is set; text codes of ``column``.
+    - "rows": the rows of buffer ``value``, of each warp as many as counter ``count`` says (-1: all); text codes of
+      ``column``.
     """
 
     def __init__(self, kind: str, type: VectorType, function: str, value: int, count: int, column: str = "") -> None:
@@ -66,19 +76,28 @@ class Output:
 class KernelPlan:
     """A generated kernel and all that a launch needs to know.
 
-    ``columns``, ``scalars`` and ``text_params`` are parameters by name, ``storage`` how the columns lie in memory;
-    ``row_buffers`` the register kinds of its row results; ``errors`` the messages by error code, from 1. ``space`` says
-    where groups are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts their rows.
+    ``columns``, ``scalars`` and ``text_params`` are parameters by name, ``storage`` how the columns lie in memory, and
+    ``linear`` the columns that have the kernel's rows (from others rows are only picked): ``most_rows`` at most, and
+    ``is_stored`` says that they are a stored table's. ``only_picks`` says that nothing is computed from them.
+
+    ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected;
+    ``errors`` the messages by error code, from 1. ``space`` says where groups are accumulated, ``groups`` how many
+    there can be, ``exists`` which accumulator counts their rows.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.module = Module()
         self.columns: list[str] = []
+        self.linear: list[str] = []
+        self.most_rows = 0
+        self.is_stored = False
+        self.only_picks = False
         self.storage: dict[str, Storage] = {}
         self.scalars: list[str] = []
         self.text_params: list[TextParam] = []
         self.row_buffers: list[str] = []
+        self.counters = 0
         self.accumulators: list[Accumulator] = []
         self.groups = 1
         self.keys: list[GroupKey] = []
@@ -115,6 +134,7 @@ def generate(
     generator = _Generator(kernel, types, ranges, shapes, storage, rows)
     generator.plan.reduces_lanes = reduces_lanes
     generator.plan.storage = storage
+    generator.plan.most_rows = rows
     return generator.run()
 
 
@@ -140,10 +160,15 @@ class _Generator:
         self.held: dict[str, Held] = {}
         self.calls: dict[str, Call] = {}
         self.bases: dict[str, Register] = {}
+        #: The addresses of the columns that rows are picked from.
+        self.origins: dict[str, Register] = {}
         self.offsets: dict[int, Register] = {}
         self.masks: dict[tuple[str, ...], Register] = {}
+        #: By the masks that select row results the results: the element, its register kind and the buffer's address.
+        self.kept: dict[tuple[str, ...], list[tuple[Register, str, Register]]] = {}
         self.updates: list[Accumulator] = []
         self.widened: dict[tuple[int, str], Register] = {}
+        self.row: Register | None = None
         self.group: Register | None = None
         self.group_masks: tuple[str, ...] = ()
         self.row_pointers: list[Register] = []
@@ -157,7 +182,7 @@ class _Generator:
         assert isinstance(returned, Return)
         results = [v.name for v in returned.values if isinstance(v, Name)]
         self.declare()
-        self.open_rows()
+        self.open_rows(any(isinstance(self.shapes[r].size, Compressed) for r in results))
         self.emitter.start_rows()
         again, done = self.emitter.new_label("rows"), self.emitter.new_label("done")
         self.loop_head(again, done)
@@ -178,6 +203,9 @@ class _Generator:
             else:
                 self.plan.columns.append(param.name)
                 emitter.pointer_param(parameter(param.name))
+        self.plan.linear = [c for c in self.plan.columns if c in self.read_by_row()]
+        self.plan.is_stored = isinstance(base(self.shapes[self.plan.linear[0]].size), Symbol)
+        self.plan.only_picks = all(call.function.name in PICKS for call in self.calls.values())
         for name in self.plan.scalars:
             emitter.scalar_param(parameter(name), _scalar_type(self.types[name]))
         emitter.pointer_param("out")
@@ -185,22 +213,46 @@ class _Generator:
         emitter.scalar_param("rows", U64)
         emitter.scalar_param("chunk", U32)
 
+    def read_by_row(self) -> set[str]:
+        """The variables that a statement reads otherwise than to pick rows from them."""
+        found: set[str] = set()
+        for call in self.calls.values():
+            picked = call.arguments[0] if call.function.name in PICKS and not self.picks_itself(call) else None
+            found.update([a.name for a in call.arguments if isinstance(a, Name) and a is not picked])
+        return found
+
+    def picks_itself(self, call: Call) -> bool:
+        """Whether the rows that are picked are those of the kernel, under a mask."""
+        rows = self.calls.get(_name(call.arguments[1]))
+        return rows is not None and rows.function.name == "where"
+
     def is_scalar(self, name: str) -> bool:
         shape = self.shapes.get(name)
         return shape is not None and isinstance(shape.size, Constant) and shape.size.count == 1
 
     def is_reduced(self, name: str) -> bool:
-        return self.calls[name].function.name in ("sum", "avg", "min", "max", "len", "raze", "index")
+        call = self.calls[name]
+        if call.function.name != "index":
+            return call.function.name in ("sum", "avg", "min", "max", "len", "raze")
+        rows = self.calls.get(_name(call.arguments[1]))
+        return rows is not None and rows.function.name == "keys"
 
-    def open_rows(self) -> None:
-        """The prologue: where this thread's rows are."""
+    def open_rows(self, by_warps: bool) -> None:
+        """The prologue: where this thread's rows are. The block's chunk is its warps' in turn, a tile at a time; or,
+        ``by_warps``, each warp has an equal share of it."""
         emitter = self.emitter
         self.thread = emitter.special("%tid.x")
         self.threads = emitter.special("%ntid.x")
         self.block = emitter.special("%ctaid.x")
         chunk = emitter.param("chunk", U32)
         rows = emitter.param("rows", U64)
-        self.first_row = emitter.made(B64, "mul.wide.u32", [self.block, chunk])
+        self.place, self.step, self.part = self.thread, self.threads, self.block
+        if by_warps:
+            self.place, self.step = emitter.special("%laneid"), emitter.calc("mov.u32", WARP)
+            warps = emitter.calc("shr.u32", self.threads, 5)
+            self.part = emitter.calc("mad.lo.u32", self.block, warps, emitter.calc("shr.u32", self.thread, 5))
+            chunk = emitter.calc("div.u32", chunk, warps)
+        self.first_row = emitter.made(B64, "mul.wide.u32", [self.part, chunk])
         left = emitter.made(B64, "sub.s64", [rows, self.first_row])
         wide_chunk = emitter.made(B64, "cvt.u64.u32", [chunk])
         mine = emitter.made(B64, "min.s64", [left, wide_chunk])
@@ -208,19 +260,23 @@ class _Generator:
         self.count = emitter.made(B32, "cvt.u32.u64", [mine])
         self.out = emitter.pointer("out")
         for name in self.plan.columns:
-            self.bases[name] = self.row_pointer(parameter(name), self.storage[name].bytes)
+            if name in self.plan.linear:
+                self.bases[name] = self.row_pointer(parameter(name), self.storage[name].bytes)
         for name in self.plan.scalars:
             self.held[name] = self.scalar(name)
         self.error = emitter.made(B32, "mov.u32", [integer(0)])
         self.done_rows = emitter.made(B32, "mov.u32", [integer(0)])
         self.wide_done = emitter.made(B64, "mov.u64", [integer(0)])
-        self.wide_threads = emitter.made(B64, "cvt.u64.u32", [self.threads])
+        self.wide_step = emitter.made(B64, "cvt.u64.u32", [self.step])
 
     def row_pointer(self, param: str, bytes: int) -> Register:
-        """The address of this thread's first row in a column: the block's start plus the thread's place in a tile."""
+        """The address of this thread's first row in a column: the first tile's plus the thread's place in it."""
+        return self.emitter.made(B64, "mad.wide.u32", [self.place, integer(bytes), self.first_address(param, bytes)])
+
+    def first_address(self, param: str, bytes: int) -> Register:
+        """The address in a column of the row that this thread's first tile begins with."""
         emitter = self.emitter
-        start = emitter.made(B64, "mad.lo.s64", [self.first_row, integer(bytes), emitter.pointer(param)])
-        return emitter.made(B64, "mad.wide.u32", [self.thread, integer(bytes), start])
+        return emitter.made(B64, "mad.lo.s64", [self.first_row, integer(bytes), emitter.pointer(param)])
 
     def scalar(self, name: str) -> Held:
         type = self.types[name]
@@ -238,19 +294,22 @@ class _Generator:
         none = emitter.made(PRED, "setp.eq.u32", [self.count, integer(0)])
         emitter.branch(done, none)
         emitter.place(again)
-        row = emitter.made(B32, "add.u32", [self.done_rows, self.thread])
+        row = emitter.made(B32, "add.u32", [self.done_rows, self.place])
         self.masks[()] = emitter.made(PRED, "setp.lt.u32", [row, self.count])
 
     def close_rows(self, again: str, done: str) -> None:
         emitter = self.emitter
         self.plan.accumulators = self.updates
         self.accumulate()
-        emitter.op("add.u32", [self.done_rows, self.done_rows, self.threads])
-        emitter.op("add.s64", [self.wide_done, self.wide_done, self.wide_threads])
+        counters = self.keep()
+        emitter.op("add.u32", [self.done_rows, self.done_rows, self.step])
+        emitter.op("add.s64", [self.wide_done, self.wide_done, self.wide_step])
         more = emitter.made(PRED, "setp.lt.u32", [self.done_rows, self.count])
         emitter.branch(again, more)
         emitter.place(done)
         self.store_partials()
+        for number, counter in enumerate(counters):
+            emitter.store("u32", emitter.pointer(f"kept{number}"), self.part, counter)
         if self.plan.errors:
             assert self.error is not None
             failed = emitter.made(PRED, "setp.ne.u32", [self.error, integer(0)])
@@ -281,11 +340,32 @@ class _Generator:
             else:
                 self.table.update(accumulator, value, selected, self.group)
 
+    def keep(self) -> list[Register]:
+        """Stores the selected rows of a tile behind those before; gives the registers that count them, by masks."""
+        emitter = self.emitter
+        counters: list[Register] = []
+        for masks, results in self.kept.items():
+            emitter.pointer_param(f"kept{len(counters)}")
+            current, emitter.body = emitter.body, emitter.prologue
+            counter = emitter.calc("mov.u32", 0)
+            below = emitter.special("%lanemask_lt")
+            emitter.body = current
+            counters.append(counter)
+            votes = emitter.calc("vote.sync.ballot.b32", self.mask(masks), ALL_LANES)
+            with emitter.when(emitter.calc("setp.ne.u32", votes, 0), True):
+                rank = emitter.calc("popc.b32", emitter.calc("and.b32", votes, below))
+                place = emitter.calc("add.u32", counter, rank)
+                for register, kind, start in results:
+                    self.store_row(kind, register, emitter.element(start, place, _ROW_BYTES[kind]), self.mask(masks))
+                emitter.put("add.u32", counter, counter, emitter.calc("popc.b32", votes))
+        self.plan.counters = len(counters)
+        return counters
+
     def table_base(self) -> Register:
         if self.plan.space == "global":
             return self.out
         self.emitter.shared("groups", U64, self.plan.slots * self.plan.groups)
-        return self.emitter.made(B64, "mov.u64", [Symbol("groups")])
+        return self.emitter.made(B64, "mov.u64", [PtxSymbol("groups")])
 
     def summand(self, accumulator: Accumulator, held: Held) -> Register:
         """The element in the register kind that its accumulator adds; made once for all that share it."""
@@ -357,6 +437,7 @@ class _Generator:
         return found
 
     def load(self, name: str) -> Held:
+        """The element of the thread's own row."""
         emitter = self.emitter
         storage = self.storage[name]
         offset = self.offsets.get(storage.bytes)
@@ -366,10 +447,20 @@ class _Generator:
                 offset = emitter.made(B64, "mul.lo.s64", [self.wide_done, integer(storage.bytes)])
             self.offsets[storage.bytes] = offset
         address = emitter.made(B64, "add.s64", [self.bases[name], offset])
-        type = self.types[name]
+        return self.loaded(name, address, None if storage.is_padded else self.masks[()])
+
+    def loaded(self, name: str, address: Register, guard: Register | None) -> Held:
+        """The element of a column at an address; zero where ``guard`` does not hold, and nothing is read."""
+        emitter = self.emitter
+        storage, type = self.storage[name], self.types[name]
         assert isinstance(type, VectorType)
         register_type = {"f32": PTX_F32, "f64": F64, "s64": B64}.get(storage.name, B32)
-        register = emitter.made(register_type, f"ld.global.{storage.name}", [Address(address)])
+        if guard is None:
+            register = emitter.made(register_type, f"ld.global.{storage.name}", [Address(address)])
+        else:
+            move = storage.name if storage.name[0] == "f" else "b64" if register_type is B64 else "b32"
+            register = emitter.made(register_type, f"mov.{move}", [zero(storage.name)])
+            emitter.guarded(guard, f"ld.global.{storage.name}", [register, Address(address)])
         if type.is_float:
             return Held(type.text, type, register)
         if type == BOOL:
@@ -377,6 +468,37 @@ class _Generator:
         low, high = self.ranges.of(Name(name), type) or (0, 0)
         kind = "s64" if storage.name == "s64" else "s32"
         return Held(kind, type, register, low, high, (), name if type.kind == "text" else "")
+
+    def pick(self, call: Call) -> Held:
+        """The element of a column in the row that another element says; zero where that is below zero."""
+        emitter = self.emitter
+        rows = self.value(call.arguments[1])
+        if self.picks_itself(call):
+            return self.value(call.arguments[0]).masked(rows.masks)
+        name = _name(call.arguments[0])
+        origin = self.origins.get(name)
+        if origin is None:
+            current, emitter.body = emitter.body, emitter.prologue
+            origin = self.origins[name] = emitter.pointer(parameter(name))
+            emitter.body = current
+        row = self.templates.in_register(rows, "s64")
+        guard = self.mask(rows.masks)
+        if call.function.name == "outer_index":
+            guard = emitter.both(guard, emitter.made(PRED, "setp.ge.s64", [row, integer(0)]))
+        address = emitter.made(B64, "mad.lo.s64", [row, integer(self.storage[name].bytes), origin])
+        held = self.loaded(name, address, guard)
+        if call.function.name == "outer_index" and not held.type.is_float:
+            held.low, held.high = min(held.low, 0), max(held.high, 0)
+        return held.masked(rows.masks)
+
+    def row_number(self) -> Register:
+        """The number of the thread's row among all of the launch."""
+        if self.row is None:
+            emitter = self.emitter
+            start = emitter.made(B64, "add.s64", [self.first_row, self.wide_done])
+            place = emitter.made(B64, "cvt.u64.u32", [self.place])
+            self.row = emitter.made(B64, "add.s64", [start, place])
+        return self.row
 
     def compute(self, name: str) -> Held:
         call = self.calls[name]
@@ -388,6 +510,11 @@ class _Generator:
             assert isinstance(mask, Name)
             inner = self.value(arguments[1])
             return inner.masked((*inner.masks, mask.name))
+        if function == "where":
+            masks = (*self.value(arguments[0]).masks, _name(arguments[0]))
+            return Held("s64", type, self.row_number(), 0, self.rows, masks)
+        if function in PICKS:
+            return self.pick(self.calls[name])
         if function == "fill":
             return self.value(arguments[0]).masked(self.value(arguments[1]).masks)
         operands = [self.value(a) for a in arguments]
@@ -522,26 +649,27 @@ class _Generator:
         held = self.value(Name(name))
         kind = held.kind if held.kind != "text" else "s32"
         register = self.templates.predicate(held) if kind == "pred" else self.templates.in_register(held, kind)
-        value = self.store_rows(kind, register)
-        mask = self.store_rows("pred", self.mask(held.masks)) if held.masks else -1
-        return Output("rows", held.type, "", value, mask, held.column)
-
-    def store_rows(self, kind: str, register: Register) -> int:
-        """Stores the thread's element into a new row buffer, where the row is there; gives the buffer's number."""
         emitter = self.emitter
-        index = len(self.plan.row_buffers)
+        index, bytes = len(self.plan.row_buffers), _ROW_BYTES[kind]
         self.plan.row_buffers.append(kind)
-        bytes = {"s32": 4, "f32": 4, "pred": 1}.get(kind, 8)
         emitter.pointer_param(f"result{index}")
         current, emitter.body = emitter.body, emitter.prologue
-        base = self.row_pointer(f"result{index}", bytes)
+        start = self.first_address(f"result{index}", bytes)
+        own = emitter.made(B64, "mad.wide.u32", [self.place, integer(bytes), start])
         emitter.body = current
-        address = emitter.made(B64, "mad.lo.s64", [self.wide_done, integer(bytes), base])
+        if not held.masks:
+            address = emitter.made(B64, "mad.lo.s64", [self.wide_done, integer(bytes), own])
+            self.store_row(kind, register, Address(address), self.masks[()])
+            return Output("rows", held.type, "", index, -1, held.column)
+        self.mask(held.masks)
+        self.kept.setdefault(held.masks, []).append((register, kind, start))
+        return Output("rows", held.type, "", index, list(self.kept).index(held.masks), held.column)
+
+    def store_row(self, kind: str, register: Register, address: Address, guard: Register) -> None:
         source = register
         if kind == "pred":
-            source = emitter.made(B32, "selp.u32", [integer(1), integer(0), register])
-        emitter.guarded(self.masks[()], f"st.global.{ROW_STORES[kind]}", [Address(address), source])
-        return index
+            source = self.emitter.made(B32, "selp.u32", [integer(1), integer(0), register])
+        self.emitter.guarded(guard, f"st.global.{ROW_STORES[kind]}", [address, source])
 
 
 def _name(operand: Operand) -> str:

@@ -20,7 +20,7 @@ from drawloom.horse.shapes import base, operand_size
 from drawloom.horse.types import VectorType
 
 #: Groups that a kernel aggregates in place, by the product of the sizes of the keys' ranges: so many anyway, and as
-#: many as the table has rows. (6,000,000 rows take 110 ms for any number of groups from 30,000 on, where sorting them
+#: many as there are rows. (6,000,000 rows take 110 ms for any number of groups from 30,000 on, where sorting them
 #: takes 360; docs/horse.md.)
 FEW_GROUPS: Final = 1 << 16
 #: Most entries of a table of groups: 512 MiB. A reduction has three at most, and one tells which groups there are.
@@ -28,7 +28,7 @@ MAX_ENTRIES: Final = 1 << 26
 
 
 def groups_in_place(graph: Graph, placed: Placement, facts: Facts) -> dict[str, tuple[str, str]]:
-    """The variables of groups that are aggregated in place, each with its table's variable and its group's.
+    """The variables of groups that are aggregated in place, each with the variable of its rows and its group's.
 
     ``placed`` is the graph's placement without such groups.
     """
@@ -36,8 +36,8 @@ def groups_in_place(graph: Graph, placed: Placement, facts: Facts) -> dict[str, 
     found: dict[str, tuple[str, str]] = {}
     for node in graph.nodes:
         if node.function == "group" and node.call is not None:
-            table, members = finder.members(node, node.call)
-            found.update(dict.fromkeys(members, (table, node.name)))
+            rows, members = finder.members(node, node.call)
+            found.update(dict.fromkeys(members, (rows, node.name)))
     return found
 
 
@@ -50,16 +50,16 @@ class _Finder:
         self.shapes = placed.shapes
 
     def members(self, node: Node, call: Call) -> tuple[str, list[str]]:
-        """The group's table and variables; none where it cannot be aggregated in place."""
+        """The group's rows and variables; none where it cannot be aggregated in place."""
         nothing: tuple[str, list[str]] = ("", [])
         listed = call.arguments[0]
         keys = self.call_of(listed)
         if not isinstance(listed, Name) or keys is None or keys.function.name != "list":
             return nothing
-        found = self.key_table(keys.arguments)
+        found = self.key_rows(keys.arguments)
         if found is None or len(self.graph.readers(listed.name)) != 1:
             return nothing
-        table, groups = found
+        rows, groups = found
         key_names = [k.name for k in keys.arguments if isinstance(k, Name)]
         members = [listed.name, node.name]
         for user in self.graph.readers(node.name):
@@ -72,16 +72,16 @@ class _Finder:
         if groups * (3 * len(reductions) + 1) > MAX_ENTRIES:
             return nothing
         results = [m for m in members if self.graph.writer[m].function in ("raze", "index")]
-        return nothing if self.graph.live.intersection(members).difference(results) else (table, members)
+        return nothing if self.graph.live.intersection(members).difference(results) else (rows, members)
 
     def call_of(self, operand: Operand) -> Call | None:
         node = self.graph.writer.get(operand.name) if isinstance(operand, Name) else None
         return None if node is None else node.call
 
-    def key_table(self, keys: list[Operand]) -> tuple[str, int] | None:
-        """The table of a group's keys and how many groups there can be, when they are few enough; None otherwise."""
+    def key_rows(self, keys: list[Operand]) -> tuple[str, int] | None:
+        """The rows of a group's keys and how many groups there can be, when they are few enough; None otherwise."""
         groups = 1
-        tables: set[str] = set()
+        found: set[str] = set()
         sizes: set[str] = set()
         for key in keys:
             type = self.types.get(key.name) if isinstance(key, Name) else None
@@ -89,19 +89,23 @@ class _Finder:
             if not isinstance(type, VectorType) or size is None or not self.placed.is_available(key, size):
                 return None
             range = self.placed.ranges.of(key, type)
-            symbol = base(size)
-            if range is None or symbol is None or type.is_float:
+            rows_of_key = base(size)
+            if range is None or rows_of_key is None or type.is_float:
                 return None
             groups *= max(range[1] - range[0] + 1, 1)
-            tables.add(symbol.table)
+            found.add(rows_of_key.variable)
             sizes.add(str(size))
         if len(sizes) != 1:
             return None
-        table = tables.pop()
-        if table not in self.placed.ranges.tables:
-            return None
-        rows = self.facts.rows(self.placed.ranges.tables[table])
-        return (table, groups) if groups <= max(FEW_GROUPS, rows) else None
+        rows = found.pop()
+        return (rows, groups) if groups <= max(FEW_GROUPS, self.most_rows(rows)) else None
+
+    def most_rows(self, variable: str) -> int:
+        """The rows of a stored table. What else a join makes has not many more rows than the largest of its tables;
+        where it has too few at run time, the launch decides again."""
+        tables = self.placed.ranges.tables
+        known = [tables[variable]] if variable in tables else list(tables.values())
+        return max([self.facts.rows(table) for table in known], default=0)
 
     def first_rows(self, name: str, keys: list[str]) -> list[str] | None:
         """The keys of the groups: the only thing that may be read at the groups' first rows."""

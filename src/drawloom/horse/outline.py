@@ -91,11 +91,9 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
     ranges = ranges_module.analyse(main, types, facts)
     made = Outline(module, types, ranges, shapes_module.analyse(main))
     splitter = _Splitter(made, main, facts, mode)
-    body = splitter.body(main.body)
-    if splitter.kernels:
-        outlined = Function("main", main.params, main.returns, body)
-        others = [f for f in module.functions if f.name != "main"]
-        made.module = Module(module.name, module.imports, [outlined, *splitter.kernels, *others])
+    outlined = Function("main", main.params, main.returns, splitter.body(main.body))
+    others = [f for f in module.functions if f.name != "main"]
+    made.module = Module(module.name, module.imports, [outlined, *splitter.kernels, *others])
     return made
 
 
@@ -171,9 +169,10 @@ class _Splitter:
             return []
         types, ranges, shapes = self.made.types, self.made.ranges, self.made.shapes
         graph = Graph(statements, self.live(statements), shapes)
-        placed = Placement(graph, types, ranges, shapes, {})
-        if self.mode == "full":
-            placed = Placement(graph, types, ranges, shapes, groups_in_place(graph, placed, self.facts))
+        is_fused = self.mode == "full"
+        placed = Placement(graph, types, ranges, shapes, {}, is_fused)
+        if is_fused:
+            placed = Placement(graph, types, ranges, shapes, groups_in_place(graph, placed, self.facts), is_fused)
         builder = _Builder(placed, _REGIONS[self.mode](placed), self.kernels, self.names)
         body = builder.block()
         self.made.blocks.append(Block(graph, builder.called))
@@ -225,20 +224,20 @@ def _kernel_of_successors(placed: Placement, node: Node, joined: dict[str, str])
 
 
 def _full(placed: Placement) -> list[Region]:
-    """Roots that are ready at the same time, of one table and one group, and the slices that compute them."""
+    """Roots that are ready at the same time, over the same rows and of one group, and the slices that compute them."""
     graph = placed.graph
     roots = dict(placed.roots)
     for name in sorted(placed.inside, key=graph.order):
         # Row vectors that control code reads leave the kernel too.
         if name in roots or not isinstance(placed.types[name], VectorType):
             continue
-        outside = [n for n in graph.readers(name) if not placed.is_in_kernel(n.name)]
-        table = shapes_module.base(placed.shapes[name].size)
-        if (outside or name in graph.live) and table is not None:
-            roots[name] = Root(name, table.table, placed.level[name])
+        outside = [n for n in graph.readers(name) if not placed.is_in_kernel(n.name) or placed.gathers(n, name)]
+        rows = shapes_module.base(placed.shapes[name].size)
+        if (outside or name in graph.live) and rows is not None:
+            roots[name] = Root(name, rows.variable, placed.level[name])
     alike: dict[tuple[int, int, int, str], list[str]] = {}
     for root in roots.values():
-        key = (root.level, graph.order(root.table), graph.order(root.group), root.table)
+        key = (root.level, graph.order(root.rows), graph.order(root.group), root.rows)
         alike.setdefault(key, []).append(root.name)
     needed = graph.needed()
     regions: list[Region] = []
@@ -255,9 +254,10 @@ def _slice(placed: Placement, roots: list[str]) -> set[str]:
     todo = list(roots)
     while todo:
         name = todo.pop()
-        if name not in found and (name in roots or name in placed.inside):
+        if name not in found and (name in roots or (name in placed.inside and name not in placed.roots)):
             found.add(name)
-            todo.extend([e.source.name for e in placed.graph.predecessors[name]])
+            before = placed.graph.predecessors[name]
+            todo.extend([e.source.name for e in before if not placed.gathers(e.sink, e.variable)])
     return found
 
 

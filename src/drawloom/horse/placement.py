@@ -1,8 +1,9 @@
 """The nodes of a dependence graph into those that kernels can compute, roots of kernels, and control code.
 
 A root is a value that leaves a kernel: a reduction, or (with groups in place) a reduction by group. An element-wise
-statement whose rows a kernel can have is inside. Everything else is control code, which runs after the kernels whose
-rows it reads.
+statement whose rows a kernel can have is inside: those of a stored table, those that control code made (a join's), and
+what is picked by either. Everything else is control code, which runs after the kernels whose rows it reads; so does
+what picks from such rows.
 """
 
 from __future__ import annotations
@@ -10,28 +11,26 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.graph import Graph, Node
-from drawloom.horse.ir import Name, Operand
+from drawloom.horse.ir import Call, Name, Operand
 from drawloom.horse.ranges import Ranges
-from drawloom.horse.shapes import Compressed, Constant, Shape, Size, Symbol, base, operand_size
+from drawloom.horse.shapes import Constant, Dynamic, Shape, Size, Symbol, base, operand_size
 from drawloom.horse.templates import S64, fits, has_template
-from drawloom.horse.types import BOOL, Type, VectorType
+from drawloom.horse.types import Type, VectorType
 
-#: What gives a column as it lies in memory.
-_STORED: Final = frozenset(["column_value", "column_valid"])
-#: What makes masks over a whole table as control code.
-_HOST_MASKS: Final = frozenset(["like", "member", "contains", "touched"])
+PICKS: Final = frozenset(["index", "outer_index"])
 REDUCTIONS: Final = frozenset(["sum", "avg", "min", "max", "len"])
 
 
 class Root:
-    """A value that leaves a kernel: the variable, the table it runs over, when its inputs are ready, and its group.
+    """A value that leaves a kernel: the variable, the rows it runs over, when its inputs are ready, and its group.
 
-    ``group`` is the variable of the group that it is reduced by, "" without one; a kernel has one group at most.
+    ``rows`` is the variable that has these rows first: a stored table's, a join's. ``group`` is that of the group that
+    it is reduced by, "" without one; a kernel has one group at most.
     """
 
-    def __init__(self, name: str, table: str, level: int, group: str = "") -> None:
+    def __init__(self, name: str, rows: str, level: int, group: str = "") -> None:
         self.name = name
-        self.table = table
+        self.rows = rows
         self.level = level
         self.group = group
 
@@ -40,7 +39,8 @@ class Placement:
     """``inside`` are the statements that kernels compute and ``roots`` those whose values leave them, by variable;
     ``level`` is when a variable is first ready: the number of rounds of kernels before it.
 
-    ``grouped`` are the members of groups that are aggregated in place, each with its table and its group.
+    ``grouped`` are the members of groups that are aggregated in place, each with its rows and its group.
+    ``is_fused`` says that a kernel computes masks and what they select together.
     """
 
     def __init__(
@@ -50,12 +50,14 @@ class Placement:
         ranges: Ranges,
         shapes: dict[str, Shape],
         grouped: dict[str, tuple[str, str]],
+        is_fused: bool,
     ) -> None:
         self.graph = graph
         self.types = types
         self.ranges = ranges
         self.shapes = shapes
         self.grouped = grouped
+        self.is_fused = is_fused
         self.inside: set[str] = set()
         self.roots: dict[str, Root] = {}
         self.level: dict[str, int] = {}
@@ -64,17 +66,18 @@ class Placement:
 
     def place(self, node: Node) -> None:
         name = node.name
-        level = max([self.level.get(n, 0) for n in node.reads], default=0)
-        table = self.table_of(node)
+        gathered = {n for n in node.reads if n in self.inside and n not in self.roots and self.gathers(node, n)}
+        level = max([self.level.get(n, 0) + (n in gathered) for n in node.reads], default=0)
+        rows = self.rows_of(node)
         if name in self.grouped:
             self.inside.add(name)
             if node.function in ("raze", "index"):
                 self.roots[name] = Root(name, self.grouped[name][0], level, self.grouped[name][1])
                 level += 1
-        elif table is not None and self.is_reduction(node):
-            self.roots[name] = Root(name, table, level)
+        elif rows is not None and self.is_reduction(node):
+            self.roots[name] = Root(name, rows, level)
             level += 1
-        elif table is not None and self.is_element_wise(node):
+        elif rows is not None and self.is_element_wise(node):
             self.inside.add(name)
         else:
             # Control code runs after the kernel that makes the rows it reads.
@@ -85,17 +88,22 @@ class Placement:
     def is_in_kernel(self, name: str) -> bool:
         return name in self.inside or name in self.roots
 
-    def table_of(self, node: Node) -> str | None:
-        """The table whose rows the call works on, by its variable; None where it works on something else."""
+    def rows_of(self, node: Node) -> str | None:
+        """The rows that the call works on, by the variable that has them first; None for a call on anything else."""
         if node.call is None:
             return None
-        found: Symbol | None = None
+        found: Symbol | Dynamic | None = None
         sizes: list[Size] = []
-        for argument in node.call.arguments:
+        for place, argument in enumerate(node.call.arguments):
             size = operand_size(argument, self.shapes)
             if size is None or (isinstance(size, Constant) and size.count == 1):
                 continue
-            if node.function == "member" and argument is node.call.arguments[1]:
+            if place == 1 and node.function == "member":
+                continue
+            if place == 0 and node.function in PICKS:
+                has = self.is_available(argument, size) if self.picks_itself(node) else self.is_in_memory(node.call)
+                if not has:
+                    return None
                 continue
             found = base(size)
             if found is None or not self.is_available(argument, size):
@@ -103,27 +111,58 @@ class Placement:
             sizes.append(size)
         if found is None or any(s != sizes[0] for s in sizes):
             return None
-        return found.table
+        return found.variable
 
     def is_available(self, operand: Operand, size: Size) -> bool:
-        """Whether a kernel can have the rows of an operand: it computes them, or they are a whole column in memory.
+        """Whether a kernel can have the rows of an operand: it computes them, or all of them are in memory.
 
-        Besides stored columns these are masks that control code makes, such as LIKE over a large dictionary, and what
-        an earlier block made.
+        Compressed rows that control code made are in memory as well, but their place there is not that of the rows
+        that a kernel selects by the mask.
         """
         assert isinstance(operand, Name)
         node = self.graph.writer.get(operand.name)
         if operand.name in self.inside or node is None:
             return True
-        if not isinstance(size, Symbol):
+        return isinstance(size, Symbol | Dynamic) and self.is_loaded(operand)
+
+    def is_loaded(self, operand: Name) -> bool:
+        """Whether a kernel can read the elements out of memory."""
+        type = self.types[operand.name]
+        if not isinstance(type, VectorType):
             return False
-        return node.function in _STORED or (self.types[operand.name] == BOOL and node.function in _HOST_MASKS)
+        return type.is_float or type.kind == "text" or fits(self.ranges.of(operand, type), S64)
+
+    def is_in_memory(self, pick: Call) -> bool:
+        """Whether a kernel can pick from an operand: it is in memory before the kernel runs.
+
+        What is computed over the very rows that pick from it would have to be read and computed under one name.
+        """
+        operand, rows = pick.arguments
+        if not isinstance(operand, Name) or not self.is_loaded(operand):
+            return False
+        size, over = [operand_size(a, self.shapes) for a in (operand, rows)]
+        if size is None or over is None:
+            return False
+        return operand.name not in self.inside or operand.name in self.roots or base(over) != base(size)
+
+    def picks_itself(self, node: Node) -> bool:
+        """Whether a call picks the rows that a mask of the same kernel selects: every thread has its own already."""
+        if not self.is_fused or node.call is None or node.function not in PICKS:
+            return False
+        source, rows = node.call.arguments
+        chosen = self.graph.writer.get(rows.name) if isinstance(rows, Name) else None
+        if chosen is None or chosen.call is None or chosen.function != "where" or chosen.name not in self.inside:
+            return False
+        return operand_size(source, self.shapes) == operand_size(chosen.call.arguments[0], self.shapes)
+
+    def gathers(self, node: Node, variable: str) -> bool:
+        """Whether the statement needs all rows of the variable in memory before its kernel runs."""
+        return node.gathers(variable) and node.name not in self.grouped and not self.picks_itself(node)
 
     def is_element_wise(self, node: Node) -> bool:
         if node.call is None or node.builtin is None or node.target != "gpu" or node.builtin.is_reduction:
             return False
-        size = self.shapes[node.name].size
-        return isinstance(size, Symbol | Compressed) and has_template(node.call, self.types, self.ranges)
+        return base(self.shapes[node.name].size) is not None and has_template(node.call, self.types, self.ranges)
 
     def is_reduction(self, node: Node) -> bool:
         return (

@@ -89,10 +89,11 @@ class Program:
             stored = ranges.analyse(main, variable_types(main), _NothingKnown()).columns
             on_all_cores(sorted(set(stored.values())), lambda column: facts.range(*column))
 
-    def generate(self, kernel: Function) -> KernelPlan:
+    def generate(self, kernel: Function, rows: int = 0) -> KernelPlan:
+        """The kernel's PTX, for as many rows as the largest table has, or ``rows``, whichever is more."""
         outlined = self.outlined
         storage = {p.name: self.storage(p.name) for p in kernel.params if not self.is_scalar(p.name)}
-        rows = max([self.sources[t].rows for t in outlined.ranges.tables.values()], default=0)
+        rows = max([rows, *[self.sources[t].rows for t in outlined.ranges.tables.values()]])
         power = 1 << max(rows - 1, 1).bit_length()
         return generate(kernel, outlined.types, outlined.ranges, outlined.shapes, storage, power, self.reduces_lanes)
 
@@ -107,7 +108,7 @@ class Program:
             assert isinstance(type, VectorType)
             return row_storage(type, self.outlined.ranges.of(Name(name), type))
         dtype: np.dtype[Any] = self.sources[stored[0]].column(stored[1]).vector.dtype
-        return Storage(_STORAGE[dtype.name], dtype.itemsize)
+        return Storage(_STORAGE[dtype.name], dtype.itemsize, True)
 
     def ptx(self) -> str:
         """The PTX of all kernels, as text."""
@@ -128,6 +129,8 @@ def row_storage(type: VectorType, range: Range | None) -> Storage:
         return Storage("u8", 1)
     if type.is_float:
         return Storage("f32", 4) if type == F32 else Storage("f64", 8)
+    if type.kind == "text":
+        return Storage("s32", 4)
     return Storage("s32", 4) if fits(range, S32) else Storage("s64", 8)
 
 
@@ -158,10 +161,18 @@ class LoadedProgram:
         return interpret(module, self.program.sources, kernel=self.call, library=library.call, watch=watch)
 
     def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:
-        """What a kernel returns; None for one that stayed a call, which is control code."""
+        """What a kernel returns; None for one that stayed a call, which is control code, and where control code is the
+        better choice for these arguments."""
         loaded = self.kernels.get(function.name)
         if loaded is None:
             return None
+        rows = loaded.rows(arguments)
+        if not loaded.is_better(rows, self.resident.library.choice):
+            return None
+        if rows > loaded.plan.most_rows:
+            # A join can make more rows than any table has, and their sums be wider than those of a table's.
+            loaded = LoadedKernel(function, self.program.generate(function, rows), self.device)
+            self.kernels[function.name] = loaded
         results, took = loaded.run(arguments, self.resident)
         self.launches.append(took)
         return results

@@ -125,6 +125,8 @@ def call_range(function: str, type: VectorType, arguments: list[tuple[Type | Non
         return ranges[0] if type.is_exact else None
     if not type.is_exact:
         return None
+    if function == "outer_index" and ranges[0] is not None:
+        return (min(ranges[0][0], 0), max(ranges[0][1], 0))
     if function in ("plus", "minus") and ranges[0] is not None and ranges[1] is not None:
         a, b = [_scaled(r, t, type) for t, r in arguments if r is not None]
         return (a[0] + b[0], a[1] + b[1]) if function == "plus" else (a[0] - b[1], a[1] - b[0])

@@ -1,12 +1,15 @@
 """Shape analysis (thesis section 4.2.3): the layout and size of every variable, from the builtins' shape rules.
 
-    Shape ::= Vector(Size) | List | Dictionary | Table | Unknown
+    Shape ::= Vector(Size) | List(Size) | Lists | Dictionary(Size) | Cells(Size) | Singles(Size) | Table | Unknown
     Size  ::= Constant(k) | Symbol(table) | Compressed(Size, mask) | Dynamic(variable)
 
-A dynamic size is named after the variable that first had it, so that two variables made to one length stay equal.
+A dynamic size is named after the variable that first had it, so that two variables made to one length stay equal: both
+rows of a join, what is picked by them, and what is computed from that.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from drawloom.horse.builtins import BUILTINS
 from drawloom.horse.ir import (
@@ -15,6 +18,7 @@ from drawloom.horse.ir import (
     CheckCast,
     Expression,
     Function,
+    FunctionRef,
     Literal,
     Name,
     Operand,
@@ -50,9 +54,9 @@ class Constant(Size):
 class Symbol(Size):
     """The rows of a stored table, by the variable that loads it."""
 
-    def __init__(self, table: str) -> None:
-        super().__init__(f"`{table}")
-        self.table = table
+    def __init__(self, variable: str) -> None:
+        super().__init__(f"`{variable}")
+        self.variable = variable
 
 
 class Compressed(Size):
@@ -65,13 +69,20 @@ class Compressed(Size):
 
 
 class Dynamic(Size):
+    """What only the run tells, by the variable that has so many rows, or cells of so many."""
+
     def __init__(self, variable: str) -> None:
         super().__init__(f"?{variable}")
+        self.variable = variable
 
 
 class Shape:
-    """``kind`` is "vector", "list", "dict", "table" or "?"; ``size`` counts rows or groups, or the rows
-    of a list's cells."""
+    """What ``kind`` says, ``size`` counts:
+
+    - "vector": its rows; "list": the rows of each of its cells; "lists": nothing, cells of unlike sizes;
+    - "dict": its groups; "cells": the cells of a list that has one for each of them; "singles": such cells of one row;
+    - "table": its rows; "?": nothing.
+    """
 
     def __init__(self, kind: str, size: Size) -> None:
         self.kind = kind
@@ -109,16 +120,16 @@ def analyse(function: Function) -> dict[str, Shape]:
 
 def _merge(name: str, first: Shape, second: Shape) -> Shape:
     """The shape of a variable that has either; its own name is no size, which may differ from one time to the next."""
-    lasts = isinstance(second.size, Constant) or base(second.size) is not None
+    lasts = isinstance(second.size, Constant) or isinstance(base(second.size), Symbol)
     same = first.kind == second.kind and first.size == second.size and lasts and second.kind != "table"
     return second if same else Shape("?", Dynamic(name))
 
 
-def base(size: Size) -> Symbol | None:
-    """The table whose rows ``size`` counts or selects from; None when there is no such table."""
+def base(size: Size) -> Symbol | Dynamic | None:
+    """The rows that ``size`` counts or selects from, a stored table's or those of a run; None for a constant."""
     while isinstance(size, Compressed):
         size = size.size
-    return size if isinstance(size, Symbol) else None
+    return size if isinstance(size, Symbol | Dynamic) else None
 
 
 def operand_size(operand: Operand, shapes: dict[str, Shape]) -> Size | None:
@@ -143,40 +154,52 @@ def _shape(name: str, expression: Expression, shapes: dict[str, Shape], once: se
     return _by_rule(builtin.shape, name, expression.arguments, shapes, once)
 
 
+#: Rules that keep the size of their first argument, where it has the second shape, in the first.
+_FROM_FIRST: Final[dict[str, tuple[str, str]]] = {
+    "column": ("vector", "table"), "rows": ("vector", "list"), "item": ("vector", "list"), "keys": ("vector", "dict"),
+    "values": ("cells", "dict"), "raze": ("vector", "singles"),
+}  # fmt: skip
+
+
 def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, Shape], once: set[str]) -> Shape:
     dynamic = Dynamic(name)
     if rule == "table":
         return Shape("table", Symbol(name))
-    if rule == "scalar":
-        return Shape("vector", Constant(1))
-    if rule == "one":
+    if rule in ("scalar", "one"):
         return Shape("vector", Constant(1))
     if rule == "list":
         sizes = [operand_size(a, shapes) for a in arguments]
         same = sizes[0] if sizes and all(s == sizes[0] for s in sizes) else None
-        return Shape("list", same or dynamic)
-    if rule in ("keys", "item"):
-        listed = _operand_shape(name, arguments[0], shapes)
-        return Shape("vector", listed.size if listed.kind == "list" else dynamic)
+        return Shape("lists", dynamic) if same is None else Shape("list", same)
     if rule == "none":
         return Shape("list", dynamic)
+    if rule in _FROM_FIRST:
+        kind, given = _FROM_FIRST[rule]
+        first = _operand_shape(name, arguments[0], shapes)
+        return Shape(kind, first.size if first.kind == given else dynamic)
     if rule in ("first", "unary"):
         return _operand_shape(name, arguments[0], shapes)
     if rule == "second":
         return _operand_shape(name, arguments[1], shapes)
-    if rule == "column":
-        table = _operand_shape(name, arguments[0], shapes)
-        return Shape("vector", table.size if isinstance(table.size, Symbol) else dynamic)
     if rule in ("binary", "ternary"):
         return Shape("vector", _element_wise(name, arguments, shapes))
-    if rule == "compress":
-        mask, size = arguments[0], operand_size(arguments[1], shapes)
+    if rule in ("compress", "where"):
+        mask, size = arguments[0], operand_size(arguments[-1], shapes)
         if isinstance(mask, Name) and mask.name in once and size is not None and size == operand_size(mask, shapes):
             return Shape("vector", Compressed(size, mask.name))
         return Shape("vector", dynamic)
     if rule == "group":
         return Shape("dict", dynamic)
-    return Shape("?", dynamic)
+    if rule in ("each", "each_right", "each_item"):
+        cells = _operand_shape(name, arguments[2 if rule == "each_right" else 1], shapes)
+        made = "singles" if rule == "each" and _reduces(arguments[0]) else "cells"
+        return Shape(made, cells.size) if cells.kind == "cells" else Shape("?", dynamic)
+    return Shape("vector" if rule == "vector" else "?", dynamic)
+
+
+def _reduces(function: Operand) -> bool:
+    builtin = BUILTINS.get(function.name) if isinstance(function, FunctionRef) else None
+    return builtin is not None and builtin.is_reduction
 
 
 def _element_wise(name: str, arguments: list[Operand], shapes: dict[str, Shape]) -> Size:

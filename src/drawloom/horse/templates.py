@@ -46,6 +46,12 @@ def has_template(call: Call, types: dict[str, Type], ranges: Ranges) -> bool:
         sides.append(side)
     if name == "compress":
         return sides[1].is_held
+    if name == "where":
+        return True
+    if name in ("index", "outer_index"):
+        # Where no row is picked there is text that the dictionary need not have.
+        has_codes = sides[0].type.kind == "text" and name == "index"
+        return (sides[0].is_held or has_codes) and sides[1].is_held and not sides[1].type.is_float
     if name == "fill":
         return sides[0].is_held and sides[0].type.kind != "text"
     if name in _COMPARE:
