@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from drawloom.cli.sql import command
-from drawloom.errors import UnsupportedError
+from drawloom.errors import DataError, UnsupportedError
 
 
 @pytest.fixture
@@ -112,3 +112,48 @@ def test_a_folder_is_as_many_tables_as_it_has_files_and_folders(tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     nothing = CliRunner().invoke(command, ["select 1", f"--table={tmp_path}/empty"])
     assert nothing.exit_code == 2 and "has no Parquet or CSV file" in nothing.stderr
+
+
+def test_profiles_of_every_kind(table: str, tmp_path: Path) -> None:
+    query = "select k, sum(d) as s from t group by k"
+    for style, part in (("json", '"calls": ['), ("html", "<!doctype html>"), ("text", "kernel main_0")):
+        result = CliRunner().invoke(command, [query, table, f"--profile={style}"], catch_exceptions=False)
+        assert part in result.stderr and "kernel" not in result.stdout
+    for name, part in (("p.json", '"calls": ['), ("p.html", "<svg role"), ("p.txt", "kernel main_0")):
+        result = CliRunner().invoke(command, ["--profile-to", str(tmp_path / name), query, table])
+        assert part in (tmp_path / name).read_text() and result.stderr == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.html", "p.json", "p.txt", "t.parquet"]
+    with pytest.raises(DataError, match="the profile cannot be written"):
+        run(query, table, f"--profile-to={tmp_path}/none/p.json")
+
+
+def test_a_profile_may_stand_before_the_query(table: str) -> None:
+    result = CliRunner().invoke(command, ["--profile", "select sum(d) as s from t", table], catch_exceptions=False)
+    assert result.exit_code == 0 and "kernel main_0" in result.stderr
+
+
+def test_machine_code_of_an_architecture(table: str) -> None:
+    text = run("select sum(d) from t", table, "--emit=sass", "--arch=sm_75")
+    assert ".target\tsm_75" in text and "EXIT" in text
+    assert CliRunner().invoke(command, ["select 1", "--arch=sm_75"]).exit_code == 2
+
+
+def test_fallback_says_so(table: str) -> None:
+    result = CliRunner().invoke(command, ["select median(d) as m from t", table, "--fallback=datafusion"])
+    assert (result.exit_code, result.stdout) == (0, "m\n-\n0.00\n(1 row)\n".replace("m\n-\n", "   m\n----\n"))
+    assert "run in DataFusion" in result.stderr
+
+
+def test_csv_options(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("1|x\n2|y\n")
+    rows = run("select f1, f0 from t", f"--table={tmp_path}/t.csv", "--delimiter=|", "--no-header", "--format=csv")
+    assert rows == "f1,f0\nx,1\ny,2\n"
+    wrong = CliRunner().invoke(command, ["select 1", f"--table={tmp_path}/t.csv", "--delimiter=||"])
+    assert isinstance(wrong.exception, DataError)
+    nothing = CliRunner().invoke(command, ["select 1", "--no-header"])
+    assert nothing.exit_code == 2 and "are for CSV files" in nothing.stderr
+
+
+def test_who_does_the_library_functions(table: str) -> None:
+    query = "select k from t order by d"
+    assert run(query, table, "--library=kernels") == run(query, table, "--library=host", "--quiet")

@@ -12,6 +12,8 @@ import drawloom
 from drawloom.horse.infer import infer
 from drawloom.horse.parser import parse
 from drawloom.sql import connect
+from drawloom.sql.planner import SqlError
+from drawloom.sql.text import same_query
 
 TABLE = pa.table({"a": pa.array([3, 1, 2], pa.int32()), "s": ["x", "y", "x"]})
 
@@ -184,3 +186,50 @@ def test_frames_of_other_libraries(library: str) -> None:
         return
     frame = relation.df() if library == "pandas" else relation.pl()
     assert [int(v) for v in frame["x"]] == [6]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("select a from t", "\n select   a -- all\nfrom\t/* the */ t ", True),
+        ("select 'a  b'", "select 'a b'", False),
+        ("select 'a--b' from t", "select 'a' from t", False),
+        ('select "a  b"', 'select "a b"', False),
+        ("select n'x'", "select n 'x'", False),
+        ("select 1 --2", "select 1 -- 2\n", True),
+        ("select a--b\nfrom t", "select a from t", True),
+        ("select $$a  b$$", "select $$a b$$", False),
+        ("select e'a\\'  b'", "select e'a\\' b'", False),
+        ("select A from t", "select a from t", False),
+    ],
+)
+def test_texts_of_one_query(one: str, other: str, alike: bool) -> None:
+    assert (same_query(one) == same_query(other)) == alike
+
+
+def test_a_query_is_found_again_whatever_its_blanks_and_comments() -> None:
+    con = connect("cpu").register("t", TABLE)
+    for text in ("select sum(a) from t", "select\nsum(a) -- all\nfrom  t", "select sum(a) from t"):
+        assert con.sql(text).fetchall() == [(Decimal(6),)]
+    assert (con.statistics.misses, con.statistics.kept, con.statistics.dropped) == (1, 1, 0)
+    assert con.statistics.hits >= 2
+    assert "1 of 128 prepared queries" in repr(con.statistics)
+
+
+def test_an_error_has_the_place_in_its_own_text() -> None:
+    con = connect("cpu").register("t", TABLE)
+    for text, line in (("select b from t", 1), ("select\nb from t", 2)):
+        with pytest.raises(SqlError) as caught:
+            con.sql(text).arrow()
+        assert caught.value.line == line
+
+
+def test_registering_a_table_keeps_the_queries_of_others() -> None:
+    con = connect("cpu").register("t", TABLE).register("v", TABLE)
+    queries = {name: con.query(f"select sum(a) from {name} where true") for name in ("t", "V")}
+    hidden = con.query("select 1 as x where exists (select 1 from t where false)")
+    con.register("T", TABLE.slice(0, 1))
+    assert con.query("select sum(a) from V where true") is queries["V"]
+    assert con.query("select sum(a) from t where true") is not queries["t"]
+    assert con.query("select 1 as x where exists (select 1 from t where false)") is not hidden
+    assert con.statistics.dropped == 2

@@ -43,7 +43,6 @@ def command(query: str, tables: tuple[str, ...], outline: bool, mode: str, style
     from drawloom.sql import connect
 
     connection = connect(device)
-    for name, path in tables_option.paths(tables).items():
-        connection.register(name, path)
+    tables_option.register(connection, tables)
     relation = connection.sql(sys.stdin.read() if query == "-" else query, mode)
     click.echo(shapes[style](relation.query.program().outlined) if outline else relation.explain(), nl=False)

@@ -18,7 +18,7 @@ from drawloom.errors import Error
 # In the order of `drawloom --help`; the line is shown there, so that help imports no subcommand.
 SUBCOMMANDS: Final[dict[str, str]] = {
     "run": "Run a kernel of a PTX file, or a HorseIR program, on a device.",
-    "sql": "Run a SQL query over Parquet files on a device.",
+    "sql": "Run a SQL query over Parquet and CSV files on a device.",
     "tpch": "Run the TPC-H queries, and compare with DuckDB.",
     "explain": "Show a query after each stage, or draw its kernels.",
     "as": "Assemble PTX to a cubin.",

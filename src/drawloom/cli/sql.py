@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,43 +13,96 @@ from drawloom.cli import tables as tables_option
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from drawloom.sql.profile import Profile
 
-@click.command("sql")
+
+class Command(click.Command):
+    """A command whose `--profile` may stand without a value, wherever it stands."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, ["--profile=text" if arg == "--profile" else arg for arg in args])
+
+
+@click.command("sql", cls=Command)
 @click.argument("query")
 @tables_option.OPTION
+@click.option("--delimiter", metavar="CHAR", help="What is between the columns of CSV files.")
+@click.option("--no-header", is_flag=True, help="CSV files have no line of names; the columns are f0, f1, ...")
 @click.option("-d", "--device", default=None, help="cpu (the default), reference or cuda:N.")
 @click.option(
     "--emit",
-    type=click.Choice(["plan", "relation", "horse", "outline", "ptx"]),
+    type=click.Choice(["plan", "relation", "horse", "outline", "ptx", "sass"]),
     help="Print the query after a stage instead of running it.",
 )
+@click.option("--arch", metavar="SM", help="The GPU that --emit sass is for, such as sm_86.")
 @click.option("--outline", type=tables_option.MODE, default="full", show_default=True,
               help="How much goes into one kernel.")  # fmt: skip
+@click.option("--library", type=tables_option.LIBRARY, help="Who does sorts, groups and joins.")
+@click.option("--fallback", type=click.Choice(["datafusion"]), help="Who runs what is not built yet, and says so.")
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@click.option("--profile", is_flag=True, help="Say on stderr what each stage took.")
+@click.option("--profile", type=click.Choice(["text", "json", "html"]), metavar="[=text|json|html]",
+              help="Say on stderr what each stage, kernel and library call took.")  # fmt: skip
+@click.option("--profile-to", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write the profile there, as HTML or JSON if the name says so.")  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar, even on a terminal.")
 def command(
     query: str,
     tables: tuple[str, ...],
+    delimiter: str | None,
+    no_header: bool,
     device: str | None,
     emit: str | None,
+    arch: str | None,
     outline: str,
+    library: str | None,
+    fallback: str | None,
     style: str,
-    profile: bool,
+    profile: str | None,
+    profile_to: str | None,
+    quiet: bool,
 ) -> None:
-    """Run QUERY over Parquet files. `-` reads it from standard input."""
+    """Run QUERY over Parquet and CSV files. `-` reads it from standard input."""
+    if arch is not None and emit != "sass":
+        raise click.UsageError("--arch is for --emit sass")
     from drawloom.sql import connect
 
     text = sys.stdin.read() if query == "-" else query
     connection = connect(device)
-    for name, path in tables_option.paths(tables).items():
-        connection.register(name, path)
-    relation = connection.sql(text, outline)
+    tables_option.register(connection, tables, delimiter, not no_header)
+    relation = connection.sql(text, outline, library, fallback, False if quiet else None)
     if emit is not None:
-        click.echo(relation.explain(emit), nl=False)
+        click.echo(relation.explain(emit, arch or ""), nl=False)
         return
-    click.echo(render(relation.arrow(), style), nl=False)
-    if profile:
-        click.echo(str(relation.profile()), err=True)
+    if profile is None and profile_to is None:
+        click.echo(render(relation.arrow(), style), nl=False)
+        return
+    table, took = relation.profiled()
+    click.echo(render(table, style), nl=False)
+    if profile_to is not None:
+        write_profile(took, profile_to, profile)
+    else:
+        click.echo(profile_as(took, profile or "text"), err=True, nl=False)
+
+
+def profile_as(profile: Profile, style: str) -> str:
+    if style == "html":
+        return profile.html()
+    return profile.json() if style == "json" else f"{profile}\n"
+
+
+def write_profile(profile: Profile, path: str, style: str | None) -> None:
+    """Writes the profile as ``style``, or as the name of the file says. Raises DataError where that cannot be done."""
+    from drawloom.errors import DataError
+
+    ending = os.path.splitext(path)[1].lower().removeprefix(".")
+    kind = style or {"html": "html", "htm": "html", "json": "json"}.get(ending, "text")
+    unfinished = path + ".unfinished"
+    try:
+        with open(unfinished, "w", encoding="utf-8") as file:
+            file.write(profile_as(profile, kind))
+        os.replace(unfinished, path)
+    except OSError as problem:
+        raise DataError(f"{path}: the profile cannot be written: {problem.strerror}") from None
 
 
 def render(table: pa.Table, style: str) -> str:

@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from drawloom.horse.ir import Module
     from drawloom.horse.values import Source
+    from drawloom.sql.connection import Connection
 
 OPTION: Final[Callable[[Any], Any]] = click.option(
     "-t", "--table", "tables", multiple=True, metavar="NAME=PATH",
@@ -20,6 +21,9 @@ OPTION: Final[Callable[[Any], Any]] = click.option(
 
 #: The outliner's modes, as `drawloom.horse.outline.MODES` has them: importing that takes longer than `--help` may.
 MODE: Final = click.Choice(["none", "flow", "full"])
+
+#: Who does library functions, as `drawloom.horse.kernels.library.CHOICES` has them.
+LIBRARY: Final = click.Choice(["auto", "kernels", "host"])
 
 
 def paths(tables: tuple[str, ...]) -> dict[str, str]:
@@ -55,6 +59,26 @@ def within(path: str) -> list[tuple[str, str]]:
     if not found:
         raise click.UsageError(f"--table {path}: this folder has no Parquet or CSV file")
     return found
+
+
+def register(
+    connection: Connection, tables: tuple[str, ...], delimiter: str | None = None, header: bool = True
+) -> None:
+    """Makes the tables known to a connection; ``delimiter`` and ``header`` are of those in CSV files. Raises UsageError
+    where there is none that they could be for."""
+    from drawloom.horse.files import format_of, found
+
+    is_plain = delimiter is None and header
+    some_csv = False
+    for name, path in paths(tables).items():
+        is_csv = not is_plain and all(format_of(file) == "csv" for file in found(path))
+        some_csv = some_csv or is_csv
+        if is_csv:
+            connection.register(name, path, delimiter=delimiter, header=header)
+        else:
+            connection.register(name, path)
+    if not is_plain and not some_csv:
+        raise click.UsageError("--delimiter and --no-header are for CSV files")
 
 
 def sources(tables: tuple[str, ...]) -> dict[str, Source]:

@@ -111,7 +111,7 @@ class Relation:
         Raises DataError for another word, UnsupportedError for an architecture that we make no code for.
         """
         if not stage:
-            return "\n".join([f"-- {name}\n{self.explain(name, arch)}" for name in STAGES])
+            return "\n".join([f"-- {name}\n{text}" for name, text in self.stages(arch).items()])
         query = self.query
         if stage == "plan":
             return str(query.logical().display_indent()) + "\n"
@@ -130,9 +130,19 @@ class Relation:
             return "\n".join([machine_code(p.module, device, arch) for p in query.program().plans.values()])
         raise DataError(f"explain('{stage}'): expected one of {', '.join(STAGES)}")
 
+    def stages(self, arch: str = "") -> dict[str, str]:
+        """What ``explain`` shows of every stage; of a query that falls back its plan and what it falls back for."""
+        try:
+            self.query.program()
+        except UnsupportedError as refusal:
+            if self.fallback is None:
+                raise
+            return {"plan": self.explain("plan"), "fallback": "\n".join([self.fallback, *refusal.items, ""])}
+        return {name: self.explain(name, arch) for name in STAGES}
+
     def explained(self) -> pa.Table:
         """The answer to EXPLAIN: a row a line of every stage, and of the profile for EXPLAIN ANALYZE."""
-        shown = {stage: self.explain(stage) for stage in STAGES}
+        shown = self.stages()
         if self.query.text.explain == "analyze":
             shown["profile"] = str(self.profile())
         rows = [(stage, line) for stage, text in shown.items() for line in text.splitlines()]
@@ -144,6 +154,14 @@ class Relation:
         profile = self.run(profiled=True)[1]
         assert profile is not None
         return profile
+
+    def profiled(self) -> tuple[pa.Table, Profile]:
+        """The result, as ``arrow`` gives it, and the profile of the run that made it."""
+        if self.query.text.explain:
+            return self.explained(), self.profile()
+        table, profile = self.run(profiled=True)
+        assert profile is not None
+        return table, profile
 
     def __repr__(self) -> str:
         return f"<Relation {self.text!r} on {self.connection.device.name}>"
