@@ -27,10 +27,11 @@ FEW: Final = 64
 
 class Words:
     """The strings of ``arrow`` (large_string), which ascend without repeats: code ``i`` is the i-th. Two objects are
-    equal only if they are the same."""
+    equal only if they are the same. ``copies`` is what devices keep of them, by the device's name."""
 
     def __init__(self, arrow: Strings) -> None:
         self.arrow = arrow
+        self.copies: dict[str, object] = {}
 
     def __len__(self) -> int:
         return len(self.arrow)

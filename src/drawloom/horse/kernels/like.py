@@ -1,0 +1,154 @@
+"""``@like`` by one kernel for all patterns (thesis section 4.3.4): a word a thread, and the pattern as data.
+
+The words of a dictionary lie in one buffer of bytes, the string pad, with where each begins beside it; a device that
+does not read the host's memory keeps a copy with the words. A pattern is a row of tokens: bytes of UTF-8, one
+character, any characters, any characters to the end, and the end. A thread goes on from the last place that "any
+characters" may still have covered, and never has to go back to an earlier one. All other tokens take one character or
+a byte of one, so a part that meets the end of its word fits nowhere behind either.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from drawloom.horse.emit import Emitter
+from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.gather import gathered
+from drawloom.horse.kernels.rows import Rounds, RowKernel, stored
+from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.types import BOOL, I64
+from drawloom.horse.values import Array, Value, Vector, as_vector, strings
+from drawloom.horse.words import Words
+from drawloom.ptx.ir import Register
+
+#: Tokens above the bytes.
+ONE: Final = 256
+MANY: Final = 257
+REST: Final = 258
+END: Final = 259
+
+
+def tokens(pattern: str) -> Array:
+    """A pattern (``%``, ``_``, escape ``\\``) as the kernel reads it, u32."""
+    made: list[int] = []
+    place = 0
+    while place < len(pattern):
+        character = pattern[place]
+        if character == "\\" and place + 1 < len(pattern):
+            place += 1
+            made += pattern[place].encode()
+        elif character == "_":
+            made.append(ONE)
+        elif character != "%":
+            made += character.encode()
+        elif made[-1:] != [MANY]:
+            made.append(MANY)
+        place += 1
+    made = [*made[:-1], REST] if made[-1:] == [MANY] else [*made, END]
+    return np.array(made, dtype=np.uint32)
+
+
+class StringPad:
+    """The bytes of all words one behind the other, and of each word the first byte's place, with the end behind."""
+
+    def __init__(self, starts: Memory, bytes: Memory) -> None:
+        self.starts = starts
+        self.bytes = bytes
+
+
+def string_pad(kernels: DeviceKernels, words: Words) -> StringPad:
+    """The words where the device reads them."""
+    known = words.copies.get(kernels.device.name)
+    if isinstance(known, StringPad):
+        return known
+    _, ends, data = words.arrow.buffers()
+    first = words.arrow.offset
+    starts = np.frombuffer(ends, dtype=np.int64)[first : first + len(words) + 1]
+    text = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
+    pad = StringPad(kernels.workspace.put(starts), kernels.workspace.put(text))
+    words.copies[kernels.device.name] = pad
+    return pad
+
+
+def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
+    """``@like(text, pattern)``: of each word once, or of each row where there are fewer."""
+    text, pattern = as_vector(arguments[0]), as_vector(arguments[1])
+    storage = stored(text)
+    if storage is None or len(pattern) != 1:
+        return None
+    pad, asked = string_pad(kernels, text.words), kernels.workspace.put(tokens(strings(pattern)[0]))
+    codes = kernels.workspace.column(text, text.data.dtype)
+    if len(text) < len(text.words):
+        hits = kernels.workspace.empty(len(text), np.bool_)
+        Like(storage).run(kernels, f"like_{storage}", [pad.starts, pad.bytes, asked, hits, codes], len(text))
+        return kernels.workspace.vector(BOOL, hits, len(text))
+    hits = kernels.workspace.empty(len(text.words), np.bool_)
+    Like("").run(kernels, "like", [pad.starts, pad.bytes, asked, hits], len(text.words))
+    by_word = kernels.workspace.vector(BOOL, hits, len(text.words))
+    return gathered(kernels, by_word, Vector(I64, text.data))
+
+
+#: Builtins by kernels.
+CALLS: Final = {"like": like}
+
+
+class Like(RowKernel):
+    """Whether words match: those that codes of ``storage`` name, or ("") every one."""
+
+    def __init__(self, storage: str) -> None:
+        super().__init__(["starts", "bytes", "tokens", "hits", *(["codes"] if storage else [])])
+        self.storage = storage
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        starts, text, tokens, hits = bases[:4]
+        with emitter.when(at.inside):
+            word = emitter.load(self.storage, bases[4], at.row) if self.storage else at.row
+            if word.type.bits == 64:
+                word = emitter.calc("cvt.u32.u64", word)
+            start = emitter.load("u64", starts, word)
+            end = emitter.load("u64", starts, emitter.calc("add.u32", word, 1))
+            length = emitter.calc("cvt.u32.u64", emitter.calc("sub.s64", end, start))
+            match = self.matched(emitter, emitter.calc("add.s64", text, start), length, tokens)
+            emitter.store("u8", hits, at.row, match)
+
+    def matched(self, emitter: Emitter, text: Register, length: Register, tokens: Register) -> Register:
+        """1 where the word matches, else 0."""
+        match, place, token_place = [emitter.calc("mov.u32", 0) for _ in range(3)]
+        # The token behind the last "any characters" (0: there was none), and where what it covers may end.
+        resume, covered = emitter.calc("mov.u32", 0), emitter.calc("mov.u32", 0)
+        with emitter.loop() as further:
+            token = emitter.load("u32", tokens, token_place)
+            inside = emitter.calc("setp.lt.u32", place, length)
+            byte = emitter.load("u8", text, place, inside)
+            ended = emitter.calc("setp.eq.and.u32", token, END, emitter.negated(inside))
+            found = emitter.either(ended, emitter.calc("setp.eq.u32", token, REST))
+            emitter.put("mov.u32", match, 1, guard=found)
+            further.leave(found)
+            many = emitter.calc("setp.eq.u32", token, MANY)
+            fits, width = self.taken(emitter, token, byte, inside)
+            follows = emitter.calc("add.u32", token_place, 1)
+            emitter.put("mov.u32", resume, follows, guard=many)
+            emitter.put("mov.u32", covered, place, guard=many)
+            lost = emitter.negated(emitter.either(many, fits))
+            hopeless = emitter.calc("setp.eq.u32", resume, 0)
+            further.leave(emitter.both(lost, emitter.either(hopeless, emitter.negated(inside))))
+            emitter.put("add.u32", place, place, width, guard=fits)
+            emitter.put("mov.u32", token_place, follows)
+            emitter.put("add.u32", covered, covered, 1, guard=lost)
+            emitter.put("mov.u32", place, covered, guard=lost)
+            emitter.put("mov.u32", token_place, resume, guard=lost)
+        return match
+
+    def taken(self, emitter: Emitter, token: Register, byte: Register, inside: Register) -> tuple[Register, Register]:
+        """Whether the token takes what begins at a byte, and how many bytes."""
+        literal = emitter.calc("setp.eq.and.u32", token, byte, inside)
+        # One character begins at any byte but those that continue one: its length is in the first.
+        begins = emitter.calc("setp.ne.and.u32", emitter.calc("and.b32", byte, 0xC0), 0x80, inside)
+        one = emitter.calc("setp.eq.and.u32", token, ONE, begins)
+        width = emitter.calc("mov.u32", 1)
+        for least in (0xC0, 0xE0, 0xF0):
+            longer = emitter.calc("setp.ge.and.u32", byte, least, one)
+            emitter.put("add.u32", width, width, 1, guard=longer)
+        return emitter.either(literal, one), width

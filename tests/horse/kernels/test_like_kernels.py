@@ -1,0 +1,90 @@
+"""LIKE by a kernel: what DuckDB and the host's own matcher say, over text with characters of every length."""
+
+import random
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from drawloom.horse.evaluate import like_pattern
+from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.library import CALLS
+from drawloom.horse.types import STR
+from drawloom.horse.values import Vector, from_values
+from drawloom.horse.words import words_of
+from drawloom.runtime import device as find_device
+from tests.horse.kernels.checks import assembled, kernels_on, same_as_host, taken_by_the_vendor
+
+ALPHABET = ["a", "b", "ab", "%", "_", "\\", "é", "€", "🙂", "\u0301", "\n", "\x00", "\x7f", "ß"]
+WORDS = [
+    "", "%", "_", "\\", "abc", "ab", "aab", "abab", "a%b", "a_b", "\\%", "é", "aé", "éa", "🙂", "🙂🙂", "\0", "a\nb",
+]  # fmt: skip
+PATTERNS = [
+    "", "%", "%%", "_", "__", "%_", "_%", "%_%", "_%_", "abc", "a%", "%b", "%ab", "ab%ab", "%a%b%", "a%b", "%aab%",
+    "é", "_é", "%é%", "%🙂", "🙂_", "_🙂%", "\\%", "a\\%b", "a\\_b", "%\\\\%", "\\\\", "\\", "a\\", "%\\", "\\a%",
+    "_\n%", "%\0%", "€%",
+]  # fmt: skip
+
+
+def text_of(rows: list[str]) -> Vector:
+    words = words_of(rows)
+    place = {word: code for code, word in enumerate(words)}
+    return Vector(STR, np.array([place[row] for row in rows], dtype=np.int16), words)
+
+
+def random_text(rng: random.Random) -> str:
+    return "".join([rng.choice(ALPHABET) for _ in range(rng.randint(0, 6))])
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_patterns_over_odd_words(device: str) -> None:
+    text = text_of(WORDS)
+    for pattern in PATTERNS:
+        made = same_as_host(kernels_on(device), "like", text, from_values([pattern], STR))
+        assert isinstance(made, Vector)
+        matcher = like_pattern(pattern)
+        assert made.data.tolist() == [matcher.fullmatch(word) is not None for word in WORDS], pattern
+
+
+def test_random_patterns_beside_duckdb() -> None:
+    """DuckDB reads backslashes otherwise, so patterns have none; NUL it has in no pattern."""
+    rng = random.Random(3)
+    rows = sorted({random_text(rng) for _ in range(300)})
+    text, rows_of_text = text_of(rows), pa.table({"s": rows})
+    for _ in range(200):
+        pattern = "".join([rng.choice([*ALPHABET, "%", "_", "%"]) for _ in range(rng.randint(0, 6))])
+        pattern = pattern.replace("\\", "").replace("\0", "")
+        made = CALLS["like"](kernels_on("cpu"), [text, from_values([pattern], STR)])
+        assert isinstance(made, Vector)
+        wanted = duckdb.execute("select s like ? from rows_of_text", [pattern]).fetchall()
+        assert made.data.tolist() == [hit for (hit,) in wanted], pattern
+    assert rows_of_text.num_rows == len(rows)
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 97, 997, 1024, 4096])
+def test_fewer_and_more_rows_than_words(size: int) -> None:
+    rng = np.random.default_rng(size)
+    words = words_of([f"{n:03} {'ab' * (n % 7)}" for n in range(500)])
+    for dtype in (np.int16, np.int32, np.int64):
+        text = Vector(STR, rng.integers(0, 500, size).astype(dtype), words)
+        same_as_host(kernels_on("cpu"), "like", text, from_values(["%3%abab%"], STR))
+    same_as_host(kernels_on("cpu"), "like", Vector(STR, text.data[:0], words_of([])), from_values(["%"], STR))
+
+
+def test_words_that_are_a_slice_of_others() -> None:
+    words = words_of(["a", "ab", "abc", "b", "bc"])
+    words.arrow = words.arrow.slice(1, 3)
+    text = Vector(STR, np.arange(3), words)
+    same_as_host(kernels_on("cpu"), "like", text, from_values(["a%"], STR))
+
+
+@pytest.mark.vendor
+def test_assemblers_take_like(ptxas: str, tmp_path: Path) -> None:
+    kernels = DeviceKernels(find_device("cpu"))
+    text = text_of(WORDS)
+    for rows in (text, Vector(STR, text.data[:3], text.words)):
+        same_as_host(kernels, "like", rows, from_values(["%a_"], STR))
+    assert assembled(kernels) == 3
+    taken_by_the_vendor(kernels, ptxas, tmp_path)
