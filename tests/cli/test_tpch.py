@@ -173,11 +173,21 @@ def test_decimals_types_and_shapes_are_exact() -> None:
 
 
 def test_stages_without_a_column_are_control_code() -> None:
-    assert by_column({"plan": 1.0, "decode": 2.0, "control": 4.0, "library": 8.0}) == {
+    assert by_column({"plan": 1.0, "decode": 2.0, "control": 4.0, "library": 8.0, "other": 16.0}) == {
         **dict.fromkeys(STAGES, 0.0),
         "frontend": 3.0,
-        "control": 12.0,
+        "control": 20.0,
+        "library": 8.0,
     }
+
+
+def test_the_thesis_breakdown_is_whole_whoever_does_the_library(drawloom: Command, folder: Path) -> None:
+    for library in ("host", "kernels"):
+        result = drawloom("tpch", SCALE, "--data", folder, "-q3", "--format=json", "--cached", f"--library={library}")
+        assert result.exit_code == 0, result.output
+        seconds = json.loads(result.stdout)["seconds"]
+        assert list(seconds) == ["data", "frontend", "outliner", "PTX", "code", "control", "kernels", "library"]
+        assert min(seconds.values()) > 0
 
 
 # The tables

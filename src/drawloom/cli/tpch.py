@@ -39,6 +39,7 @@ STAGES: Final[dict[str, tuple[str, ...]]] = {
     "code": ("prepare", "compile"),
     "control": ("control",),
     "kernels": ("kernels",),
+    "library": ("library",),
 }
 #: What `code` is on a kind of device.
 CODE: Final = {"cpu": "LLVM", "cuda": "assembler", "reference": "decoder"}
@@ -82,6 +83,7 @@ class Outcome:
 @click.option("--cached", is_flag=True, help="Take kernels from the kernel cache instead of compiling them anew.")
 @click.option("--outline", type=tables_option.MODE, default="full", show_default=True,
               help="How much goes into one kernel.")  # fmt: skip
+@click.option("--library", type=tables_option.LIBRARY, help="Who does sorts, groups and joins.")
 @click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def command(
     scale: float,
@@ -91,6 +93,7 @@ def command(
     data: Path | None,
     cached: bool,
     outline: str,
+    library: str | None,
     style: str,
 ) -> int:
     """Run TPC-H's queries and show what each stage took, in milliseconds.
@@ -111,7 +114,7 @@ def command(
         click.echo(show.header(), nl=False)
         for query in sorted(set(queries)) or tpch.QUERIES:
             with announced(f"Q{query}"):
-                outcome = measured(query, place, tables, oracle, outline)
+                outcome = measured(query, place, tables, oracle, outline, library)
             done.append(outcome)
             click.echo(show.row(outcome), nl=False)
     click.echo(summary(done), err=style != "table")
@@ -154,7 +157,12 @@ def warm_up(device: Device, tables: dict[str, Path]) -> None:
 
 
 def measured(
-    query: int, device: Device, tables: dict[str, Path], oracle: Oracle | None, outline: str = "full"
+    query: int,
+    device: Device,
+    tables: dict[str, Path],
+    oracle: Oracle | None,
+    outline: str = "full",
+    library: str | None = None,
 ) -> Outcome:
     """The query run cold and warm on a connection of its own, and on DuckDB where it is at hand."""
     from drawloom.errors import Error, UnsupportedError
@@ -163,7 +171,7 @@ def measured(
     outcome = Outcome(query)
     sql = tpch.text(query)
     with tpch.connected(device, tables) as connection:
-        relation = connection.sql(sql, outline)
+        relation = connection.sql(sql, outline, library, progress=False)
         try:
             profile = relation.profile()
             outcome.rows, outcome.launches = profile.rows, len(profile.kernels)
