@@ -86,7 +86,7 @@ def timed(relation: Any, oracle: Any, sql: str, rounds: int) -> Warm:
     sides = {"drawloom": lambda: _drop(relation.arrow()), "duckdb": lambda: _drop(oracle.run(sql))}
     seconds = interleaved(sides, min(rounds, SLOW_ROUNDS) if slow else rounds)
     stages = relation.profile().seconds
-    return Warm(seconds["drawloom"], seconds["duckdb"], stages["kernels"], stages["control"])
+    return Warm(seconds["drawloom"], seconds["duckdb"], stages["kernels"], stages["control"] + stages["library"])
 
 
 def _drop(result: object) -> None:
