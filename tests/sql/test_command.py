@@ -87,8 +87,8 @@ def test_on_the_reference_device(table: str) -> None:
 
 
 def test_refusals_are_our_errors(table: str) -> None:
-    with pytest.raises(UnsupportedError, match="function: reverse"):
-        run("select reverse(k) from t", table)
+    with pytest.raises(UnsupportedError, match="function: arrow_typeof"):
+        run("select arrow_typeof(k) from t", table)
     assert CliRunner().invoke(command, ["select 1", "--format=xml"]).exit_code == 2
 
 
@@ -139,8 +139,8 @@ def test_machine_code_of_an_architecture(table: str) -> None:
 
 
 def test_fallback_says_so(table: str) -> None:
-    result = CliRunner().invoke(command, ["select median(d) as m from t", table, "--fallback=datafusion"])
-    assert (result.exit_code, result.stdout) == (0, "m\n-\n0.00\n(1 row)\n".replace("m\n-\n", "   m\n----\n"))
+    result = CliRunner().invoke(command, ["select array_agg(k) as m from t", table, "--fallback=datafusion"])
+    assert (result.exit_code, result.stdout.splitlines()[2:]) == (0, ["['a', 'b', None]", "(1 row)"])
     assert "run in DataFusion" in result.stderr
 
 

@@ -46,6 +46,7 @@ QUERIES = {
     "days beside timestamps": "select ts > dt, ts = cast(dt as timestamp), ts < timestamp '2000-01-01' from t",
     "halves away from zero": "select round(f), floor(f), ceil(f) from t",
     "roots of what is null": "select sqrt(i * i), ln(i * i + 1), exp(f / 1e15), power(i, 3) from t",
+    "roots of what is not above zero": "select sqrt(i), ln(i), ln(f) from t",
     "nulls are no extreme": "select greatest(i, null), least(f, i), greatest(s, p) from t",
     "by hours": "select extract(hour from ts) as h, count(*), min(ts), max(ts), count(distinct ts) from t group by h",
     "by moments": "select ts, count(*) from t group by ts order by ts desc nulls first",
@@ -62,8 +63,6 @@ def test_functions_agree_with_duckdb(query: str, table: pa.Table) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("select sqrt(i) from t", "@sqrt of a number that is not above zero"),
-        ("select ln(i) from t where i >= 0", "@ln of a number that is not above zero"),
         ("select regexp_replace(s, '(', '') from t", "regexp_replace with '\\('"),
         ("select ts + interval '300000' year from t", "overflow"),
     ],

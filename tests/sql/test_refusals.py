@@ -18,8 +18,7 @@ TABLE = pa.table(
         "a": pa.array([1, 2, 3], pa.int32()),
         "g": pa.array([1, 2, 3], pa.float32()),
         "s": ["x", "y", "z"],
-        "ts": pa.array([0, 1, 2], pa.timestamp("ns")),
-        "u": pa.array([1, 2, 3], pa.uint32()),
+        "bin": pa.array([b"x", b"y", b"z"]),
         "l": pa.array([[1], [2], []], pa.list_(pa.int32())),
     }
 )
@@ -30,15 +29,15 @@ def connection() -> drawloom.Connection:
 
 
 def test_everything_unsupported_is_listed_once() -> None:
-    query = """select t.a, median(t.a), reverse(t.s), max(t.ts), reverse(v.s)
-        from t join t as v on t.a = v.a where cbrt(t.a) > 1 group by t.a, t.s, v.s"""
+    query = """select t.a, array_agg(t.a), arrow_typeof(t.s), max(t.bin), arrow_typeof(v.s)
+        from t join t as v on t.a = v.a where random() > t.a group by t.a, t.s, v.s"""
     with pytest.raises(drawloom.UnsupportedError) as refusal:
         connection().sql(query).arrow()
     assert sorted(refusal.value.items) == [
-        "aggregate function: median",
-        "function: cbrt",
-        "function: reverse",
-        "type: timestamp of 9 digits of a second (column 'ts')",
+        "aggregate function: array_agg",
+        "function: arrow_typeof",
+        "function: random",
+        "type: binary (column 'bin')",
     ]
     assert all(item in str(refusal.value) for item in refusal.value.items)
 
@@ -53,25 +52,23 @@ def refused(query: str, con: drawloom.Connection | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "items"),
     [
-        ("select median(a) over () from t", ["aggregate function: median OVER (...)"]),
+        ("select array_agg(a) over () from t", ["aggregate function: array_agg OVER (...)"]),
         (
-            "select stddev(a) over (partition by reverse(s) order by cbrt(a)) from t",
-            ["aggregate function: stddev OVER (...)", "function: reverse", "function: cbrt"],
+            "select array_agg(a) over (partition by arrow_typeof(s) order by random()) from t",
+            ["aggregate function: array_agg OVER (...)", "function: arrow_typeof", "function: random"],
         ),
-        ("select unnest(l), reverse(s) from t where cbrt(a) > 1",
-         ["relation: UNNEST", "type: list (column 'l')", "function: cbrt", "function: reverse"]),
-        ("select s similar to reverse(s), median(a) from t group by 1",
-         ["expression: SIMILAR TO", "function: reverse", "aggregate function: median"]),
-        ("select reverse(s) from t where a = ?", ["expression: a parameter", "function: reverse"]),
-        ("with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select cbrt(n) from r",
-         ["relation: WITH RECURSIVE", "function: cbrt"]),
-        ("select cast(s as integer), a::varchar, reverse(s) from t",
-         ["function: reverse", "cast: text to integer", "cast: integer to text"]),
-        ("select a from t where s > 1", ["cast: text to integer"]),
-        ("select a * 1.5 % 2, cast(a as boolean) from t", ["function: modulus of decimal", "cast: integer to bool"]),
+        ("select unnest(l), arrow_typeof(s) from t where random() > a",
+         ["relation: UNNEST", "type: list (column 'l')", "function: random", "function: arrow_typeof"]),
+        ("select s similar to arrow_typeof(s), array_agg(a) from t group by 1",
+         ["expression: SIMILAR TO", "function: arrow_typeof", "aggregate function: array_agg"]),
+        ("select arrow_typeof(s) from t where a = ?", ["expression: a parameter", "function: arrow_typeof"]),
+        ("with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select random() + n from r",
+         ["relation: WITH RECURSIVE", "function: random"]),
+        ("select cast(a as timestamp) as x, cast(a as time) as y, arrow_typeof(s) from t",
+         ["function: arrow_typeof", "cast: integer to timestamp", "cast: integer to a time of day"]),
         ("describe t", ["relation: DESCRIBE"]),
-        ("explain verbose select reverse(s) from t", ["EXPLAIN VERBOSE", "function: reverse"]),
-        ("select reverse(s) from t tablesample (10)", ["TABLESAMPLE", "function: reverse"]),
+        ("explain verbose select arrow_typeof(s) from t", ["EXPLAIN VERBOSE", "function: arrow_typeof"]),
+        ("select arrow_typeof(s) from t tablesample (10)", ["TABLESAMPLE", "function: arrow_typeof"]),
         ("select * from generate_series(1, 3)", ["table function: generate_series"]),
         ("from t", ["a query without columns: FROM without SELECT"]),
         ("select 9223372036854775807 + a, 9223372036854775807 + 1 from t",
@@ -102,21 +99,14 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
         ),
         ("select a, exists (select 1 from t as v where v.a = t.a) from t", "a correlated subquery that is no join"),
         ("select * from t full join t as v using (a)", "relation: an outer JOIN with USING"),
-        ("select u from t", "unsigned i32 (column 'u')"),
         ("select l from t", "list"),
         ("select s ilike s from t", "ilike with a pattern that is no constant"),
-        ("select extract(epoch from cast('2020-01-02' as date) + a) from t", "date_part('epoch', ...)"),
-        ("select extract(hour from cast('2020-01-02' as date) + a) from t", "date_part('hour', ...) of date"),
-        ("select replace(s, 'a', s) from t", "replace with arguments that are no constants"),
-        ("select regexp_replace(s, 'a', 'b', 'i') from t", "regexp_replace with options other than 'g'"),
-        ("select round(1.25 * a, -1) from t", "round to digits that are no constant, or negative"),
-        ("select floor(1.25 * a) from t", "floor of decimal"),
-        ("select cast('2020-01-02' as date) + a + interval '1 hour' from t", "a date plus a part of a day"),
-        ("select a % a from t", "modulus"),
+        ("select regexp_replace(s, 'a', 'b', 'x') from t", "regexp_replace with options other than 'g' and 'i'"),
+        ("select regexp_replace(s, s, 'b') from t", "regexp_replace with arguments that are no constants"),
+        ("select round(1.25 * a, a) from t", "round to digits that are no constant"),
+        ("select string_agg(s, s) from t", "string_agg with an option that is no constant"),
+        ("select interval '1 day' from t", "literal: interval"),
         ("select g / 3 from t", "a quotient of a 32-bit float: cast it to double"),
-        ("select sum(distinct a), count(distinct s) from t", "sum(DISTINCT"),
-        ("select * from (values (1), (2)) v", "VALUES"),
-        ("select a, count(*) from t group by rollup (a)", "GROUPING SETS"),
     ],
 )
 def test_what_is_missing_is_named(query: str, item: str) -> None:
@@ -148,7 +138,7 @@ def test_wrong_sql_is_refused_with_the_planners_message(query: str, message: str
 def test_a_refused_query_leaves_the_connection_usable() -> None:
     con = connection()
     with pytest.raises(drawloom.Error):
-        con.sql("select reverse(s) from t").arrow()
+        con.sql("select arrow_typeof(s) from t").arrow()
     assert con.sql("select sum(a) as x from t").arrow().to_pylist() == [{"x": Decimal(6)}]
 
 

@@ -82,6 +82,15 @@ floor        | real         | unary    | r | cpu |
 ceil         | real         | unary    | r | cpu |
 round        | real         | unary    | r | cpu |
 power        | real         | binary   | r | cpu |
+show         | show         | unary    | r | cpu |
+parse        | parse        | first    | r | cpu |
+can_convert  | parse        | first    | r | cpu |
+convert_moment | moment     | first    | r | cpu |
+bit_and      | bits         | binary   | r | cpu |
+bit_or       | bits         | binary   | r | cpu |
+bit_xor      | bits         | binary   | r | cpu |
+shift_left   | bits         | binary   | r | cpu |
+shift_right  | bits         | binary   | r | cpu |
 # Reductions
 sum          | sum          | scalar   | 1 | gpu | w
 avg          | avg          | scalar   | 1 | gpu | w
@@ -99,6 +108,8 @@ values       | values       | values   | - | lib |
 each         | each         | each     | 2 | lib |
 each_right   | each_right   | each_right | 3 | lib |
 each_item    | each_item    | each_item | 2 | lib |
+fold         | fold         | dynamic  | - | cpu |
+fold_slices  | fold         | dynamic  | - | cpu |
 raze         | raze         | raze     | 1 | lib | w
 concat       | concat       | vector   | - | lib | w
 where        | where        | where    | 1 | gpu |

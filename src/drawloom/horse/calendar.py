@@ -10,17 +10,23 @@ from typing import Final
 import numpy as np
 
 from drawloom.errors import DataError
+from drawloom.horse.distinct import by_rows
 from drawloom.horse.evaluate import exact, mul_exact
-from drawloom.horse.types import DATE, I64, TIMESTAMP
+from drawloom.horse.types import CLOCK, DATE, F64, I64, TIMESTAMP
 from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
 
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
 #: Units of @truncate that are a fixed number of microseconds, and those that are a number of months.
 _FIXED: Final[dict[str, int]] = {
-    "microseconds": 1, "milliseconds": 1000, "second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": DAY,
+    "microseconds": 1, "microsecond": 1, "milliseconds": 1000, "millisecond": 1000,
+    "second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": DAY,
 }  # fmt: skip
-_MONTHS: Final[dict[str, int]] = {"month": 1, "quarter": 3, "year": 12}
+_MONTHS: Final[dict[str, int]] = {
+    "month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12000,
+}  # fmt: skip
+#: Years in either direction that dates of 32 bits have.
+_MOST_YEARS: Final = 5_870_000
 #: What @truncate knows; a week begins on Monday.
 UNITS: Final = frozenset([*_FIXED, *_MONTHS, "week"])
 
@@ -62,15 +68,39 @@ def _week(days: Array) -> Array:
     return (_day_of_year(days - (days + 3) % 7 + 3) - 1) // 7 + 1
 
 
+def _year(days: Array) -> Array:
+    return np.asarray(days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970)
+
+
+def _iso_year(days: Array) -> Array:
+    """The year in which the week's Thursday is."""
+    return _year(days - (days + 3) % 7 + 3)
+
+
+def _periods(days: Array, years: int) -> Array:
+    """The number of the period of so many years, which begins with year 1 (or 0 backwards)."""
+    year = _year(days)
+    return np.asarray(np.where(year > 0, (year - 1) // years + 1, -((-year) // years) - 1))
+
+
 #: Parts of a date (days), and of a timestamp (microseconds). Sunday is day 0 of a week.
 PARTS: Final[dict[str, Callable[[Array], Array]]] = {
     "date_quarter": lambda days: _month_number(days) % 12 // 3 + 1,
     "date_week": _week,
     "date_dow": lambda days: (days + 4) % 7,
     "date_doy": _day_of_year,
+    "date_isodow": lambda days: (days + 3) % 7 + 1,
+    "date_isoyear": _iso_year,
+    "date_decade": lambda days: _year(days) // 10,
+    "date_century": lambda days: _periods(days, 100),
+    "date_millennium": lambda days: _periods(days, 1000),
+    "date_era": lambda days: _year(days) > 0,
+    "date_yearweek": lambda days: _iso_year(days) * 100 + np.where(_iso_year(days) > 0, _week(days), -_week(days)),
     "time_hour": lambda micros: micros % DAY // (3600 * SECOND),
     "time_minute": lambda micros: micros % (3600 * SECOND) // (60 * SECOND),
     "time_second": lambda micros: micros % (60 * SECOND) // SECOND,
+    "time_millisecond": lambda micros: micros % (60 * SECOND) // 1000,
+    "time_microsecond": lambda micros: micros % (60 * SECOND),
 }
 
 
@@ -89,7 +119,8 @@ def _truncate(name: str, arguments: list[Value]) -> Value:
         first = days - (days + 3) % 7
     else:
         months = _month_number(days)
-        first = _first_day(months - months % _MONTHS[unit])
+        # Months are counted from 1970; decades, centuries and millennia begin with a year that is a multiple of theirs.
+        first = _first_day(months - (months + 1970 * 12) % _MONTHS[unit])
     if vector.type == DATE:
         return exact(DATE, first, name)
     return exact(TIMESTAMP, mul_exact(first, np.array([DAY])), name)
@@ -108,7 +139,40 @@ def _add_months(name: str, arguments: list[Value]) -> Value:
     return exact(TIMESTAMP, mul_exact(moved, np.array([DAY])) + integers(vector) % DAY, name)
 
 
+def _epoch(name: str, arguments: list[Value]) -> Value:
+    """Seconds since 1970-01-01."""
+    return Vector(F64, integers(as_vector(arguments[0])) / float(SECOND))
+
+
+def _date_bin(name: str, arguments: list[Value]) -> Value:
+    """The beginning of the bin of so many microseconds that each moment is in, counted from an origin."""
+    width, moments, origin = [integers(as_vector(a)) for a in arguments]
+    if int(width[0]) <= 0:
+        raise DataError("@date_bin into bins that are not above zero")
+    return exact(TIMESTAMP, moments - (moments - origin) % width[0], name)
+
+
+def _clock_of(name: str, arguments: list[Value]) -> Value:
+    return Vector(CLOCK, integers(as_vector(arguments[0])) % DAY)
+
+
+def _make_date(name: str, arguments: list[Value]) -> Value:
+    vectors = [as_vector(a) for a in arguments]
+
+    def days(year: int, month: int, day: int) -> int:
+        if not 1 <= month <= 12 or not 1 <= day <= 31:
+            raise DataError(f"there is no date {year}-{month}-{day}")
+        number = (year - 1970) * 12 + month - 1
+        first, behind = [int(d) for d in _first_day(np.array([number, number + 1]))]
+        if abs(year) > _MOST_YEARS or day > behind - first:
+            raise DataError(f"there is no date {year}-{month}-{day}")
+        return first + day - 1
+
+    return by_rows(days, vectors[:3], DATE, vectors[3] if len(vectors) > 3 else None)
+
+
 CALENDAR: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "date_of": _date_of, "timestamp_of": _timestamp_of, "truncate": _truncate, "add_months": _add_months,
-    **dict.fromkeys(PARTS, _part),
+    **dict.fromkeys(PARTS, _part), "epoch": _epoch, "date_bin": _date_bin, "clock_of": _clock_of,
+    "make_date": _make_date,
 }  # fmt: skip

@@ -179,10 +179,11 @@ def _mod(name: str, arguments: list[Value]) -> Value:
     left, right = integers(a), integers(b)
     if (right == 0).any():
         raise DataError("@mod by zero")
+    type = a.type if isinstance(a.type, DecimalType) else plus_type(a.type, b.type)
     if object in (left.dtype, right.dtype):
         rest = abs(left.astype(object)) % abs(right.astype(object))
-        return exact(plus_type(a.type, b.type), np.where(left < 0, -rest, rest), name)
-    return exact(plus_type(a.type, b.type), np.fmod(left, right), name)
+        return exact(type, np.where(left < 0, -rest, rest), name)
+    return exact(type, np.fmod(left, right), name)
 
 
 def _neg(name: str, arguments: list[Value]) -> Value:

@@ -13,8 +13,10 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse import matching
 from drawloom.horse.calendar import CALENDAR
+from drawloom.horse.casts import CASTS
 from drawloom.horse.compound import COMPOUND, cells
 from drawloom.horse.evaluate import ELEMENT_WISE, comparable, one_dictionary, reduce_cells
+from drawloom.horse.folds import fold, fold_slices
 from drawloom.horse.phrases import PHRASES
 from drawloom.horse.reals import REALS
 from drawloom.horse.texts import TEXTS
@@ -63,7 +65,7 @@ def _compress(name: str, arguments: list[Value]) -> Value:
         return vector if mask.data[0] else vector.take(np.zeros(0, dtype=np.int64))
     if len(mask) != len(vector):
         raise DataError(f"@compress of {len(vector)} entries with a mask of {len(mask)}")
-    return vector.take(np.flatnonzero(mask.data))
+    return vector.take(matching.places(mask.data))
 
 
 def _index(name: str, arguments: list[Value]) -> Value:
@@ -71,7 +73,7 @@ def _index(name: str, arguments: list[Value]) -> Value:
     if isinstance(rows, Enumeration):
         return Enumeration(rows.rows.take(index.data), rows.foreign)
     vector = as_vector(rows)
-    return vector.take(index.data.astype(np.int64, copy=False))
+    return vector.take(index.data)
 
 
 def _order(name: str, arguments: list[Value]) -> Value:
@@ -89,7 +91,7 @@ def _order(name: str, arguments: list[Value]) -> Value:
         keys.append((codes, size))
     if not keys:
         return Vector(I64, np.zeros(0, dtype=np.int64))
-    return Vector(I64, matching.stable_order(*matching.composed(keys))[0].astype(np.int64, copy=False))
+    return Vector(I64, matching.stable_order(*matching.composed(keys))[0])
 
 
 def columns_of(value: Value) -> list[Vector]:
@@ -140,7 +142,7 @@ def _each_right(name: str, arguments: list[Value]) -> Value:
     function, left, right = arguments
     assert isinstance(function, FunctionValue)
     if isinstance(right, Ragged) and function.name == "index":
-        return Ragged(as_vector(left).take(right.flat.data.astype(np.int64, copy=False)), right.offsets)
+        return Ragged(as_vector(left).take(right.flat.data), right.offsets)
     return ListValue([call(function.name, [left, cell]) for cell in cells(right)])
 
 
@@ -156,7 +158,7 @@ def _each_item(name: str, arguments: list[Value]) -> Value:
     if isinstance(left, Ragged) and isinstance(right, Ragged) and function.name == "compress":
         mask = left.flat.data.astype(bool)
         kept = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
-        return Ragged(right.flat.take(np.flatnonzero(mask)), kept[left.offsets])
+        return Ragged(right.flat.take(matching.places(mask)), kept[left.offsets])
     a, b = cells(left), cells(right)
     if len(a) != len(b):
         raise DataError(f"@{name} of lists of {len(a)} and {len(b)} cells")
@@ -212,7 +214,7 @@ def _touched(name: str, arguments: list[Value]) -> Value:
 
 
 def _where(name: str, arguments: list[Value]) -> Value:
-    return Vector(I64, np.flatnonzero(as_vector(arguments[0]).data))
+    return Vector(I64, matching.places(as_vector(arguments[0]).data))
 
 
 def _outer_index(name: str, arguments: list[Value]) -> Value:
@@ -283,6 +285,8 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **TEXTS,
     **PHRASES,
     **REALS,
+    **CASTS,
+    "fold": fold, "fold_slices": fold_slices,
     "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "each_item": _each_item,

@@ -74,6 +74,15 @@ lcm             | i64 i64 bool?            | i64
 factorial       | i64 bool?                | i128
 # Dates and moments: calendar.py
 epoch           | timestamp                | f64
+date_isodow     | date                     | i64
+date_isoyear    | date                     | i64
+date_decade     | date                     | i64
+date_century    | date                     | i64
+date_millennium | date                     | i64
+date_era        | date                     | i64
+date_yearweek   | date                     | i64
+time_millisecond | timestamp               | i64
+time_microsecond | timestamp               | i64
 date_bin        | i64 timestamp timestamp  | timestamp
 make_date       | i64 i64 i64 bool?        | date
 clock_of        | timestamp                | clock
@@ -112,3 +121,29 @@ def _load() -> dict[str, Plain]:
 
 
 PLAIN: Final[dict[str, Plain]] = _load()
+
+
+class Fold:
+    """An aggregate of cells that @fold computes: over ``lists`` lists of cells, of the type ``gives`` ("same" for that
+    of the first list's cells); of fewer rows than ``least`` it has no meaning."""
+
+    def __init__(self, lists: int, gives: str, least: int) -> None:
+        self.lists = lists
+        self.gives = gives
+        self.least = least
+
+
+#: The folds by name. ``quantile`` counts from the least value, ``quantile_down`` from the greatest.
+FOLDS: Final[dict[str, Fold]] = {
+    "quantile": Fold(1, "same", 1), "quantile_down": Fold(1, "same", 1),
+    "bit_and": Fold(1, "same", 1), "bit_or": Fold(1, "same", 1), "bit_xor": Fold(1, "same", 1),
+    "first": Fold(1, "i64", 1), "last": Fold(1, "i64", 1), "nth": Fold(1, "i64", 1),
+    "join": Fold(1, "str", 1),
+    "stddev": Fold(1, "f64", 2), "stddev_pop": Fold(1, "f64", 1),
+    "var": Fold(1, "f64", 2), "var_pop": Fold(1, "f64", 1),
+    "covar": Fold(2, "f64", 2), "covar_pop": Fold(2, "f64", 1), "corr": Fold(2, "f64", 1),
+    "regr_avgx": Fold(2, "f64", 1), "regr_avgy": Fold(2, "f64", 1), "regr_count": Fold(2, "u32", 0),
+    "regr_intercept": Fold(2, "f64", 1), "regr_r2": Fold(2, "f64", 1), "regr_slope": Fold(2, "f64", 1),
+    "regr_sxx": Fold(2, "f64", 1), "regr_sxy": Fold(2, "f64", 1), "regr_syy": Fold(2, "f64", 1),
+}  # fmt: skip
+QUANTILES: Final = frozenset(["quantile", "quantile_down"])

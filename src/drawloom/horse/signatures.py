@@ -11,8 +11,8 @@ from typing import Final
 
 from drawloom.horse.compound_rules import COMPOUND_RULES
 from drawloom.horse.ir import FunctionRef, Literal, Operand
-from drawloom.horse.plain import PLAIN
 from drawloom.horse.rules import Rule, SignatureError, arity, numbers, refuse, vectors
+from drawloom.horse.scalar_rules import SCALAR_RULES, integer_type, same_decimals
 from drawloom.horse.types import (
     BOOL,
     DATE,
@@ -29,7 +29,6 @@ from drawloom.horse.types import (
     TABLE,
     TIME,
     TIMESTAMP,
-    U64,
     WILDCARD,
     DecimalType,
     DictType,
@@ -38,6 +37,7 @@ from drawloom.horse.types import (
     Type,
     VectorType,
     integer_digits,
+    named_type,
 )
 
 
@@ -75,14 +75,6 @@ def product_type(left: VectorType, right: VectorType) -> VectorType:
     if digits > MAX_DIGITS_64 and max(a.precision, b.precision) <= MAX_DIGITS_64 and scale < MAX_DIGITS_64:
         digits = MAX_DIGITS_64
     return DecimalType(min(digits, MAX_DIGITS), scale)
-
-
-def integer_type(left: VectorType, right: VectorType) -> VectorType:
-    """The type that arithmetic of two integers has: the wider; i64 or i128 where neither type holds the other."""
-    wide, other = (left, right) if left.bits >= right.bits else (right, left)
-    if wide.is_unsigned == other.is_unsigned or (not wide.is_unsigned and wide.bits > other.bits):
-        return wide
-    return I128 if U64 in (left, right) else I64
 
 
 def as_decimal(type: VectorType) -> DecimalType:
@@ -184,8 +176,11 @@ def _mod(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     sides = numbers(name, types, 2)
     if sides is None:
         return WILDCARD
+    decimal = same_decimals(types)
+    if decimal is not None:
+        return decimal
     if not (sides[0].is_integer and sides[1].is_integer):
-        raise refuse(name, types, "two integers")
+        raise refuse(name, types, "two integers, or two decimals of one type")
     return plus_type(sides[0], sides[1])
 
 
@@ -204,22 +199,6 @@ def _convert(name: str, arguments: list[Operand], types: list[Type]) -> Type:
         raise SignatureError(f"@{name} makes no '{target.values[0]}'", "the name of a numeric type")
     numbers(name, [types[0] if types[0] != BOOL else I32], 1)
     return made
-
-
-def named_type(text: str) -> VectorType | None:
-    """The vector type that ``text`` names, such as ``f64`` or ``decimal<15,2>``; None when it names none."""
-    from drawloom.horse.types import NAMED
-
-    found = NAMED.get(text)
-    if isinstance(found, VectorType):
-        return found
-    if text.startswith("decimal<") and text.endswith(">"):
-        parts = text[8:-1].split(",")
-        if len(parts) == 2 and parts[0].isdigit() and parts[1].isdigit():
-            precision, scale = int(parts[0]), int(parts[1])
-            if 1 <= precision <= MAX_DIGITS and scale <= precision:
-                return DecimalType(precision, scale)
-    return None
 
 
 def _if_else(name: str, arguments: list[Operand], types: list[Type]) -> Type:
@@ -479,14 +458,6 @@ def _real(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return F64
 
 
-def _plain(name: str, arguments: list[Operand], types: list[Type]) -> Type:
-    row = PLAIN[name]
-    given = [t in (WILDCARD, takes) or (t == SYM and takes == STR) for t, takes in zip(types, row.takes)]
-    if not all(given) or not row.least <= len(types) <= len(row.takes):
-        raise refuse(name, types, f"({', '.join([str(t) for t in row.takes])})")
-    return row.gives
-
-
 RULES: Final[dict[str, Rule]] = {
     "load_table": _load_table, "column": _column, "column_valid": _column_valid, "table": _table, "list": _list,
     "with_null": _with_null, "compare": _compare, "logic": _logic, "plus": _plus, "mul": _mul, "div": _div,
@@ -501,5 +472,5 @@ RULES: Final[dict[str, Rule]] = {
     "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,
     "date_of": _of_type(TIMESTAMP, DATE), "timestamp_of": _of_type(DATE, TIMESTAMP),
     "time_part": _of_type(TIMESTAMP, I64), "date_like": _date_like, "text": _of_type(STR, STR),
-    "text_number": _of_type(STR, I64), "two_texts": _two_texts, "real": _real, "plain": _plain,
+    "text_number": _of_type(STR, I64), "two_texts": _two_texts, "real": _real, **SCALAR_RULES,
 }  # fmt: skip

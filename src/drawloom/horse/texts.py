@@ -60,7 +60,8 @@ def _replaced(words: Strings, pattern: str, by: str) -> Strings:
 
 def _regexp_replaced(words: Strings, pattern: str, by: str, flags: str = "") -> Strings:
     try:
-        return pc.replace_substring_regex(words, pattern, by, max_replacements=None if flags == "g" else 1)
+        asked = f"(?i:{pattern})" if "i" in flags else pattern
+        return pc.replace_substring_regex(words, asked, by, max_replacements=None if "g" in flags else 1)
     except pa.ArrowInvalid as problem:
         raise DataError(f"regexp_replace with '{pattern}': {problem}") from None
 
@@ -119,10 +120,8 @@ def _like_text(name: str, arguments: list[Value]) -> Value:
 
 
 def _real(name: str, arguments: list[Value]) -> Value:
-    """A function of doubles. Raises DataError where it has no value."""
+    """A function of doubles: NaN or an infinity where it has no value."""
     values = [floats(as_vector(a)) for a in arguments]
-    if name in ("sqrt", "ln") and bool((values[0] < 0).any() or (name == "ln" and (values[0] == 0).any())):
-        raise DataError(f"@{name} of a number that is not above zero")
     made = _REAL[name](*[pa.array(v) if len(v) != 1 else pa.scalar(float(v[0])) for v in values])
     rows = next((len(v) for v in values if len(v) != 1), 1)
     data = np.array([made.as_py()]) if isinstance(made, pa.Scalar) else made.to_numpy(zero_copy_only=False)

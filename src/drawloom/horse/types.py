@@ -142,6 +142,20 @@ TICKS: Final[dict[str, int]] = {
 }  # fmt: skip
 
 
+def named_type(text: str) -> VectorType | None:
+    """The vector type that ``text`` names, such as ``f64`` or ``decimal<15,2>``; None when it names none."""
+    found = NAMED.get(text)
+    if isinstance(found, VectorType):
+        return found
+    if text.startswith("decimal<") and text.endswith(">"):
+        parts = text[8:-1].split(",")
+        if len(parts) == 2 and parts[0].isdigit() and parts[1].isdigit():
+            precision, scale = int(parts[0]), int(parts[1])
+            if 1 <= precision <= MAX_DIGITS and scale <= precision:
+                return DecimalType(precision, scale)
+    return None
+
+
 def is_complete(type: Type) -> bool:
     """Whether no wildcard is left in the type."""
     return "?" not in type.text

@@ -26,6 +26,7 @@ from drawloom.horse.types import (
     I64,
     I128,
     MONTH,
+    TICKS,
     TIME,
     TIMESTAMP,
     DecimalType,
@@ -305,13 +306,15 @@ _ARROW: Final[dict[str, Any]] = {
     "bool": pa.bool_(), "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
     "i128": pa.decimal128(38, 0), "f32": pa.float32(), "f64": pa.float64(), "str": pa.string(),
     "sym": pa.string(), "date": pa.date32(), "month": pa.date32(), "time": pa.time32("ms"), "char": pa.string(),
-    TIMESTAMP.text: pa.timestamp("us"),
+    TIMESTAMP.text: pa.timestamp("us"), "timestamp_s": pa.timestamp("s"), "timestamp_ms": pa.timestamp("ms"),
+    "timestamp_ns": pa.timestamp("ns"), "timestamp_utc": pa.timestamp("us", "UTC"), "clock": pa.time64("us"),
+    "u8": pa.uint8(), "u16": pa.uint16(), "u32": pa.uint32(), "u64": pa.uint64(),
 }  # fmt: skip
 
 _DTYPES: Final[dict[str, Any]] = {
     BOOL.text: np.bool_, I8.text: np.int8, I16.text: np.int16, I32.text: np.int32, I64.text: np.int64,
     F32.text: np.float32, F64.text: np.float64, DATE.text: np.int32, MONTH.text: np.int32, TIME.text: np.int32,
-    TIMESTAMP.text: np.int64,
+    **dict.fromkeys([*TICKS], np.int64), "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
 }  # fmt: skip
 
 

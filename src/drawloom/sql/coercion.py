@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.types import BOOL, F64, I32, I64, MAX_DIGITS, DecimalType, VectorType, exact_bounds, integer_digits
+from drawloom.horse.types import (
+    BOOL,
+    F64,
+    I16,
+    I32,
+    I64,
+    I128,
+    MAX_DIGITS,
+    TICKS,
+    TIMESTAMP_UTC,
+    DecimalType,
+    VectorType,
+    exact_bounds,
+    integer_digits,
+)
 from drawloom.sql.plan import Constant
 
 #: The digits of the decimals that DataFusion turns integers of 8, 16, 32 and 64 bits into beside a decimal.
@@ -67,15 +81,32 @@ def unified(types: list[VectorType]) -> VectorType:
 
 
 def _unified_pair(left: VectorType, right: VectorType) -> VectorType:
+    if left != right and "timestamp" in (left.kind, right.kind):
+        return _finer(left, right)
     if left == right or not (left.is_numeric and right.is_numeric):
         return left
     if left.is_float or right.is_float:
         return F64 if F64 in (left, right) or left.kind != right.kind else left
     if left.is_integer and right.is_integer:
-        return left if left.bits >= right.bits else right
+        return _wider(left, right)
     a, b = _as_decimal(left), _as_decimal(right)
     scale = max(a.scale, b.scale)
     return DecimalType(min(max(a.precision - a.scale, b.precision - b.scale) + scale, MAX_DIGITS), scale)
+
+
+def _wider(left: VectorType, right: VectorType) -> VectorType:
+    """The narrowest type that holds two integers' types."""
+    wide, other = (left, right) if left.bits >= right.bits else (right, left)
+    if wide.is_unsigned == other.is_unsigned or (not wide.is_unsigned and wide.bits > other.bits):
+        return wide
+    return next(t for t in (I16, I32, I64, I128) if t.bits > max(left.bits, right.bits) or t == I128)
+
+
+def _finer(left: VectorType, right: VectorType) -> VectorType:
+    """The type that two moments, or a date and a moment, are compared in."""
+    if TIMESTAMP_UTC in (left, right):
+        return TIMESTAMP_UTC
+    return left if TICKS.get(left.text, 0) >= TICKS.get(right.text, 0) else right
 
 
 def _as_decimal(type: VectorType) -> DecimalType:

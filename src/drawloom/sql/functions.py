@@ -1,7 +1,8 @@
-"""Scalar functions of the relational tree to HorseIR: text, dates and timestamps, real functions, greatest and least.
+"""Scalar functions of the relational tree to HorseIR that have rules of their own: dates and moments, rounding,
+remainders and bits, text that is put together, greatest and least.
 
-``SCALARS`` has what each Substrait name becomes; arguments after the first that must be constants are checked where
-the plan is decoded.
+``SCALARS`` has what each name of the plan becomes, and for those of ``scalars.py`` too; arguments that must be
+constants are checked where the plan is decoded.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import Literal, Operand
-from drawloom.horse.types import BOOL, DATE, F32, F64, I64, STR, SYM, TIMESTAMP, DecimalType
+from drawloom.horse.types import BOOL, DATE, F32, F64, I64, STR, SYM, TIMESTAMP, TIMESTAMP_UTC, DecimalType
 from drawloom.sql import plan
-from drawloom.sql.coercion import drop_in_comparison, unified
+from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, unified
 from drawloom.sql.frames import Frame, Result
+from drawloom.sql.scalars import TABLE, kind_of, scalar
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -25,17 +27,38 @@ OF_TEXT: Final[dict[str, str]] = {
     "octet_length": "octet_length", "strpos": "position",
 }  # fmt: skip
 #: The parts of a date, and those of a timestamp alone.
-DATE_PARTS: Final = frozenset(["year", "month", "day", "quarter", "week", "dow", "doy"])
-TIME_PARTS: Final = frozenset(["hour", "minute", "second"])
+DATE_PARTS: Final = frozenset([
+    "year", "month", "day", "quarter", "week", "dow", "doy", "isodow", "isoyear", "decade", "century", "millennium",
+    "era", "yearweek",
+])  # fmt: skip
+TIME_PARTS: Final = frozenset(["hour", "minute", "second", "millisecond", "microsecond", "epoch"])
 _REAL: Final = ("sqrt", "ln", "exp", "power")
-_ROUNDED: Final = ("floor", "ceil", "round")
+_ROUNDED: Final = ("floor", "ceil", "round", "trunc")
+_BITS: Final[dict[str, str]] = {
+    "bitwise_and": "bit_and", "bitwise_or": "bit_or", "bitwise_xor": "bit_xor", "bitwise_shift_left": "shift_left",
+    "bitwise_shift_right": "shift_right",
+}  # fmt: skip
+#: Moments from numbers of these many to a second.
+_FROM_NUMBERS: Final[dict[str, int]] = {
+    "to_timestamp": 1, "to_timestamp_seconds": 1, "from_unixtime": 1, "to_timestamp_millis": 10**3,
+    "to_timestamp_micros": 10**6, "to_timestamp_nanos": 10**9,
+}  # fmt: skip
 _TRUE: Final = Literal([1], BOOL)
 
 
 def _of_text(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """A function of one text and constants; with anything else in their place it is one of several vectors."""
+    if not all(isinstance(a, plan.Constant) and isinstance(a.value, str) for a in call.arguments[1:]):
+        return scalar(t, call, frame)
     text = t.expression(call.arguments[0], frame)
     options: list[Operand] = [Literal([str(a.value)], STR) for a in call.arguments[1:] if isinstance(a, plan.Constant)]
     return t.of_words(OF_TEXT[call.function], text, options)
+
+
+def _front(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """substring from a constant start of a constant count."""
+    text = t.expression(call.arguments[0], frame)
+    return t.of_words("substring", text, [t.cast(t.expression(a, frame), I64).value for a in call.arguments[1:]])
 
 
 def _joined_text(t: Translator, call: plan.Apply, frame: Frame) -> Result:
@@ -53,31 +76,108 @@ def _joined_text(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     return made
 
 
+def _joined_with(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """concat_ws: the texts that are not NULL with a separator between them."""
+    by, *parts = [t.expression(a, frame) for a in call.arguments]
+    empty = Literal([""], STR)
+    made: Operand = empty
+    begun: Operand = Literal([0], BOOL)
+    for part in parts:
+        before = t.emit("if_else", [begun, by.value, empty])
+        longer = t.emit("join_text", [t.emit("join_text", [made, before]), part.value])
+        made = longer if part.valid is None else t.emit("if_else", [part.valid, longer, made])
+        begun = t.either(begun, _TRUE if part.valid is None else part.valid)
+    return Result(made, STR, by.valid)
+
+
 def _date_part(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     below = t.expression(call.arguments[0], frame)
-    if call.function.startswith("date_"):
-        below = t.cast(below, DATE)
-    return t.result(call.function, [below.value], below.valid)
+    name = "epoch" if call.function == "time_epoch" else call.function
+    below = t.cast(below, DATE if name.startswith("date_") else TIMESTAMP)
+    return t.result(name, [below.value], below.valid)
 
 
 def _truncated(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     unit, time = call.arguments
     assert isinstance(unit, plan.Constant)
-    below = t.cast(t.expression(time, frame), TIMESTAMP)
-    return t.result("truncate", [below.value, Literal([str(unit.value)], SYM)], below.valid)
+    given = t.expression(time, frame)
+    below = t.cast(given, TIMESTAMP)
+    made = t.result("truncate", [below.value, Literal([str(unit.value)], SYM)], below.valid)
+    return t.cast(made, TIMESTAMP_UTC) if given.type == TIMESTAMP_UTC else made
 
 
 def _later(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """A date or timestamp, and months and microseconds after it."""
-    below = t.expression(call.arguments[0], frame)
-    months, micros = [int(a.value) for a in call.arguments[1:] if isinstance(a, plan.Constant) and a.value is not None]
-    made = below
+    """A moment, and months, days and microseconds after it. A date is its midnight then; a date and a number of days,
+    which the planner writes as so many hours, stays a date."""
+    given = t.expression(call.arguments[0], frame)
+    amounts = [int(a.value) for a in call.arguments[1:] if isinstance(a, plan.Constant) and a.value is not None]
+    months, days, micros = amounts
+    if given.type == DATE and not (months or days) and micros % plan.DAY == 0:
+        return t.result("plus", [given.value, Literal([micros // plan.DAY], I64)], given.valid)
+    made = t.cast(given, TIMESTAMP)
     if months:
-        made = t.result("add_months", [made.value, Literal([months], I64)], below.valid)
-    if micros:
-        amount = micros // plan.DAY if below.type == DATE else micros
-        made = t.result("plus", [made.value, Literal([amount], I64)], below.valid)
-    return made
+        made = t.result("add_months", [made.value, Literal([months], I64)], made.valid)
+    if days or micros:
+        made = t.result("plus", [made.value, Literal([days * plan.DAY + micros], I64)], made.valid)
+    return t.cast(made, TIMESTAMP_UTC) if given.type == TIMESTAMP_UTC else made
+
+
+def _binned(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """date_bin, whose first argument is an interval that was decoded to microseconds."""
+    sides = [t.cast(t.expression(a, frame), TIMESTAMP) for a in call.arguments[1:]]
+    width = t.expression(call.arguments[0], frame)
+    origin = sides[1].value if len(sides) > 1 else Literal([0], TIMESTAMP)
+    return t.result("date_bin", [width.value, sides[0].value, origin], t.both([s.valid for s in sides]))
+
+
+def _from_number(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """A moment from a number of seconds or parts of them, or from text."""
+    given = t.expression(call.arguments[0], frame)
+    if not given.type.is_integer:
+        return t.cast(given, TIMESTAMP)
+    per_second = _FROM_NUMBERS[call.function]
+    number = t.cast(given, I64)
+    if per_second > 10**6:
+        whole = t.emit("minus", [number.value, t.emit("mod", [number.value, Literal([1000], I64)])])
+        number = t.cast(Result(t.emit("div", [whole, Literal([1000], I64)]), F64, given.valid), I64)
+        per_second = 10**6
+    micros = t.emit("mul", [number.value, Literal([10**6 // per_second], I64)])
+    made = t.result("plus", [Literal([0], TIMESTAMP), micros], given.valid)
+    return t.cast(made, TIMESTAMP_UTC) if call.function == "to_timestamp" else made
+
+
+def _to_unixtime(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    moment = t.cast(t.expression(call.arguments[0], frame), TIMESTAMP)
+    seconds = t.result("epoch", [moment.value], moment.valid)
+    return t.cast(t.result("floor", [seconds.value], seconds.valid), I64)
+
+
+def _bits(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    sides = [t.expression(a, frame) for a in call.arguments]
+    valid = t.both([s.valid for s in sides])
+    values = [s.value for s in sides]
+    if valid is not None:
+        zeros = [Literal([0], s.type) for s in sides]
+        values = [t.emit("if_else", [valid, v, z]) for v, z in zip(values, zeros)]
+    return t.result(_BITS[call.function], values, valid)
+
+
+def _remainder(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """``%``, of floats as of doubles; where it is NULL the divisor is 1."""
+    sides = [t.uncast(a, frame, drop_in_arithmetic) for a in call.arguments]
+    valid = t.both([s.valid for s in sides])
+    if any(s.type.is_float for s in sides):
+        values = [t.cast(s, F64).value for s in sides]
+        made = t.result("remainder", values, valid)
+        return made if any(s.type == F64 for s in sides) or not all(s.type == F32 for s in sides) else t.cast(made, F32)
+    if any(isinstance(s.type, DecimalType) for s in sides):
+        type = unified([s.type for s in sides])
+        sides = [t.cast(s, type) for s in sides]
+    divisor = sides[1].value
+    if sides[1].valid is not None:
+        one = 10 ** sides[1].type.scale if isinstance(sides[1].type, DecimalType) else 1
+        divisor = t.emit("if_else", [sides[1].valid, divisor, Literal([one], sides[1].type)])
+    return t.result("mod", [sides[0].value, divisor], valid)
 
 
 def _real(t: Translator, call: plan.Apply, frame: Frame) -> Result:
@@ -95,18 +195,50 @@ def _to_double(given: object, cast: object) -> bool:
 
 
 def _rounded(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """floor, ceil and round of a float, or round of a decimal to some digits behind the point."""
+    """floor, ceil, trunc and round: a decimal keeps its digits before the point, an integer stays one."""
     below = t.expression(call.arguments[0], frame)
-    if isinstance(below.type, DecimalType):
-        digits = (
-            call.arguments[1].value if len(call.arguments) > 1 and isinstance(call.arguments[1], plan.Constant) else 0
-        )
-        assert isinstance(digits, int)
-        return t.cast(below, DecimalType(below.type.precision, min(digits, below.type.scale)))
-    if below.type.is_integer:
-        return below if call.function == "round" else t.cast(below, F64)
-    made = t.result(call.function, [below.value], below.valid)
-    return t.cast(made, F32) if below.type == F32 else made
+    name = call.function
+    asked = call.arguments[1].value if len(call.arguments) > 1 and isinstance(call.arguments[1], plan.Constant) else 0
+    assert isinstance(asked, int)
+    if below.type.is_float:
+        if len(call.arguments) > 1:
+            wide = t.cast(below, F64)
+            made = t.result(f"{name}_to", [wide.value, Literal([asked], I64)], below.valid)
+        else:
+            made = t.result(name, [below.value if below.type == F64 else t.cast(below, F64).value], below.valid)
+        return t.cast(made, F32) if below.type == F32 else made
+    scale = below.type.scale if isinstance(below.type, DecimalType) else 0
+    if asked >= scale:
+        return below if name in ("round", "trunc") or isinstance(below.type, DecimalType) else t.cast(below, F64)
+    return _cut(t, below, scale, asked, name)
+
+
+def _cut(t: Translator, below: Result, scale: int, digits: int, name: str) -> Result:
+    """An exact number without its digits behind the given one, rounded as ``name`` says."""
+    unit = 10 ** (scale - digits)
+    type = below.type
+    given = Literal([unit], type) if isinstance(type, DecimalType) else Literal([unit], I64)
+    rest = t.emit("mod", [below.value, given])
+    low: Operand = t.emit("minus", [below.value, rest])
+    zero = Literal([0], type)
+    step: Operand | None = None
+    up, down = t.emit("gt", [rest, zero]), t.emit("lt", [rest, zero])
+    if name == "round":
+        half = Literal([unit // 2], type)
+        up, down = t.emit("geq", [rest, half]), t.emit("leq", [rest, t.emit("neg", [half])])
+    amount = Literal([unit], type)
+    none = Literal([0], type)
+    if name in ("round", "ceil"):
+        step = t.emit("if_else", [up, amount, none])
+        low = t.emit("plus", [low, step])
+    if name in ("round", "floor"):
+        low = t.emit("minus", [low, t.emit("if_else", [down, amount, none])])
+    shown = DecimalType(type.precision, max(digits, 0)) if isinstance(type, DecimalType) else type
+    made_type = t.type_of(low)
+    from drawloom.horse.types import VectorType
+
+    assert isinstance(made_type, VectorType)
+    return t.cast(Result(low, made_type, below.valid), shown)
 
 
 def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
@@ -129,14 +261,20 @@ def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 
 SCALARS: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
-    **dict.fromkeys(OF_TEXT, _of_text), **dict.fromkeys(_REAL, _real), **dict.fromkeys(_ROUNDED, _rounded),
+    **dict.fromkeys(TABLE, scalar), **dict.fromkeys(OF_TEXT, _of_text), **dict.fromkeys(_REAL, _real),
+    **dict.fromkeys(_ROUNDED, _rounded), **dict.fromkeys(_BITS, _bits), **dict.fromkeys(_FROM_NUMBERS, _from_number),
     **{f"date_{part}": _date_part for part in DATE_PARTS}, **{f"time_{part}": _date_part for part in TIME_PARTS},
-    "str_concat": _joined_text, "concat": _joined_text, "date_trunc": _truncated, "later": _later,
+    "str_concat": _joined_text, "concat": _joined_text, "concat_ws": _joined_with, "date_trunc": _truncated,
+    "later": _later, "date_bin": _binned, "to_unixtime": _to_unixtime, "modulus": _remainder, "front": _front,
     "greatest": _extreme, "least": _extreme,
 }  # fmt: skip
 #: The kinds of what they give; that of the first argument for the others.
 KINDS: Final[dict[str, str]] = {
+    **{name: kind_of(name) for name in TABLE},
     **dict.fromkeys(OF_TEXT, "text"), **dict.fromkeys(["character_length", "octet_length", "strpos"], "int"),
-    **dict.fromkeys(_REAL, "float"), "str_concat": "text", "concat": "text", "date_trunc": "timestamp",
+    **dict.fromkeys(_REAL, "float"), **dict.fromkeys(_BITS, "int"), **dict.fromkeys(_FROM_NUMBERS, "timestamp"),
+    "str_concat": "text", "concat": "text", "concat_ws": "text", "front": "text", "date_trunc": "timestamp",
+    "date_bin": "timestamp", "to_unixtime": "int",
     **{f"date_{part}": "int" for part in DATE_PARTS}, **{f"time_{part}": "int" for part in TIME_PARTS},
+    "time_epoch": "float",
 }  # fmt: skip

@@ -79,9 +79,8 @@ def mirrored(join: plan.Join) -> plan.Join:
 def keys(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> list[KeyPair]:
     made: list[KeyPair] = []
     for key in relation.keys:
-        a = spread(t, t.uncast(key.left, left, drop_in_comparison), left)
-        b = spread(t, t.uncast(key.right, right, drop_in_comparison), right)
-        made.append(KeyPair(a, b, key.nulls_match))
+        a, b = t.aligned([t.uncast(key.left, left, drop_in_comparison), t.uncast(key.right, right, drop_in_comparison)])
+        made.append(KeyPair(spread(t, a, left), spread(t, b, right), key.nulls_match))
     return made
 
 
@@ -271,7 +270,8 @@ def union(t: Translator, relation: plan.Union) -> Frame:
         def make() -> Result:
             given = [columns[index] for columns in relation.columns]
             results = [t.uncast(e, f, drop_in_comparison) for e, f in zip(given, frames)]
-            type = unified([r.type for r in results])
+            type = unified([r.type for r in results if not t.is_null(r)] or [results[0].type])
+            results = [Result(t.zero(type), type, r.valid) if t.is_null(r) else r for r in results]
             parts = [t.spread(t.cast(r, type).value, f) for r, f in zip(results, frames)]
             valid: Operand | None = None
             if any(r.valid is not None for r in results):

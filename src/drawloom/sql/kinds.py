@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import DataError
+from drawloom.horse.plain import FOLDS
+from drawloom.sql.aggregates import FOLDED
+from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import KINDS, SCALARS
 from drawloom.sql.plan import (
     DAY,
@@ -33,8 +36,10 @@ from drawloom.sql.plan import (
     Scalar,
     Sort,
     Union,
+    Values,
     Window,
 )
+from drawloom.sql.scalars import KINDS_OF, TABLE
 from drawloom.sql.translate import Schema
 
 Kinds = list[str | None]
@@ -64,6 +69,8 @@ class _Checker:
             return [self.column(relation.table, c) for c in relation.columns]
         if isinstance(relation, Empty):
             return [t.kind for t in relation.types]
+        if isinstance(relation, Values):
+            return [next((c.type.kind for c in column if c.value is not None), None) for column in relation.columns]
         if isinstance(relation, Filter | Sort | Limit):
             kinds = self.relation(relation.input)
             if isinstance(relation, Filter):
@@ -109,12 +116,24 @@ class _Checker:
     def measure(self, measure: Measure, below: Kinds) -> str | None:
         if measure.condition is not None:
             self.expression(measure.condition, below)
-        kind = None if measure.argument is None else self.expression(measure.argument, below)
-        if measure.function in ("min", "max"):
-            return kind
-        if measure.function == "sum":
-            return "decimal" if kind == "int" else kind
-        return "float" if measure.function == "avg" else "int"
+        for sort in measure.sorts:
+            self.expression(sort.expression, below)
+        kinds = [self.expression(a, below) for a in measure.arguments]
+        return self.aggregate(measure.function, kinds)
+
+    def aggregate(self, function: str, kinds: Kinds) -> str | None:
+        """The kind of an aggregate's values, where it takes such arguments."""
+        kind = kinds[0] if kinds else None
+        wanted = _AGGREGATED.get(function, ())
+        if wanted and kind is not None and kind not in wanted:
+            self.refuse(f"aggregate function: {function} of {_NAMES.get(kind, kind)}")
+        if function == "sum":
+            return "decimal" if kind in ("int", "bool") else kind
+        if function in FOLDED and FOLDS[FOLDED[function]].gives != "same":
+            return {"f64": "float", "str": "text"}.get(FOLDS[FOLDED[function]].gives, "int")
+        if function in FOLDED and FOLDED[function] == "quantile":
+            return {"int": "float", "time": "timestamp"}.get(kind or "", kind)
+        return {"avg": "float", "count": "int", "approx_distinct": "int"}.get(function, kind)
 
     def expression(self, expression: Expression, below: Kinds) -> str | None:
         if isinstance(expression, Field):
@@ -141,15 +160,8 @@ class _Checker:
         assert isinstance(expression, Apply)
         kinds = [self.expression(a, below) for a in expression.arguments]
         function = expression.function
-        if function == "modulus":
-            wrong = next((k for k in kinds if k not in ("int", None)), None)
-            if wrong is not None:
-                self.refuse(f"function: modulus of {wrong}")
-            return "int"
         if function == "divide":
             return "float"
-        if function == "substring":
-            return "text"
         if function in _SAME_KIND:
             return _joined(function, kinds)
         if function in SCALARS:
@@ -158,17 +170,20 @@ class _Checker:
 
     def scalar(self, call: Apply, kinds: Kinds) -> str | None:
         function, kind = call.function, kinds[0]
-        if function.startswith("time_") and kind not in ("timestamp", None):
-            self.refuse(f"function: date_part('{function.removeprefix('time_')}', ...) of {_NAMES.get(kind, kind)}")
-        if function in ("floor", "ceil") and kind == "decimal":
-            self.refuse(f"function: {function} of decimal")
+        if function in TABLE:
+            for given, word in zip(kinds, TABLE[function].arguments):
+                if given is not None and given not in KINDS_OF[word.rstrip("?")]:
+                    self.refuse(f"function: {function} of {_NAMES.get(given, given)}")
+        elif function.startswith("date_") and kind == "clock":
+            self.refuse(f"function: {function} of a time of day")
+        elif function == "later" and kind not in ("time", "timestamp", None):
+            self.refuse(f"an interval added to {_NAMES.get(kind, kind)}")
         if function == "later" and kind == "time":
-            micros = call.arguments[2]
-            if isinstance(micros, Constant) and isinstance(micros.value, int) and micros.value % DAY:
-                self.refuse("a date plus a part of a day")
+            months, days, micros = [a.value for a in call.arguments[1:] if isinstance(a, Constant)]
+            return "timestamp" if months or days or (isinstance(micros, int) and micros % DAY) else "time"
         if function in ("floor", "ceil") and kind == "int":
             return "float"
-        if function in ("greatest", "least"):
+        if function in ("greatest", "least", "modulus"):
             return _joined(function, kinds)
         return KINDS.get(function, kind)
 
@@ -180,18 +195,15 @@ class _Checker:
         frame = window.frame
         if frame.unit == "range" and {frame.low, frame.high} - {None, 0} and ordered not in (["int"], [None]):
             self.refuse("window functions: RANGE with an offset over an order that is not by one integer")
-        if window.function in ("avg", "percent_rank", "cume_dist"):
+        if window.function in ("percent_rank", "cume_dist"):
             return "float"
-        if window.function == "sum":
-            return "decimal" if kinds[0] == "int" else kinds[0]
-        if window.function in ("count", "row_number", "rank", "dense_rank", "ntile"):
+        if window.function in ("row_number", "rank", "dense_rank", "ntile"):
             return "int"
-        return kinds[0]
+        return self.aggregate(window.function, kinds)
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
         given, made = self.expression(cast.input, below), cast.type.kind
-        is_day = {given, made} == {"time", "timestamp"}
-        if given not in (None, made) and not is_day and not (given in (*_NUMBERS, "bool") and made in _NUMBERS):
+        if given is not None and not can_cast(given, made):
             if not (isinstance(cast.input, Constant) and cast.input.value is None):
                 self.refuse(f"cast: {_NAMES.get(str(given), given)} to {_NAMES.get(made, made)}")
         return made
@@ -205,12 +217,21 @@ class _Checker:
         return told[0] if told else None
 
 
-_NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "double"}
+_NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "double", "clock": "a time of day"}
+#: What kinds aggregates take, where not all.
+_AGGREGATED: Final[dict[str, tuple[str, ...]]] = {
+    **{name: _NUMBERS for name, fold in FOLDED.items() if FOLDS[fold].gives in ("f64", "u32")},
+    **{name: (*_NUMBERS, "time", "timestamp") for name, fold in FOLDED.items() if fold == "quantile"},
+    "sum": (*_NUMBERS, "bool"), "avg": _NUMBERS, "string_agg": ("text",), "bool_and": ("bool",), "bool_or": ("bool",),
+    **dict.fromkeys(["bit_and", "bit_or", "bit_xor"], ("int",)),
+}  # fmt: skip
 
 
 def _joined(function: str, kinds: Kinds) -> str | None:
     if None in kinds:
         return None
+    if "timestamp" in kinds:
+        return "timestamp"
     if "time" in kinds:
         return "int" if kinds == ["time", "time"] and function == "subtract" else "time"
     return next((k for k in ("float", "decimal") if k in kinds), kinds[0])

@@ -1,8 +1,8 @@
 """The relational tree between Substrait and HorseIR: a few relations over typed expressions on column positions.
 
-    Relation   ::= Read(table, columns) | Empty(rows, types) | Filter(input, condition) | Project(input, expressions)
-                 | Aggregate(input, keys, measures) | Sort(input, keys) | Limit(input, skip, keep)
-                 | Join(kind, left, right, keys, condition) | Union(inputs)
+    Relation   ::= Read(table, columns) | Empty(rows, types) | Values(columns) | Filter(input, condition)
+                 | Project(input, expressions) | Aggregate(input, keys, measures) | Sort(input, keys)
+                 | Limit(input, skip, keep) | Join(kind, left, right, keys, condition) | Union(inputs)
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
                  | Case(branches, otherwise) | InList(input, options) | Scalar(relation) | InRelation(input, relation)
                  | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
@@ -66,12 +66,15 @@ class Apply(Expression):
 
 
 class Cast(Expression):
-    def __init__(self, input: Expression, type: VectorType) -> None:
+    """``is_try`` makes NULL of what has no value in the type, which else is an error."""
+
+    def __init__(self, input: Expression, type: VectorType, is_try: bool = False) -> None:
         self.input = input
         self.type = type
+        self.is_try = is_try
 
     def key(self) -> str:
-        return f"cast({self.input.key()} as {self.type})"
+        return f"{'try_' if self.is_try else ''}cast({self.input.key()} as {self.type})"
 
     def parts(self) -> list[Expression]:
         return [self.input]
@@ -139,21 +142,35 @@ class InRelation(Expression):
         return [self.input]
 
 
-class Measure:
-    """An aggregate: sum, avg, count, count_distinct, min or max of ``argument`` (None for ``count(*)``) over the
-    rows that ``condition`` (None for all) selects."""
-
-    def __init__(self, function: str, argument: Expression | None, condition: Expression | None) -> None:
-        self.function = function
-        self.argument = argument
-        self.condition = condition
-
-
 class SortKey:
     def __init__(self, expression: Expression, ascending: bool, nulls_first: bool) -> None:
         self.expression = expression
         self.ascending = ascending
         self.nulls_first = nulls_first
+
+
+class Measure:
+    """An aggregate of ``arguments`` (none for ``count(*)``) over the rows that ``condition`` (None for all) selects, in
+    the order of ``sorts``; ``is_distinct`` leaves out rows that repeat the arguments."""
+
+    def __init__(
+        self,
+        function: str,
+        arguments: list[Expression],
+        condition: Expression | None = None,
+        sorts: list[SortKey] | None = None,
+        is_distinct: bool = False,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.condition = condition
+        self.sorts = sorts or []
+        self.is_distinct = is_distinct
+        self.ignores_nulls = False
+
+    def expressions(self) -> list[Expression]:
+        made = [*self.arguments, *[s.expression for s in self.sorts]]
+        return made if self.condition is None else [*made, self.condition]
 
 
 class WindowFrame:
@@ -227,6 +244,14 @@ class Empty(Relation):
         self.width = len(types)
 
 
+class Values(Relation):
+    """The rows of constant ``columns``, which are not empty."""
+
+    def __init__(self, columns: list[list[Constant]]) -> None:
+        self.columns = columns
+        self.width = len(columns)
+
+
 class Filter(Relation):
     def __init__(self, input: Relation, condition: Expression) -> None:
         self.input = input
@@ -268,8 +293,7 @@ class Aggregate(Relation):
         return [self.input]
 
     def expressions(self) -> list[Expression]:
-        of_measures = [e for m in self.measures for e in (m.argument, m.condition)]
-        return [*self.keys, *[e for e in of_measures if e is not None]]
+        return [*self.keys, *[e for m in self.measures for e in m.expressions()]]
 
 
 class Sort(Relation):
@@ -398,7 +422,7 @@ def replaced(
         return replaced(part, field, subquery)
 
     if isinstance(expression, Cast):
-        return Cast(again(expression.input), expression.type)
+        return Cast(again(expression.input), expression.type, expression.is_try)
     if isinstance(expression, Apply):
         return Apply(expression.function, [again(a) for a in expression.arguments])
     if isinstance(expression, InList):
@@ -434,6 +458,9 @@ def _line(relation: Relation) -> str:
         return f"Read {relation.table}: {', '.join(relation.columns)}"
     if isinstance(relation, Empty):
         return f"Empty: {relation.rows} rows"
+    if isinstance(relation, Values):
+        rows = [", ".join([c.key() for c in row]) for row in zip(*relation.columns)]
+        return f"Values ({'), ('.join(rows)})"
     if isinstance(relation, Filter):
         return f"Filter {relation.condition.key()}"
     if isinstance(relation, Project):
@@ -464,5 +491,8 @@ def _show_join(join: Join) -> str:
 
 
 def _show_measure(measure: Measure) -> str:
-    text = f"{measure.function}({'*' if measure.argument is None else measure.argument.key()})"
-    return text if measure.condition is None else f"{text} filter {measure.condition.key()}"
+    arguments = ", ".join([a.key() for a in measure.arguments]) or "*"
+    text = f"{measure.function}({'distinct ' if measure.is_distinct else ''}{arguments}"
+    if measure.sorts:
+        text += f" order by {', '.join([_show_sort(s) for s in measure.sorts])}"
+    return f"{text})" if measure.condition is None else f"{text}) filter {measure.condition.key()}"

@@ -90,14 +90,15 @@ def _union(union: Union) -> Union:
 
 
 def _measure(measure: Measure, pending: list[Pending]) -> Measure:
-    argument = None if measure.argument is None else _used(measure.argument, pending)
+    arguments = [_used(a, pending) for a in measure.arguments]
     condition = None if measure.condition is None else _used(measure.condition, pending)
-    return Measure(measure.function, argument, condition)
+    sorts = [SortKey(_used(s.expression, pending), s.ascending, s.nulls_first) for s in measure.sorts]
+    return Measure(measure.function, arguments, condition, sorts, measure.is_distinct)
 
 
 def _stripped(expression: Expression) -> tuple[Expression, Pending]:
     types: Pending = []
-    while isinstance(expression, Cast):
+    while isinstance(expression, Cast) and not expression.is_try:
         types.insert(0, expression.type)
         expression = expression.input
     return expression, types

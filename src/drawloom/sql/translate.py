@@ -28,16 +28,14 @@ from drawloom.horse.ir import (
 from drawloom.horse.printer import print_operand
 from drawloom.horse.types import (
     BOOL,
-    DATE,
     F32,
     I64,
     SYM,
     TABLE,
-    TIMESTAMP,
     VectorType,
 )
-from drawloom.sql import joins, plan, windows
-from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_in_sum, natural, unified
+from drawloom.sql import aggregates, casts, joins, plan, windows
+from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
 from drawloom.sql.functions import SCALARS
@@ -48,8 +46,7 @@ _COMPARE: Final[dict[str, str]] = {
     "equal": "eq", "not_equal": "neq", "lt": "lt", "lte": "leq", "gt": "gt", "gte": "geq",
 }  # fmt: skip
 _ARITHMETIC: Final[dict[str, str]] = {
-    "add": "plus", "subtract": "minus", "multiply": "mul", "divide": "div", "modulus": "mod", "negate": "neg",
-    "abs": "abs",
+    "add": "plus", "subtract": "minus", "multiply": "mul", "divide": "div", "negate": "neg", "abs": "abs",
 }  # fmt: skip
 _FLOAT_QUOTIENT: Final = "a quotient of a 32-bit float: cast it to double"
 _FALSE: Final = Literal([0], BOOL)
@@ -113,6 +110,8 @@ class Translator(Emitter):
             return self.read(relation)
         if isinstance(relation, plan.Empty):
             return self.empty(relation)
+        if isinstance(relation, plan.Values):
+            return self.values(relation)
         if isinstance(relation, plan.Filter):
             return self.filter(relation)
         if isinstance(relation, plan.Project):
@@ -122,7 +121,7 @@ class Translator(Emitter):
         if isinstance(relation, plan.Union):
             return joins.union(self, relation)
         if isinstance(relation, plan.Aggregate):
-            return self.aggregate(relation)
+            return aggregates.aggregate(self, relation)
         if isinstance(relation, plan.Sort):
             return self.sort(relation)
         assert isinstance(relation, plan.Limit)
@@ -166,68 +165,53 @@ class Translator(Emitter):
 
     def empty(self, relation: plan.Empty) -> Frame:
         def column(type: VectorType) -> Column:
-            return lambda: Result(self.emit("fill", [_zero(type), anchor()]), type)
+            return lambda: Result(self.emit("fill", [self.zero(type), anchor()]), type)
 
         def anchor() -> Operand:
             return Literal([0] * relation.rows, BOOL)
 
         return Frame([column(t) for t in relation.types], anchor)
 
+    def values(self, relation: plan.Values) -> Frame:
+        """Vectors of constants; @concat of one makes it a column."""
+
+        def column(constants: list[plan.Constant]) -> Column:
+            def make() -> Result:
+                given = [natural(c) for c in constants]
+                type = unified([c.type for c in given if c.value is not None] or [given[0].type])
+                parts = [self.spread(self.cast(self.constant(c), type).value, one) for c in given]
+                valid: Operand | None = None
+                if any(c.value is None for c in given):
+                    valid = self.emit("concat", [Literal([int(c.value is not None) for c in given], BOOL)])
+                return Result(self.emit("concat", parts), type, valid)
+
+            return make
+
+        rows = len(relation.columns[0])
+        one = Frame([], lambda: ONE_ROW)
+        return Frame([column(c) for c in relation.columns], lambda: self.emit("concat", [Literal([1] * rows, BOOL)]))
+
     def filter(self, relation: plan.Filter) -> Frame:
         below = self.relation(relation.input)
         return self.selected(below, self.truth(relation.condition, below).true)
 
     def sort(self, relation: plan.Sort) -> Frame:
-        below = self.relation(relation.input)
-        keys = [self.output(self.expression(k.expression, below), below) for k in relation.keys]
-        ascending: list[Value] = [int(k.ascending) for k in relation.keys]
-        nulls_first: list[Value] = [int(k.nulls_first) for k in relation.keys]
+        return self.ordered(self.relation(relation.input), relation.keys)
+
+    def ordered(self, below: Frame, sorts: list[plan.SortKey]) -> Frame:
+        keys = [self.output(self.expression(k.expression, below), below) for k in sorts]
+        ascending: list[Value] = [int(k.ascending) for k in sorts]
+        nulls_first: list[Value] = [int(k.nulls_first) for k in sorts]
         order = self.emit("order", [self.emit("list", keys), Literal(ascending, BOOL), Literal(nulls_first, BOOL)])
         return self.picked(below, order)
 
-    # Aggregates
-
-    def aggregate(self, relation: plan.Aggregate) -> Frame:
-        below = self.relation(relation.input)
-        if not relation.keys:
-            made = [
-                self.distinct(m, below, []) if m.function == "count_distinct" else self.measure(m, below, None)
-                for m in relation.measures
-            ]
-            return Frame(made, lambda: ONE_ROW)
-        keys = [self.key(self.expression(k, below)) for k in relation.keys]
-        groups = self.emit("group", [self.emit("list", self.grouped_by(keys, below))])
-        firsts = self.emit("keys", [groups])
-
-        def key(result: Result) -> Column:
-            def make() -> Result:
-                if self.is_constant(result.value):
-                    return result
-                valid = result.valid
-                if valid is not None and not self.is_constant(valid):
-                    valid = self.emit("index", [valid, firsts])
-                return Result(self.emit("index", [result.value, firsts]), result.type, valid, canonical=True)
-
-            return make
-
-        columns = [key(k) for k in keys]
-        for measure in relation.measures:
-            if measure.function == "count_distinct":
-                columns.append(self.distinct(measure, below, keys))
-            else:
-                columns.append(self.measure(measure, below, groups))
-
-        def anchor() -> Operand:
-            values = [c().value for c in columns[: len(keys)]]
-            return next((v for v in values if not self.is_constant(v)), firsts)
-
-        return Frame(columns, anchor)
+    # Groups
 
     def key(self, result: Result) -> Result:
         """The result with one value for all NULLs, so that value and validity together are what groups tell apart."""
         if result.valid is None or result.canonical:
             return result
-        value = self.emit("if_else", [result.valid, result.value, _zero(result.type)])
+        value = self.emit("if_else", [result.valid, result.value, self.zero(result.type)])
         return Result(value, result.type, result.valid, canonical=True)
 
     def grouped_by(self, keys: list[Result], below: Frame) -> list[Operand]:
@@ -238,54 +222,6 @@ class Translator(Emitter):
             if key.valid is not None:
                 made.append(self.spread(key.valid, below))
         return made
-
-    def measure(self, measure: plan.Measure, below: Frame, groups: Operand | None) -> Column:
-        return lambda: self.reduced(measure, below, groups)
-
-    def reduced(self, measure: plan.Measure, below: Frame, groups: Operand | None) -> Result:
-        mask: Operand | None = None
-        if measure.condition is not None:
-            mask = self.truth(measure.condition, below).true
-        result = Result(below.anchor(), BOOL)
-        if measure.argument is not None:
-            is_sum = measure.function in ("sum", "avg")
-            result = self.uncast(measure.argument, below, drop_in_sum if is_sum else _never)
-        if result.valid is not None:
-            mask = result.valid if mask is None else self.emit("and", [mask, result.valid])
-        value = self.spread(result.value, below)
-        cells = self.cells(value, mask, below, groups)
-        if measure.function == "count":
-            return self.reduce("len", cells, groups)
-        made = self.reduce(measure.function, cells, groups)
-        if groups is None or mask is not None:
-            some = self.reduce("len", cells, groups)
-            made.valid = self.emit("gt", [some.value, Literal([0], I64)])
-        return made
-
-    def distinct(self, measure: plan.Measure, below: Frame, keys: list[Result]) -> Column:
-        """count(DISTINCT x): groups by the keys and x, then counts those groups whose x is not NULL by the keys.
-
-        Both groupings come in the order of the keys, so the counts line up with the other measures.
-        """
-
-        def make() -> Result:
-            assert measure.argument is not None
-            result = self.key(self.expression(measure.argument, below))
-            shown = self.grouped_by(keys, below)
-            pairs = self.emit("group", [self.emit("list", [*shown, *self.grouped_by([result], below)])])
-            firsts = self.emit("keys", [pairs])
-            valid = self.spread(result.valid or _TRUE, below)
-            counted: Operand = self.emit("index", [valid, firsts])
-            if keys:
-                outer = [self.emit("index", [k, firsts]) for k in shown]
-                rows = self.emit("values", [self.emit("group", [self.emit("list", list(outer))])])
-                cells = self.emit("each_right", [FunctionRef("index"), counted, rows])
-                counts = self.reduce("sum", cells, rows)
-            else:
-                counts = self.result("sum", [counted])
-            return self.result("convert", [counts.value, Literal([I64.text], SYM)])
-
-        return make
 
     def spread(self, value: Operand, below: Frame) -> Operand:
         return self.emit("fill", [value, below.anchor()]) if self.is_constant(value) else value
@@ -312,9 +248,10 @@ class Translator(Emitter):
         if isinstance(expression, plan.Field):
             return frame.columns[expression.index]()
         if isinstance(expression, plan.Constant):
-            return _constant(expression)
+            return self.constant(expression)
         if isinstance(expression, plan.Cast):
-            return self.cast(self.expression(expression.input, frame), expression.type)
+            below = self.expression(expression.input, frame)
+            return casts.tried(self, below, expression.type) if expression.is_try else self.cast(below, expression.type)
         if isinstance(expression, plan.Case):
             return self.case(expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in _ARITHMETIC:
@@ -323,10 +260,6 @@ class Translator(Emitter):
             return windows.window(self, expression, frame)
         if isinstance(expression, plan.Scalar):
             return joins.scalar(self, self.relation(expression.relation))
-        if isinstance(expression, plan.Apply) and expression.function == "substring":
-            text = self.expression(expression.arguments[0], frame)
-            bounds = [self.cast(self.expression(a, frame), I64).value for a in expression.arguments[1:]]
-            return self.of_words("substring", text, bounds)
         if isinstance(expression, plan.Apply) and expression.function in SCALARS:
             return SCALARS[expression.function](self, expression, frame)
         truth = self.truth(expression, frame)
@@ -360,27 +293,37 @@ class Translator(Emitter):
         return self.result(name, [s.value for s in sides], self.both([s.valid for s in sides]))
 
     def cast(self, below: Result, type: VectorType) -> Result:
-        if below.type == type or (below.type.kind == "text" and type.kind == "text"):
-            return below
-        if {below.type, type} == {DATE, TIMESTAMP}:
-            return self.result("date_of" if type == DATE else "timestamp_of", [below.value], below.valid)
-        return self.result("convert", [below.value, Literal([type.text], SYM)], below.valid)
+        return casts.cast(self, below, type)
 
     def case(self, expression: plan.Case, frame: Frame) -> Result:
         values = [self.uncast(v, frame, drop_in_comparison) for _, v in expression.branches]
         last = None
         if expression.otherwise is not None:
             last = self.uncast(expression.otherwise, frame, drop_in_comparison)
-        type = unified([v.type for v in (values if last is None else [*values, last]) if not _is_null(v)])
-        made = Result(_zero(type), type, _FALSE) if last is None or _is_null(last) else self.cast(last, type)
+        type = unified([v.type for v in (values if last is None else [*values, last]) if not self.is_null(v)])
+        made = Result(self.zero(type), type, _FALSE) if last is None or self.is_null(last) else self.cast(last, type)
         for (condition, _), value in zip(reversed(expression.branches), reversed(values)):
             chosen = self.truth(condition, frame).true
-            arm = Result(_zero(type), type, _FALSE) if _is_null(value) else self.cast(value, type)
+            arm = Result(self.zero(type), type, _FALSE) if self.is_null(value) else self.cast(value, type)
             valid: Operand | None = None
             if arm.valid is not None or made.valid is not None:
                 valid = self.emit("if_else", [chosen, arm.valid or _TRUE, made.valid or _TRUE])
             made = self.result("if_else", [chosen, arm.value, made.value], valid)
         return made
+
+    def constant(self, constant: plan.Constant) -> Result:
+        made = natural(constant)
+        if made.value is None:
+            return Result(self.zero(made.type), made.type, _FALSE)
+        return Result(Literal([made.value], made.type), made.type)
+
+    def zero(self, type: VectorType) -> Literal:
+        """What stands for NULL."""
+        return Literal(["" if type.kind == "text" else 0.0 if type.is_float else 0], type)
+
+    def is_null(self, result: Result) -> bool:
+        """Whether the result is the constant NULL."""
+        return isinstance(result.value, Literal) and result.valid is _FALSE
 
     # Conditions
 
@@ -434,9 +377,16 @@ class Translator(Emitter):
         return Truth(self.negated(result.valid) if name == "is_null" else result.valid)
 
     def compared(self, expression: plan.Apply, frame: Frame) -> Truth:
-        left, right = [self.uncast(a, frame, drop_in_comparison) for a in expression.arguments]
+        left, right = self.aligned([self.uncast(a, frame, drop_in_comparison) for a in expression.arguments])
         name = _COMPARE.get(expression.function, "like" if isinstance(right.value, Literal) else "like_text")
         return self.valid_truth(self.emit(name, [left.value, right.value]), self.both([left.valid, right.valid]))
+
+    def aligned(self, sides: list[Result]) -> list[Result]:
+        """Both sides of a comparison, moments and dates in one unit."""
+        if sides[0].type == sides[1].type or "timestamp" not in (sides[0].type.kind, sides[1].type.kind):
+            return sides
+        type = unified([s.type for s in sides])
+        return [self.cast(s, type) for s in sides]
 
     def in_list(self, expression: plan.InList, frame: Frame) -> Truth:
         options = expression.options
@@ -454,7 +404,8 @@ class Translator(Emitter):
 
     def told_apart(self, expression: plan.Apply, frame: Frame) -> Truth:
         """IS [NOT] DISTINCT FROM: a comparison for which NULL is a value, equal to itself."""
-        left, right = [self.key(self.uncast(a, frame, drop_in_comparison)) for a in expression.arguments]
+        sides = self.aligned([self.uncast(a, frame, drop_in_comparison) for a in expression.arguments])
+        left, right = [self.key(side) for side in sides]
         is_valid = [side.valid or _TRUE for side in (left, right)]
         both_null = [self.negated(v) for v in is_valid]
         equal = self.emit("and", [self.emit("eq", [left.value, right.value]), self.both([*is_valid]) or _TRUE])
@@ -487,24 +438,3 @@ _TRUTH_TESTS: Final[dict[str, Callable[[Translator, Truth], Operand]]] = {
     "is_not_true": lambda t, truth: t.negated(truth.true),
     "is_not_false": lambda t, truth: t.negated(t.false(truth)),
 }
-
-
-def _never(given: VectorType, cast: VectorType) -> bool:
-    return False
-
-
-def _constant(constant: plan.Constant) -> Result:
-    made = natural(constant)
-    if made.value is None:
-        return Result(_zero(made.type), made.type, _FALSE)
-    return Result(Literal([made.value], made.type), made.type)
-
-
-def _zero(type: VectorType) -> Literal:
-    if type.kind == "text":
-        return Literal([""], type)
-    return Literal([0.0 if type.is_float else 0], type)
-
-
-def _is_null(result: Result) -> bool:
-    return isinstance(result.value, Literal) and result.valid is _FALSE

@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS
+from drawloom.sql.expressions import SCALAR_FUNCTIONS, WINDOW_FUNCTIONS
 from drawloom.sql.planner import Planner, SqlError
-from drawloom.sql.substrait import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS, WINDOW_FUNCTIONS, decode
+from drawloom.sql.substrait import decode
 from drawloom.sql.windows import FUNCTIONS
 
 #: The methods by which DataFusion's plan nodes show their expressions.

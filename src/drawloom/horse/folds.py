@@ -1,0 +1,196 @@
+"""The value of @fold: aggregates of cells other than the reductions: quantiles, variances and regressions, bits, text
+that is joined, and the row that comes first, last or n-th.
+
+    @fold(name, option, cells) and @fold(name, option, cells, cells), one value for each cell
+
+Variances are of deviations from the mean, in two passes; DuckDB's are in one, so that the last bits may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawloom.errors import DataError
+from drawloom.horse.evaluate import floats
+from drawloom.horse.plain import FOLDS
+from drawloom.horse.types import F64, I64, STR, U32
+from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, strings
+from drawloom.horse.words import ranked
+
+
+class Cells:
+    """Cell i is ``vector[low[i]:high[i]]``."""
+
+    def __init__(self, vector: Vector, low: Array, high: Array) -> None:
+        self.vector = vector
+        self.low = low
+        self.high = high
+
+    @property
+    def counts(self) -> Array:
+        return np.asarray(self.high - self.low)
+
+
+def fold(name: str, arguments: list[Value]) -> Value:
+    """Raises DataError for what is no list of vectors."""
+    function = strings(as_vector(arguments[0]))[0]
+    return folded(function, as_vector(arguments[1]), [_cells(a) for a in arguments[2:]])
+
+
+def fold_slices(name: str, arguments: list[Value]) -> Value:
+    """@fold over slices: ``@fold_slices(name, option, low, high, vector ...)``."""
+    function = strings(as_vector(arguments[0]))[0]
+    low, high = [as_vector(a).data.astype(np.int64, copy=False) for a in arguments[2:4]]
+    return folded(function, as_vector(arguments[1]), [Cells(as_vector(a), low, high) for a in arguments[4:]])
+
+
+def folded(function: str, option: Vector, cells: list[Cells]) -> Vector:
+    if FOLDS[function].lists == 2:
+        return _paired(function, cells[0], cells[1])
+    with np.errstate(all="ignore"):
+        return _FOLDS[function](function, option, cells[0])
+
+
+def _cells(value: Value) -> Cells:
+    if isinstance(value, Ragged):
+        offsets = value.offsets.astype(np.int64, copy=False)
+        return Cells(value.flat, offsets[:-1], offsets[1:])
+    if isinstance(value, ListValue) and len(value.cells) == 1:
+        vector = as_vector(value.cells[0])
+        return Cells(vector, np.zeros(1, dtype=np.int64), np.array([len(vector)], dtype=np.int64))
+    raise DataError("@fold takes a list of cells")
+
+
+def _reduced(pick: np.ufunc, data: Array, cells: Cells, nothing: Any) -> Array:
+    """``pick`` over each cell, ``nothing`` for an empty one."""
+    made = np.full(len(cells.low), nothing, dtype=data.dtype)
+    some = cells.counts > 0
+    if some.any():
+        # Every second slice that reduceat makes is one of the cells; the others lie between two of them.
+        bounds = np.stack([cells.low[some], cells.high[some]], axis=1).reshape(-1)
+        padded = np.append(data, data[:1])
+        made[some] = pick.reduceat(padded, bounds)[::2]
+    return made
+
+
+def _sums(data: Array, cells: Cells) -> Array:
+    return _reduced(np.add, data, cells, 0.0)
+
+
+def _deviations(data: Array, cells: Cells) -> tuple[Array, Cells]:
+    """Each cell's entries less their mean, one cell behind the other."""
+    counts = cells.counts
+    ends = np.cumsum(counts)
+    each = np.repeat(np.arange(len(counts)), counts)
+    places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts) + cells.low[each]
+    packed = Cells(cells.vector, ends - counts, ends)
+    values = data[places]
+    means = _sums(values, packed) / np.maximum(counts, 1)
+    return values - means[each], packed
+
+
+def _variance(name: str, option: Vector, cells: Cells) -> Vector:
+    apart, packed = _deviations(floats(cells.vector), cells)
+    less = 0 if name.endswith("pop") else 1
+    made = _sums(apart * apart, packed) / np.maximum(cells.counts - less, 1)
+    return Vector(F64, np.sqrt(made) if name.startswith("stddev") else made)
+
+
+def _paired(name: str, first: Cells, second: Cells) -> Vector:
+    """Statistics of pairs (y, x)."""
+    counts = first.counts
+    if name == "regr_count":
+        return Vector(U32, counts)
+    y, x = floats(first.vector), floats(second.vector)
+    with np.errstate(all="ignore"):
+        (dy, packed), (dx, _) = _deviations(y, first), _deviations(x, second)
+        syy, sxx, sxy = [_sums(v, packed) for v in (dy * dy, dx * dx, dx * dy)]
+        some = np.maximum(counts, 1)
+        mean_y, mean_x = _sums(y, first) / some, _sums(x, second) / some
+        made: dict[str, Callable[[], Array]] = {
+            "covar": lambda: sxy / np.maximum(counts - 1, 1), "covar_pop": lambda: sxy / some,
+            "corr": lambda: sxy / np.sqrt(sxx * syy),
+            "regr_avgx": lambda: mean_x, "regr_avgy": lambda: mean_y, "regr_sxx": lambda: sxx,
+            "regr_sxy": lambda: sxy, "regr_syy": lambda: syy, "regr_slope": lambda: sxy / sxx,
+            "regr_intercept": lambda: mean_y - sxy / sxx * mean_x,
+            "regr_r2": lambda: np.where(syy == 0, 1.0, sxy * sxy / (sxx * syy)),
+        }  # fmt: skip
+        return Vector(F64, made[name]())
+
+
+def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
+    """The value at a share of the way from the least to the greatest, between two of them in proportion."""
+    vector, counts = cells.vector, cells.counts
+    data = vector.data if vector.type.is_float else integers(vector)
+    each = np.repeat(np.arange(len(counts)), counts)
+    ends = np.cumsum(counts)
+    places = np.arange(len(each)) - np.repeat(ends - counts, counts) + cells.low[each]
+    values = data[places]
+    values = values[np.lexsort((values, each))]
+    share = float(option.data[0])
+    if not 0 <= share <= 1:
+        raise DataError(f"a quantile of {share}: a share from 0 to 1 was expected")
+    made = np.zeros(len(counts), dtype=data.dtype)
+    some = counts > 0
+    at = (counts[some] - 1) * share
+    low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+    rest = at - low
+    first = (ends - counts)[some]
+    if name.endswith("_down"):
+        last = ends[some] - 1
+        below, above = values[last - low], values[last - high]
+    else:
+        below, above = values[first + low], values[first + high]
+    made[some] = _between(below, above, rest, vector.type.is_float)
+    return Vector(vector.type, made)
+
+
+def _between(low: Array, high: Array, share: Array, is_float: bool) -> Array:
+    """As DuckDB interpolates: in doubles, cut off to whole numbers where the values are such."""
+    if is_float:
+        wide = low * (1.0 - share) + high * share
+        return np.asarray(np.where((share == 0) | (low == high), low, wide))
+    made = [a if s == 0 or a == b else int(a + (b - a) * s) for a, b, s in zip(low.tolist(), high.tolist(), share)]
+    return np.array(made, dtype=low.dtype)
+
+
+def _bits(name: str, option: Vector, cells: Cells) -> Vector:
+    pick = {"bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor}[name]
+    return Vector(cells.vector.type, _reduced(pick, integers(cells.vector), cells, 0))
+
+
+def _chosen(name: str, option: Vector, cells: Cells) -> Vector:
+    """The entry at a place of each cell, -1 where the cell has no such place."""
+    count = int(option.data[0])
+    place = cells.high + count if name == "nth" and count < 0 else cells.low + max(count, 1) - 1
+    if name == "last":
+        place = cells.high - 1
+    inside = (place >= cells.low) & (place < cells.high) & (count != 0)
+    data = integers(cells.vector)
+    made = np.full(len(place), -1, dtype=np.int64)
+    made[inside] = data[place[inside]]
+    return Vector(I64, made)
+
+
+def _joined(name: str, option: Vector, cells: Cells) -> Vector:
+    counts = cells.counts
+    each = np.repeat(np.arange(len(counts)), counts)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    places = np.arange(len(each)) - np.repeat(offsets[:-1], counts) + cells.low[each]
+    words = cells.vector.words.arrow.take(pa.array(cells.vector.data[places]))
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets), words)
+    made = pc.binary_join(lists, pa.scalar(strings(option)[0], pa.large_string()))
+    codes, found = ranked(made)
+    return Vector(STR, codes, found)
+
+
+_FOLDS: Final[dict[str, Callable[[str, Vector, Cells], Vector]]] = {
+    "quantile": _quantile, "quantile_down": _quantile, "bit_and": _bits, "bit_or": _bits, "bit_xor": _bits,
+    "first": _chosen, "last": _chosen, "nth": _chosen, "join": _joined,
+    **dict.fromkeys(["stddev", "stddev_pop", "var", "var_pop"], _variance),
+}  # fmt: skip

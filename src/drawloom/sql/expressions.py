@@ -1,0 +1,273 @@
+"""Expressions of a Substrait plan to those of ``plan.py``: fields, calls, casts, CASE, subqueries, window functions.
+
+Everything that the tree has no word for is collected in ``unsupported``, so that a query is refused once with the whole
+list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+from drawloom.horse.calendar import UNITS
+from drawloom.horse.types import BOOL, DATE, I32, I64, STR
+from drawloom.sql.aggregates import REDUCTIONS
+from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
+from drawloom.sql.literals import ANYTHING, Literals
+from drawloom.sql.plan import (
+    Apply,
+    Case,
+    Cast,
+    Constant,
+    Exists,
+    Expression,
+    Field,
+    InList,
+    InRelation,
+    Relation,
+    Scalar,
+    SortKey,
+    Window,
+    WindowFrame,
+)
+from drawloom.sql.scalars import TABLE
+from drawloom.sql.windows import FUNCTIONS
+
+#: Functions with rules of their own, with their numbers of arguments.
+_OWN: Final[dict[str, tuple[int, ...]]] = {
+    "equal": (2,), "not_equal": (2,), "lt": (2,), "lte": (2,), "gt": (2,), "gte": (2,),
+    "and": (2,), "or": (2,), "not": (1,), "is_null": (1,), "is_not_null": (1,),
+    "add": (2,), "subtract": (2,), "multiply": (2,), "divide": (2,), "modulus": (2,), "negate": (1,), "abs": (1,),
+    "bitwise_and": (2,), "bitwise_or": (2,), "bitwise_xor": (2,), "bitwise_shift_left": (2,),
+    "bitwise_shift_right": (2,),
+    "like": (2, 3), "ilike": (2, 3), "date_part": (2,), "between": (3,), "nullif": (2,),
+    "is_not_distinct_from": (2,), "is_distinct_from": (2,), "regex_not_match": (2,), "regex_not_imatch": (2,),
+    "is_true": (1,), "is_false": (1,), "is_not_true": (1,), "is_not_false": (1,),
+    "is_unknown": (1,), "is_not_unknown": (1,),
+    "upper": (1,), "lower": (1,), "btrim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2),
+    "regexp_replace": (3, 4), "character_length": (1,), "octet_length": (1,), "bit_length": (1,),
+    "str_concat": (2,), "concat": tuple(range(1, 100)), "concat_ws": tuple(range(2, 100)),
+    "date_trunc": (2,), "date_bin": (2, 3), "to_date": (1,), "to_timestamp": (1,), "to_timestamp_seconds": (1,),
+    "to_timestamp_millis": (1,), "to_timestamp_micros": (1,), "to_timestamp_nanos": (1,), "from_unixtime": (1,),
+    "to_unixtime": (1,),
+    "greatest": tuple(range(1, 100)), "least": tuple(range(1, 100)), "sqrt": (1,), "ln": (1,), "exp": (1,),
+    "power": (2,), "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "iszero": (1,), "nanvl": (2,),
+}  # fmt: skip
+#: All Substrait scalar functions that the translation knows, with their numbers of arguments.
+SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {**{name: row.counts for name, row in TABLE.items()}, **_OWN}
+#: What some of them are written as.
+_REWRITES: Final[dict[str, Callable[[list[Expression]], Expression]]] = {
+    "nullif": lambda a: Case([(Apply("equal", a), Constant(None, BOOL))], a[0]),
+    "regex_not_match": lambda a: Apply("not", [Apply("regex_match", a)]),
+    "regex_not_imatch": lambda a: Apply("not", [Apply("regex_imatch", a)]),
+    "bit_length": lambda a: Apply("multiply", [Apply("octet_length", a), Constant(8, I64)]),
+    "iszero": lambda a: Apply("equal", [a[0], Constant(0, I32)]),
+    "nanvl": lambda a: Case([(Apply("is_nan", a[:1]), a[1])], a[0]),
+    "is_unknown": lambda a: Apply("is_null", a),
+    "is_not_unknown": lambda a: Apply("is_not_null", a),
+    "to_date": lambda a: Cast(a[0], DATE),
+}  # fmt: skip
+#: What only OVER (...) gives a meaning to.
+WINDOW_FUNCTIONS: Final = frozenset([
+    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
+    "last_value", "nth_value",
+])  # fmt: skip
+#: Substrait's units of window frames.
+_UNITS: Final[dict[int, str]] = {1: "rows", 2: "range"}
+_SORT: Final[dict[int, tuple[bool, bool]]] = {1: (True, True), 2: (True, False), 3: (False, True), 4: (False, False)}
+_RETURN_NULL: Final = 1  # FAILURE_BEHAVIOR_RETURN_NULL
+_EXISTS: Final = 1  # PREDICATE_OP_EXISTS
+_FLAGS: Final = frozenset([Constant(flag, STR).key() for flag in ("g", "i", "gi", "ig", "")])
+_SPELLINGS: Final[dict[str, str]] = {"substr": "substring", "substring_index": "substr_index", "log": "log10"}
+#: More than a string has.
+MAX_CHARACTERS: Final = (1 << 31) - 1
+
+
+class Expressions(Literals):
+    """Reads expressions; ``functions`` are the plan's functions by anchor."""
+
+    def __init__(self, unsupported: list[str]) -> None:
+        super().__init__(unsupported)
+        self.functions: dict[int, str] = {}
+
+    def relation(self, rel: Any) -> Relation:
+        """The relation of a subquery."""
+        raise NotImplementedError
+
+    def expression(self, body: Any) -> Expression:
+        kind = body.WhichOneof("rex_type")
+        if kind is None:
+            return Constant(None, BOOL)  # DataFusion's NULL without a type
+        if kind == "selection":
+            return self.selection(body.selection)
+        if kind == "literal":
+            return self.literal(body.literal)
+        if kind == "scalar_function":
+            return self.function(body.scalar_function)
+        if kind == "cast":
+            inner = self.expression(body.cast.input)
+            type = self.type(body.cast.type)
+            return ANYTHING if type is None else Cast(inner, type, body.cast.failure_behavior == _RETURN_NULL)
+        if kind == "if_then":
+            return self.case(body.if_then)
+        if kind == "singular_or_list":
+            options = [self.expression(o) for o in body.singular_or_list.options]
+            return InList(self.expression(body.singular_or_list.value), options)
+        if kind == "window_function":
+            return self.window(body.window_function)
+        if kind == "subquery":
+            return self.subquery(body.subquery)
+        self.refuse(f"expression: {kind}")
+        return ANYTHING
+
+    def subquery(self, body: Any) -> Expression:
+        """A subquery that the planner did not make a join: one that does not depend on the row."""
+        kind = body.WhichOneof("subquery_type")
+        if kind == "scalar":
+            return Scalar(self.relation(body.scalar.input))
+        if kind == "in_predicate" and len(body.in_predicate.needles) == 1:
+            return InRelation(self.expression(body.in_predicate.needles[0]), self.relation(body.in_predicate.haystack))
+        if kind == "set_predicate" and body.set_predicate.predicate_op == _EXISTS:
+            return Exists(self.relation(body.set_predicate.tuples))
+        self.refuse(f"expression: {kind} subquery")
+        return ANYTHING
+
+    def window(self, body: Any) -> Expression:
+        function = self.functions.get(body.function_reference, "?")
+        arguments = [self.expression(a.value) for a in body.arguments]
+        partitions = [self.expression(p) for p in body.partitions]
+        sorts = [self.sort_key(s) for s in body.sorts]
+        if function not in FUNCTIONS or (function in REDUCTIONS and len(arguments) != 1):
+            self.refuse(f"{'window' if function in WINDOW_FUNCTIONS else 'aggregate'} function: {function} OVER (...)")
+            return ANYTHING
+        if function in ("lag", "lead", "nth_value", "ntile"):
+            place = 0 if function == "ntile" else 1
+            offset = arguments[place] if len(arguments) > place else Constant(1, I64)
+            if not isinstance(offset, Constant) or not isinstance(offset.value, int):
+                self.refuse(f"window function: {function} of what is no constant")
+        if body.bounds_type not in _UNITS:
+            self.refuse("window functions: a frame without a unit")
+            return ANYTHING
+        frame = WindowFrame(_UNITS[body.bounds_type], _bound(body.lower_bound), _bound(body.upper_bound))
+        return Window(function, arguments, partitions, sorts, frame)
+
+    def case(self, body: Any) -> Expression:
+        """CASE. DataFusion writes ``CASE x WHEN y THEN z`` with x as a first branch that has no result."""
+        branches = list(body.ifs)
+        base: Expression | None = None
+        if branches and not branches[0].HasField("then"):
+            base = self.expression(getattr(branches.pop(0), "if"))
+        made: list[tuple[Expression, Expression]] = []
+        for branch in branches:
+            condition = self.expression(getattr(branch, "if"))
+            if base is not None:
+                condition = Apply("equal", [base, condition])
+            made.append((condition, self.expression(branch.then)))
+        return Case(made, self.expression(getattr(body, "else")) if body.HasField("else") else None)
+
+    def selection(self, body: Any) -> Expression:
+        reference = body.direct_reference
+        if reference.WhichOneof("reference_type") != "struct_field" or reference.struct_field.HasField("child"):
+            self.refuse("expression: a field inside a column")
+            return ANYTHING
+        if body.WhichOneof("root_type") == "outer_reference":
+            self.refuse("expression: a correlated subquery")
+            return ANYTHING
+        return Field(reference.struct_field.field)
+
+    def function(self, body: Any) -> Expression:
+        found = self.functions.get(body.function_reference, "?")
+        name = _SPELLINGS.get(found, found)
+        if name in ("add", "subtract") and len(body.arguments) == 2:
+            sides = [a.value for a in body.arguments]
+            if name == "add" and self.interval(sides[0], 1) is not None:
+                sides.reverse()
+            interval = self.interval(sides[1], -1 if name == "subtract" else 1)
+            if interval is not None:
+                return Apply("later", [self.expression(sides[0]), *interval])
+        arguments = [self.expression(a.value) for a in body.arguments]
+        if name not in SCALAR_FUNCTIONS:
+            self.refuse(f"function: {name}")
+            return ANYTHING
+        counts = SCALAR_FUNCTIONS[name]
+        if name in ("and", "or") and len(arguments) > 2:
+            made = arguments[0]
+            for argument in arguments[1:]:
+                made = Apply(name, [made, argument])
+            return made
+        if len(arguments) not in counts:
+            self.refuse(f"function: {name} with {len(arguments)} arguments")
+            return ANYTHING
+        if name == "date_part":
+            part = arguments[0]
+            word = str(part.value).lower() if isinstance(part, Constant) else "?"
+            if word in TIME_PARTS:
+                return Apply("time_" + word, arguments[1:])
+            if word not in DATE_PARTS:
+                self.refuse(f"function: date_part('{word}', ...)")
+                return ANYTHING
+            return Apply("date_" + word, arguments[1:])
+        if name in ("like", "ilike"):
+            return self.like(name, arguments)
+        if name == "regexp_replace" and not all(isinstance(a, Constant) for a in arguments[1:]):
+            self.refuse(f"function: {name} with arguments that are no constants")
+        if name == "regexp_replace" and len(arguments) == 4 and arguments[3].key() not in _FLAGS:
+            self.refuse("function: regexp_replace with options other than 'g' and 'i'")
+        if name == "date_trunc" and not (isinstance(arguments[0], Constant) and arguments[0].value in UNITS):
+            self.refuse(f"function: date_trunc to {getattr(arguments[0], 'value', 'what is no constant')}")
+        if name in ("round", "trunc") and len(arguments) == 2 and not _is_digits(arguments[1]):
+            self.refuse(f"function: {name} to digits that are no constant")
+        if name in _REWRITES:
+            return _REWRITES[name](arguments)
+        if name == "substring" and self.is_front(arguments):
+            count = arguments[2] if len(arguments) == 3 else Constant(MAX_CHARACTERS, I64)
+            return Apply("front", [*arguments[:2], count])
+        return Apply(name, arguments)
+
+    def is_front(self, arguments: list[Expression]) -> bool:
+        """Whether a substring has a constant start, from 1, and a constant count."""
+        bounds = [a.value for a in arguments[1:] if isinstance(a, Constant) and isinstance(a.value, int)]
+        return len(bounds) == len(arguments) - 1 and bounds[0] >= 1 and bounds[-1] >= 0
+
+    def interval(self, body: Any, sign: int) -> list[Expression] | None:
+        """An interval literal as constant months and microseconds; None for anything else."""
+        if body.WhichOneof("rex_type") != "literal" or body.literal.WhichOneof("literal_type") != "interval_compound":
+            return None
+        compound = body.literal.interval_compound
+        months, time = compound.interval_year_to_month, compound.interval_day_to_second
+        micros = time.seconds * 1_000_000 + int(Fraction(time.subseconds * 1_000_000, 10**time.precision))
+        amounts = [months.years * 12 + months.months, time.days, micros]
+        return [Constant(sign * amount, I64) for amount in amounts]
+
+    def like(self, name: str, arguments: list[Expression]) -> Expression:
+        pattern = arguments[1]
+        escape = arguments[2].value if len(arguments) == 3 and isinstance(arguments[2], Constant) else None
+        if escape not in (None, "", "\\"):
+            self.refuse(f"function: like with escape character {escape!r}")
+        if name == "like":
+            return Apply("like", arguments[:2])
+        if not isinstance(pattern, Constant) or not isinstance(pattern.value, str) or not pattern.value.isascii():
+            self.refuse("function: ilike with a pattern that is no constant of ASCII")
+            return ANYTHING
+        return Apply("like", [Apply("lower", arguments[:1]), Constant(pattern.value.lower(), STR)])
+
+    def sort_key(self, sort: Any) -> SortKey:
+        ascending, nulls_first = _SORT.get(sort.direction, (True, False))
+        if sort.direction not in _SORT:
+            self.refuse("ORDER BY with clustered order")
+        return SortKey(self.expression(sort.expr), ascending, nulls_first)
+
+
+def _bound(body: Any) -> int | None:
+    """The offset of a frame's bound; None for the end of the partition."""
+    kind = body.WhichOneof("kind")
+    if kind == "preceding":
+        return -int(body.preceding.offset)
+    if kind == "following":
+        return int(body.following.offset)
+    return 0 if kind == "current_row" else None
+
+
+def _is_digits(argument: Expression) -> bool:
+    return isinstance(argument, Constant) and isinstance(argument.value, int)
