@@ -52,7 +52,7 @@ ELEMENT_WISE = [
     "@minus(g, i)", "@neg(f)", "@abs(g)", "@convert(d, `f64:sym)", "@convert(d, `\"decimal<15,1>\":sym)",
     "@convert(i, `\"decimal<10,3>\":sym)", "@convert(g, `f64:sym)", "@convert(b, `f32:sym)", "@convert(q, `i64:sym)",
     "@lt(i, h)", "@eq(d, 5:i32)", "@geq(d, 0.005:decimal<4,3>)", "@neq(b, i)", "@lt(f, g)", "@leq(f, 1.5:f64)",
-    "@gt(f, nan:f64)", "@eq(f, nan:f64)", "@geq(f, f)", "@neq(g, d)", "@lt(q, q)", "@and(q, q)", "@not(q)",
+    "@gt(f, nan:f64)", "@eq(f, nan:f64)", "@geq(f, f)", "@neq(g, d)", "@lt(q, q)", "@and(q, q)", "@or(q, q)", "@not(q)",
     '@eq(s, "bb":str)', '@neq(s, "nope":str)', '@lt(s, "b":str)', '@leq("bb":str, s)', '@gt(s, "":str)',
     '@geq(s, "zz":str)', '@like(s, "%c":str)', '@member(s, ("a", "é"):str)', "@member(i, (1, 2, -3):i32)",
     "@member(d, (1.5, 2.0):decimal<2,1>)", "@if_else(q, d, d)", "@if_else(q, f, 0.0:f64)", "@if_else(q, q, 0:bool)",
