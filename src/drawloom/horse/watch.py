@@ -24,8 +24,9 @@ HOST: Final = "host"
 
 
 class Record:
-    """One call. ``target`` is the variable that it makes; ``rows_in`` has each length of its operands once, the largest
-    first, ``bytes_in`` and ``bytes_out`` what operands and results take in memory.
+    """One call. ``statement`` is that of ``main`` which it is part of, ``depth`` how many calls are around it;
+    ``target`` is the variable that it makes; ``rows_in`` has each length of its operands once, the largest first,
+    ``bytes_in`` and ``bytes_out`` what operands and results take in memory.
 
     ``seconds`` is the call without what was compiled for it and without calls inside it; ``launches`` are the kernels
     that it launched.
@@ -36,6 +37,7 @@ class Record:
         self.name = name
         self.statement = statement
         self.target = target
+        self.depth = 0
         self.rows_in: list[int] = []
         self.rows_out = 0
         self.bytes_in = 0
@@ -50,7 +52,7 @@ class Record:
 
 class Watch:
     """``step`` is called before every statement; it may raise. With ``launches``, the list that the runtime adds every
-    launch to, each call leaves a record in ``records``, in the order in which they ended."""
+    launch to, each call leaves a record in ``records``, in the order in which they began."""
 
     def __init__(self, step: Callable[[Statement], None] | None = None, launches: list[Launch] | None = None) -> None:
         self.step = step
@@ -75,7 +77,8 @@ class Watch:
         else:
             kind = LIBRARY if BUILTINS[name].target == "lib" else HOST
         target = statement.targets[0].name if isinstance(statement, Assign) else ""
-        record = Record(kind, name, statement, target)
+        record = Record(kind, name, self.open[0].statement if self.open else statement, target)
+        record.depth = len(self.open)
         lengths: set[int] = set()
         for value in arguments:
             rows, size = extent(value)
@@ -84,6 +87,7 @@ class Watch:
         record.rows_in = sorted([r for r in lengths if r >= 0], reverse=True)
         record.launched = len(self.launches)
         self.open.append(record)
+        self.records.append(record)
         record.begun = time.perf_counter()
 
     def end(self, results: list[Value]) -> None:
@@ -95,12 +99,12 @@ class Watch:
         if self.open:
             self.open[-1].inside += took
         record.launches = self.launches[record.launched :]
+        del self.launches[record.launched :]  # a call around this one does not have them too
         record.seconds = max(took - record.inside - sum([n.compile_seconds for n in record.launches]), 0.0)
         for value in results:
             rows, size = extent(value)
             record.rows_out = max(record.rows_out, rows)
             record.bytes_out += size
-        self.records.append(record)
 
 
 def extent(value: Value) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def calls(profile: Profile) -> str:
     head = "".join([f'<th scope="col"{number(n)}>{escape(HEADINGS[n])}</th>' for n in kept])
     lines = [f'<tr class="{c.kind}">{cells(c, kept)}{bar(c.run_seconds, longest)}</tr>' for c in profile.calls]
     caption = (
-        "Kernels of the program, library functions and other work over rows, in the order in which they ended. Run "
+        "Kernels of the program, library functions and other work over rows, in the order in which they began. Run "
         "time is without compiling; shared and local memory are bytes of a block and of a thread."
     )
     return table(caption, f"<tr>{head}<td></td></tr>", lines, "Calls")
@@ -76,6 +76,8 @@ def cells(call: Call, kept: list[int]) -> str:
         text = escape(row(call)[n])
         if HEADINGS[n] == "statement" and call.statement:
             text = f'<a href="#s{call.statement}">{text}</a>'
+        if n == 0:
+            text = "&ensp;" * 2 * call.depth + text.lstrip()
         made.append(f'<th scope="row"><code>{text}</code></th>' if n == 0 else f"<td{number(n)}>{text}</td>")
     return "".join(made)
 

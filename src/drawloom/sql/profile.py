@@ -25,17 +25,18 @@ _LABEL: Final = 48
 
 
 class Launched:
-    """A kernel that a call launched. ``compile_seconds`` is what making its machine code took at its first launch and
-    ``cached`` whether it came out of the cache then; ``run_seconds`` is this launch."""
+    """A kernel that a call launched. ``run_seconds`` is this launch. ``compile_seconds`` is what making its machine
+    code took when that was done, at the first of the launches that a profile has (0 at the others), and ``cached``
+    whether it came out of the cache then."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, is_first: bool) -> None:
         configured = launch.configured
         first = configured.kernel.first or launch.timing()
         self.name = launch.kernel
         self.blocks = configured.grid[0] * configured.grid[1] * configured.grid[2]
         self.threads = configured.block[0] * configured.block[1] * configured.block[2]
         self.run_seconds = launch.run_seconds
-        self.compile_seconds = first.compile_seconds
+        self.compile_seconds = first.compile_seconds if is_first else 0.0
         self.cached = first.cached
         self.resources: Resources = resources_of(configured.kernel)
 
@@ -50,14 +51,16 @@ class Launched:
 
 class Call:
     """A call of the program. ``kind`` is "kernel" (of the program), "library" (a library function) or "host" (other
-    work over rows in control code); ``statement`` is its number in the outlined ``main``, from 1, and 0 within another
-    function. See ``drawloom.horse.watch.Record`` for rows, bytes and seconds."""
+    work over rows in control code). ``statement`` is the number in the outlined ``main``, from 1, of what it is part
+    of, ``depth`` how many calls are around it: a kernel that is left to the host has calls within. See
+    ``drawloom.horse.watch.Record`` for rows, bytes and seconds."""
 
     def __init__(self, record: Record, statement: int, launches: list[Launched]) -> None:
         self.kind = record.kind
         self.name = record.name
         self.statement = statement
         self.target = record.target
+        self.depth = record.depth
         self.rows_in = record.rows_in
         self.rows_out = record.rows_out
         self.bytes_in = record.bytes_in
@@ -72,6 +75,7 @@ class Call:
     def as_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind, "name": self.name, "statement": self.statement, "target": self.target,
+            "depth": self.depth,
             "rows_in": self.rows_in, "rows_out": self.rows_out, "bytes_in": self.bytes_in, "bytes_out": self.bytes_out,
             "run_seconds": self.run_seconds, "compile_seconds": self.compile_seconds,
             "by": "kernels" if self.launches else "host", "launches": [n.as_dict() for n in self.launches],
@@ -83,7 +87,7 @@ class Profile:
 
     ``seconds`` has the stages in order; those of the run are compile (machine code, at its first launch), kernels (of
     the program, running), library (library functions, their kernels included) and control (the rest). ``calls`` has
-    the calls of kernels and over rows in the order of their end, ``statements`` the text of the outlined ``main``.
+    the calls of kernels and over rows in the order in which they began, ``statements`` the outlined ``main``.
     ``engine`` is "drawloom", or "datafusion" where the query fell back on it for what is in ``lacking``. ``memory`` is
     what the run took of it, where that is known.
     """
@@ -152,13 +156,13 @@ NUMBERS: Final = (False, False, False, True, True, True, True, True, True, True,
 
 def row(call: Call) -> list[str]:
     """The cells of a call, as ``HEADINGS`` has them; registers and memory are the largest of its launches."""
-    name = f"kernel {call.name}" if call.kind == KERNEL else "@" + call.name
+    name = "  " * call.depth + (f"kernel {call.name}" if call.kind == KERNEL else "@" + call.name)
     by = "host"
     if call.launches:
         by = f"{len(call.launches)} launches" if len(call.launches) > 1 else "1 launch"
-    place = f"{call.statement} {call.target}".strip() if call.statement else call.target
-    compiled = milliseconds(call.compile_seconds) if call.launches else ""
-    if call.launches and all(n.cached for n in call.launches):
+    place = f"{call.statement} {call.target}"
+    compiled = milliseconds(call.compile_seconds) if call.compile_seconds else ""
+    if compiled and all(n.cached for n in call.launches if n.compile_seconds):
         compiled += " cached"
     taken = [n.resources for n in call.launches]
     return [
@@ -194,12 +198,15 @@ def aligned(headings: Sequence[str], rows: list[list[str]], numbers: Sequence[bo
 def calls_of(records: list[Record], outlined: Module) -> list[Call]:
     """The calls that have a line of their own, with where they stand in the outlined ``main``."""
     numbers = {statement: n for n, statement in enumerate(statements_of(outlined), 1)}
-    known: dict[Launch, Launched] = {}
+    known: set[str] = set()
     calls: list[Call] = []
     for record in records:
         if record.kind == HOST and (record.name in BOOKKEEPING or not _moves_rows(record)):
             continue
-        launches = [known.setdefault(n, Launched(n)) for n in record.launches]
+        launches: list[Launched] = []
+        for launch in record.launches:
+            launches.append(Launched(launch, launch.kernel not in known))
+            known.add(launch.kernel)
         calls.append(Call(record, numbers.get(record.statement, 0), launches))
     return calls
 
@@ -222,9 +229,13 @@ def statement_texts(module: Module) -> list[str]:
 def run_seconds(whole: float, calls: list[Call], records: list[Record]) -> dict[str, float]:
     """The stages of a run that took ``whole`` seconds."""
     launches = [n for record in records for n in record.launches]
-    compiled_now = sum([n.compile_seconds for n in launches])
+    compiling = sum([n.compile_seconds for n in launches])
     kernels = sum([n.run_seconds for r in records if r.kind == KERNEL for n in r.launches])
     library = sum([r.seconds for r in records if r.kind == LIBRARY])
-    first = {n.name: n.compile_seconds for call in calls for n in call.launches}
-    control = max(whole - compiled_now - kernels - library, 0.0)
-    return {"compile": sum(first.values()), "kernels": kernels, "library": library, "control": control}
+    control = max(whole - compiling - kernels - library, 0.0)
+    return {
+        "compile": sum([call.compile_seconds for call in calls]),
+        "kernels": kernels,
+        "library": library,
+        "control": control,
+    }
