@@ -101,6 +101,7 @@ len          | len          | scalar   | 1 | gpu | w
 compress     | compress     | compress | 2 | gpu |
 index        | index        | second   | r | gpu | 1
 order        | order        | rows     | 1 | lib | 1 w
+order_first  | order_first  | vector   | 1 | lib | 1 w
 top          | top          | vector   | - | lib | 1
 group        | group        | group    | 1 | lib | 1 w
 keys         | keys         | keys     | - | lib |

@@ -91,7 +91,12 @@ def _order(name: str, arguments: list[Value]) -> Value:
         keys.append((codes, size))
     if not keys:
         return Vector(I64, np.zeros(0, dtype=np.int64))
-    return Vector(I64, matching.stable_order(*matching.composed(keys))[0])
+    codes, size = matching.composed(keys)
+    if name == "order":
+        return Vector(I64, matching.stable_order(codes, size)[0])
+    wanted = min(int(as_vector(arguments[3]).data[0]), len(codes))
+    rows = matching.places(codes <= np.partition(codes, wanted - 1)[wanted - 1]) if wanted else np.zeros(0, np.int64)
+    return Vector(I64, rows[matching.stable_order(codes[rows], size)[0]][:wanted])
 
 
 def columns_of(value: Value) -> list[Vector]:
@@ -288,7 +293,7 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
     "table": _table, "list": _list, "with_null": _with_null,
-    "compress": _compress, "index": _index, "order": _order, "top": _top, "group": _group,
+    "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
     "fill": _fill, "join": _join, "contains": _contains, "cross": _cross, "touched": _touched, "where": _where,
     "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,

@@ -281,6 +281,13 @@ def _order(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return I64
 
 
+def _order_first(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 4)
+    if types[3] != I64:
+        raise refuse(name, types, "what @order takes, and how many rows are wanted")
+    return _order(name, arguments, types[:3])
+
+
 def _top(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 3)
     if types[1:] != [I64, I64]:
@@ -464,7 +471,7 @@ RULES: Final[dict[str, Rule]] = {
     "mod": _mod,
     "same": _same, "convert": _convert, "if_else": _if_else, "date_part": _date_part, "like": _like,
     "member": _member, "sum": _sum, "avg": _avg, "extreme": _extreme, "len": _len, "compress": _compress,
-    "index": _index, "order": _order, "top": _top, "group": _group,
+    "index": _index, "order": _order, "order_first": _order_first, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross, "touched": _touched,
     "where": _where, "concat": _concat,

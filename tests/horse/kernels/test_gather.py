@@ -114,7 +114,8 @@ def test_operands_that_the_host_takes() -> None:
 
 @pytest.mark.vendor
 def test_assemblers_take_moves(ptxas: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kernels in (kernels_on("cpu"), as_on_a_gpu(monkeypatch, "cpu")):
+    for geometry in ("cpu", "gpu"):
+        kernels = kernels_on("cpu", "gather") if geometry == "cpu" else as_on_a_gpu(monkeypatch, "cpu")
         everything(kernels, 97)
         assert assembled(kernels) > 20
         taken_by_the_vendor(kernels, ptxas, tmp_path)

@@ -148,7 +148,8 @@ def test_a_million_rows_in_runs_and_cells() -> None:
 
 @pytest.mark.vendor
 def test_assemblers_take_runs_and_cells(ptxas: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kernels in (DeviceKernels(kernels_on("cpu").device), as_on_a_gpu(monkeypatch, "cpu")):
+    for geometry in ("cpu", "gpu"):
+        kernels = kernels_on("cpu", "runs") if geometry == "cpu" else as_on_a_gpu(monkeypatch, "cpu")
         columns = vectors(97)
         same_as_host(kernels, "run_start", ListValue([columns["str"], columns["f64"]]))
         searches(kernels, 97)

@@ -105,6 +105,26 @@ def test_a_million_rows_in_order() -> None:
     ordered(kernels_on("cpu"), with_nulls(columns["str"]), columns["f64"])
 
 
+@pytest.mark.parametrize("wanted", [0, 1, 10, 100, 20_000])
+@pytest.mark.parametrize("size", [0, 997, 20_000])
+def test_first_rows_of_an_order(size: int, wanted: int) -> None:
+    """Of one word a row, of several, where all rows are equal, and where the last one wanted is one of many equal."""
+    columns = vectors(size)
+    for names in (["f64"], ["bool", "str"], ["i64", "f64"], ["equal"], ["equal", "bool", "i64"]):
+        keys = [with_nulls(columns[names[0]]), *[columns[n] for n in names[1:]]]
+        flag = flags(*[True] * len(keys))
+        same_as_host(
+            kernels_on("cpu"), "order_first", ListValue(list(keys)), flag, flag, Vector(I64, np.array([wanted]))
+        )
+
+
+def test_first_rows_on_the_reference_and_with_several_warps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", 0)
+    column, flag, wanted = vectors(97)["i64"], flags(True), Vector(I64, np.array([5]))
+    same_as_host(kernels_on("reference"), "order_first", ListValue([column]), flag, flag, wanted)
+    same_as_host(as_on_a_gpu(monkeypatch, "cpu"), "order_first", ListValue([column]), flag, flag, wanted)
+
+
 def test_words_are_filled() -> None:
     """A key that does not fit a word goes on in the next; what all rows share needs no bits."""
     columns = [Vector(I64, np.array([0, 2**40 - 1])), Vector(I64, np.array([7, 7])), Vector(I64, np.array([0, 1023]))]
@@ -121,11 +141,16 @@ def test_columns_that_the_host_orders() -> None:
 
 @pytest.mark.vendor
 def test_assemblers_take_sorts(ptxas: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kernels in (DeviceKernels(kernels_on("cpu").device), as_on_a_gpu(monkeypatch, "cpu")):
+    for geometry in ("cpu", "gpu"):
+        kernels = kernels_on("cpu", "sorts") if geometry == "cpu" else as_on_a_gpu(monkeypatch, "cpu")
         columns = vectors(97)
         for limit in (0, 97):
             monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", limit)
             ordered(kernels, with_nulls(columns["i64"]), columns["f32"], columns["str"])
         ordered(kernels, vectors(5000)["i8"])
-        assert assembled(kernels) >= 8
+        flag = flags(True)
+        same_as_host(
+            kernels, "order_first", ListValue([vectors(20_000)["i64"]]), flag, flag, Vector(I64, np.array([5]))
+        )
+        assert assembled(kernels) >= 10
         taken_by_the_vendor(kernels, ptxas, tmp_path)

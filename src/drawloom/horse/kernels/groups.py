@@ -123,7 +123,7 @@ def by_sort(kernels: DeviceKernels, keys: KeyColumns, sorts: list[SortKey]) -> G
     words = sorted_words(kernels, sorts, keys.rows)
     if len(words_of_keys(sorts, keys.rows)) == 1:
         return _of_words(kernels, words, keys.rows)
-    rows = rows_of_words(kernels, words, keys.rows)
+    rows = rows_of_words(kernels, words, keys.rows, row_bits_of(keys.rows))
     arguments = [rows, *keys.memory(kernels)]
     return _with_starts(kernels, f"starts_{keys.suffix}", _KeyStarts(keys), arguments, rows, keys.rows)
 
@@ -152,7 +152,7 @@ def _leaders(kernels: DeviceKernels, keys: KeyColumns, leaders: Memory) -> tuple
 
 
 def _of_words(kernels: DeviceKernels, words: Memory, rows: int) -> Groups:
-    ordered = rows_of_words(kernels, words, rows)
+    ordered = rows_of_words(kernels, words, rows, row_bits_of(rows))
     return _with_starts(kernels, "starts_of_words", _WordStarts(), [ordered, words, row_bits_of(rows)], ordered, rows)
 
 

@@ -19,6 +19,7 @@ from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel, bits_of, storage_of
 from drawloom.horse.kernels.scan import shuffled
+from drawloom.horse.kernels.topk import least
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import ListValue, Ragged, Value, Vector, as_vector
@@ -26,6 +27,8 @@ from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.types import U32, U64
 
 _WORD: Final = 64
+#: The rows are that many times those wanted, or more, where the wanted ones are selected before they are sorted.
+_SELECTED: Final = 8
 _SIGN: Final = 1 << 63
 _MOST: Final = (1 << 64) - 1
 
@@ -127,7 +130,21 @@ def fields(keys: list[SortKey], room: int) -> list[list[Field]]:
 
 def sorted_rows(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memory:
     """The rows (32 bits) in the order of their keys, those that are equal in all of them in their own order."""
-    return rows_of_words(kernels, sorted_words(kernels, keys, rows), rows)
+    return rows_of_words(kernels, sorted_words(kernels, keys, rows), rows, row_bits_of(rows))
+
+
+def first_rows(kernels: DeviceKernels, keys: list[SortKey], rows: int, wanted: int) -> Memory:
+    """The ``wanted`` first of ``sorted_rows``, perhaps with more behind them: where there are many more rows, those
+    that may be among the first are selected before they are sorted."""
+    if wanted == 0 or rows <= BITONIC_ROWS or wanted * _SELECTED > rows:
+        return sorted_rows(kernels, keys, rows)
+    row_bits, parts = row_bits_of(rows), words_of_keys(keys, rows)
+    words = kernels.workspace.empty(rows, np.uint64)
+    Encode(parts[-1], True).start(kernels, words, rows, row_bits)
+    high = row_bits + sum([field.bits for field in parts[-1]])
+    words, count = least(kernels, words, rows, wanted, 0 if len(parts) == 1 else row_bits, high)
+    words = _sorted_by(kernels, words, count, parts, row_bits, parts[-1])
+    return rows_of_words(kernels, words, count, row_bits)
 
 
 def row_bits_of(rows: int) -> int:
@@ -146,8 +163,19 @@ def sorted_words(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memo
     parts = words_of_keys(keys, rows)
     few = len(parts) == 1 and rows <= BITONIC_ROWS
     words = kernels.workspace.empty(padded(rows) if few else rows, np.uint64)
-    for number, part in enumerate(parts):
-        Encode(part, number == 0).start(kernels, words, rows, row_bits)
+    Encode(parts[0], True).start(kernels, words, rows, row_bits)
+    return _sorted_by(kernels, words, rows, parts, row_bits, parts[0])
+
+
+def _sorted_by(
+    kernels: DeviceKernels, words: Memory, rows: int, parts: list[list[Field]], row_bits: int, encoded: list[Field]
+) -> Memory:
+    """The words sorted by each of the parts, when they have the part ``encoded``."""
+    few = len(parts) == 1 and rows <= BITONIC_ROWS
+    for part in parts:
+        if part is not encoded:
+            Encode(part, False).start(kernels, words, rows, row_bits)
+        encoded = part
         if few:
             bitonic_sort(kernels, words, rows)
         else:
@@ -155,10 +183,10 @@ def sorted_words(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memo
     return words
 
 
-def rows_of_words(kernels: DeviceKernels, words: Memory, rows: int) -> Memory:
-    """The rows (32 bits) that words are of, in their order."""
+def rows_of_words(kernels: DeviceKernels, words: Memory, rows: int, row_bits: int) -> Memory:
+    """The rows (32 bits) that so many words are of, in their order; ``row_bits`` of a word have its row."""
     made = kernels.workspace.empty(rows, ROW)
-    RowsOfWords().run(kernels, "rows_of_words", [words, made, (1 << row_bits_of(rows)) - 1], rows)
+    RowsOfWords().run(kernels, "rows_of_words", [words, made, (1 << row_bits) - 1], rows)
     return made
 
 
@@ -266,14 +294,15 @@ class RowsOfWords(RowKernel):
 
 def _order(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     columns = _columns(arguments[0])
-    ascends, nulls_first = [[bool(b) for b in as_vector(a).data.tolist()] for a in arguments[1:]]
+    ascends, nulls_first = [[bool(b) for b in as_vector(a).data.tolist()] for a in arguments[1:3]]
     if not columns or any(len(column) != len(columns[0]) for column in columns):
         return None
     keys = sort_keys(kernels, columns, ascends, nulls_first)
     if keys is None:
         return None
     rows = len(columns[0])
-    return kernels.workspace.vector(I64, sorted_rows(kernels, keys, rows), rows)
+    wanted = min(int(as_vector(arguments[3]).data[0]), rows) if len(arguments) > 3 else rows
+    return kernels.workspace.vector(I64, first_rows(kernels, keys, rows, wanted), wanted)
 
 
 def _columns(value: Value) -> list[Vector]:
@@ -283,4 +312,4 @@ def _columns(value: Value) -> list[Vector]:
 
 
 #: Rows of the table of calls.
-CALLS: Final = {"order": _order}
+CALLS: Final = {"order": _order, "order_first": _order}
