@@ -64,7 +64,8 @@ def test_over_tables_of_every_kind(kind: str, tmp_path: Path) -> None:
     }[kind]  # fmt: skip
     con = connect("cpu").register("T", table)
     query = "select array_agg(a) as m, count(s) as n from t where a > 1"
-    assert con.sql(query, fallback="datafusion").fetchall() == [([2, 9], 1)]
+    ((values, count),) = con.sql(query, fallback="datafusion").fetchall()
+    assert (sorted(values), count) == ([2, 9], 1)
 
 
 def test_an_empty_table(tmp_path: Path) -> None:
