@@ -153,3 +153,12 @@ def test_run_takes_horse_programs(tmp_path: Path) -> None:
     assert run(table, "--grid=4") == (2, run(table, "--grid=4")[1])
     assert "--grid is for PTX files" in run(table, "--grid=4")[1]
     assert "--emit llvm is for PTX files" in run(table, "--emit=llvm")[1]
+
+
+def test_an_assignment_whose_declaration_is_not_needed_declares_its_variable() -> None:
+    """Found by generated programs: ``m`` is written again before anything reads it."""
+    body = "var m:? = @not(q); m = @gt(h, 4:i32); var x:? = @compress(m, i); var s0:? = @sum(x);" + result(["s0"])
+    for mode in MODES:
+        made = program(numbers(100), body, mode=mode)
+        infer(parse(str(made.outlined.module)))
+        assert on_device(made, "reference") == made.interpret().to_arrow()

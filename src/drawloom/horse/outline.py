@@ -98,9 +98,15 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
 
 
 def _without_updates(main: Function) -> Function:
-    """``main`` with ``x = f(x)`` as ``x_next = f(x)`` and ``x = x_next``, so that a kernel may compute it."""
+    """``main`` with ``x = f(x)`` as ``x_next = f(x)`` and ``x = x_next``, so that a kernel may compute it.
+
+    Each assignment declares its variables: the first one may be gone when nothing needs its value.
+    """
     types = variable_types(main)
     taken = set(types)
+
+    def declared(target: Target) -> Target:
+        return target if target.type is not None else Target(target.name, types[target.name], target.pos)
 
     def body(statements: list[Statement]) -> list[Statement]:
         made: list[Statement] = []
@@ -110,7 +116,9 @@ def _without_updates(main: Function) -> Function:
             elif isinstance(statement, Assign) and {t.name for t in statement.targets}.intersection(reads(statement)):
                 fresh = [Target(_fresh(t.name, taken), types[t.name]) for t in statement.targets]
                 made.append(Assign(fresh, statement.value, statement.pos))
-                made.extend([Assign([t], Use(Name(f.name))) for t, f in zip(statement.targets, fresh)])
+                made.extend([Assign([declared(t)], Use(Name(f.name))) for t, f in zip(statement.targets, fresh)])
+            elif isinstance(statement, Assign):
+                made.append(Assign([declared(t) for t in statement.targets], statement.value, statement.pos))
             else:
                 made.append(statement)
         return made
