@@ -78,3 +78,11 @@ def test_an_overflow_of_rows_that_are_not_selected_is_none(mode: str) -> None:
     table = columns(x=([10**18 - 1, 2], pa.int64()), k=([0, 1], pa.int32()))
     text = f"var m:? = @eq(k, 1:i32); var a:? = @compress(m, x); var z:? = @mul(a, a); {result(['z'])}"
     assert on_device(program(table, text, mode=mode), "cpu").to_pylist() == [{"z": 4}]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_positions_among_compressed_rows_count_those_only(mode: str) -> None:
+    """Found by generated programs: a kernel over all rows gave the rows of the table."""
+    text = f"var m:? = @gt(h, 4:i32); var c:? = @compress(m, q); var w:? = @where(c); {result(['w'])}"
+    made = program(numbers(100), text, mode=mode)
+    assert on_device(made, "reference") == made.interpret().to_arrow()

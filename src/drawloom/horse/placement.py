@@ -13,7 +13,7 @@ from typing import Final
 from drawloom.horse.graph import Graph, Node
 from drawloom.horse.ir import Call, Name, Operand
 from drawloom.horse.ranges import Ranges
-from drawloom.horse.shapes import Constant, Dynamic, Shape, Size, Symbol, base, operand_size
+from drawloom.horse.shapes import Compressed, Constant, Dynamic, Shape, Size, Symbol, base, operand_size
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import Type, VectorType
 
@@ -162,7 +162,12 @@ class Placement:
     def is_element_wise(self, node: Node) -> bool:
         if node.call is None or node.builtin is None or node.target != "gpu" or node.builtin.is_reduction:
             return False
+        if node.function == "where" and self.is_fused and self.is_compressed(node.call.arguments[0]):
+            return False  # a kernel over all rows does not count those that a mask leaves
         return base(self.shapes[node.name].size) is not None and has_template(node.call, self.types, self.ranges)
+
+    def is_compressed(self, operand: Operand) -> bool:
+        return isinstance(operand_size(operand, self.shapes), Compressed)
 
     def is_reduction(self, node: Node) -> bool:
         return (
