@@ -20,6 +20,8 @@ class Emitter:
         self.known: dict[str, Name] = {}
         #: Columns whose rows were picked, by variable.
         self.picks: dict[str, Call] = {}
+        #: What rows were ordered by, by the variable of the order.
+        self.orders: dict[str, list[Operand]] = {}
         self.types: dict[str, Type] = {}
         #: Variables computed from constants alone: one value, whatever the length of the relation.
         self.constants: set[str] = set()
@@ -150,7 +152,19 @@ class Emitter:
         )
 
     def top(self, value: Operand, bounds: list[Operand]) -> Operand:
+        """The rows of ``value`` that are kept when so many are skipped; of an order no more rows are sorted than these.
+
+        @top(@order(keys, ...), skip, keep) = @top(@order_first(keys, ..., skip + keep), skip, keep)
+        """
         made = self.picks.get(value.name) if isinstance(value, Name) else None
         if made is None or made.function.name == "compress":
-            return self.emit("top", [value, *bounds])
+            return self.emit("top", [self.first_rows(value, bounds), *bounds])
         return self.pick(made.function.name, [made.arguments[0], self.top(made.arguments[1], bounds)])
+
+    def first_rows(self, value: Operand, bounds: list[Operand]) -> Operand:
+        """As much of an order as ``@top`` with these bounds takes; any other value as it is."""
+        order = self.orders.get(value.name) if isinstance(value, Name) else None
+        skip, keep = [int(b.values[0]) for b in bounds if isinstance(b, Literal)]
+        if order is None or keep < 0:
+            return value
+        return self.emit("order_first", [*order, Literal([skip + keep], I64)])

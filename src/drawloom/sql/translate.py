@@ -202,7 +202,9 @@ class Translator(Emitter):
         keys = [self.output(self.expression(k.expression, below), below) for k in sorts]
         ascending: list[Value] = [int(k.ascending) for k in sorts]
         nulls_first: list[Value] = [int(k.nulls_first) for k in sorts]
-        order = self.emit("order", [self.emit("list", keys), Literal(ascending, BOOL), Literal(nulls_first, BOOL)])
+        by: list[Operand] = [self.emit("list", keys), Literal(ascending, BOOL), Literal(nulls_first, BOOL)]
+        order = self.emit("order", by)
+        self.orders[order.name] = by
         return self.picked(below, order)
 
     # Groups
