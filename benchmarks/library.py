@@ -14,6 +14,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,7 +121,7 @@ def main() -> None:
             if options.only and name not in options.only.split(","):
                 continue
             assert CALLS[name](kernels, arguments) is not None
-            ours, host = best([lambda: CALLS[name](kernels, arguments), lambda: call(name, arguments)])
+            ours, host = best([partial(CALLS[name], kernels, arguments), partial(call, name, arguments)])
             print(line.format(name, what, f"{ours:.1f}", f"{host:.1f}", f"{ours / host:.2f}"), flush=True)
 
 

@@ -4,7 +4,8 @@ The words of a dictionary lie in one buffer of bytes, the string pad, with where
 does not read the host's memory keeps a copy with the words. A pattern is a row of tokens: bytes of UTF-8, one
 character, any characters, any characters to the end, and the end. A thread goes on from the last place that "any
 characters" may still have covered, and never has to go back to an earlier one. All other tokens take one character or
-a byte of one, so a part that meets the end of its word fits nowhere behind either.
+a byte of one, so a part that meets the end of its word fits nowhere behind either. A last part that is bytes alone
+stands at the end or nowhere.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ ONE: Final = 256
 MANY: Final = 257
 REST: Final = 258
 END: Final = 259
+#: Plus a number of bytes: any characters up to so many from the end.
+TAIL: Final = 1 << 16
 
 
 def tokens(pattern: str) -> Array:
@@ -46,8 +49,12 @@ def tokens(pattern: str) -> Array:
         elif made[-1:] != [MANY]:
             made.append(MANY)
         place += 1
-    made = [*made[:-1], REST] if made[-1:] == [MANY] else [*made, END]
-    return np.array(made, dtype=np.uint32)
+    if made[-1:] == [MANY]:
+        return np.array([*made[:-1], REST], dtype=np.uint32)
+    last = len(made) - made[::-1].index(MANY) if MANY in made else 0
+    if last and ONE not in made[last:]:
+        made[last - 1] = TAIL + len(made) - last
+    return np.array([*made, END], dtype=np.uint32)
 
 
 class StringPad:
@@ -129,17 +136,31 @@ class Like(RowKernel):
             many = emitter.calc("setp.eq.u32", token, MANY)
             fits, width = self.taken(emitter, token, byte, inside)
             follows = emitter.calc("add.u32", token_place, 1)
+            tail = emitter.calc("setp.ge.u32", token, TAIL)
+            left = emitter.calc("sub.s32", length, emitter.calc("sub.u32", token, TAIL))
+            reached = emitter.calc("setp.ge.and.s32", left, place, tail)
             emitter.put("mov.u32", resume, follows, guard=many)
-            emitter.put("mov.u32", covered, place, guard=many)
-            lost = emitter.negated(emitter.either(many, fits))
+            emitter.put("mov.u32", resume, 0, guard=tail)
+            lost = emitter.negated(emitter.either(emitter.either(many, reached), fits))
             hopeless = emitter.calc("setp.eq.u32", resume, 0)
             further.leave(emitter.both(lost, emitter.either(hopeless, emitter.negated(inside))))
             emitter.put("add.u32", place, place, width, guard=fits)
+            emitter.put("mov.u32", place, left, guard=reached)
+            emitter.put("add.u32", place, covered, 1, guard=lost)
             emitter.put("mov.u32", token_place, follows)
-            emitter.put("add.u32", covered, covered, 1, guard=lost)
-            emitter.put("mov.u32", place, covered, guard=lost)
             emitter.put("mov.u32", token_place, resume, guard=lost)
+            with emitter.when(emitter.either(many, lost)):
+                self.seek(emitter, text, length, emitter.load("u32", tokens, resume), place)
+                emitter.put("mov.u32", covered, place)
         return match
+
+    def seek(self, emitter: Emitter, text: Register, length: Register, token: Register, place: Register) -> None:
+        """Goes to where the token may fit: the next such byte, or the word's end, where it is a byte."""
+        with emitter.loop() as further:
+            inside = emitter.calc("setp.lt.and.u32", place, length, emitter.calc("setp.lt.u32", token, ONE))
+            other = emitter.calc("setp.ne.and.u32", emitter.load("u8", text, place, inside), token, inside)
+            further.leave(emitter.negated(other))
+            emitter.put("add.u32", place, place, 1)
 
     def taken(self, emitter: Emitter, token: Register, byte: Register, inside: Register) -> tuple[Register, Register]:
         """Whether the token takes what begins at a byte, and how many bytes."""
