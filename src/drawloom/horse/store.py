@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
 from drawloom.horse.types import BOOL, DATE, F32, F64, I8, I16, I32, I64, STR, TIMESTAMP, DecimalType, VectorType
 from drawloom.horse.values import Column, Source
@@ -57,7 +58,7 @@ class ArrowSource(Source):
         found = self.columns.get(name)
         if found is None:
             what = f"column '{name}' of table '{self.name}'"
-            found = convert(self._chunks(name), self.rows, self.column_type(name), what)
+            found = convert(while_wanted(self._chunks(name)), self.rows, self.column_type(name), what)
             self.columns[name] = found
         return found
 
