@@ -7,7 +7,7 @@ each row's partners without comparing anything.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,25 @@ def pairs(keys: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return probe, build
 
 
+def dtype_below(count: int) -> np.dtype[Any]:
+    """Integers that hold those below ``count``, and -1."""
+    return np.dtype(np.int32 if count <= 1 << 31 else np.int64)
+
+
+def row_numbers(rows: int) -> Array:
+    return np.arange(rows, dtype=dtype_below(rows))
+
+
+def places(mask: Array) -> Array:
+    """The rows where a mask is true."""
+    dtype = dtype_below(len(mask))
+
+    def find(start: int) -> Array:
+        return (np.flatnonzero(mask[start : start + _BLOCK]) + start).astype(dtype)
+
+    return np.concatenate(in_blocks(len(mask), _BLOCK, find))
+
+
 def has_match(keys: list[tuple[Array, Array]]) -> Array:
     """Where the left side's rows have a row with equal keys on the right side."""
     left, right, size = dense_codes(keys)
@@ -53,7 +72,7 @@ def has_match(keys: list[tuple[Array, Array]]) -> Array:
 def all_pairs(left: int, right: int) -> tuple[Array, Array]:
     """The rows of both sides of every pair. Raises DataError for more than ``MAX_PAIRS`` pairs."""
     check_pairs(left * right)
-    return np.repeat(np.arange(left), right), np.tile(np.arange(right), left)
+    return np.repeat(row_numbers(left), right), np.tile(row_numbers(right), left)
 
 
 def groups(columns: list[Array]) -> tuple[Array, Array]:
@@ -83,7 +102,8 @@ def ascending(column: Array) -> tuple[Array, int]:
     if column.dtype.kind in "biu":
         low, high = bounds(column)
         if high - low < _PACKED:
-            return _above(column, low), high - low + 1
+            low = _zero_or(low, high)
+            return _above(column, low, high), high - low + 1
     return _ranked(column)
 
 
@@ -97,19 +117,29 @@ def stable_order(codes: Array, size: int) -> tuple[Array, Array]:
     in that order."""
     rows = len(codes)
     if rows == 0 or bool((codes[1:] >= codes[:-1]).all()):
-        return np.arange(rows), codes
+        return row_numbers(rows), codes
     bits = rows.bit_length()
     if size.bit_length() + bits > 63:
         order = np.argsort(codes, kind="stable")
         return order, codes[order]
     # NumPy sorts integers many times faster than it sorts row numbers by them.
-    packed = codes.astype(np.int64)
-    packed <<= bits
-    packed |= np.arange(rows)
+    packed = np.empty(rows, dtype=np.int64)
+    order = np.empty(rows, dtype=dtype_below(rows))
+
+    def pack(start: int) -> None:
+        part = packed[start : start + _BLOCK]
+        np.left_shift(codes[start : start + _BLOCK], bits, out=part, dtype=np.int64, casting="unsafe")
+        part |= np.arange(start, start + len(part))
+
+    def unpack(start: int) -> None:
+        part = packed[start : start + _BLOCK]
+        np.bitwise_and(part, (1 << bits) - 1, out=order[start : start + _BLOCK], casting="unsafe")
+        part >>= bits
+
+    in_blocks(rows, _BLOCK, pack)
     packed.sort()
-    in_order = packed >> bits
-    packed &= (1 << bits) - 1
-    return packed, in_order
+    in_blocks(rows, _BLOCK, unpack)
+    return order, packed
 
 
 def dense_codes(keys: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
@@ -122,35 +152,50 @@ def dense_codes(keys: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
             left, right, size = _numbered(left, right)
             x, y, count = _numbered(x, y)
         # A row without a partner in one key has none at all.
-        left, right = _packed(left, x, count), _packed(right, y, count)
         size *= count
+        left, right = _packed(left, x, count, size), _packed(right, y, count, size)
     if size > _SPARSE * (len(left) + len(right)) + _SMALL:
         return _numbered(left, right)
     return left, right, size
 
 
-def _packed(codes: Array, more: Array, count: int) -> Array:
-    made = codes.astype(np.int64) * count + more
-    none = (codes < 0) | (more < 0)
-    return np.where(none, -1, made) if bool(none.any()) else made
+def _packed(codes: Array, more: Array, count: int, size: int) -> Array:
+    made = codes.astype(dtype_below(size))
+    made *= made.dtype.type(count)
+    made += more.astype(made.dtype, copy=False)
+    made[(codes < 0) | (more < 0)] = -1
+    return made
 
 
 def _column_codes(left: Array, right: Array) -> tuple[Array, Array, int]:
     if left.dtype.kind in "biu" and right.dtype.kind in "biu":
         (a, b), (c, d) = bounds(left), bounds(right)
         low, high = min(a, c), max(b, d)
-        if 0 < low <= high - low:
-            low = 0  # the table over the codes is at most twice as long, and nothing is subtracted
+        low = _zero_or(low, high)
         if high - low < _PACKED:
-            return _above(left, low), _above(right, low), high - low + 1
+            return _above(left, low, high), _above(right, low, high), high - low + 1
         return _numbered(left.astype(np.int64), right.astype(np.int64))
     # Floats, where NaN is NaN and -0.0 is 0.0, and integers of more than 64 bits.
     both, size = _ranked(np.concatenate([left, right]))
     return both[: len(left)], both[len(left) :], size
 
 
-def _above(data: Array, low: int) -> Array:
-    return data.astype(np.int64) - low if low or data.dtype == bool else data
+def _zero_or(low: int, high: int) -> int:
+    """Zero where that makes codes from ``low`` to ``high`` at most twice as many, and nothing is subtracted."""
+    return 0 if 0 < low <= high - low else low
+
+
+def _above(data: Array, low: int, high: int) -> Array:
+    """How far above ``low`` each value is, none of them above ``high``."""
+    if data.dtype == bool:
+        data = data.view(np.int8)
+    if not low:
+        return data
+    if data.dtype.kind == "u":
+        return np.asarray((data - data.dtype.type(low)).astype(dtype_below(high - low + 1)))
+    made: Array = data.astype(np.int32 if max(high, -low, high - low) < 1 << 31 else np.int64)
+    made -= made.dtype.type(low)
+    return made
 
 
 def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
@@ -160,41 +205,46 @@ def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
         return a, b, size
     encoded = pa.array(left).dictionary_encode()
     found = pc.fill_null(pc.index_in(pa.array(right), value_set=encoded.dictionary), -1)
-    codes = encoded.indices.to_numpy().astype(np.int64)
-    return codes, found.to_numpy().astype(np.int64), max(len(encoded.dictionary), 1)
+    return encoded.indices.to_numpy(), found.to_numpy(), max(len(encoded.dictionary), 1)
 
 
 def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     """The pairs, ordered by the row of ``probe``, then that of ``build``."""
-    rows = np.arange(len(build), dtype=np.int32)
-    table = np.full(size + 1, -1, dtype=np.int32)
+    rows = row_numbers(len(build))
+    table = np.full(size + 1, -1, dtype=rows.dtype)
     table[build] = rows
     table[-1] = -1
     known = build >= 0
-    if bool((table[build] == rows)[known].all()):
+    if bool(((table[build] == rows) | ~known).all()):
         partnered, found = _looked_up(table, probe)
-        return found.astype(np.int64), partnered
-    kept = np.flatnonzero(known)
+        return found, partnered
+    kept = rows[known]
     order, in_order = stable_order(build[kept], size)
-    starts = np.flatnonzero(np.concatenate([[True], in_order[1:] != in_order[:-1]]))
-    lengths = np.diff(starts, append=len(kept))
-    table[in_order[starts]] = np.arange(len(starts), dtype=np.int32)
+    order = kept[order]
+    starts = np.flatnonzero(np.concatenate([[True], in_order[1:] != in_order[:-1]])).astype(rows.dtype)
+    lengths = np.diff(starts, append=rows.dtype.type(len(kept)))
+    table[in_order[starts]] = row_numbers(len(starts))
+    del in_order, kept, known
     partnered, found = _looked_up(table, probe)
     each = lengths[found]
-    total = int(each.sum())
+    total = int(each.sum(dtype=np.int64))
     check_pairs(total)
     # The first partner of each row, then the next ones: counted on from where the row's pairs begin.
-    offsets = np.repeat(starts[found] - (np.cumsum(each) - each), each)
-    return kept[order[offsets + np.arange(total)]], np.repeat(partnered, each)
+    places = row_numbers(total)
+    ends = np.cumsum(each, dtype=places.dtype)
+    places += np.repeat(starts[found].astype(places.dtype, copy=False) - (ends - each), each)
+    return order[places], np.repeat(partnered, each)
 
 
 def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
     """The rows of ``probe`` whose entry in the table is not -1, and the entries: block by block, within the caches."""
 
+    dtype = dtype_below(len(probe))
+
     def look_up(start: int) -> tuple[Array, Array]:
         found = table.take(probe[start : start + _BLOCK])
         hit = np.flatnonzero(found >= 0)
-        return hit + start, found.take(hit)
+        return (hit + start).astype(dtype), found.take(hit)
 
     made = in_blocks(len(probe), _BLOCK, look_up)
     return np.concatenate([rows for rows, _ in made]), np.concatenate([entries for _, entries in made])
