@@ -88,8 +88,9 @@ def _translate(text: str, given: str, made: str) -> str:
     return text.translate(table)
 
 
-def _overlay(text: str, by: str, start: int, count: int) -> str:
-    return text[: max(start - 1, 0)] + by + text[max(start - 1 + count, 0) :]
+def _overlay(text: str, by: str, start: int, count: int | None = None) -> str:
+    end = start - 1 + (len(by) if count is None else count)
+    return text[: max(start - 1, 0)] + by + text[max(end, 0) :]
 
 
 def _levenshtein(left: str, right: str) -> int:

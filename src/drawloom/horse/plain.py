@@ -33,7 +33,7 @@ rightmost       | str i64                  | str
 slice           | str i64 i64?             | str
 replace_each    | str str str              | str
 translate       | str str str              | str
-overlay         | str str i64 i64          | str
+overlay         | str str i64 i64?         | str
 levenshtein     | str str                  | i64
 find_in_set     | str str                  | i32
 before_nth      | str str i64              | str

@@ -190,7 +190,7 @@ def _folded(t: Translator, cells: _Cells) -> Result:
     made = cells.folded(name + ("_down" if _is_down(measure) else ""), lists, _option(measure, name))
     if fold.least:
         made.valid = cells.more_than(fold.least - 1, lists[0])
-    if name == "regr_r2":
+    if name in ("regr_r2", "regr_intercept"):
         varies = t.emit("neq", [cells.folded("regr_sxx", lists, _ZERO).value, Literal([0.0], F64)])
         made.valid = t.both([made.valid, varies])
     return made

@@ -14,8 +14,9 @@ from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import BOOL, DATE, I32, I64, STR
 from drawloom.sql.aggregates import REDUCTIONS
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
-from drawloom.sql.literals import ANYTHING, Literals
+from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals
 from drawloom.sql.plan import (
+    DAY,
     Apply,
     Case,
     Cast,
@@ -52,7 +53,9 @@ _OWN: Final[dict[str, tuple[int, ...]]] = {
     "to_timestamp_millis": (1,), "to_timestamp_micros": (1,), "to_timestamp_nanos": (1,), "from_unixtime": (1,),
     "to_unixtime": (1,),
     "greatest": tuple(range(1, 100)), "least": tuple(range(1, 100)), "sqrt": (1,), "ln": (1,), "exp": (1,),
-    "power": (2,), "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "iszero": (1,), "nanvl": (2,),
+    "power": (2,),
+    "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "logb": (1, 2),
+    "iszero": (1,), "nanvl": (2,),
 }  # fmt: skip
 #: All Substrait scalar functions that the translation knows, with their numbers of arguments.
 SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {**{name: row.counts for name, row in TABLE.items()}, **_OWN}
@@ -67,6 +70,7 @@ _REWRITES: Final[dict[str, Callable[[list[Expression]], Expression]]] = {
     "is_unknown": lambda a: Apply("is_null", a),
     "is_not_unknown": lambda a: Apply("is_not_null", a),
     "to_date": lambda a: Cast(a[0], DATE),
+    "logb": lambda a: Apply("log10", a) if len(a) == 1 else Apply("log_of", [a[1], a[0]]),
 }  # fmt: skip
 #: What only OVER (...) gives a meaning to.
 WINDOW_FUNCTIONS: Final = frozenset([
@@ -77,9 +81,10 @@ WINDOW_FUNCTIONS: Final = frozenset([
 _UNITS: Final[dict[int, str]] = {1: "rows", 2: "range"}
 _SORT: Final[dict[int, tuple[bool, bool]]] = {1: (True, True), 2: (True, False), 3: (False, True), 4: (False, False)}
 _RETURN_NULL: Final = 1  # FAILURE_BEHAVIOR_RETURN_NULL
+_OF_GROUPING: Final = frozenset(["bitwise_and", "bitwise_shift_right"])
 _EXISTS: Final = 1  # PREDICATE_OP_EXISTS
 _FLAGS: Final = frozenset([Constant(flag, STR).key() for flag in ("g", "i", "gi", "ig", "")])
-_SPELLINGS: Final[dict[str, str]] = {"substr": "substring", "substring_index": "substr_index", "log": "log10"}
+_SPELLINGS: Final[dict[str, str]] = {"substr": "substring", "substring_index": "substr_index"}
 #: More than a string has.
 MAX_CHARACTERS: Final = (1 << 31) - 1
 
@@ -108,6 +113,8 @@ class Expressions(Literals):
         if kind == "cast":
             inner = self.expression(body.cast.input)
             type = self.type(body.cast.type)
+            if isinstance(inner, Apply) and inner.function in _OF_GROUPING and _is_unsigned(body.cast.input):
+                return inner  # GROUPING(x), which is a bigint
             return ANYTHING if type is None else Cast(inner, type, body.cast.failure_behavior == _RETURN_NULL)
         if kind == "if_then":
             return self.case(body.if_then)
@@ -186,6 +193,8 @@ class Expressions(Literals):
             interval = self.interval(sides[1], -1 if name == "subtract" else 1)
             if interval is not None:
                 return Apply("later", [self.expression(sides[0]), *interval])
+        if name == "date_bin":
+            return self.date_bin([a.value for a in body.arguments])
         arguments = [self.expression(a.value) for a in body.arguments]
         if name not in SCALAR_FUNCTIONS:
             self.refuse(f"function: {name}")
@@ -225,13 +234,22 @@ class Expressions(Literals):
             return Apply("front", [*arguments[:2], count])
         return Apply(name, arguments)
 
+    def date_bin(self, arguments: list[Any]) -> Expression:
+        """date_bin(interval, moment, origin) with the interval in microseconds."""
+        width = self.interval(arguments[0], 1)
+        months, days, micros = [a.value for a in width or [] if isinstance(a, Constant)] or (1, 0, 0)
+        if months or not isinstance(days, int) or not isinstance(micros, int):
+            self.refuse("function: date_bin into bins that are no constant, or of months")
+            return ANYTHING
+        return Apply("date_bin", [Constant(days * DAY + micros, I64), *[self.expression(a) for a in arguments[1:]]])
+
     def is_front(self, arguments: list[Expression]) -> bool:
         """Whether a substring has a constant start, from 1, and a constant count."""
         bounds = [a.value for a in arguments[1:] if isinstance(a, Constant) and isinstance(a.value, int)]
         return len(bounds) == len(arguments) - 1 and bounds[0] >= 1 and bounds[-1] >= 0
 
     def interval(self, body: Any, sign: int) -> list[Expression] | None:
-        """An interval literal as constant months and microseconds; None for anything else."""
+        """An interval literal as constant months, days and microseconds; None for anything else."""
         if body.WhichOneof("rex_type") != "literal" or body.literal.WhichOneof("literal_type") != "interval_compound":
             return None
         compound = body.literal.interval_compound
@@ -271,3 +289,10 @@ def _bound(body: Any) -> int | None:
 
 def _is_digits(argument: Expression) -> bool:
     return isinstance(argument, Constant) and isinstance(argument.value, int)
+
+
+def _is_unsigned(body: Any) -> bool:
+    """Whether the call gives one of DataFusion's own unsigned bytes."""
+    output = body.scalar_function.output_type
+    kind = output.WhichOneof("kind")
+    return kind in UNSIGNED and bool(getattr(output, kind).type_variation_reference)

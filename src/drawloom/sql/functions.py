@@ -194,9 +194,13 @@ def _to_double(given: object, cast: object) -> bool:
     return cast == F64
 
 
+def _never(given: object, cast: object) -> bool:
+    return False
+
+
 def _rounded(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """floor, ceil, trunc and round: a decimal keeps its digits before the point, an integer stays one."""
-    below = t.expression(call.arguments[0], frame)
+    below = t.uncast(call.arguments[0], frame, _never if t.casts_are_asked_for else _to_double)
     name = call.function
     asked = call.arguments[1].value if len(call.arguments) > 1 and isinstance(call.arguments[1], plan.Constant) else 0
     assert isinstance(asked, int)

@@ -43,7 +43,7 @@ _PLAIN: Final[dict[str, VectorType]] = {
     "string": STR, "varchar": STR, "fixed_char": STR,
 }  # fmt: skip
 #: DataFusion's unsigned integers are Substrait's integers in variation 1.
-_UNSIGNED: Final[dict[str, VectorType]] = {"i8": U8, "i16": U16, "i32": U32, "i64": U64}
+UNSIGNED: Final[dict[str, VectorType]] = {"i8": U8, "i16": U16, "i32": U32, "i64": U64}
 #: Columns of moments by the digits of a second that they count.
 _MOMENTS: Final[dict[int, VectorType]] = {0: TIMESTAMP_S, 3: TIMESTAMP_MS, 6: TIMESTAMP, 9: TIMESTAMP_NS}
 _NAMES: Final[dict[str, str]] = {"interval_compound": "interval", "interval_day": "interval"}
@@ -82,8 +82,8 @@ class Literals:
             return TIMESTAMP_UTC
         if kind == "precision_time":
             return CLOCK
-        if kind in _UNSIGNED and getattr(body, kind).type_variation_reference:
-            return _UNSIGNED[kind]
+        if kind in UNSIGNED and getattr(body, kind).type_variation_reference:
+            return UNSIGNED[kind]
         if kind not in _PLAIN:
             self.refuse(f"type: {_NAMES.get(kind, kind)}{where}")
             return None
@@ -97,7 +97,7 @@ class Literals:
         if kind == "decimal":
             value = int.from_bytes(body.decimal.value, "little", signed=True)
             return Constant(value, DecimalType(max(body.decimal.precision, 1), body.decimal.scale))
-        if kind in _UNSIGNED and body.type_variation_reference:
+        if kind in UNSIGNED and body.type_variation_reference:
             value = getattr(body, kind) % (1 << int(kind[1:]))
             return Constant(value, I64 if value <= exact_bounds(I64)[1] else U64)  # beside what counts rows
         if kind == "precision_timestamp":

@@ -43,7 +43,7 @@ right            | rightmost     | text int
 substring        | slice         | text int int?
 replace          | replace_each  | text text text
 translate        | translate     | text text text
-overlay          | overlay       | text text int int
+overlay          | overlay       | text text int int?
 levenshtein      | levenshtein   | text text
 find_in_set      | find_in_set   | text text
 substr_index     | before_nth    | text text int
@@ -72,7 +72,7 @@ atan2            | atan2         | real real
 cbrt             | cbrt          | real
 log2             | log2          | real
 log10            | log10         | real
-logb             | log_of        | real real
+log_of           | log_of        | real real
 degrees          | degrees       | real
 radians          | radians       | real
 signum           | sign          | real

@@ -157,7 +157,11 @@ class _Decoder(Expressions):
         measures = [self.measure(m) for m in body.measures]
         sets = [list(g.expression_references) for g in body.groupings]
         if len(sets) > 1:
-            return _emitted(_grouping_sets(below, keys, sets, measures), body)
+            # Each set has its own copies of the keys.
+            distinct = list({k.key(): k for k in keys}.values())
+            places = {k.key(): i for i, k in enumerate(distinct)}
+            sets = [[places[keys[i].key()] for i in chosen] for chosen in sets]
+            return _emitted(_grouping_sets(below, distinct, sets, measures), body)
         return _emitted(Aggregate(below, [keys[i] for i in (sets or [[]])[0]], measures), body)
 
     def measure(self, body: Any) -> Measure:
