@@ -120,6 +120,7 @@ item         | item         | item     | - | cpu |
 join         | join         | none     | 1 | lib | 1 2 w
 contains     | contains     | rows     | 1 | lib | 2
 cross        | cross        | none     | - | lib | w
+loop_join    | loop_join    | none     | 2 | lib | 2 3 w
 touched      | touched      | second   | 1 | lib | w
 outer_index  | index        | second   | r | gpu | 1
 # Windows: rows that are sorted

@@ -196,7 +196,7 @@ def _neg(name: str, arguments: list[Value]) -> Value:
     return exact(a.type, -data if name == "neg" else abs(data), name)
 
 
-_COMPARE: Final[dict[str, Callable[[Array, Array], Array]]] = {
+COMPARISONS: Final[dict[str, Callable[[Array, Array], Array]]] = {
     "eq": lambda a, b: a == b,
     "neq": lambda a, b: a != b,
     "lt": lambda a, b: a < b,
@@ -208,14 +208,17 @@ _COMPARE: Final[dict[str, Callable[[Array, Array], Array]]] = {
 
 def _compare(name: str, arguments: list[Value]) -> Value:
     a, b = _pair(arguments)
-    left, right = comparable(a, b)
-    made = np.asarray(_COMPARE[name](left, right), dtype=bool)
-    if left.dtype.kind == "f":
-        # SQL's order: NaN equals NaN and is above every number.
-        a_nan, b_nan = np.isnan(left), np.isnan(right)
-        ranks = _COMPARE[name](a_nan, b_nan)
-        made = np.where(a_nan | b_nan, ranks, made)
-    return Vector(BOOL, made)
+    return Vector(BOOL, compared(name, *comparable(a, b)))
+
+
+def compared(name: str, left: Array, right: Array) -> Array:
+    """Where ``@name`` holds between arrays that ``comparable`` gave, in SQL's order: NaN equals NaN and is above every
+    number."""
+    made = np.asarray(COMPARISONS[name](left, right), dtype=bool)
+    if left.dtype.kind != "f":
+        return made
+    a_nan, b_nan = np.isnan(left), np.isnan(right)
+    return np.where(a_nan | b_nan, COMPARISONS[name](a_nan, b_nan), made)
 
 
 def comparable(a: Vector, b: Vector) -> tuple[Array, Array]:

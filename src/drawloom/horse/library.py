@@ -15,7 +15,7 @@ from drawloom.horse import matching
 from drawloom.horse.calendar import CALENDAR
 from drawloom.horse.casts import CASTS
 from drawloom.horse.compound import COMPOUND, cells
-from drawloom.horse.evaluate import ELEMENT_WISE, comparable, one_dictionary, reduce_cells
+from drawloom.horse.evaluate import COMPARISONS, ELEMENT_WISE, comparable, compared, one_dictionary, reduce_cells
 from drawloom.horse.folds import fold, fold_slices
 from drawloom.horse.phrases import PHRASES
 from drawloom.horse.reals import REALS
@@ -39,6 +39,10 @@ from drawloom.horse.words import words_of
 
 #: The text of rows that are not there.
 _EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
+
+
+#: Pairs of rows that a loop join compares at a time.
+_COMPARED: Final = 1 << 20
 
 
 class FunctionValue(Value):
@@ -212,6 +216,22 @@ def _cross(name: str, arguments: list[Value]) -> Value:
     return ListValue([Vector(I64, r) for r in matching.all_pairs(left, right)])
 
 
+def _loop_join(name: str, arguments: list[Value]) -> Value:
+    """The pairs of rows between which every comparison holds, ordered by the left row, then by the right one."""
+    tests, keys = strings(as_vector(arguments[0])), _key_columns(arguments[1:])
+    if len(tests) != len(keys) or any(test not in COMPARISONS for test in tests):
+        raise DataError(f"@{name} of {len(keys)} keys by {', '.join(tests)}: one comparison a key was expected")
+    rows, others = len(keys[0][0]), len(keys[0][1])
+    block, found, made = max(_COMPARED // max(others, 1), 1), 0, [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for start in range(0, rows, block):
+        masks = [compared(t, a[start : start + block, None], b[None, :]) for t, (a, b) in zip(tests, keys)]
+        left, right = np.nonzero(np.logical_and.reduce(masks))
+        made.append((left + start, right))
+        found += len(left)
+        matching.check_pairs(found)
+    return ListValue([Vector(I64, np.concatenate([pairs[side] for pairs in made])) for side in (0, 1)])
+
+
 def _touched(name: str, arguments: list[Value]) -> Value:
     made = np.zeros(len(as_vector(arguments[1])), dtype=bool)
     made[as_vector(arguments[0]).data] = True
@@ -295,6 +315,7 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
-    "fill": _fill, "join": _join, "contains": _contains, "cross": _cross, "touched": _touched, "where": _where,
+    "fill": _fill, "join": _join, "contains": _contains, "cross": _cross,
+    "loop_join": _loop_join, "touched": _touched, "where": _where,
     "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,
 }  # fmt: skip

@@ -367,6 +367,14 @@ def _cross(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return ListType(I64)
 
 
+def _loop_join(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    """``@loop_join(comparisons, keys, keys)``: a symbol (`lt, `geq, ...) for each pair of keys."""
+    arity(name, types, 3)
+    if types[0] not in (SYM, WILDCARD) or not all(isinstance(t, ListType) for t in types[1:]):
+        raise refuse(name, types, "symbols of comparisons, and two lists of keys")
+    return ListType(I64)
+
+
 def _touched(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 2)
     if types[0] not in (I64, WILDCARD):
@@ -473,7 +481,8 @@ RULES: Final[dict[str, Rule]] = {
     "member": _member, "sum": _sum, "avg": _avg, "extreme": _extreme, "len": _len, "compress": _compress,
     "index": _index, "order": _order, "order_first": _order_first, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
-    "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross, "touched": _touched,
+    "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
+    "loop_join": _loop_join, "touched": _touched,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,
     "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,

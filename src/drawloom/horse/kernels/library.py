@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import DataError
-from drawloom.horse.kernels import cells, gather, groups, joins, like, runs, sort
+from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, runs, sort
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.values import Enumeration, ListValue, Value, Vector
 from drawloom.runtime.machine import Device
@@ -23,6 +23,7 @@ CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = 
     **groups.CALLS,
     **joins.CALLS,
     **like.CALLS,
+    **loops.CALLS,
 }
 
 
