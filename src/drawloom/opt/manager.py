@@ -1,0 +1,143 @@
+"""Modules to better modules: the passes, the levels that they belong to, and the loop that runs them.
+
+    optimize ::= for each function: into SSA form, each pass of the level in turn, out of SSA form
+
+A pass is a function of a ``Work`` that changes it. ``PASSES`` names all of them; a level is a list of names, in which a
+pass may stand several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.errors import DataError, Error
+from drawloom.opt.check import wrong_form
+from drawloom.opt.copies import follow_copies
+from drawloom.opt.dead import remove_dead
+from drawloom.opt.flow import clean_flow
+from drawloom.opt.fold import fold
+from drawloom.opt.number import number_values
+from drawloom.opt.work import Remark, Work
+from drawloom.ptx.ir import Function, Module
+from drawloom.ptx.parser import parse
+from drawloom.ptx.ssa import construct, destruct
+from drawloom.ptx.verifier import verify
+
+Pass = Callable[[Work], None]
+
+#: Every pass by the name of its switch.
+PASSES: Final[dict[str, Pass]] = {
+    "copies": follow_copies,
+    "fold": fold,
+    "number": number_values,
+    "flow": clean_flow,
+    "dead": remove_dead,
+}
+#: The passes of -O0 to -O3, in order.
+LEVELS: Final[tuple[tuple[str, ...], ...]] = (
+    (),
+    ("copies", "fold", "flow", "dead"),
+    ("copies", "fold", "number", "fold", "flow", "dead"),
+    ("copies", "fold", "number", "fold", "flow", "dead"),
+)
+DEFAULT_LEVEL: Final = 2
+
+
+class PassRun:
+    """One pass over one function: the ``number`` of the run from 1 on, for ``limit``, and how much it changed."""
+
+    def __init__(self, number: int, pass_name: str, function: str, changes: int) -> None:
+        self.number = number
+        self.pass_name = pass_name
+        self.function = function
+        self.changes = changes
+
+    def __repr__(self) -> str:
+        return f"{self.number}: {self.pass_name} on {self.function}: {self.changes} changes"
+
+
+class Report:
+    """What happened: ``runs`` in order and, where they were asked for, ``remarks``."""
+
+    def __init__(self) -> None:
+        self.runs: list[PassRun] = []
+        self.remarks: list[Remark] = []
+
+
+def optimize(
+    source: str | Module,
+    level: int = DEFAULT_LEVEL,
+    *,
+    passes: list[str] | None = None,
+    limit: int | None = None,
+    report: Report | None = None,
+    remarks: bool = False,
+    check: bool = False,
+) -> Module:
+    """A module with the meaning of ``source``, PTX text or a module, which is left as it is.
+
+    ``level`` is 0 to 3; ``passes`` names what to run instead. ``limit`` stops after so many runs of a pass over a
+    function: halving it finds the run that broke a program. ``report`` is filled with the runs, and with ``remarks``
+    with what each pass did where. ``check`` verifies SSA form and PTX after each run, for tests.
+
+    Raises DataError for a level or pass that does not exist, ParseError and VerifyError for what is no PTX.
+    """
+    names = pass_names(level, passes)
+    module = parse(source) if isinstance(source, str) else source
+    if isinstance(source, str):
+        verify(module)
+    manager = _Manager(module, names, limit, Report() if report is None else report, remarks, check)
+    changed: dict[str, Function] = {}
+    if names:
+        for function in module.functions.values():
+            if function.has_body:
+                changed[function.name] = manager.function(function)
+    return module.with_functions(changed)
+
+
+def pass_names(level: int, passes: list[str] | None) -> list[str]:
+    """The passes to run, in order. Raises DataError for what does not exist."""
+    if passes is None:
+        if not 0 <= level < len(LEVELS):
+            raise DataError(f"there is no level {level} of optimisation: expected 0 to {len(LEVELS) - 1}")
+        return list(LEVELS[level])
+    for name in passes:
+        if name not in PASSES:
+            raise DataError(f"there is no pass '{name}': expected {', '.join(PASSES)}")
+    return passes
+
+
+class _Manager:
+    def __init__(
+        self, module: Module, names: list[str], limit: int | None, report: Report, remarks: bool, check: bool
+    ) -> None:
+        self.module = module
+        self.names = names
+        self.limit = limit
+        self.report = report
+        self.remarks = remarks
+        self.check = check
+
+    def function(self, function: Function) -> Function:
+        """One function through all passes."""
+        work = Work(self.module, construct(function, self.module), self.report.remarks if self.remarks else None)
+        runs = self.report.runs
+        for name in self.names:
+            if self.limit is not None and len(runs) >= self.limit:
+                break
+            work.pass_name = name
+            work.changes = 0
+            PASSES[name](work)
+            runs.append(PassRun(len(runs) + 1, name, function.name, work.changes))
+            if self.check:
+                self.verify(work, runs[-1])
+        return destruct(work.ssa)
+
+    def verify(self, work: Work, run: PassRun) -> None:
+        """Raise Error if a pass left something that is not SSA form, or no PTX."""
+        wrong = wrong_form(work.ssa)
+        if wrong:
+            raise Error(f"after pass {run!r}: {wrong}")
+        made = self.module.with_functions({run.function: destruct(work.ssa)})
+        verify(parse(str(made)))
