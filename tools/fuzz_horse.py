@@ -1,6 +1,6 @@
 """Random HorseIR programs, outlined and compiled in every mode, beside the interpreter.
 
-    python -m tools.fuzz_horse --count 1000 --seed 0 --jobs 2 --device cpu --modes none,flow,full
+    python -m tools.fuzz_horse --count 1000 --seed 0 --jobs 2 --device cpu --modes none,flow,full --library kernels
 
 A program must print and read back as the same; its outline must pass the checks of the language; the compiled program
 must give what the interpreter gives. One that the interpreter refuses (an overflow, lengths that do not go together) is
@@ -23,6 +23,7 @@ if __package__ in (None, ""):
 import drawloom
 from drawloom.horse.infer import infer
 from drawloom.horse.interpret import run as interpret
+from drawloom.horse.kernels.library import CHOICES, Library
 from drawloom.horse.launch import Resident
 from drawloom.horse.outline import MODES
 from drawloom.horse.parser import parse
@@ -35,8 +36,9 @@ from tests.horse.random_programs import Programs, random_table
 ROWS: Final = (0, 1, 2, 31, 32, 33, 97, 300)
 
 
-def check(seed: int, device: str, modes: tuple[str, ...] = MODES, statements: int = 14) -> str:
-    """What is wrong with the seed's program: "" when nothing is; "refused" where the interpreter gives no value."""
+def check(seed: int, device: str, modes: tuple[str, ...] = MODES, statements: int = 14, library: str = "auto") -> str:
+    """What is wrong with the seed's program: "" when nothing is; "refused" where the interpreter gives no value.
+    ``library`` says who does library functions, as in ``kernels/library.py``."""
     rng = random.Random(seed)
     table = random_table(rng, rng.choice(ROWS))
     text = Programs(rng).program(rng.randint(3, statements))
@@ -54,7 +56,9 @@ def check(seed: int, device: str, modes: tuple[str, ...] = MODES, statements: in
             infer(parse(str(made.outlined.module)))
             where = find_device(device)
             if expected:
-                found = [literal(v) for v in LoadedProgram(made, where, Resident(where)).values()]
+                loaded = LoadedProgram(made, where, Resident(where))
+                loaded.library = Library(where, library)
+                found = [literal(v) for v in loaded.values()]
         except Exception:
             return f"seed {seed}, {mode}:\n{text}\n{traceback.format_exc()}"
         if expected and found != expected:
@@ -70,11 +74,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--library", choices=CHOICES, default="auto")
+    parser.add_argument("--statements", type=int, default=14)
     options = parser.parse_args()
-    work = [
-        (seed, options.device, tuple(options.modes.split(",")))
-        for seed in range(options.seed, options.seed + options.count)
-    ]
+    seeds = range(options.seed, options.seed + options.count)
+    modes = tuple(options.modes.split(","))
+    work = [(seed, options.device, modes, options.statements, options.library) for seed in seeds]
     with multiprocessing.Pool(options.jobs) as pool:
         answers = pool.starmap(check, work, chunksize=1)
     wrong = [a for a in answers if a not in ("", "refused")]

@@ -123,6 +123,15 @@ def test_cells_larger_than_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     float_sums(kernels_on("cpu"), given)
 
 
+def test_extremes_keep_the_sign_of_zero() -> None:
+    """Found by generated programs: -0.0 came back as 0.0."""
+    cells = Ragged(Vector(F64, np.array([-0.0, -0.0, 0.0])), np.array([0, 2, 3]))
+    for name in ("min", "max"):
+        made = CALLS["each"](kernels_on("reference"), [FunctionValue(name), cells])
+        assert isinstance(made, Ragged)
+        assert [math.copysign(1, v) for v in made.flat.data.tolist()] == [-1, 1]
+
+
 def test_float_sums_keep_what_is_small() -> None:
     data = np.array([1e16, 1.0, -1e16, 1e-3] * 300)
     made = CALLS["each"](kernels_on("cpu"), [FunctionValue("sum"), Ragged(Vector(F64, data), np.array([0, 1200]))])

@@ -81,7 +81,7 @@ class Reduce(RowKernel):
 
     def take(self, emitter: Emitter, held: list[Register], values: Register, row: Register) -> None:
         if self.function != "sum":
-            value = ordered(emitter, self.storage, code(emitter, values, row, self.storage))
+            value = ordered(emitter, self.storage, code(emitter, values, row, self.storage, keeps_sign=True))
             emitter.put(f"{self.function}.u64", held[0], held[0], value)
             return
         value = emitter.load(self.storage, values, row)

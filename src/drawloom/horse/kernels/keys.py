@@ -80,13 +80,13 @@ def _as_key(vector: Vector, data: Array) -> Vector:
 # Instructions
 
 
-def code(emitter: Emitter, base: Register, row: Register, storage: str) -> Register:
-    """The 64-bit code of the key in ``row`` of a column."""
+def code(emitter: Emitter, base: Register, row: Register, storage: str, keeps_sign: bool = False) -> Register:
+    """The 64-bit code of the key in ``row`` of a column; -0.0 has that of 0.0, but where zeros keep their sign."""
     if not storage.startswith("f"):
         return emitter.made(B64, f"ld.global.{storage}", [emitter.element(base, row, bits_of(storage) // 8)])
     loaded = emitter.load(storage, base, row)
     wide = loaded if storage == "f64" else emitter.calc("cvt.f64.f32", loaded)
-    value = emitter.calc("add.rn.f64", wide, float64(0.0))
+    value = wide if keeps_sign else emitter.calc("add.rn.f64", wide, float64(0.0))
     is_nan = emitter.calc("setp.nan.f64", value, value)
     return emitter.calc("selp.b64", _NAN, emitter.calc("mov.b64", value), is_nan)
 
