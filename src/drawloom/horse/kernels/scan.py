@@ -143,18 +143,16 @@ class _Scan:
         return Rounds(self.emitter, start, self.emitter.calc("min.u32", end, self.rows), WARP, self.lane)
 
     def numbered(self) -> Register:
-        """The block's number: the next of the counter's, the same for all of its threads."""
+        """The block's number: the next of the counter's, the same for all of its threads, as reading it from shared
+        memory shows."""
         emitter = self.emitter
-        block = emitter.calc("mov.u32", 0)
         leader = emitter.calc("setp.eq.u32", self.thread, 0)
         drawn = emitter.calc("mov.u64", 0)
         emitter.put("atom.global.add.u64", drawn, Address(self.states), 1, guard=leader)
         block = emitter.calc("cvt.u32.u64", drawn)
-        if self.tile.warps == 1:
-            return emitter.calc("shfl.sync.idx.b32", block, 0, WARP - 1, ALL_LANES)
         place = Address(emitter.shared_array("number", U32, 1))
         emitter.put("st.shared.u32", place, block, guard=leader)
-        emitter.put("bar.sync", 0)
+        emitter.put(*(("bar.sync", 0) if self.tile.warps > 1 else ("bar.warp.sync", ALL_LANES)))
         return emitter.calc("ld.shared.u32", place)
 
     def warp_total(self, start: Register) -> Register:
