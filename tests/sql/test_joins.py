@@ -59,6 +59,12 @@ QUERIES = {
     "every pair": "select t.a, u.a as c from t, u",
     "every pair with none": "select t.a, nothing.a as c from t, nothing",
     "no equality at all": "select t.a, u.a as c from t join u on t.a < u.a",
+    "two comparisons and more": "select t.a, u.b from t join u on u.b >= t.b and t.s <> u.s and t.a + u.a > 2",
+    "comparisons of an outer join": "select t.a, u.b, u.s from t left join u on t.d > u.f and u.b < 20",
+    "comparisons of a full join": "select t.a, u.b, t.s, u.s as z from t full join u on t.d <= u.f and t.s < u.s",
+    "exists by comparisons": "select a from t where exists (select 1 from u where u.b < t.b and u.s > t.s)",
+    "not exists by a comparison": "select a from t where not exists (select 1 from u where u.f > t.d)",
+    "comparisons with none": "select t.a, nothing.a as c from t left join nothing on t.a < nothing.a",
     "in": "select a from t where a in (select a from u)",
     "not in with a null is never true": "select a from t where a not in (select a from u)",
     "not in without nulls": "select a from t where a not in (select a from u where a is not null)",
@@ -120,6 +126,15 @@ def test_a_join_of_too_many_pairs_is_an_error() -> None:
     con = connect("cpu").register("many", many)
     with pytest.raises(drawloom.DataError, match="a join of 400000000 pairs of rows"):
         con.sql("select count(*) from many as x join many as y on x.k = y.k").arrow()
+
+
+def test_comparisons_between_many_rows_make_no_other_pairs() -> None:
+    """400,000,000 pairs are compared, 19,999 made."""
+    many = pa.table({"k": pa.array(range(20000), pa.int32())})
+    con = connect("cpu").register("many", many)
+    relation = con.sql("select count(*) from many as x join many as y on x.k < y.k and x.k + 1 >= y.k")
+    assert "@loop_join((`lt, `geq):sym" in relation.explain("horse")
+    assert relation.fetchall() == [(19999,)]
 
 
 def test_the_relation_shows_joins() -> None:

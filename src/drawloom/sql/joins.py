@@ -1,6 +1,7 @@
 """Joins, unions and subqueries of the relational tree to HorseIR: pairs of row numbers, and masks.
 
-    inner              rows = @join(keys, keys), kept where the condition holds over the columns at those rows
+    inner              rows = @join(keys, keys), kept where the condition holds over the columns at those rows;
+                       without keys @loop_join by the condition's comparisons between the sides, else @cross
     left, full         the rows without a partner behind them, with row number -1 for the other side
     semi, anti, mark   a mask over the left side's rows: @contains(keys, keys), or the rows that pairs @touched
 
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.ir import Literal, Operand
-from drawloom.horse.types import BOOL, I64
+from drawloom.horse.ir import Literal, Operand, Value
+from drawloom.horse.types import BOOL, I64, SYM
 from drawloom.sql import plan
 from drawloom.sql.coercion import drop_in_comparison, unified
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
 
 _TRUE: Final = Literal([1], BOOL)
+#: Comparisons by their Substrait name, and what they are with their sides swapped.
+_COMPARISONS: Final[dict[str, tuple[str, str]]] = {
+    "equal": ("eq", "eq"), "not_equal": ("neq", "neq"), "lt": ("lt", "gt"), "lte": ("leq", "geq"),
+    "gt": ("gt", "lt"), "gte": ("geq", "leq"),
+}  # fmt: skip
 
 
 class KeyPair:
@@ -122,15 +128,72 @@ def unlike(result: Result) -> Result:
 
 def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair]) -> Pairs:
     """The rows whose keys and condition match."""
+    condition = relation.condition
+    rows: Operand
     if pairs:
         rows = t.emit("join", key_lists(t, pairs, left, right))
     else:
-        rows = t.emit("cross", [left.anchor(), right.anchor()])
+        tests, condition = comparisons(relation)
+        rows = looped(t, tests, left, right) if tests else t.emit("cross", [left.anchor(), right.anchor()])
     found = Pairs(*[t.emit("item", [rows, Literal([side], I64)]) for side in (0, 1)])
-    if relation.condition is None:
+    if condition is None:
         return found
     both = beside(t.picked(left, found.left), t.picked(right, found.right), found)
-    return kept(t, found, both, t.truth(relation.condition, both).true)
+    return kept(t, found, both, t.truth(condition, both).true)
+
+
+class Comparison:
+    """``@function`` between an expression over the left side's columns and one over the right side's."""
+
+    def __init__(self, function: str, left: plan.Expression, right: plan.Expression) -> None:
+        self.function = function
+        self.left = left
+        self.right = right
+
+
+def comparisons(relation: plan.Join) -> tuple[list[Comparison], plan.Expression | None]:
+    """The condition as comparisons between the sides, and what is left of it."""
+    tests: list[Comparison] = []
+    rest: plan.Expression | None = None
+    for conjunct in plan.conjuncts(relation.condition):
+        test = _comparison(conjunct, relation.left.width)
+        if test is not None:
+            tests.append(test)
+        else:
+            rest = conjunct if rest is None else plan.Apply("and", [rest, conjunct])
+    return tests, rest
+
+
+def _comparison(conjunct: plan.Expression, split: int) -> Comparison | None:
+    if not isinstance(conjunct, plan.Apply) or conjunct.function not in _COMPARISONS:
+        return None
+    sides = plan.between(conjunct, split)
+    return (
+        None if sides is None else Comparison(_COMPARISONS[conjunct.function][sides.swapped], sides.left, sides.right)
+    )
+
+
+def looped(t: Translator, tests: list[Comparison], left: Frame, right: Frame) -> Operand:
+    """The pairs for which all comparisons are true, which no NULL makes them."""
+    functions: list[Value] = []
+    lefts: list[Operand] = []
+    rights: list[Operand] = []
+
+    def compare(function: str, a: Operand, b: Operand) -> None:
+        functions.append(function)
+        lefts.append(t.spread(a, left))
+        rights.append(t.spread(b, right))
+
+    for test in tests:
+        given = [t.uncast(test.left, left, drop_in_comparison), t.uncast(test.right, right, drop_in_comparison)]
+        a, b = t.aligned(given)
+        compare(test.function, a.value, b.value)
+        if a.valid is not None:
+            compare("eq", a.valid, _TRUE)
+        if b.valid is not None:
+            compare("eq", _TRUE, b.valid)
+    lists = [t.emit("list", lefts, "join"), t.emit("list", rights, "join")]
+    return t.emit("loop_join", [Literal(functions, SYM), *lists])
 
 
 def kept(t: Translator, pairs: Pairs, both: Frame, mask: Operand) -> Pairs:

@@ -443,6 +443,35 @@ def replaced(
     return expression
 
 
+def conjuncts(condition: Expression | None) -> list[Expression]:
+    """What must hold where a condition does: one after the other, none without a condition."""
+    if condition is None:
+        return []
+    if isinstance(condition, Apply) and condition.function == "and":
+        return [c for a in condition.arguments for c in conjuncts(a)]
+    return [condition]
+
+
+class Sides:
+    """The arguments of a call, each over one side's columns; ``swapped`` where the first is the right one's."""
+
+    def __init__(self, left: Expression, right: Expression, swapped: bool) -> None:
+        self.left = left
+        self.right = right
+        self.swapped = swapped
+
+
+def between(call: Apply, split: int) -> Sides | None:
+    """The sides of a call over the columns of a join, of which the first ``split`` are the left side's; None where an
+    argument has columns of both or of none."""
+    sides = [{part.index < split for part in within(a) if isinstance(part, Field)} for a in call.arguments]
+    if sides not in ([{True}, {False}], [{False}, {True}]):
+        return None
+    swapped = sides[0] == {False}
+    left, right = call.arguments[::-1] if swapped else call.arguments
+    return Sides(left, replaced(right, lambda i: Field(i - split), lambda r: r), swapped)
+
+
 def show(relation: Relation, depth: int = 0) -> str:
     """The tree as indented text, a relation a line."""
     lines = f"{'  ' * depth}{_line(relation)}\n"

@@ -32,8 +32,8 @@ from drawloom.sql.plan import (
     Sort,
     Union,
     Values,
-    replaced,
-    within,
+    between,
+    conjuncts,
 )
 
 #: Relations by their Substrait field, as SQL names them.
@@ -200,7 +200,7 @@ def _joined(kind: str, left: Relation, right: Relation, condition: Expression | 
     """The join with equalities between the sides as its keys."""
     keys: list[JoinKey] = []
     rest: Expression | None = None
-    for conjunct in [] if condition is None else _conjuncts(condition):
+    for conjunct in conjuncts(condition):
         key = _join_key(conjunct, left.width)
         if key is not None:
             keys.append(key)
@@ -209,22 +209,12 @@ def _joined(kind: str, left: Relation, right: Relation, condition: Expression | 
     return Join(kind, left, right, keys, rest)
 
 
-def _conjuncts(expression: Expression) -> list[Expression]:
-    if isinstance(expression, Apply) and expression.function == "and":
-        return [c for a in expression.arguments for c in _conjuncts(a)]
-    return [expression]
-
-
 def _join_key(conjunct: Expression, split: int) -> JoinKey | None:
     """The key that an equality of an expression over each side's columns is; None for any other condition."""
     if not isinstance(conjunct, Apply) or conjunct.function not in ("equal", "is_not_distinct_from"):
         return None
-    sides = [{part.index < split for part in within(a) if isinstance(part, Field)} for a in conjunct.arguments]
-    if sides not in ([{True}, {False}], [{False}, {True}]):
-        return None
-    left, right = conjunct.arguments if sides[0] == {True} else conjunct.arguments[::-1]
-    right = replaced(right, lambda i: Field(i - split), lambda r: r)
-    return JoinKey(left, right, conjunct.function == "is_not_distinct_from")
+    sides = between(conjunct, split)
+    return None if sides is None else JoinKey(sides.left, sides.right, conjunct.function == "is_not_distinct_from")
 
 
 def _grouping_sets(below: Relation, keys: list[Expression], sets: list[list[int]], measures: list[Measure]) -> Relation:
