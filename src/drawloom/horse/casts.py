@@ -17,7 +17,7 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse.distinct import by_rows
-from drawloom.horse.evaluate import ELEMENT_WISE, exact, integers, mul_exact, scale_of
+from drawloom.horse.evaluate import ELEMENT_WISE, divide_rounding, exact, mul_exact, scale_of
 from drawloom.horse.scalar_rules import integer_type
 from drawloom.horse.types import (
     BOOL,
@@ -31,7 +31,7 @@ from drawloom.horse.types import (
     exact_bounds,
     named_type,
 )
-from drawloom.horse.values import Array, Value, Vector, as_vector, strings
+from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
 
 _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 #: Days of the 400 years after which the calendar repeats.
@@ -247,12 +247,12 @@ def _can_convert(name: str, arguments: list[Value]) -> Value:
 
 
 def _convert_moment(name: str, arguments: list[Value]) -> Value:
-    """Moments in other units: finer ones are exact, coarser ones cut off towards the past."""
+    """Moments in other units: finer ones are exact, coarser ones rounded, halves away from 1970."""
     vector, type = as_vector(arguments[0]), _target(arguments)
     given, made = TICKS[vector.type.text], TICKS[type.text]
     if made >= given:
         return exact(type, mul_exact(integers(vector), np.array([made // given])), name)
-    return Vector(type, integers(vector) // (given // made))
+    return Vector(type, divide_rounding(integers(vector), given // made).astype(np.int64))
 
 
 # Bits

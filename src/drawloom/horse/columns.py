@@ -1,6 +1,7 @@
 """Arrow arrays, piece by piece, into one column as kernels read it.
 
-Exact columns become integers of the narrowest width that holds their values (decimals unscaled), text becomes codes
+Exact columns become integers of the narrowest width that holds their values (decimals unscaled), or Python's where 64
+bits do not do, moments and times of day count what their type says, text becomes codes
 into sorted words, or stays as it is until somebody needs codes, NULLs become zeros with a validity array beside them.
 Beside the column there is never more than a few pieces of it.
 """
@@ -15,11 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
-from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, VectorType
-from drawloom.horse.values import INT64_MAX, Array, Column, RawText, Vector, narrowest, padded_rows
+from drawloom.horse.types import BOOL, DATE, TICKS, DecimalType, VectorType
+from drawloom.horse.values import INT64_MAX, INT64_MIN, Array, Column, RawText, Vector, narrowest, padded_rows
 from drawloom.horse.words import Strings, ranked
 
 _FIXED: Final[dict[str, Any]] = {"bool": np.dtype(bool), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+#: Arrow's units of a second.
+_PER_SECOND: Final[dict[str, int]] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 #: Rows that are converted at a time: enough to be fast, little beside the column that they become.
 PIECE_ROWS: Final = 1 << 16
 #: Text of fewer rows gets codes at once.
@@ -49,7 +52,7 @@ class _Filled:
     def add(self, data: Array, valid: Array | None, needed: np.dtype[Any]) -> None:
         """More rows, which with those before fit ``needed``; those that are not ``valid`` are zero."""
         start = self.room(len(data))
-        if needed.itemsize > self.padded.dtype.itemsize:
+        if needed.itemsize > self.padded.dtype.itemsize or (needed.kind, self.padded.dtype.kind) == ("O", "i"):
             wider = np.empty(len(self.padded), dtype=needed)
             wider[:start] = self.padded[:start]
             self.padded = wider
@@ -80,17 +83,17 @@ def convert(chunks: Iterable[pa.Array], rows: int, type: VectorType, what: str) 
     low, high = 0, 1 if type == BOOL else 0
     for chunk in _pieces(chunks):
         valid = None if chunk.null_count == 0 else pc.is_valid(chunk).to_numpy(zero_copy_only=False)
-        data = _unscaled(chunk, what) if isinstance(type, DecimalType) else _plain(chunk, type)
+        data = _unscaled(chunk) if isinstance(type, DecimalType) else _plain(chunk, type, what)
         if valid is not None:
             data = np.where(valid, data, data.dtype.type(0))
         if fixed is None:
             least, most = int(data.min()), int(data.max())
             if type == DATE and (least <= -_INFINITE_DATE or most >= _INFINITE_DATE):
                 raise DataError(f"{what} has an infinite date: not supported")
-            if type == TIMESTAMP and max(-least, most) >= INT64_MAX:
+            if type.kind == "timestamp" and max(-least, most) >= INT64_MAX:
                 raise DataError(f"{what} has an infinite timestamp: not supported")
             low, high = (min(low, least), max(high, most)) if filled.at else (least, most)
-        filled.add(data, valid, fixed or narrowest(low, high))
+        filled.add(data, valid, fixed or _width(low, high))
     padded = filled.done()
     return Column(Vector(type, padded[:rows], padded=padded), low, high, filled.valid)
 
@@ -101,31 +104,52 @@ def _pieces(chunks: Iterable[pa.Array]) -> Iterator[pa.Array]:
             yield chunk.slice(start, PIECE_ROWS)
 
 
-def _plain(chunk: pa.Array, type: VectorType) -> Array:
+def _width(low: int, high: int) -> np.dtype[Any]:
+    """The narrowest integers that hold ``low..high``: Python's where 64 bits do not."""
+    return narrowest(low, high) if low >= INT64_MIN and high <= INT64_MAX else np.dtype(object)
+
+
+def _plain(chunk: pa.Array, type: VectorType, what: str) -> Array:
     if type == DATE:
         chunk = chunk.cast(pa.date32(), safe=False).cast(pa.int32())
-    elif type == TIMESTAMP:
-        chunk = chunk.cast(pa.int64())
+    elif type.kind in ("timestamp", "clock"):
+        return _ticks(chunk, type, what)
     elif pa.types.is_null(chunk.type):
         chunk = chunk.cast(pa.int32())
     filled = pc.fill_null(chunk, False if type == BOOL else 0) if chunk.null_count else chunk
     data: Array = filled.to_numpy(zero_copy_only=False)
-    return data
+    return data.astype(object) if data.dtype == np.uint64 and int(data.max()) > INT64_MAX else data
 
 
-def _unscaled(chunk: pa.Array, what: str) -> Array:
-    """The 64-bit unscaled values of a decimal array. Raises DataError where one needs more."""
+def _ticks(chunk: pa.Array, type: VectorType, what: str) -> Array:
+    """Moments or times of day in the units of their type. Raises DataError for one between two of them."""
+    wide = pa.int32() if pa.types.is_time32(chunk.type) else pa.int64()
+    data: Array = pc.fill_null(chunk.cast(wide), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    given, made = _PER_SECOND[chunk.type.unit], TICKS[type.text]
+    if made >= given:
+        factor = made // given
+        if int(np.abs(data).max()) > INT64_MAX // factor:
+            raise DataError(f"{what} has a moment that {type} does not hold: not supported")
+        return data * factor
+    if bool((data % (given // made)).any()):
+        raise DataError(f"{what} has a moment between two microseconds: not supported")
+    return data // (given // made)
+
+
+def _unscaled(chunk: pa.Array) -> Array:
+    """The unscaled values of a decimal array, as Python's integers where one needs more than 64 bits."""
     if not pa.types.is_decimal128(chunk.type):
         chunk = chunk.cast(pa.decimal128(chunk.type.precision, chunk.type.scale))
     words = np.frombuffer(chunk.buffers()[1], dtype=np.int64)
     words = words[2 * chunk.offset : 2 * (chunk.offset + len(chunk))].reshape(-1, 2)
     low: Array = words[:, 0]
-    wide = (low >> 63) != words[:, 1]
+    high: Array = words[:, 1]
+    wide = (low >> 63) != high
     if chunk.null_count:
         wide &= chunk.is_valid().to_numpy(zero_copy_only=False)
-    if wide.any():
-        raise DataError(f"{what} has a value of more than 18 digits ({chunk[int(wide.argmax())]}): not supported")
-    return low
+    if not wide.any():
+        return low
+    return np.asarray((high.astype(object) << 64) + low.astype(np.uint64).astype(object))
 
 
 # Text

@@ -18,9 +18,12 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats
 from drawloom.horse.plain import FOLDS
-from drawloom.horse.types import F64, I64, STR, U32
+from drawloom.horse.types import F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, strings
 from drawloom.horse.words import ranked
+
+#: Cuts a double's fraction into halves.
+_HALF: Final = 134_217_729.0
 
 
 class Cells:
@@ -146,17 +149,32 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
         below, above = values[last - low], values[last - high]
     else:
         below, above = values[first + low], values[first + high]
-    made[some] = _between(below, above, rest, vector.type.is_float)
+    made[some] = _between(below, above, rest, vector.type)
     return Vector(vector.type, made)
 
 
-def _between(low: Array, high: Array, share: Array, is_float: bool) -> Array:
-    """As DuckDB interpolates: in doubles, cut off to whole numbers where the values are such."""
-    if is_float:
-        wide = low * (1.0 - share) + high * share
-        return np.asarray(np.where((share == 0) | (low == high), low, wide))
-    made = [a if s == 0 or a == b else int(a + (b - a) * s) for a, b, s in zip(low.tolist(), high.tolist(), share)]
-    return np.array(made, dtype=low.dtype)
+def _between(low: Array, high: Array, share: Array, type: VectorType) -> Array:
+    """As DuckDB interpolates: in doubles with fused multiplications, cut off to whole numbers where the values are
+    such; of more than 64 bits only what is added to the lower one is."""
+    same = (share == 0) | (low == high)
+    if type.is_float:
+        a, b = low.astype(np.float64), high.astype(np.float64)
+        return np.where(same, low, _fused(a, 1.0 - share, b * share)).astype(low.dtype)
+    if type.bits > 64 or low.dtype == object:
+        pairs = zip(low.tolist(), high.tolist(), share.tolist())
+        return np.array([a + int((b - a) * s) for a, b, s in pairs], dtype=low.dtype)
+    return np.where(same, low, _fused((high - low).astype(np.float64), share, low.astype(np.float64)).astype(np.int64))
+
+
+def _fused(a: Array, b: Array, c: Array) -> Array:
+    """``a * b + c`` with one rounding, by Dekker's product and Knuth's sum; with two where these overflow."""
+    product = a * b
+    big, small = a * _HALF - (a * _HALF - a), b * _HALF - (b * _HALF - b)
+    rest = ((big * small - product) + big * (b - small) + (a - big) * small) + (a - big) * (b - small)
+    total = product + c
+    moved = total - product
+    made = total + (((product - (total - moved)) + (c - moved)) + rest)
+    return np.asarray(np.where(np.isfinite(made), made, total))
 
 
 def _bits(name: str, option: Vector, cells: Cells) -> Vector:

@@ -12,14 +12,38 @@ import pyarrow.parquet as pq
 from drawloom.errors import DataError
 from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
-from drawloom.horse.types import BOOL, DATE, F32, F64, I8, I16, I32, I64, STR, TIMESTAMP, DecimalType, VectorType
+from drawloom.horse.types import (
+    BOOL,
+    CLOCK,
+    DATE,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    STR,
+    TIMESTAMP,
+    TIMESTAMP_MS,
+    TIMESTAMP_NS,
+    TIMESTAMP_S,
+    TIMESTAMP_UTC,
+    U8,
+    U16,
+    U32,
+    U64,
+    DecimalType,
+    VectorType,
+)
 from drawloom.horse.values import Column, Source
 
 _TYPES: Final[dict[Any, VectorType]] = {
     pa.bool_(): BOOL, pa.int8(): I8, pa.int16(): I16, pa.int32(): I32, pa.int64(): I64,
     pa.float32(): F32, pa.float64(): F64, pa.date32(): DATE, pa.date64(): DATE, pa.null(): I32,
     pa.string(): STR, pa.large_string(): STR, pa.string_view(): STR,
-    pa.timestamp("us"): TIMESTAMP,
+    pa.uint8(): U8, pa.uint16(): U16, pa.uint32(): U32, pa.uint64(): U64,
+    pa.timestamp("us"): TIMESTAMP, pa.timestamp("s"): TIMESTAMP_S, pa.timestamp("ms"): TIMESTAMP_MS,
+    pa.timestamp("ns"): TIMESTAMP_NS,
 }  # fmt: skip
 
 
@@ -30,7 +54,9 @@ def horse_type(type: pa.DataType) -> VectorType | None:
     if pa.types.is_decimal(type):
         in_range = 1 <= type.precision <= 38 and 0 <= type.scale <= type.precision
         return DecimalType(type.precision, type.scale) if in_range else None
-    return _TYPES.get(type)
+    if pa.types.is_timestamp(type) and type.tz is not None:
+        return TIMESTAMP_UTC
+    return CLOCK if pa.types.is_time(type) else _TYPES.get(type)
 
 
 class ArrowSource(Source):

@@ -215,7 +215,7 @@ def _number(constant: plan.Constant) -> float:
     from drawloom.horse.evaluate import scale_of
 
     assert isinstance(constant.value, int | float)
-    return constant.value / 10 ** scale_of(constant.type)
+    return float(constant.value / 10 ** scale_of(constant.type))
 
 
 def _argument(t: Translator, argument: plan.Expression, frame: Frame, name: str) -> Result:
@@ -238,7 +238,8 @@ def _chosen(t: Translator, cells: _Cells) -> Result:
     mask = cells.mask([value] if skips_nulls and measure.function != "nth_value" else [])
     numbers = t.emit("where", [t.emit("fill", [Literal([1], BOOL), cells.frame.anchor()])])
     rows = cells.of(numbers, mask)
-    count = measure.arguments[1].value if len(measure.arguments) > 1 else 1
+    option = measure.arguments[1] if len(measure.arguments) > 1 else None
+    count = option.value if isinstance(option, plan.Constant) and option.value is not None else 1
     name = {"last_value": "last", "nth_value": "nth"}.get(measure.function, "first")
     place = cells.folded(name, [rows], Literal([count], I64)).value
     is_there = t.emit("geq", [place, _ZERO])

@@ -77,7 +77,8 @@ class Literals:
             return None
         if kind == "precision_timestamp":
             # SQL's TIMESTAMP is of nanoseconds in DataFusion, of microseconds in DuckDB.
-            return _MOMENTS[body.precision_timestamp.precision] if where else TIMESTAMP
+            precision = body.precision_timestamp.precision
+            return TIMESTAMP if precision == 9 and not where else _MOMENTS[precision]
         if kind == "precision_timestamp_tz":
             return TIMESTAMP_UTC
         if kind == "precision_time":

@@ -123,14 +123,19 @@ def planner_message(problem: Exception) -> str:
 
 
 def _planned(type: pa.DataType) -> pa.DataType:
-    """The type that plans see: dictionaries of strings are strings, all decimals are decimal128, a column without a
-    type is of integers, and what Substrait has no word for is opaque."""
+    """The type that plans see: dictionaries of strings are strings, all decimals are decimal128, times of day and
+    moments with a zone have one type each, a column without a type is of integers, and what Substrait has no word for
+    is opaque."""
     if pa.types.is_dictionary(type) and horse_type(type) is not None:
         return pa.string()
     if pa.types.is_null(type):
         return pa.int32()
     if pa.types.is_date64(type):
         return pa.date32()
+    if pa.types.is_time(type):
+        return pa.time64("ns")  # as the planner types constants
+    if pa.types.is_timestamp(type) and type.tz is not None:
+        return pa.timestamp("us", "UTC")
     if type.id in _OPAQUE or isinstance(type, pa.BaseExtensionType):
         return pa.binary()
     if pa.types.is_decimal(type) and type.precision <= MAX_DIGITS:
