@@ -17,7 +17,7 @@ import numpy as np
 
 from drawloom.horse.emit import Emitter, float64
 from drawloom.horse.evaluate import averages, exact, scale_of
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, RowKernel, integer64, stored
 from drawloom.horse.kernels.scan import shuffled
@@ -219,4 +219,4 @@ def _each(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 _REDUCTIONS: Final = ("sum", "avg", "min", "max", "len")
 #: Rows of the table of calls.
-CALLS: Final = {"each": _each}
+CALLS: Final[LibraryCalls] = {"each": _each}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drawloom.horse.kernels.workspace import Workspace
+from drawloom.horse.values import Value
 from drawloom.ptx.ir import Module
 from drawloom.runtime.machine import Device
 from drawloom.runtime.module import Kernel
@@ -27,3 +28,7 @@ class DeviceKernels:
             found = load(make(name), device=self.device)[name]
             self.loaded[name] = found
         return found
+
+
+#: Builtins by name with what calls their kernels; that gives None for operands that none of them takes.
+LibraryCalls = dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]

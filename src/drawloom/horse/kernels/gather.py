@@ -11,7 +11,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse.emit import Emitter
 from drawloom.horse.evaluate import one_dictionary
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS, ROW, Rounds, RowKernel, bits_of, integer64, storage_of, stored
 from drawloom.horse.kernels.scan import Walk, scan
 from drawloom.horse.kernels.workspace import Memory
@@ -297,7 +297,7 @@ def joined(kernels: DeviceKernels, parts: list[Vector]) -> Vector | None:
 
 
 #: Rows of the table of calls.
-CALLS: Final = {
+CALLS: Final[LibraryCalls] = {
     "index": _index, "outer_index": _outer_index, "each_right": _each_right,
     "compress": _compress, "where": _where, "before": _before, "each_item": _each_item,
     "touched": _touched, "concat": _concat, "raze": _raze,

@@ -7,14 +7,13 @@ pair after pair in neighbouring lanes, however uneven the counts are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels import hashing
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import KeyColumns, key_pairs
 from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, WARP, Rounds, RowKernel, tile_for
@@ -68,7 +67,7 @@ def cross(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 
 #: Builtins by kernels.
-CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {
+CALLS: Final[LibraryCalls] = {
     "join": join, "contains": contains, "member": member, "cross": cross,
 }  # fmt: skip
 

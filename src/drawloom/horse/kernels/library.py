@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import DataError
 from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, runs, sort
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.values import Enumeration, ListValue, Value, Vector
 from drawloom.runtime.machine import Device
 
@@ -15,7 +14,7 @@ from drawloom.runtime.machine import Device
 CHOICES: Final = ("auto", "kernels", "host")
 
 #: The builtins that have kernels: each gives None for operands that none of its kernels takes.
-CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {
+CALLS: Final[LibraryCalls] = {
     **gather.CALLS,
     **sort.CALLS,
     **runs.CALLS,

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.gather import gathered
 from drawloom.horse.kernels.rows import Rounds, RowKernel, stored
 from drawloom.horse.kernels.workspace import Memory
@@ -98,7 +98,7 @@ def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 
 #: Builtins by kernels.
-CALLS: Final = {"like": like}
+CALLS: Final[LibraryCalls] = {"like": like}
 
 
 class Like(RowKernel):

@@ -7,13 +7,12 @@ says where those of each go, and then they are written, so that they ascend by t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import KeyColumns, code, key_pairs
 from drawloom.horse.kernels.rows import ROW, tile_for
 from drawloom.horse.kernels.scan import offsets
@@ -60,7 +59,7 @@ def loop_join(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 
 #: Builtins by kernels.
-CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {"loop_join": loop_join}
+CALLS: Final[LibraryCalls] = {"loop_join": loop_join}
 
 
 class LoopJoin:

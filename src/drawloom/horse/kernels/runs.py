@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import KeyColumns, codes, key_columns
 from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel, integer64, stored
 from drawloom.horse.kernels.scan import Walk, scan
@@ -136,7 +136,7 @@ def _search(kernels: DeviceKernels, arguments: list[Value], after: bool) -> Valu
 
 
 #: Rows of the table of calls.
-CALLS: Final = {
+CALLS: Final[LibraryCalls] = {
     "run_start": lambda kernels, arguments: _run_bound(kernels, arguments, 0),
     "run_end": lambda kernels, arguments: _run_bound(kernels, arguments, 1),
     "search": lambda kernels, arguments: _search(kernels, arguments, False),
