@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
-from drawloom.horse.signatures import float_type, named_type, plus_type, product_type
+from drawloom.horse.signatures import float_type, plus_type, product_type
 from drawloom.horse.types import (
     BOOL,
     DATE,
@@ -32,6 +32,7 @@ from drawloom.horse.types import (
     DecimalType,
     VectorType,
     exact_bounds,
+    named_type,
 )
 from drawloom.horse.values import (
     INT64_MAX,

@@ -11,7 +11,7 @@ from typing import Final
 from drawloom.horse.evaluate import EXACT_POWERS, MAX_EXACT
 from drawloom.horse.ir import Call, FunctionRef, Literal, Name, Operand
 from drawloom.horse.ranges import Range, Ranges
-from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds
+from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds, named_type
 
 #: Most options of @member that become comparisons, and most entries of a dictionary that become one bit mask.
 MAX_OPTIONS: Final = 64
@@ -144,8 +144,6 @@ def _calculates(name: str, sides: list[_Side]) -> bool:
 
 
 def _converts(side: _Side, target: Operand) -> bool:
-    from drawloom.horse.signatures import named_type
-
     assert isinstance(target, Literal)
     type = named_type(str(target.values[0]))
     if type is None or not side.is_held:
