@@ -5,8 +5,11 @@ import re
 import pyarrow as pa
 import pytest
 
+from drawloom.horse.launch import Resident
 from drawloom.horse.outline import MODES
-from drawloom.horse.program import Program
+from drawloom.horse.program import LoadedProgram, Program
+from drawloom.horse.values import TableValue
+from drawloom.runtime.machine import device
 from tests.horse.programs import columns, on_device, program, result
 from tests.horse.test_kernels import ELEMENT_WISE, REDUCED, numbers, reductions
 
@@ -86,3 +89,11 @@ def test_positions_among_compressed_rows_count_those_only(mode: str) -> None:
     text = f"var m:? = @gt(h, 4:i32); var c:? = @compress(m, q); var w:? = @where(c); {result(['w'])}"
     made = program(numbers(100), text, mode=mode)
     assert on_device(made, "reference") == made.interpret().to_arrow()
+
+
+def test_an_extreme_of_f32_is_kept_in_32_bits() -> None:
+    """Found by generated programs: kernels of library functions that read it beside a column took it for one."""
+    made = program(numbers(50), f"var a:? = @min(g); var b:? = @max(g); {result(['a', 'b'])}")
+    (table,) = LoadedProgram(made, device("reference"), Resident(device("reference"))).values()
+    assert isinstance(table, TableValue)
+    assert [column.data.dtype.name for column in table.columns] == ["float32", "float32"]

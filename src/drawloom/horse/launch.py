@@ -13,7 +13,7 @@ from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
 from drawloom.horse.kernels.library import Library
-from drawloom.horse.types import BOOL, DecimalType, VectorType
+from drawloom.horse.types import BOOL, F32, DecimalType, VectorType
 from drawloom.horse.values import PAD, Array, Value, Vector, as_vector
 from drawloom.runtime.machine import Device
 
@@ -25,6 +25,8 @@ STORED_DTYPES: Final[dict[str, Any]] = {
     "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64,
     "u8": np.bool_,
 }  # fmt: skip
+#: Results that are kept in other numbers than they are accumulated in.
+_RESULTS: Final[dict[str, Any]] = {BOOL.text: np.bool_, F32.text: np.float32}
 
 
 #: Rows that no stored table has, from which on a kernel is faster than NumPy on a CPU. Two cores, milliseconds of both
@@ -246,7 +248,7 @@ class Results:
         if counts is not None:
             # The minimum and maximum of nothing are 0, as the evaluator has it.
             values = np.where(counts > 0, values, values.dtype.type(0))
-        return values.astype(bool) if output.type == BOOL else values
+        return values.astype(_RESULTS[output.type.text]) if output.type.text in _RESULTS else values
 
     def averages(self, accumulator: Accumulator, values: Array, counts: Array) -> Array:
         if accumulator.kind == "f64":
