@@ -93,7 +93,7 @@ def test_positions_among_compressed_rows_count_those_only(mode: str) -> None:
 
 def test_an_extreme_of_f32_is_kept_in_32_bits() -> None:
     """Found by generated programs: kernels of library functions that read it beside a column took it for one."""
-    made = program(numbers(50), f"var a:? = @min(g); var b:? = @max(g); {result(['a', 'b'])}")
+    made = program(numbers(50), f"var a0:? = @min(g); var a1:? = @max(g); {result(['a0', 'a1'])}")
     (table,) = LoadedProgram(made, device("reference"), Resident(device("reference"))).values()
     assert isinstance(table, TableValue)
     assert [column.data.dtype.name for column in table.columns] == ["float32", "float32"]
