@@ -8,14 +8,13 @@ group starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels import hashing
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.gather import gathered
 from drawloom.horse.kernels.hashing import NO_ROW
 from drawloom.horse.kernels.keys import KeyColumns, codes, key_columns
@@ -41,8 +40,8 @@ from drawloom.ptx.types import U32
 #: Groups are made by hash where keys have more bits than this, as each eight cost a pass over the words, ...
 _SORTED_BITS: Final = 24
 #: ... and where among so many rows there are at most so many keys.
-_SAMPLE: Final = 4096
-_FEW: Final = 256
+_SAMPLE: Final = 1 << 14
+_FEW: Final = 1 << 12
 
 
 class Groups:
@@ -81,7 +80,7 @@ def unique(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 
 #: Builtins by kernels.
-CALLS: Final[dict[str, Callable[[DeviceKernels, list[Value]], Value | None]]] = {"group": group, "unique": unique}
+CALLS: Final[LibraryCalls] = {"group": group, "unique": unique}
 
 
 def _without_nulls(columns: list[Vector]) -> list[Vector]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.bitonic import BITONIC_ROWS, bitonic_sort, padded
-from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel, bits_of, storage_of
@@ -178,9 +178,16 @@ def _sorted_by(
         encoded = part
         if few:
             bitonic_sort(kernels, words, rows)
-        else:
+        elif not _ascend(kernels, words, rows, row_bits):
             words = radix_sort(kernels, words, rows, row_bits, row_bits + sum([field.bits for field in part]))
     return words
+
+
+def _ascend(kernels: DeviceKernels, words: Memory, rows: int, row_bits: int) -> bool:
+    """Whether the words are in order already, as those of stored keys often are."""
+    falls = kernels.workspace.full(1, np.uint32, 0)
+    Falls(["words", "falls"], {"row_bits": U32}).run(kernels, "falls", [words, falls, row_bits], rows)
+    return not kernels.workspace.get(falls, 1)[0]
 
 
 def rows_of_words(kernels: DeviceKernels, words: Memory, rows: int, row_bits: int) -> Memory:
@@ -280,6 +287,18 @@ class Encode(RowKernel):
             emitter.store("u64", words, at.row, word)
 
 
+class Falls(RowKernel):
+    """Sets ``falls`` where a word is below the one before, above the rows that they have."""
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        words, falls, row_bits = bases
+        follows = emitter.both(at.inside, emitter.calc("setp.ne.u32", at.row, 0))
+        word = emitter.load("u64", words, at.row, follows)
+        before = emitter.load("u64", words, emitter.calc("sub.u32", at.row, 1), follows)
+        below = emitter.calc("setp.lt.u64", *[emitter.calc("shr.u64", w, row_bits) for w in (word, before)])
+        emitter.put("st.global.u32", Address(falls), 1, guard=below)
+
+
 class RowsOfWords(RowKernel):
     """The rows that sorted words are of."""
 
@@ -312,4 +331,4 @@ def _columns(value: Value) -> list[Vector]:
 
 
 #: Rows of the table of calls.
-CALLS: Final = {"order": _order, "order_first": _order}
+CALLS: Final[LibraryCalls] = {"order": _order, "order_first": _order}
