@@ -7,7 +7,8 @@ from typing import Final
 from drawloom.errors import DataError
 from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, runs, sort
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
-from drawloom.horse.values import Enumeration, ListValue, Value, Vector
+from drawloom.horse.kernels.rows import MAX_ROWS
+from drawloom.horse.values import Enumeration, ListValue, Ragged, Value, Vector
 from drawloom.runtime.machine import Device
 
 #: Who does a library function: whoever measured faster, kernels wherever there are some, or the host always.
@@ -42,9 +43,17 @@ class Library:
         Raises DataError where the call has no value.
         """
         made = CALLS.get(name)
-        if made is None or self.choice == "host" or (self.choice == "auto" and not prefers_kernels(self.kernels, name)):
+        if made is None or self.choice == "host":
+            return None
+        if self.choice == "auto" and not self.prefers_kernels(name, arguments):
             return None
         return made(self.kernels, arguments) if all(is_flat(a) for a in arguments) else None
+
+    def prefers_kernels(self, name: str, arguments: list[Value]) -> bool:
+        """Whether kernels do the call faster than the host: off a GPU as measured."""
+        if self.kernels.device.kind == "cuda":
+            return True
+        return FASTER_ON_CPU.get(name, MAX_ROWS) <= longest(arguments)
 
 
 def is_flat(value: Value) -> bool:
@@ -54,10 +63,16 @@ def is_flat(value: Value) -> bool:
     return not isinstance(value, Enumeration)
 
 
-def prefers_kernels(kernels: DeviceKernels, name: str) -> bool:
-    """Whether kernels do ``@name`` faster than the host: off a GPU as measured."""
-    return kernels.device.kind == "cuda" or name in FASTER_ON_CPU
+def longest(values: list[Value]) -> int:
+    """The rows of the longest vector among the values, or in a list of them."""
+    flat = [v for value in values for v in (value.cells if isinstance(value, ListValue) else [value])]
+    vectors = [v.flat if isinstance(v, Ragged) else v for v in flat]
+    return max([len(v) for v in vectors if isinstance(v, Vector)], default=0)
 
 
-#: Library functions whose kernels measured faster than NumPy and Arrow on a CPU (docs/horse.md has the table).
-FASTER_ON_CPU: Final[frozenset[str]] = frozenset()
+#: Library functions whose kernels measured faster than NumPy and Arrow on a CPU, and from how many rows on: with fewer,
+#: what they gain is less than loading them takes (docs/horse.md has the table).
+FASTER_ON_CPU: Final[dict[str, int]] = {
+    "join": 1 << 20, "contains": 1 << 20, "group": 1 << 20, "unique": 1 << 20, "member": 1 << 20, "like": 1 << 20,
+    "loop_join": 1 << 12,
+}  # fmt: skip
