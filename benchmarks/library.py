@@ -24,9 +24,9 @@ import numpy as np  # noqa: E402
 
 from drawloom.horse.kernels.device import DeviceKernels  # noqa: E402
 from drawloom.horse.kernels.library import CALLS  # noqa: E402
-from drawloom.horse.library import call  # noqa: E402
-from drawloom.horse.types import F64, I64, STR  # noqa: E402
-from drawloom.horse.values import Array, ListValue, Value, Vector, from_values  # noqa: E402
+from drawloom.horse.library import FunctionValue, call  # noqa: E402
+from drawloom.horse.types import BOOL, F64, I64, STR  # noqa: E402
+from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, from_values  # noqa: E402
 from drawloom.horse.words import words_of  # noqa: E402
 from drawloom.runtime import device  # noqa: E402
 
@@ -91,7 +91,67 @@ def likes(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Valu
     return {name: ("like", [words, from_values([p], STR)]) for name, p in patterns.items()}
 
 
-CASES: list[Callable[[np.random.Generator, int], dict[str, tuple[str, list[Value]]]]] = [joins, groups, likes]
+def rows(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Value]]]:
+    """Rows that are picked, by where they lie."""
+    data = numbers(rng.integers(-(2**62), 2**62, rows))
+    half = Vector(BOOL, rng.random(rows) < 0.5)
+    few = Vector(BOOL, rng.random(rows) < 0.01)
+    positions = rng.integers(0, rows, rows).astype(np.int32)
+    cells = Ragged(data, np.linspace(0, rows, rows // 8).astype(np.int64))
+    return {
+        "half of the rows": ("compress", [half, data]),
+        "one in a hundred": ("compress", [few, data]),
+        "half": ("where", [half]),
+        "one in a hundred, where": ("where", [few]),
+        "anywhere": ("index", [data, numbers(positions)]),
+        "in order": ("index", [data, numbers(np.sort(positions))]),
+        "anywhere, some missing": ("outer_index", [data, numbers(positions - 1)]),
+        "counts before positions": ("before", [half, numbers(np.sort(positions))]),
+        "two halves": ("concat", [data, data]),
+        "cells of eight": ("each_item", [FunctionValue("compress"), Ragged(half, cells.offsets), cells]),
+    }
+
+
+def orders(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Value]]]:
+    up, two, ten = Vector(BOOL, np.ones(1, bool)), Vector(BOOL, np.ones(2, bool)), numbers(np.array([10]))
+    small = keys(rng.integers(0, 2**16, rows).astype(np.int16))
+    medium = keys(rng.integers(0, 2**30, rows).astype(np.int32))
+    floats = keys(rng.random(rows))
+    pair = keys(rng.integers(0, 2**62, rows), rng.random(rows))
+    return {
+        "16 bits": ("order", [small, up, up]),
+        "30 bits": ("order", [medium, up, up]),
+        "doubles": ("order", [floats, up, up]),
+        "64 bits and doubles": ("order", [pair, two, two]),
+        "a thousand rows": ("order", [keys(rng.integers(0, 2**30, 1000)), up, up]),
+        "ten of 30 bits": ("order_first", [medium, up, up, ten]),
+        "ten of doubles": ("order_first", [floats, up, up, ten]),
+        "ten of two keys": ("order_first", [pair, two, two, ten]),
+    }
+
+
+def segments(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Value]]]:
+    data, floats = numbers(rng.integers(-(2**40), 2**40, rows)), numbers(rng.normal(size=rows))
+    ends = [np.linspace(0, rows, count + 1).astype(np.int64) for count in (rows // 4, rows // 100, 5)]
+    several, many, five = [Ragged(data, e) for e in ends]
+    runs = np.sort(rng.integers(0, rows // 4, rows).astype(np.int32))
+    low, targets = np.zeros(rows, np.int32), rng.integers(0, rows // 4, rows).astype(np.int32)
+    return {
+        "sums of cells of four": ("each", [FunctionValue("sum"), several]),
+        "sums of cells of a hundred": ("each", [FunctionValue("sum"), many]),
+        "sums of five cells": ("each", [FunctionValue("sum"), five]),
+        "sums of doubles, a hundred": ("each", [FunctionValue("sum"), Ragged(floats, many.offsets)]),
+        "greatest of four": ("each", [FunctionValue("max"), several]),
+        "least of doubles, a hundred": ("each", [FunctionValue("min"), Ragged(floats, many.offsets)]),
+        "runs of four": ("run_start", [ListValue([numbers(runs)])]),
+        "runs of four, two keys": ("run_end", [ListValue([numbers(runs), floats])]),
+        "in all rows": ("search", [numbers(runs), numbers(low), numbers(low + rows), numbers(targets)]),
+    }
+
+
+CASES: list[Callable[[np.random.Generator, int], dict[str, tuple[str, list[Value]]]]] = [
+    joins, groups, likes, rows, orders, segments,
+]  # fmt: skip
 
 
 def best(calls: list[Callable[[], object]]) -> list[float]:

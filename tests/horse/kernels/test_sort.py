@@ -27,6 +27,11 @@ def flags(*values: bool) -> Vector:
     return Vector(BOOL, np.array(values, dtype=bool))
 
 
+def at_most(patch: pytest.MonkeyPatch, rows: int) -> None:
+    """From here on so many rows, and fewer, are sorted by the bitonic sort."""
+    patch.setattr("drawloom.horse.kernels.sort.few_rows", lambda device: rows)
+
+
 def with_nulls(vector: Vector, share: float = 0.3) -> Vector:
     valid = np.random.default_rng(len(vector)).random(len(vector)) >= share
     return Vector(vector.type, vector.data, vector.dictionary, valid)
@@ -82,13 +87,14 @@ def test_orders_by_several_columns(size: int) -> None:
 
 @pytest.mark.parametrize("size", [97, 997])
 def test_radix_sorts_of_few_rows(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", 0)
+    at_most(monkeypatch, 0)
     every_kind(kernels_on("cpu"), size)
     ordered(kernels_on("reference"), vectors(size)["f32"])
 
 
-def test_bitonic_sorts_beyond_a_segment() -> None:
-    for size in (bitonic.SEGMENT - 1, bitonic.SEGMENT, bitonic.SEGMENT + 1, bitonic.BITONIC_ROWS):
+def test_bitonic_sorts_beyond_a_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_most(monkeypatch, 1 << 14)
+    for size in (bitonic.SEGMENT - 1, bitonic.SEGMENT, bitonic.SEGMENT + 1, 1 << 14):
         ordered(kernels_on("cpu"), vectors(size)["i16"])
 
 
@@ -119,7 +125,7 @@ def test_first_rows_of_an_order(size: int, wanted: int) -> None:
 
 
 def test_first_rows_on_the_reference_and_with_several_warps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", 0)
+    at_most(monkeypatch, 0)
     column, flag, wanted = vectors(97)["i64"], flags(True), Vector(I64, np.array([5]))
     same_as_host(kernels_on("reference"), "order_first", ListValue([column]), flag, flag, wanted)
     same_as_host(as_on_a_gpu(monkeypatch, "cpu"), "order_first", ListValue([column]), flag, flag, wanted)
@@ -145,7 +151,7 @@ def test_assemblers_take_sorts(ptxas: str, tmp_path: Path, monkeypatch: pytest.M
         kernels = kernels_on("cpu", "sorts") if geometry == "cpu" else as_on_a_gpu(monkeypatch, "cpu")
         columns = vectors(97)
         for limit in (0, 97):
-            monkeypatch.setattr("drawloom.horse.kernels.sort.BITONIC_ROWS", limit)
+            at_most(monkeypatch, limit)
             ordered(kernels, with_nulls(columns["i64"]), columns["f32"], columns["str"])
         ordered(kernels, vectors(5000)["i8"])
         flag = flags(True)

@@ -15,12 +15,18 @@ from drawloom.horse.kernels.rows import tile_for
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.ptx.ir import Address, Module, Register
 from drawloom.ptx.types import U32, U64
+from drawloom.runtime.machine import Device
 
 #: Words that a block sorts: 16 KiB of shared memory.
 SEGMENT: Final = 2048
-#: Most rows that are sorted so: beyond, a radix sort has fewer launches and reads less.
-BITONIC_ROWS: Final = 1 << 14
+#: Most rows that a GPU sorts so: beyond, a radix sort has fewer launches and reads less.
+_MOST_ROWS: Final = 1 << 14
 _MOST: Final = (1 << 64) - 1
+
+
+def few_rows(device: Device) -> int:
+    """The most rows that are sorted so: a CPU, whose launches cost little beside the work, sorts a segment."""
+    return _MOST_ROWS if device.kind == "cuda" else SEGMENT
 
 
 def padded(rows: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.bitonic import BITONIC_ROWS, bitonic_sort, padded
+from drawloom.horse.kernels.bitonic import bitonic_sort, few_rows, padded
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.radix import radix_sort
@@ -136,7 +136,7 @@ def sorted_rows(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memor
 def first_rows(kernels: DeviceKernels, keys: list[SortKey], rows: int, wanted: int) -> Memory:
     """The ``wanted`` first of ``sorted_rows``, perhaps with more behind them: where there are many more rows, those
     that may be among the first are selected before they are sorted."""
-    if wanted == 0 or rows <= BITONIC_ROWS or wanted * _SELECTED > rows:
+    if wanted == 0 or rows <= few_rows(kernels.device) or wanted * _SELECTED > rows:
         return sorted_rows(kernels, keys, rows)
     row_bits, parts = row_bits_of(rows), words_of_keys(keys, rows)
     words = kernels.workspace.empty(rows, np.uint64)
@@ -161,7 +161,7 @@ def sorted_words(kernels: DeviceKernels, keys: list[SortKey], rows: int) -> Memo
     """The rows' words in the order of the keys: of several words a row, those with the keys' first bits."""
     row_bits = row_bits_of(rows)
     parts = words_of_keys(keys, rows)
-    few = len(parts) == 1 and rows <= BITONIC_ROWS
+    few = len(parts) == 1 and rows <= few_rows(kernels.device)
     words = kernels.workspace.empty(padded(rows) if few else rows, np.uint64)
     Encode(parts[0], True).start(kernels, words, rows, row_bits)
     return _sorted_by(kernels, words, rows, parts, row_bits, parts[0])
@@ -171,7 +171,7 @@ def _sorted_by(
     kernels: DeviceKernels, words: Memory, rows: int, parts: list[list[Field]], row_bits: int, encoded: list[Field]
 ) -> Memory:
     """The words sorted by each of the parts, when they have the part ``encoded``."""
-    few = len(parts) == 1 and rows <= BITONIC_ROWS
+    few = len(parts) == 1 and rows <= few_rows(kernels.device)
     for part in parts:
         if part is not encoded:
             Encode(part, False).start(kernels, words, rows, row_bits)

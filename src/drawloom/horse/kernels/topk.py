@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.bitonic import padded
+from drawloom.horse.kernels.bitonic import SEGMENT, padded
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import Rounds, RowKernel, tile_for
 from drawloom.horse.kernels.scan import Walk, scan
@@ -21,8 +21,6 @@ from drawloom.ptx.types import U32, U64
 
 _BITS: Final = 11
 _DIGITS: Final = 1 << _BITS
-#: So many words more than wanted are sorted rather than looked through once more.
-_FEW: Final = 4096
 
 
 def least(kernels: DeviceKernels, words: Memory, rows: int, wanted: int, low: int, high: int) -> tuple[Memory, int]:
@@ -41,7 +39,7 @@ def least(kernels: DeviceKernels, words: Memory, rows: int, wanted: int, low: in
         digit = int(np.searchsorted(reached, wanted))
         prefix = (prefix << width) | digit
         count = int(reached[digit])
-        if count <= 2 * wanted + _FEW or shift == low:
+        if count <= max(2 * wanted, SEGMENT) or shift == low:
             break
         below = int(reached[digit - 1]) if digit else below
     made = kernels.workspace.empty(padded(count), np.uint64)
