@@ -1,15 +1,18 @@
 """Work on long arrays block by block, on all cores: NumPy and Arrow let other threads run while they compute.
 
-When the user interrupts, or one item fails, the others are given up, and nobody works any more once that is raised.
+When the user interrupts, or an item fails, the items behind it are given up, and nobody works any more once that is
+raised. KeyboardInterrupt may come between any two steps of the main thread, so what it shares with others is kept by
+locks and queues of C, which it cannot leave half done, and only others count who works.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -19,46 +22,157 @@ class GivenUp(Exception):
     """In a thread whose work nobody waits for any more; whoever waited raises the reason."""
 
 
-class _Stop:
-    """Whether the items of one call, or of the one that it is within, are given up."""
+class _Job:
+    """One call: threads take its items in their order. ``failed_at`` is the first item that failed, -1 when the whole
+    is given up; ``joined`` helpers have begun to take items and ``left`` of them have ended."""
 
-    def __init__(self, around: _Stop | None) -> None:
+    def __init__(self, items: Sequence[Any], work: Callable[[Any], Any], around: _Task | None) -> None:
+        self.items = items
+        self.work = work
         self.around = around
-        self.is_set = False
+        self.results: list[Any] = [None] * len(items)
+        self.lock = threading.Lock()
+        self.next = 0
+        self.failed_at = len(items)
+        self.error: BaseException | None = None
+        self.is_closed = False
+        self.joined = 0
+        self.left = 0
+        self.ended: SimpleQueue[None] = SimpleQueue()
 
-    def reached(self) -> bool:
-        return self.is_set or (self.around is not None and self.around.reached())
+    def take(self) -> int:
+        """The number of the next item, -1 for none."""
+        with self.lock:
+            number = self.next
+            if number >= len(self.items) or number > self.failed_at:
+                return -1
+            self.next = number + 1
+            return number
+
+    def do(self, number: int) -> None:
+        """One item in this thread."""
+        before = _task()
+        _here.task = _Task(self, number)
+        try:
+            self.results[number] = self.work(self.items[number])
+        except Exception as problem:
+            with self.lock:
+                if number < self.failed_at:
+                    self.failed_at, self.error = number, problem
+        finally:
+            _here.task = before
+
+    def help(self) -> None:
+        """Items for as long as there are some, in a thread that is not the caller's."""
+        with self.lock:
+            if self.is_closed:
+                return
+            self.joined += 1
+        try:
+            while (number := self.take()) >= 0:
+                self.do(number)
+        except BaseException as problem:  # such as SystemExit: handed to the caller
+            self.failed_at, self.error = -1, problem
+        with self.lock:
+            self.left += 1
+        self.ended.put(None)
+
+    def close(self) -> int:
+        """Nobody else begins; how many have."""
+        with self.lock:
+            self.is_closed = True
+            return self.joined
+
+    def run(self) -> None:
+        """All items, in this thread and in those that help. Raises what the first that failed raised."""
+        while (number := self.take()) >= 0:
+            self.do(number)
+        for _ in range(self.close()):
+            self.ended.get()
+        if self.error is not None:
+            raise self.error
+
+    def give_up(self) -> None:
+        """Until nobody works on it any more."""
+        self.failed_at = -1
+        joined = self.close()
+        while self.left < joined:
+            time.sleep(0.0005)
 
 
-#: The ``stop`` of the items that a thread works on.
+class _Task:
+    """An item that a thread works on."""
+
+    def __init__(self, job: _Job, number: int) -> None:
+        self.job = job
+        self.number = number
+
+    def is_in_vain(self) -> bool:
+        around = self.job.around
+        return self.job.failed_at < self.number or (around is not None and around.is_in_vain())
+
+
+#: The ``task`` of a thread.
 _here = threading.local()
+
+
+def _task() -> _Task | None:
+    found: _Task | None = getattr(_here, "task", None)
+    return found
+
+
+class _Helpers:
+    """Threads that sleep until there are jobs; a forked child starts its own."""
+
+    def __init__(self) -> None:
+        self.jobs: SimpleQueue[_Job] = SimpleQueue()
+        self.started = 0
+
+    def call(self, job: _Job, wanted: int) -> None:
+        while self.started < wanted:
+            self.started += 1
+            threading.Thread(target=self.serve, name="drawloom-blocks", daemon=True).start()
+        for _ in range(wanted):
+            self.jobs.put(job)
+
+    def serve(self) -> None:
+        while True:
+            job = self.jobs.get()
+            job.help()
+            del job  # it holds arrays
+
+
+_helpers = _Helpers()
+
+
+def _forget() -> None:
+    global _helpers
+    _helpers = _Helpers()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def on_all_cores(items: Sequence[Item], work: Callable[[Item], T]) -> list[T]:
     """``work(item)`` for every item, in their order."""
     if len(items) < 2:
         return [work(item) for item in items]
-    stop = _Stop(getattr(_here, "stop", None))
-
-    def one(item: Item) -> T:
-        _here.stop = stop
-        go_on()
-        return work(item)
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        try:
-            return list(threads.map(one, items))
-        except BaseException:
-            stop.is_set = True
-            raise
+    job = _Job(items, work, _task())
+    try:
+        _helpers.call(job, min(len(items), os.cpu_count() or 1) - 1)
+        job.run()
+    except BaseException:
+        job.give_up()
+        raise
+    return job.results
 
 
 def go_on() -> None:
-    """To be called now and then by work that takes long. Raises KeyboardInterrupt in the main thread, GivenUp in
-    others, where the work is of no use any more."""
+    """To be called now and then by work that takes long. Raises KeyboardInterrupt in the main thread, and GivenUp where
+    the work is of no use any more."""
     threading.current_thread()  # compiled code does not look for signals, Python code that it calls does
-    stop: _Stop | None = getattr(_here, "stop", None)
-    if stop is not None and stop.reached():
+    task = _task()
+    if task is not None and task.is_in_vain():
         raise GivenUp
 
 
