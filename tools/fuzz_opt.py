@@ -1,4 +1,4 @@
-"""Generated PTX programs on the reference interpreter before and after the optimiser: finds, shrinks, saves differences.
+"""Generated PTX programs on the reference interpreter before and after the optimiser: what differs is made small.
 
     python -m tools.fuzz_opt --count 20000 --jobs 2                 # -O3, and a pass alone that the seed chooses
     python -m tools.fuzz_opt --passes fold,dead --count 500         # these passes only

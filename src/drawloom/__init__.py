@@ -24,6 +24,7 @@ from drawloom.errors import (
 )
 
 if TYPE_CHECKING:
+    from drawloom.opt import optimize as optimize
     from drawloom.runtime import Buffer as Buffer
     from drawloom.runtime import Device as Device
     from drawloom.runtime import Kernel as Kernel
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 LAZY_NAMES: Final[dict[str, str]] = {
     "Cubin": "drawloom.sass.cubin",
     "assemble": "drawloom.sass.assemble",
+    "optimize": "drawloom.opt",
     "Buffer": "drawloom.runtime",
     "Device": "drawloom.runtime",
     "Kernel": "drawloom.runtime",
@@ -49,7 +51,7 @@ LAZY_NAMES: Final[dict[str, str]] = {
     "Relation": "drawloom.sql",
     "connect": "drawloom.sql",
 }
-LAZY_ROOMS: Final = ("cpu", "horse", "ptx", "reference", "runtime", "sass", "sql")
+LAZY_ROOMS: Final = ("cpu", "horse", "opt", "ptx", "reference", "runtime", "sass", "sql")
 
 
 def __getattr__(name: str) -> Any:

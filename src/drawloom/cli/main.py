@@ -22,6 +22,7 @@ SUBCOMMANDS: Final[dict[str, str]] = {
     "tpch": "Run the TPC-H queries, and compare with DuckDB.",
     "explain": "Show a query after each stage, or draw its kernels.",
     "as": "Assemble PTX to a cubin.",
+    "opt": "Optimise PTX.",
     "disasm": "Disassemble the machine code of a cubin.",
     "devices": "List the devices of this machine.",
     "cache": "Show or clear the cache of compiled kernels.",

@@ -20,7 +20,7 @@ Evaluator = Callable[[Opcode, list[int]], int | None]
 def evaluate(opcode: Opcode, sources: list[int], bits: int) -> int | None:
     """The pattern that ``opcode`` writes into a register of ``bits`` bits, for source registers that hold these
     patterns; None where it is not known or not exact. Of ``setp`` this is the first destination."""
-    rule = _RULES.get(opcode.name)
+    rule = RULES.get(opcode.name)
     if rule is None or opcode.writes_carry or opcode.reads_carry or opcode.selectors:
         return None
     types = opcode.types
@@ -245,7 +245,7 @@ def _predicate(opcode: Opcode, v: list[int]) -> int | None:
     return _compared(opcode, v)
 
 
-_RULES: Final[dict[str, Evaluator]] = {
+RULES: Final[dict[str, Evaluator]] = {
     "add": _sum, "sub": _sum, "mul": _product, "mad": _product, "div": _division, "rem": _division,
     "neg": _one_number, "abs": _one_number, "min": _least_most, "max": _least_most, "and": _logic, "or": _logic,
     "xor": _logic, "not": _not, "shl": _shift, "shr": _shift, "shf": _funnel, "lop3": _lop3, "prmt": _permute,

@@ -18,6 +18,7 @@ from drawloom.opt.dead import remove_dead
 from drawloom.opt.flow import clean_flow
 from drawloom.opt.fold import fold
 from drawloom.opt.number import number_values
+from drawloom.opt.spaces import infer_spaces
 from drawloom.opt.work import Remark, Work
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.parser import parse
@@ -30,6 +31,7 @@ Pass = Callable[[Work], None]
 PASSES: Final[dict[str, Pass]] = {
     "copies": follow_copies,
     "fold": fold,
+    "spaces": infer_spaces,
     "number": number_values,
     "flow": clean_flow,
     "dead": remove_dead,
@@ -38,8 +40,8 @@ PASSES: Final[dict[str, Pass]] = {
 LEVELS: Final[tuple[tuple[str, ...], ...]] = (
     (),
     ("copies", "fold", "flow", "dead"),
-    ("copies", "fold", "number", "fold", "flow", "dead"),
-    ("copies", "fold", "number", "fold", "flow", "dead"),
+    ("copies", "fold", "spaces", "number", "fold", "flow", "dead"),
+    ("copies", "fold", "spaces", "number", "fold", "flow", "dead"),
 )
 DEFAULT_LEVEL: Final = 2
 

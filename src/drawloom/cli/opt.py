@@ -1,0 +1,67 @@
+"""`drawloom opt`: PTX to better PTX by the passes of a level, or by those that are named."""
+
+import os
+from pathlib import Path
+
+import click
+
+from drawloom.errors import DataError
+
+STANDARD_STREAM = "-"
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option(
+    "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
+)
+@click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, help="How much to do.")
+@click.option("--passes", metavar="NAMES", help="Run these passes instead, in order, with commas between.")
+@click.option("--list", "listed", is_flag=True, help="Print the passes of the level and leave.")
+@click.option("--remarks", is_flag=True, help="Say on standard error what was done where.")
+@click.option("--bisect", type=click.IntRange(0), metavar="N", help="Stop after N runs of a pass over a function.")
+def command(
+    file: str, output: str, level: int, passes: str | None, listed: bool, remarks: bool,
+    bisect: int | None,
+) -> None:  # fmt: skip
+    """Optimise the PTX FILE, - for standard input.
+
+    With --bisect every run of a pass over a function is listed on standard error with its number: halving N finds the
+    run that breaks a program.
+    """
+    from drawloom.cli.assemble import read
+    from drawloom.opt import Report, optimize
+    from drawloom.opt.manager import pass_names
+    from drawloom.ptx import parse, verify
+
+    names = pass_names(level, None if passes is None else [name.strip() for name in passes.split(",")])
+    if listed:
+        click.echo("\n".join(names))
+        return
+    module = parse(*read(file))
+    verify(module)
+    report = Report()
+    text = str(optimize(module, passes=names, limit=bisect, report=report, remarks=remarks))
+    for remark in report.remarks:
+        click.echo(repr(remark), err=True)
+    if bisect is not None:
+        for run in report.runs:
+            click.echo(repr(run), err=True)
+    if output == STANDARD_STREAM:
+        click.echo(text, nl=False)
+    else:
+        write(Path(output), text)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all; what is no file, as /dev/null, is written to. Raises DataError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", errors="surrogateescape")
+            return
+        partial.write_text(text, encoding="utf-8", errors="surrogateescape")
+        partial.replace(path)
+    except OSError as failure:
+        partial.unlink(missing_ok=True)
+        raise DataError(f"cannot write {path}: {failure.strerror}") from failure

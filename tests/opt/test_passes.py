@@ -1,0 +1,61 @@
+"""Every pass alone on a small program of `tests/golden/opt`: what comes out, written beside it, and that it means the
+same. A file holds the program, then what the pass makes of it; `pytest --update-golden` rewrites the second half."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from drawloom.errors import DataError
+from drawloom.opt import LEVELS, PASSES, Report, optimize
+from drawloom.ptx import parse, verify
+
+FOLDER = Path(__file__).resolve().parents[1] / "golden" / "opt"
+CUT = "\n// after "
+#: Passes that another one shows at work: what they leave is removed.
+BEHIND = {"copies": [], "flow": [], "dead": [], "number": []}
+
+
+def test_every_pass_has_a_program() -> None:
+    assert sorted(path.stem.partition("-")[0] for path in FOLDER.glob("*.ptx")) >= sorted(PASSES)
+    assert {path.stem.partition("-")[0] for path in FOLDER.glob("*.ptx")} == set(PASSES)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.ptx")))
+def test_what_a_pass_does(name: str, golden: Callable[[str, str], None]) -> None:
+    passes = [name.partition("-")[0]]
+    passes += BEHIND.get(passes[0], ["dead"])
+    before = (FOLDER / f"{name}.ptx").read_text(encoding="utf-8").partition(CUT)[0].rstrip() + "\n"
+    module = parse(before, f"{name}.ptx")
+    verify(module)
+    text = str(module)
+    report = Report()
+    after = optimize(module, passes=passes, report=report, remarks=True, check=True)
+    assert str(module) == text, "the module that was given has changed"
+    body = "\n".join([*[f"// {remark}" for remark in report.remarks if remark.pass_name == passes[0]], str(after)])
+    golden(f"opt/{name}.ptx", f"{before}{CUT}{', '.join(passes)}\n{body}")
+    assert report.runs[0].changes > 0
+
+
+def test_levels_name_passes() -> None:
+    assert all(name in PASSES for level in LEVELS for name in level)
+    assert LEVELS[0] == ()
+
+
+def test_wrong_names_are_refused() -> None:
+    with pytest.raises(DataError, match=r"no pass 'nothing': expected copies, .*dead"):
+        optimize("", passes=["nothing"])
+    with pytest.raises(DataError, match="no level 4 of optimisation: expected 0 to 3"):
+        optimize("", 4)
+
+
+def test_the_limit_stops_between_runs() -> None:
+    text = (FOLDER / "fold.ptx").read_text(encoding="utf-8").partition(CUT)[0]
+    names = ["fold", "dead"]
+    whole = str(optimize(text, passes=names))
+    parts = [str(optimize(text, passes=names, limit=n)) for n in range(4)]
+    assert len(parse(parts[0]).functions["k"].body) == len(parse(text).functions["k"].body)
+    assert parts[1] == str(optimize(text, passes=["fold"]))
+    assert parts[2] == parts[3] == whole
