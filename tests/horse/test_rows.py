@@ -88,13 +88,13 @@ def test_groups_in_place_over_a_joins_rows(count: int, device: str) -> None:
     assert "group" not in str(made.program.outlined.module.function("main"))
 
 
-@pytest.mark.parametrize("count", [*SIZES, 40_000])
-def test_selected_rows_leave_a_kernel_one_behind_the_other(count: int) -> None:
+@pytest.mark.parametrize(("count", "by_warps"), [*[(size, False) for size in SIZES], (40_000, False), (3001, True)])
+def test_selected_rows_leave_a_kernel_one_behind_the_other(count: int, by_warps: bool) -> None:
     """Under two masks, one within the other, and with the numbers of the rows."""
     chosen = "".join([f"var x{c}:? = @compress(m, {c}); var y{c}:? = @index({c}, wn);" for c in NAMES])
     text = f"var m:? = @gt(h, 2:i32); var n:? = @and(m, q); var w:? = @where(m); var wn:? = @where(n); {chosen}"
     for names in ([*[f"x{c}" for c in NAMES], "w"], [*[f"y{c}" for c in NAMES], "wn"]):
-        made = same(program(numbers(count), text + result(names)))
+        made = same(program(numbers(count), text + result(names), by_warps))
         assert len(kernels(made.program)) == 1
 
 

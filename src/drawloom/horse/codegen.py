@@ -20,7 +20,7 @@ from drawloom.horse.emit import Emitter, integer, zero
 from drawloom.horse.held import REGISTERS, Held
 from drawloom.horse.ir import Assign, Call, Function, FunctionRef, Literal, Name, Operand, Return
 from drawloom.horse.placement import PICKS
-from drawloom.horse.ranges import Ranges
+from drawloom.horse.ranges import MAX_ROWS, Ranges
 from drawloom.horse.shapes import Compressed, Constant, Shape, Symbol, base
 from drawloom.horse.types import BOOL, DecimalType, Type, VectorType
 from drawloom.ptx.ir import Address, Module, Register
@@ -186,9 +186,16 @@ class _Generator:
         self.emitter.start_rows()
         again, done = self.emitter.new_label("rows"), self.emitter.new_label("done")
         self.loop_head(again, done)
+        masks = self.selecting(results)
+        if masks:
+            self.mask(masks)
+        start = len(self.emitter.body)
         for name in results:
             self.plan.outputs.append(self.output(name))
-        self.close_rows(again, done)
+        counters = self.keep()
+        if list(self.kept) == [masks] and len(self.kept[masks]) == len(results) and not self.plan.errors:
+            self.skip_tiles(start, masks)
+        self.close_rows(again, done, counters)
         self.plan.text_params = self.templates.text_params
         self.plan.module = self.emitter.module()
         return self.plan
@@ -239,7 +246,7 @@ class _Generator:
 
     def open_rows(self, by_warps: bool) -> None:
         """The prologue: where this thread's rows are. The block's chunk is its warps' in turn, a tile at a time; or,
-        ``by_warps``, each warp has an equal share of it."""
+        ``by_warps``, each warp has an equal share of it. (Where lanes are not reduced, a block is a warp.)"""
         emitter = self.emitter
         self.thread = emitter.special("%tid.x")
         self.threads = emitter.special("%ntid.x")
@@ -247,7 +254,7 @@ class _Generator:
         chunk = emitter.param("chunk", U32)
         rows = emitter.param("rows", U64)
         self.place, self.step, self.part = self.thread, self.threads, self.block
-        if by_warps:
+        if by_warps and self.plan.reduces_lanes:
             self.place, self.step = emitter.special("%laneid"), emitter.calc("mov.u32", WARP)
             warps = emitter.calc("shr.u32", self.threads, 5)
             self.part = emitter.calc("mad.lo.u32", self.block, warps, emitter.calc("shr.u32", self.thread, 5))
@@ -297,11 +304,32 @@ class _Generator:
         row = emitter.made(B32, "add.u32", [self.done_rows, self.place])
         self.masks[()] = emitter.made(PRED, "setp.lt.u32", [row, self.count])
 
-    def close_rows(self, again: str, done: str) -> None:
+    def selecting(self, results: list[str]) -> tuple[str, ...]:
+        """The masks of this kernel that select all results, where these are rows under the same ones; else none."""
+        size = self.shapes[results[0]].size
+        if any(self.shapes[r].size != size or self.is_reduced(r) for r in results if r in self.calls):
+            return ()
+        masks: list[str] = []
+        while isinstance(size, Compressed):
+            masks.insert(0, size.mask)
+            size = size.size
+        return tuple(masks) if all(m in self.calls or m in self.bases for m in masks) else ()
+
+    def skip_tiles(self, start: int, masks: tuple[str, ...]) -> None:
+        """Jumps from ``start`` over all that follows, which computes rows that nothing selects."""
+        emitter = self.emitter
+        end = emitter.new_label("skipped")
+        current, emitter.body = emitter.body, []
+        votes = emitter.calc("vote.sync.ballot.b32", self.mask(masks), ALL_LANES)
+        emitter.branch(end, emitter.calc("setp.eq.u32", votes, 0))
+        current[start:start] = emitter.body
+        emitter.body = current
+        emitter.place(end)
+
+    def close_rows(self, again: str, done: str, counters: list[Register]) -> None:
         emitter = self.emitter
         self.plan.accumulators = self.updates
         self.accumulate()
-        counters = self.keep()
         emitter.op("add.u32", [self.done_rows, self.done_rows, self.step])
         emitter.op("add.s64", [self.wide_done, self.wide_done, self.wide_step])
         more = emitter.made(PRED, "setp.lt.u32", [self.done_rows, self.count])
@@ -495,9 +523,9 @@ class _Generator:
         """The number of the thread's row among all of the launch."""
         if self.row is None:
             emitter = self.emitter
-            start = emitter.made(B64, "add.s64", [self.first_row, self.wide_done])
-            place = emitter.made(B64, "cvt.u64.u32", [self.place])
-            self.row = emitter.made(B64, "add.s64", [start, place])
+            first = emitter.made(B32, "cvt.u32.u64", [self.first_row])
+            tile = emitter.made(B32, "add.u32", [first, self.done_rows])
+            self.row = emitter.made(B32, "add.u32", [tile, self.place])
         return self.row
 
     def compute(self, name: str) -> Held:
@@ -512,7 +540,7 @@ class _Generator:
             return inner.masked((*inner.masks, mask.name))
         if function == "where":
             masks = (*self.value(arguments[0]).masks, _name(arguments[0]))
-            return Held("s64", type, self.row_number(), 0, self.rows, masks)
+            return Held("s32", type, self.row_number(), 0, MAX_ROWS - 1, masks)
         if function in PICKS:
             return self.pick(self.calls[name])
         if function == "fill":

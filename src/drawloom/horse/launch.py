@@ -13,6 +13,7 @@ from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
 from drawloom.horse.kernels.library import Library
+from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.types import BOOL, F32, DecimalType, VectorType
 from drawloom.horse.values import PAD, Array, Value, Vector, as_vector
 from drawloom.runtime.machine import Device
@@ -102,7 +103,7 @@ class LoadedKernel:
     def is_better(self, rows: int, choice: str) -> bool:
         """Whether the kernel, and not the interpreter, is to compute so many rows; ``choice`` is the library's."""
         plan = self.plan
-        if rows < 0:
+        if rows < 0 or rows > MAX_ROWS:
             return False
         if plan.is_stored or choice == "kernels" or self.device.kind != "cpu":
             return plan.groups <= max(FEW_GROUPS, rows)
@@ -176,7 +177,7 @@ class Resident:
 
         data = vector.padded
         if data is None or not storage.is_padded:
-            rows = np.ascontiguousarray(vector.data, dtype=STORED_DTYPES[storage.name])
+            rows = _as_stored(vector.data, STORED_DTYPES[storage.name])
             missing = (_padded_rows(len(rows)) if storage.is_padded else max(len(rows), 1)) - len(rows)
             return np.concatenate([rows, np.zeros(missing, dtype=rows.dtype)]) if missing else rows
         if self.device.is_host:
@@ -290,6 +291,16 @@ class Results:
 
 def _scale(type: VectorType) -> int:
     return type.scale if isinstance(type, DecimalType) else 0
+
+
+def _as_stored(data: Array, dtype: Any) -> Array:
+    """The values as a kernel reads them. Raises DataError for those that it was not made for: the analysis of ranges
+    takes row numbers for numbers of 31 bits."""
+    if data.dtype.kind == "i" and data.dtype.itemsize > np.dtype(dtype).itemsize and len(data):
+        limits = np.iinfo(dtype)
+        if int(data.min()) < limits.min or int(data.max()) > limits.max:
+            raise DataError(f"overflow: {MAX_ROWS} rows are all that a kernel takes")
+    return np.ascontiguousarray(data, dtype=dtype)
 
 
 def _padded_rows(rows: int) -> int:

@@ -26,6 +26,12 @@ from drawloom.horse.types import DATE, TIMESTAMP, DecimalType, Type, VectorType,
 
 Range = tuple[int, int]
 
+#: Rows that a kernel can have, so that their numbers fit 32 bits; a launch over more, or by higher numbers, is refused.
+MAX_ROWS: Final = (1 << 31) - 1
+#: What makes row numbers, and what takes them out of it.
+_ROWS: Final = frozenset(["join", "cross", "loop_join", "group"])
+_TAKEN: Final = frozenset(["item", "keys"])
+
 _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -41,12 +47,14 @@ class Facts:
 
 
 class Ranges:
-    """The ranges of a function's variables, and the stored column that each column variable is."""
+    """The ranges of a function's variables, the stored column that each column variable is, and which hold the row
+    numbers of joins and groups (``numbers``)."""
 
     def __init__(self) -> None:
         self.ranges: dict[str, Range] = {}
         self.tables: dict[str, str] = {}
         self.columns: dict[str, tuple[str, str]] = {}
+        self.numbers: set[str] = set()
 
     def of(self, operand: Operand, type: Type) -> Range | None:
         """The range of a value of ``type``; None for floats, text without codes and what is no vector."""
@@ -87,6 +95,10 @@ def _range(name: str, expression: Expression, types: dict[str, Type], facts: Fac
         return None
     if function in ("column_value", "column_valid"):
         return _column_range(name, function, arguments, facts, found)
+    if function in _ROWS:
+        found.numbers.add(name)
+    if function in _TAKEN and isinstance(arguments[0], Name) and arguments[0].name in found.numbers:
+        return (0, MAX_ROWS - 1)
     type = types[name]
     if not isinstance(type, VectorType) or not (type.is_exact or type.kind == "text"):
         return None
@@ -125,6 +137,11 @@ def call_range(function: str, type: VectorType, arguments: list[tuple[Type | Non
         return ranges[0] if type.is_exact else None
     if not type.is_exact:
         return None
+    if function in ("where", "order"):
+        return (0, MAX_ROWS - 1)
+    if function == "concat" and all(r is not None for r in ranges):
+        known = [r for r in ranges if r is not None]
+        return (min([low for low, _ in known]), max([high for _, high in known]))
     if function == "outer_index" and ranges[0] is not None:
         return (min(ranges[0][0], 0), max(ranges[0][1], 0))
     if function in ("plus", "minus") and ranges[0] is not None and ranges[1] is not None:
