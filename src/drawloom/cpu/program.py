@@ -21,7 +21,7 @@ from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
 from drawloom.cpu.layouts import gains_at_once, lanes_wanted, layout_of, whole
 from drawloom.cpu.scheduler import support
-from drawloom.cpu.workers import pool
+from drawloom.cpu.workers import Job, pool
 from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError
 from drawloom.ptx.ir import Module
 from drawloom.ptx.layout import align_up
@@ -373,12 +373,13 @@ class _Run:
                 self.on_fault(fault, ctypes.c_int64.from_address(slot + 8 * abi.SLOT_BLOCK).value, -1)
 
         faults.arm()
-        job = pool().start(body, workers)
+        job = Job(body, workers)
         try:
+            pool().start(job)
             self.wait(job, workers)
         except BaseException:
             self.record[abi.LAUNCH_CANCEL] = 1
-            job.join()
+            job.abandon()
             raise
         finally:
             self.program.give_memory(memory)
@@ -393,7 +394,7 @@ class _Run:
         heads[:, : 8 * abi.SLOT_WORDS] = 0
         return memory
 
-    def wait(self, job: Any, workers: int) -> None:
+    def wait(self, job: Job, workers: int) -> None:
         """Wait for the workers. A launch in which, look after look, every worker has spun again and nothing else
         has moved, no further block begun either, is a deadlock."""
         progress = -1

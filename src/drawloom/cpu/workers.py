@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -12,35 +13,54 @@ STACK_BYTES: Final = 64 << 20
 
 
 class Job:
-    """A function that several threads run, each with its number."""
+    """A function that several threads run, each with its number.
+
+    KeyboardInterrupt may come between any two steps of the thread that waits. So what it shares with the others is held
+    by locks of C, which it cannot leave half taken, and only the others count who has ``joined`` and ``left``.
+    """
 
     def __init__(self, body: Callable[[int], None], workers: int) -> None:
         self.body = body
-        self.left = workers
-        self.done = threading.Event()
+        self.workers = workers
         self.lock = threading.Lock()
+        self.is_closed = False
+        self.joined = 0
+        self.left = 0
         self.error: BaseException | None = None
+        #: Free once all workers are done; only then is ``is_finished`` set.
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.is_finished = False
 
     def run(self, index: int) -> None:
+        with self.lock:
+            if self.is_closed:
+                return
+            self.joined += 1
         try:
             self.body(index)
         except BaseException as error:  # handed to the thread that waits
             self.error = error
         with self.lock:
-            self.left -= 1
-            if self.left == 0:
-                self.done.set()
+            self.left += 1
+            if self.left == self.workers:
+                self.is_finished = True
+                self.done.release()
 
     def wait(self, seconds: float) -> bool:
         """Whether all threads are done, after at most ``seconds``. Raises what a thread raised."""
-        finished = self.done.wait(seconds)
-        if finished and self.error is not None:
+        if not self.is_finished:
+            self.done.acquire(timeout=seconds)
+        if self.is_finished and self.error is not None:
             raise self.error
-        return finished
+        return self.is_finished
 
-    def join(self) -> None:
-        """Wait to the end, whatever happened."""
-        self.done.wait()
+    def abandon(self) -> None:
+        """Until nobody runs it, whatever happened; who has not begun does not begin."""
+        with self.lock:
+            self.is_closed = True
+        while self.left < self.joined:
+            time.sleep(0.0005)
 
 
 class Pool:
@@ -52,16 +72,14 @@ class Pool:
         self.threads = 0
         self.wanted = 0
 
-    def start(self, body: Callable[[int], None], workers: int) -> Job:
-        job = Job(body, workers)
+    def start(self, job: Job) -> None:
         with self.lock:
-            self.wanted += workers
+            self.wanted += job.workers
             missing = self.wanted - self.threads
             if missing > 0:
                 self._grow(missing)
-        for index in range(workers):
+        for index in range(job.workers):
             self.tasks.put((job, index))
-        return job
 
     def _grow(self, count: int) -> None:
         before = threading.stack_size(STACK_BYTES)
@@ -76,6 +94,7 @@ class Pool:
         while True:
             job, index = self.tasks.get()
             job.run(index)
+            del job  # it holds the arguments alive
             with self.lock:
                 self.wanted -= 1
 
