@@ -1,10 +1,11 @@
 """A table of rows by their keys, filled and asked by kernels: for each key one row that has it, its leader.
 
-Where few integers are possible the table is addressed by the key itself: 32 bits an entry, a row or -1. Elsewhere it is
-a hash table (thesis section 4.3.4): a power of two of entries, at most half of them taken, open addressing from the
-murmur3 hash on. An entry is a tag above a row; the tag is 32 bits of the hash, so that a key's columns are read again
-only where it is probably equal, or the key itself where that has 32 bits. An entry is written once, by compare and
-swap: a lane that loses sees who won and goes on, so none waits for another.
+Where few integers are possible the table is addressed by the key itself: 32 bits an entry, a row or -1. All rows write
+theirs, and whichever remains leads. Elsewhere it is a hash table (thesis section 4.3.4): a power of two of entries, at
+most half of them taken, open addressing from the murmur3 hash on. An entry is a tag above a row; the tag is 32 bits of
+the hash, so that a key's columns are read again only where it is probably equal, or the key itself where that has 32
+bits. An entry is written once, by compare and swap: a lane that loses sees who won and goes on, so none waits for
+another.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.keys import KeyColumns, codes, hashed
 from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel
+from drawloom.horse.kernels.sort import measured
 from drawloom.horse.kernels.workspace import Memory
-from drawloom.horse.values import bounds
 from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.ir import Vector as Pair
 from drawloom.ptx.types import B32, S64, U32, Type
@@ -74,30 +75,37 @@ def build_with_leaders(kernels: DeviceKernels, keys: KeyColumns) -> Memory:
 def build(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns, leaders: Memory | None) -> KeyTable:
     """The table of all rows of ``keys``, to be asked for those of ``probing``.
 
-    ``leaders`` becomes each row's leader (32 bits) where it is not None.
+    ``leaders`` becomes each row's leader (32 bits) where it is not None; only then ``repeats`` is known.
     """
-    lows, sizes = _direct(keys)
+    lows, sizes = _direct(kernels, keys, probing)
     is_exact = [s in _NARROW for s in (*keys.storages, *probing.storages)] == [True, True]
     table = KeyTable(keys, lows, sizes, is_exact and not sizes)
     table.memory = kernels.workspace.full(table.size, ROW if sizes else np.int64, -1)
+    pointers, scalars = [table.memory, *keys.memory(kernels)], table.scalar_values()
     repeats = kernels.workspace.full(1, np.int32, 0)
-    pointers = [table.memory, *keys.memory(kernels), repeats, *([] if leaders is None else [leaders])]
-    name = f"insert_{table.kind}_{keys.suffix}" + ("" if leaders is None else "_leaders")
-    _Insert(table, leaders is not None).run(kernels, name, [*pointers, *table.scalar_values()], keys.rows)
+    found = [] if leaders is None else [repeats, leaders]
+    if sizes:
+        _Place(table).run(kernels, f"place_{keys.suffix}", [*pointers, *scalars], keys.rows)
+        if found:
+            _Lead(table).run(kernels, f"lead_{keys.suffix}", [*pointers, *found, *scalars], keys.rows)
+    else:
+        name = f"insert_{table.kind}_{keys.suffix}" + ("_leaders" if found else "")
+        _Insert(table, bool(found)).run(kernels, name, [*pointers, *found, *scalars], keys.rows)
     table.repeats = bool(kernels.workspace.get(repeats, 1)[0])
     return table
 
 
-def _direct(keys: KeyColumns) -> tuple[list[int], list[int]]:
+def _direct(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns) -> tuple[list[int], list[int]]:
     """The least value and the number of values of each key, where a table may have an entry for each combination."""
     if not keys.is_integer:
         return [], []
-    ranges = [bounds(v.data) for v in keys.vectors]
+    ranges = measured(kernels, keys.vectors)
     sizes = [high - low + 1 for low, high in ranges]
     entries = 1
     for size in sizes:
         entries *= size
-    return ([low for low, _ in ranges], sizes) if entries <= _SPARSE * keys.rows + _SMALL else ([], [])
+    few = entries <= _SPARSE * (keys.rows + probing.rows) + _SMALL
+    return ([low for low, _ in ranges], sizes) if few else ([], [])
 
 
 def find(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns) -> Memory:
@@ -110,8 +118,20 @@ def contains(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns) -> Me
     return _asked(kernels, table, probing, "contains", np.bool_)
 
 
-def _asked(kernels: DeviceKernels, table: KeyTable, probing: KeyColumns, what: str, dtype: type) -> Memory:
-    out = kernels.workspace.empty(probing.rows, dtype)
+def found_by(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns) -> Memory:
+    """For each row of ``keys`` whether ``probing`` has its key, by a table of ``keys``."""
+    leaders = kernels.workspace.empty(keys.rows, ROW)
+    table = build(kernels, keys, probing, leaders)
+    marks, made = kernels.workspace.full(keys.rows, np.bool_, 0), kernels.workspace.empty(keys.rows, np.bool_)
+    _asked(kernels, table, probing, "mark", np.bool_, marks)
+    _OfLeaders(["leaders", "marks", "out"]).run(kernels, "marks_of_leaders", [leaders, marks, made], keys.rows)
+    return made
+
+
+def _asked(
+    kernels: DeviceKernels, table: KeyTable, probing: KeyColumns, what: str, dtype: type, into: Memory | None = None
+) -> Memory:
+    out = kernels.workspace.empty(probing.rows, dtype) if into is None else into
     pointers = [table.memory, *table.keys.memory(kernels), *probing.memory(kernels), out]
     name = f"{what}_{table.kind}_{table.keys.suffix}_by_{probing.suffix}"
     _Ask(table, probing, what).run(kernels, name, [*pointers, *table.scalar_values()], probing.rows)
@@ -164,6 +184,12 @@ class _TableKernel(RowKernel):
                 emitter.put("and.pred", same, same, emitter.calc("setp.eq.s64", key, its))
         return row, same
 
+    def led(self, emitter: Emitter, bases: list[Register], row: Register, leader: Register) -> None:
+        """Stores a row's leader, and whether it is another row."""
+        repeats, leaders = bases[1 + len(self.table.keys.storages) :][:2]
+        emitter.store("u32", leaders, row, leader)
+        emitter.put("st.global.u32", Address(repeats), 1, guard=emitter.calc("setp.ne.u32", leader, row))
+
     def next(self, emitter: Emitter, bases: list[Register], slot: Register) -> None:
         emitter.put("add.u32", slot, slot, 1)
         emitter.put("and.b32", slot, slot, bases[-1])
@@ -176,35 +202,52 @@ def halves(emitter: Emitter, wide: Register) -> tuple[Register, Register]:
     return low, high
 
 
+class _Place(_TableKernel):
+    """Writes every row into a table addressed by keys: one of those with its key remains."""
+
+    def __init__(self, table: KeyTable) -> None:
+        super().__init__(table, [])
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        with emitter.when(at.inside):
+            keys = codes(emitter, self.columns(bases), at.row, self.table.keys.storages)
+            index, _ = self.place(emitter, bases, keys)
+            emitter.store("u32", bases[0], index, at.row)
+
+
+class _Lead(_TableKernel):
+    """Gives the leaders of the rows of a table addressed by keys, and whether any is another row."""
+
+    def __init__(self, table: KeyTable) -> None:
+        super().__init__(table, ["repeats", "leaders"])
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        with emitter.when(at.inside):
+            keys = codes(emitter, self.columns(bases), at.row, self.table.keys.storages)
+            index, _ = self.place(emitter, bases, keys)
+            self.led(emitter, bases, at.row, emitter.load("u32", bases[0], index))
+
+
 class _Insert(_TableKernel):
-    """Puts rows into the table; gives their leaders, and whether any is another row."""
+    """Puts rows into a hash table; gives their leaders, and whether any is another row."""
 
     def __init__(self, table: KeyTable, gives_leaders: bool) -> None:
-        super().__init__(table, ["repeats", "leaders"] if gives_leaders else ["repeats"])
+        super().__init__(table, ["repeats", "leaders"] if gives_leaders else [])
         self.gives_leaders = gives_leaders
 
     def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
-        count = len(self.table.keys.storages)
-        repeats, leaders = bases[1 + count], bases[2 + count]
         with emitter.when(at.inside):
             keys = codes(emitter, self.columns(bases), at.row, self.table.keys.storages)
-            insert = self.direct if self.table.sizes else self.hashed
-            leader = insert(emitter, bases, keys, at.row)
-            emitter.put("st.global.u32", Address(repeats), 1, guard=emitter.calc("setp.ne.u32", leader, at.row))
+            leader = self.leader(emitter, bases, keys, at.row)
             if self.gives_leaders:
-                emitter.store("u32", leaders, at.row, leader)
+                self.led(emitter, bases, at.row, leader)
 
-    def direct(self, emitter: Emitter, bases: list[Register], keys: list[Register], row: Register) -> Register:
-        index, _ = self.place(emitter, bases, keys)
-        its, won = _claimed(emitter, emitter.element(bases[0], index, 4), "b32", row, NO_ROW)
-        return emitter.calc("selp.b32", row, its, won)
-
-    def hashed(self, emitter: Emitter, bases: list[Register], keys: list[Register], row: Register) -> Register:
+    def leader(self, emitter: Emitter, bases: list[Register], keys: list[Register], row: Register) -> Register:
         leader = emitter.calc("mov.u32", row)
         slot, tag = self.start(emitter, bases, keys)
         mine = emitter.calc("mov.b64", Pair([row, tag]))
         with emitter.loop() as further:
-            entry, won = _claimed(emitter, emitter.element(bases[0], slot, 8), "b64", mine, _EMPTY)
+            entry, won = _claimed(emitter, emitter.element(bases[0], slot, 8), mine)
             further.leave(won)
             its, same = self.if_same(emitter, bases, entry, tag, keys)
             emitter.put("mov.u32", leader, its, guard=same)
@@ -213,19 +256,28 @@ class _Insert(_TableKernel):
         return leader
 
 
-def _claimed(emitter: Emitter, at: Address, type: str, mine: Register, empty: int) -> tuple[Register, Register]:
+def _claimed(emitter: Emitter, at: Address, mine: Register) -> tuple[Register, Register]:
     """What stood at ``at``, and whether that was nothing, so that ``mine`` stands there now.
 
     An entry that is not empty never changes, so only what looks empty is asked for by an atomic.
     """
-    entry = emitter.calc(f"ld.global.{type}", at)
-    free = emitter.calc(f"setp.eq.{type}", entry, empty)
-    emitter.put(f"atom.global.cas.{type}", entry, at, empty, mine, guard=free)
-    return entry, emitter.calc(f"setp.eq.{type}", entry, empty)
+    entry = emitter.calc("ld.global.b64", at)
+    free = emitter.calc("setp.eq.b64", entry, _EMPTY)
+    emitter.put("atom.global.cas.b64", entry, at, _EMPTY, mine, guard=free)
+    return entry, emitter.calc("setp.eq.b64", entry, _EMPTY)
+
+
+class _OfLeaders(RowKernel):
+    """Each row gets its leader's mark."""
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        leaders, marks, out = bases
+        leader = emitter.load("u32", leaders, at.row, at.inside)
+        emitter.store("u8", out, at.row, emitter.load("u8", marks, leader, at.inside), at.inside)
 
 
 class _Ask(_TableKernel):
-    """Gives the leaders of other rows' keys, or whether there are any."""
+    """Finds the leaders of other rows' keys: gives them, or whether there are any, or marks them."""
 
     def __init__(self, table: KeyTable, probing: KeyColumns, what: str) -> None:
         super().__init__(table, [*[f"probe{n}" for n in range(len(probing.storages))], "out"])
@@ -240,10 +292,12 @@ class _Ask(_TableKernel):
             leader = emitter.calc("mov.u32", NO_ROW)
             find = self.direct if self.table.sizes else self.hashed
             find(emitter, bases, keys, leader)
+            known = emitter.calc("setp.ge.s32", leader, 0)
             if self.what == "find":
                 emitter.store("u32", out, at.row, leader)
+            elif self.what == "mark":
+                emitter.store("u8", out, leader, emitter.calc("mov.u32", 1), known)
             else:
-                known = emitter.calc("setp.ge.s32", leader, 0)
                 emitter.store("u8", out, at.row, emitter.calc("selp.u32", 1, 0, known))
 
     def direct(self, emitter: Emitter, bases: list[Register], keys: list[Register], leader: Register) -> None:

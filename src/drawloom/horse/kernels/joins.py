@@ -53,8 +53,11 @@ def member(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 
 def _masked(kernels: DeviceKernels, left: KeyColumns, right: KeyColumns) -> Vector:
-    table = hashing.build(kernels, right, left, None)
-    return kernels.workspace.vector(BOOL, hashing.contains(kernels, table, left), left.rows)
+    if left.rows < right.rows:
+        made = hashing.found_by(kernels, left, right)
+    else:
+        made = hashing.contains(kernels, hashing.build(kernels, right, left, None), left)
+    return kernels.workspace.vector(BOOL, made, left.rows)
 
 
 def cross(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:

@@ -13,6 +13,7 @@ from drawloom.horse.evaluate import comparable
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import bits_of, storage_of
 from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.types import I64
 from drawloom.horse.values import Array, Vector
 from drawloom.ptx.ir import Register
 from drawloom.ptx.types import B64
@@ -74,7 +75,9 @@ def _pair(a: Vector, b: Vector) -> tuple[Vector, Vector]:
 
 def _as_key(vector: Vector, data: Array) -> Vector:
     """The vector itself where its own data compare, so that a copy on the device is found again."""
-    return vector if data is vector.data else Vector(vector.type, data)
+    if data is vector.data:
+        return vector
+    return Vector(I64 if data.dtype.kind == "i" else vector.type, data)
 
 
 # Instructions

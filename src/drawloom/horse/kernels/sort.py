@@ -87,10 +87,17 @@ def sort_keys(
     return keys
 
 
+def measured(kernels: DeviceKernels, columns: list[Vector]) -> list[tuple[int, int]]:
+    """What no value of columns of integers is below or above."""
+    keys = sort_keys(kernels, columns, [True] * len(columns), [False] * len(columns))
+    assert keys is not None
+    return [(key.low - _SIGN, key.high - _SIGN) if len(key.vector) else (0, 0) for key in keys]
+
+
 def _bound(kernels: DeviceKernels, key: SortKey) -> None:
     """The least and the greatest code of the column's values: what its type says if that is little, else measured."""
     if key.vector.type.kind == "text" or bits_of(key.storage) == 8:
-        low, high = (0, len(key.vector.words) - 1) if key.vector.type.kind == "text" else (-128, 127)
+        low, high = (0, len(key.vector.words) - 1) if key.vector.type.kind == "text" else (-128, 255)
         low, high = (0, 1) if key.vector.type == BOOL else (low, max(high, low))
         key.low, key.high = low + _SIGN, high + _SIGN
         return
