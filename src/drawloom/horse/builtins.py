@@ -19,10 +19,10 @@ from drawloom.horse.plain import PLAIN
 
 _TABLE: Final = """
 # Tables and lists
-load_table   | load_table   | table    | - | cpu |
+load_table   | load_table   | stored   | - | cpu |
 column_value | column       | column   | - | cpu |
 column_valid | column_valid | column   | - | cpu |
-table        | table        | none     | - | cpu |
+table        | table        | table    | - | cpu |
 list         | list         | list     | - | cpu |
 with_null    | with_null    | first    | - | cpu |
 fill         | fill         | second   | - | cpu |
@@ -99,7 +99,7 @@ max          | extreme      | scalar   | 1 | gpu | w
 len          | len          | scalar   | 1 | gpu | w
 # Rows
 compress     | compress     | compress | 2 | gpu |
-index        | index        | second   | r | gpu | 1
+index        | index        | index    | r | gpu | 1
 order        | order        | rows     | 1 | lib | 1 w
 order_first  | order_first  | vector   | 1 | lib | 1 w
 top          | top          | vector   | - | lib | 1
@@ -107,42 +107,42 @@ group        | group        | group    | 1 | lib | 1 w
 keys         | keys         | keys     | - | lib |
 values       | values       | values   | - | lib |
 each         | each         | each     | 2 | lib |
-each_right   | each_right   | each_right | 3 | lib |
-each_item    | each_item    | each_item | 2 | lib |
-fold         | fold         | dynamic  | - | cpu |
-fold_slices  | fold         | dynamic  | - | cpu |
+each_right   | each_right   | each      | 3 | lib |
+each_item    | each_item    | each      | 2 | lib |
+fold         | fold         | third    | - | cpu |
+fold_slices  | fold         | third    | - | cpu |
 raze         | raze         | raze     | 1 | lib | w
 concat       | concat       | vector   | - | lib | w
 where        | where        | where    | 1 | gpu |
 single       | single       | one      | - | cpu |
 item         | item         | item     | - | cpu |
 # Joins
-join         | join         | none     | 1 | lib | 1 2 w
+join         | join         | pair     | 1 | lib | 1 2 w
 contains     | contains     | rows     | 1 | lib | 2
-cross        | cross        | none     | - | lib | w
-loop_join    | loop_join    | none     | 2 | lib | 2 3 w
+cross        | cross        | pair     | - | lib | w
+loop_join    | loop_join    | pair     | 2 | lib | 2 3 w
 touched      | touched      | second   | 1 | lib | w
-outer_index  | index        | second   | r | gpu | 1
+outer_index  | index        | index    | r | gpu | 1
 # Windows: rows that are sorted
 run_start    | runs         | rows     | 1 | lib | 1
 run_end      | runs         | rows     | 1 | lib | 1
 before       | before       | second   | 2 | lib | 1
 search       | search       | second   | 2 | lib | 1
 search_after | search       | second   | 2 | lib | 1
-each_slice   | each_slice   | dynamic  | 3 | lib | 2
+each_slice   | each_slice   | slices   | 3 | lib | 2
 # Enumerations, dictionaries, tables
-enum         | enum         | dynamic  | 1 | lib | 2
-fetch        | fetch        | dynamic  | 1 | lib | 1
-dict         | dict         | dynamic  | - | cpu |
-lookup       | lookup       | dynamic  | 2 | lib | 1
-column_names | column_names | dynamic  | - | cpu |
-columns      | column_names | dynamic  | - | cpu |
+enum         | enum         | enum     | 1 | lib | 2
+fetch        | fetch        | fetch    | 1 | lib | 1
+dict         | dict         | dict     | - | cpu |
+lookup       | lookup       | lookup   | 2 | lib | 1
+column_names | column_names | column_names | - | cpu |
+columns      | column_names | columns  | - | cpu |
 # Positions, and cells with one vector
-range        | range        | dynamic  | r | lib |
-unique       | unique       | dynamic  | 1 | lib | 1 w
+range        | range        | vector   | r | lib |
+unique       | unique       | vector   | 1 | lib | 1 w
 index_of     | index_of     | second   | r | lib | 1
 index_a      | index_a      | first    | 2 | lib | 1 w
-each_left    | each_left    | dynamic  | 2 | lib |
+each_left    | each_left    | each     | 2 | lib |
 """
 
 

@@ -23,8 +23,8 @@ class Analysis(Generic[T]):
         """The state on the statement's other side; of ``if`` and loops only what reading the condition does."""
         raise NotImplementedError
 
-    def merge(self, first: T, second: T) -> T:
-        """The state where a path with the one and a path with the other meet."""
+    def merge(self, first: T, second: T, at: Statement) -> T:
+        """The state where a path with the one and a path with the other meet: in front of or behind ``at``."""
         raise NotImplementedError
 
 
@@ -73,10 +73,10 @@ class _Forward(Generic[T]):
         self.at[statement] = state
         behind = self.analysis.transfer(statement, state)
         if isinstance(statement, If):
-            return self.merge(self.block(statement.then, behind), self.block(statement.otherwise, behind))
+            return self.merge(self.block(statement.then, behind), self.block(statement.otherwise, behind), statement)
         if isinstance(statement, Jump):
             exits = self.exits[-1]
-            exits[statement.kind] = self.merge(exits[statement.kind], behind)
+            exits[statement.kind] = self.merge(exits[statement.kind], behind, statement)
         return None if isinstance(statement, Jump | Return) else behind
 
     def loop(self, loop: Loop, state: T) -> T | None:
@@ -91,16 +91,16 @@ class _Forward(Generic[T]):
             self.exits.append({"break": None, "continue": None})
             end = self.block(loop.body, inside)
             exits = self.exits.pop()
-            again = self.merge(self.merge(head, end), exits["continue"])
+            again = self.merge(self.merge(head, end, loop), exits["continue"], loop)
             assert again is not None
             if again == head:
-                return self.merge(inside, exits["break"])
+                return self.merge(inside, exits["break"], loop)
             head = again
 
-    def merge(self, first: T | None, second: T | None) -> T | None:
+    def merge(self, first: T | None, second: T | None, at: Statement) -> T | None:
         if first is None or second is None:
             return first if second is None else second
-        return self.analysis.merge(first, second)
+        return self.analysis.merge(first, second, at)
 
 
 class _Backward(Generic[T]):
@@ -126,7 +126,8 @@ class _Backward(Generic[T]):
         if isinstance(statement, Loop):
             return self.loop(statement, state)
         if isinstance(statement, If):
-            state = self.analysis.merge(self.block(statement.then, state), self.block(statement.otherwise, state))
+            then, otherwise = self.block(statement.then, state), self.block(statement.otherwise, state)
+            state = self.analysis.merge(then, otherwise, statement)
         return self.analysis.transfer(statement, state)
 
     def loop(self, loop: Loop, behind: T) -> T:
@@ -134,9 +135,9 @@ class _Backward(Generic[T]):
         head = self.analysis.transfer(loop, behind) if is_while else behind
         while True:
             self.targets.append({"break": behind, "continue": head})
-            inside = self.analysis.merge(behind, self.block(loop.body, head))
+            inside = self.analysis.merge(behind, self.block(loop.body, head), loop)
             self.targets.pop()
-            again = self.analysis.merge(head, self.analysis.transfer(loop, inside) if is_while else inside)
+            again = self.analysis.merge(head, self.analysis.transfer(loop, inside) if is_while else inside, loop)
             if again == head:
                 return head if is_while else self.analysis.transfer(loop, head)
             head = again

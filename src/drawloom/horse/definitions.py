@@ -17,7 +17,7 @@ class _Assigned(Analysis[int]):
     def transfer(self, statement: Statement, state: int) -> int:
         return state | self.variables.writes[statement]
 
-    def merge(self, first: int, second: int) -> int:
+    def merge(self, first: int, second: int, at: Statement) -> int:
         return first & second
 
 
@@ -65,7 +65,7 @@ class _Reaching(Analysis[int]):
                 state &= ~self.definitions.of[target.name]
         return state | made
 
-    def merge(self, first: int, second: int) -> int:
+    def merge(self, first: int, second: int, at: Statement) -> int:
         return first | second
 
 

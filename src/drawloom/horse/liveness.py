@@ -13,7 +13,7 @@ class _Live(Analysis[int]):
     def transfer(self, statement: Statement, state: int) -> int:
         return state & ~self.variables.writes[statement] | self.variables.reads[statement]
 
-    def merge(self, first: int, second: int) -> int:
+    def merge(self, first: int, second: int, at: Statement) -> int:
         return first | second
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse import ranges as ranges_module
-from drawloom.horse import shapes as shapes_module
 from drawloom.horse.builtins import BUILTINS
 from drawloom.horse.graph import Graph, Node
 from drawloom.horse.groups import groups_in_place
@@ -43,7 +42,8 @@ from drawloom.horse.ir import (
 )
 from drawloom.horse.placement import Placement, Root
 from drawloom.horse.ranges import Facts, Ranges
-from drawloom.horse.shapes import Shape
+from drawloom.horse.shape_analysis import analyse as analyse_shapes
+from drawloom.horse.shapes import Shape, base
 from drawloom.horse.types import Type, VectorType
 
 MODES: Final = ("none", "flow", "full")
@@ -89,7 +89,7 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
     main = _without_updates(main)
     types = variable_types(main)
     ranges = ranges_module.analyse(main, types, facts)
-    made = Outline(module, types, ranges, shapes_module.analyse(main))
+    made = Outline(module, types, ranges, analyse_shapes(main, module))
     splitter = _Splitter(made, main, facts, mode)
     outlined = Function("main", main.params, main.returns, splitter.body(main.body))
     others = [f for f in module.functions if f.name != "main"]
@@ -240,7 +240,7 @@ def _full(placed: Placement) -> list[Region]:
         if name in roots or not isinstance(placed.types[name], VectorType):
             continue
         outside = [n for n in graph.readers(name) if not placed.is_in_kernel(n.name) or placed.gathers(n, name)]
-        rows = shapes_module.base(placed.shapes[name].size)
+        rows = base(placed.shapes[name].size)
         if (outside or name in graph.live) and rows is not None:
             roots[name] = Root(name, rows.variable, placed.level[name])
     alike: dict[tuple[int, int, int, str], list[str]] = {}

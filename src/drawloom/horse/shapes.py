@@ -1,32 +1,20 @@
-"""Shape analysis (thesis section 4.2.3): the layout and size of every variable, from the builtins' shape rules.
+"""The shapes of values and how two of them merge (thesis section 4.2.3, tables 4.2 and 4.3, figures 4.8 and 4.9).
 
-    Shape ::= Vector(Size) | List(Size) | Lists | Dictionary(Size) | Cells(Size) | Singles(Size) | Table | Unknown
+    Shape ::= Vector(Size) | List(Size, [Shape]) | Enumeration(Size, Size) | Dictionary(Size, Shape)
+            | Table(Size, Size) | ?
     Size  ::= Constant(k) | Symbol(table) | Compressed(Size, mask) | Dynamic(variable)
 
-A dynamic size is named after the variable that first had it, so that two variables made to one length stay equal: both
-rows of a join, what is picked by them, and what is computed from that.
+A list has as many cells as its size says, and one shape for each of them or one for all; a dictionary the shape of its
+values; a table rows and columns. A dynamic size is named after the variable that first had it, so that two variables
+made to one length stay equal: both rows of a join, what is picked by them, and what is computed from that.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.builtins import BUILTINS
-from drawloom.horse.ir import (
-    Assign,
-    Call,
-    CheckCast,
-    Expression,
-    Function,
-    FunctionRef,
-    Literal,
-    Name,
-    Operand,
-    Statement,
-    Use,
-    assigned_once,
-    walk,
-)
+from drawloom.horse.ir import Assign, Literal, Name, Operand, Return, Statement
+from drawloom.horse.types import TABLE, DictType, EnumType, ListType, Type, VectorType
 
 
 class Size:
@@ -69,60 +57,154 @@ class Compressed(Size):
 
 
 class Dynamic(Size):
-    """What only the run tells, by the variable that has so many rows, or cells of so many."""
+    """What only the run tells, by the variable that has so many rows; with ``is_each`` by the list whose cells have so
+    many, each another number."""
 
-    def __init__(self, variable: str) -> None:
-        super().__init__(f"?{variable}")
+    def __init__(self, variable: str, is_each: bool = False) -> None:
+        super().__init__(f"?{variable}[]" if is_each else f"?{variable}")
         self.variable = variable
+        self.is_each = is_each
 
 
 class Shape:
-    """What ``kind`` says, ``size`` counts:
+    """A shape; equal when printed alike. ``size`` is that of its rows, cells, keys or groups."""
 
-    - "vector": its rows; "list": the rows of each of its cells; "lists": nothing, cells of unlike sizes;
-    - "dict": its groups; "cells": the cells of a list that has one for each of them; "singles": such cells of one row;
-    - "table": its rows; "?": nothing.
-    """
-
-    def __init__(self, kind: str, size: Size) -> None:
-        self.kind = kind
+    def __init__(self, text: str, size: Size) -> None:
+        self.text = text
         self.size = size
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
     def __str__(self) -> str:
-        return f"{self.kind}({self.size})"
+        return self.text
 
 
-def analyse(function: Function) -> dict[str, Shape]:
-    """The shape of every variable of a function; parameters have a size of their own.
-
-    What is assigned several times has the shape that all assignments agree on (figure 4.8 merges others to a size known
-    at run time), found as a fixed point from the first assignment on.
-    """
-    once = assigned_once(function)
-    merged: dict[str, Shape] = {}
-    while True:
-        shapes: dict[str, Shape] = {p.name: Shape("vector", Dynamic(p.name)) for p in function.params}
-        shapes.update(merged)
-        changed = False
-        for statement in walk(function.body):
-            if not isinstance(statement, Assign):
-                continue
-            for target in statement.targets:
-                made = _shape(target.name, statement.value, shapes, once)
-                if target.name not in once:
-                    made = _merge(target.name, merged.get(target.name, made), made)
-                    changed = changed or str(merged.get(target.name)) != str(made)
-                    merged[target.name] = made
-                shapes[target.name] = made
-        if not changed:
-            return shapes
+class VectorShape(Shape):
+    def __init__(self, size: Size) -> None:
+        super().__init__(f"Vector({size})", size)
 
 
-def _merge(name: str, first: Shape, second: Shape) -> Shape:
-    """The shape of a variable that has either; its own name is no size, which may differ from one time to the next."""
-    lasts = isinstance(second.size, Constant) or isinstance(base(second.size), Symbol)
-    same = first.kind == second.kind and first.size == second.size and lasts and second.kind != "table"
-    return second if same else Shape("?", Dynamic(name))
+class ListShape(Shape):
+    """``cells`` has the shape of each cell, or one that all have."""
+
+    def __init__(self, size: Size, cells: list[Shape]) -> None:
+        super().__init__(f"List({size}, [{', '.join([str(c) for c in cells])}])", size)
+        self.cells = cells
+
+    def each(self) -> Shape | None:
+        """The shape that all cells have; None where they differ."""
+        return self.cells[0] if self.cells and all(c == self.cells[0] for c in self.cells) else None
+
+
+class EnumShape(Shape):
+    """So many foreign keys into a column of the size ``foreign``."""
+
+    def __init__(self, size: Size, foreign: Size) -> None:
+        super().__init__(f"Enumeration({size}, {foreign})", size)
+        self.foreign = foreign
+
+
+class DictShape(Shape):
+    def __init__(self, size: Size, values: Shape) -> None:
+        super().__init__(f"Dictionary({size}, {values})", size)
+        self.values = values
+
+
+class TableShape(Shape):
+    """``size`` rows of so many ``columns``."""
+
+    def __init__(self, rows: Size, columns: Size) -> None:
+        super().__init__(f"Table({rows}, {columns})", rows)
+        self.columns = columns
+
+
+class Unknown(Shape):
+    """The wildcard: the greatest element. Its size is that of nothing else."""
+
+    def __init__(self, variable: str) -> None:
+        super().__init__("?", Dynamic(variable))
+
+
+def dynamic_shape(type: Type, name: str) -> Shape:
+    """Figure 4.9: what is known of a parameter by its type."""
+    size = Dynamic(name)
+    if isinstance(type, VectorType):
+        return VectorShape(size)
+    if isinstance(type, ListType):
+        return ListShape(size, [_cells_of(type.element, name)])
+    if isinstance(type, EnumType):
+        return EnumShape(size, Dynamic(name + ".foreign"))
+    if isinstance(type, DictType):
+        is_list = isinstance(type.value, ListType)
+        return DictShape(size, ListShape(size, [_cells_of(type.value, name)]) if is_list else VectorShape(size))
+    return TableShape(size, Dynamic(name + ".columns")) if type == TABLE else Unknown(name)
+
+
+def _cells_of(type: Type, name: str) -> Shape:
+    element = type.element if isinstance(type, ListType) else type
+    return VectorShape(Dynamic(name, True)) if isinstance(element, VectorType) else Unknown(name)
+
+
+class Merge:
+    """Figure 4.8. ``label`` names the sizes that a merge makes: the variable, and the point where its paths meet, so
+    that merging what was made there before makes nothing new."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    def shape(self, first: Shape, second: Shape, part: str = "") -> Shape:
+        if first == second:
+            return first
+        size = self.size(first.size, second.size, part)
+        if isinstance(first, VectorShape) and isinstance(second, VectorShape):
+            return VectorShape(size)
+        if isinstance(first, ListShape) and isinstance(second, ListShape):
+            return self.lists(first, second, size, part)
+        if isinstance(first, EnumShape) and isinstance(second, EnumShape):
+            return EnumShape(size, self.size(first.foreign, second.foreign, part + ".foreign"))
+        if isinstance(first, DictShape) and isinstance(second, DictShape):
+            return DictShape(size, self.shape(first.values, second.values, part + ".values"))
+        if isinstance(first, TableShape) and isinstance(second, TableShape):
+            return TableShape(size, self.size(first.columns, second.columns, part + ".columns"))
+        return Unknown(self.label + part)
+
+    def lists(self, first: ListShape, second: ListShape, size: Size, part: str) -> Shape:
+        if first.size == second.size and len(first.cells) == len(second.cells):
+            pairs = enumerate(zip(first.cells, second.cells))
+            return ListShape(size, [self.shape(a, b, f"{part}.{i}") for i, (a, b) in pairs])
+        are_vectors = all(isinstance(c, VectorShape) for c in [*first.cells, *second.cells])
+        return ListShape(size, [VectorShape(Dynamic(self.label + part, True)) if are_vectors else Unknown(self.label)])
+
+    def size(self, first: Size, second: Size, part: str) -> Size:
+        if first == second:
+            return first
+        if isinstance(first, Compressed) and isinstance(second, Compressed) and first.size == second.size:
+            return Compressed(first.size, self.label + part)
+        return Dynamic(self.label + part, _is_each(first) or _is_each(second))
+
+
+def _is_each(size: Size) -> bool:
+    return isinstance(size, Dynamic) and size.is_each
+
+
+ONE: Final = Constant(1)
+
+
+def element_wise(name: str, sizes: list[Size]) -> Size | None:
+    """Table 4.4: scalars are spread, equal sizes are kept, others are only known at run time, by ``name``; None for two
+    constants that do not go together."""
+    found: Size = ONE
+    for size in sizes:
+        if size in (found, ONE):
+            continue
+        if isinstance(found, Constant) and isinstance(size, Constant) and found != ONE:
+            return None
+        found = size if found == ONE else Dynamic(name)
+    return found
 
 
 def base(size: Size) -> Symbol | Dynamic | None:
@@ -138,95 +220,10 @@ def operand_size(operand: Operand, shapes: dict[str, Shape]) -> Size | None:
         return Constant(len(operand.values))
     if isinstance(operand, Name):
         shape = shapes.get(operand.name)
-        return shape.size if shape is not None and shape.kind == "vector" else None
+        return shape.size if isinstance(shape, VectorShape) else None
     return None
-
-
-def _shape(name: str, expression: Expression, shapes: dict[str, Shape], once: set[str]) -> Shape:
-    if isinstance(expression, CheckCast):
-        return _shape(name, expression.value, shapes, once)
-    if isinstance(expression, Use):
-        return _operand_shape(name, expression.operand, shapes)
-    assert isinstance(expression, Call)
-    builtin = BUILTINS.get(expression.function.name)
-    if builtin is None:
-        return Shape("?", Dynamic(name))
-    return _by_rule(builtin.shape, name, expression.arguments, shapes, once)
-
-
-#: Rules that keep the size of their first argument, where it has the second shape, in the first.
-_FROM_FIRST: Final[dict[str, tuple[str, str]]] = {
-    "column": ("vector", "table"), "rows": ("vector", "list"), "item": ("vector", "list"), "keys": ("vector", "dict"),
-    "values": ("cells", "dict"), "raze": ("vector", "singles"),
-}  # fmt: skip
-
-
-def _by_rule(rule: str, name: str, arguments: list[Operand], shapes: dict[str, Shape], once: set[str]) -> Shape:
-    dynamic = Dynamic(name)
-    if rule == "table":
-        return Shape("table", Symbol(name))
-    if rule in ("scalar", "one"):
-        return Shape("vector", Constant(1))
-    if rule == "list":
-        sizes = [operand_size(a, shapes) for a in arguments]
-        same = sizes[0] if sizes and all(s == sizes[0] for s in sizes) else None
-        return Shape("lists", dynamic) if same is None else Shape("list", same)
-    if rule == "none":
-        return Shape("list", dynamic)
-    if rule in _FROM_FIRST:
-        kind, given = _FROM_FIRST[rule]
-        first = _operand_shape(name, arguments[0], shapes)
-        return Shape(kind, first.size if first.kind == given else dynamic)
-    if rule in ("first", "unary"):
-        return _operand_shape(name, arguments[0], shapes)
-    if rule == "second":
-        return _operand_shape(name, arguments[1], shapes)
-    if rule in ("binary", "ternary"):
-        return Shape("vector", _element_wise(name, arguments, shapes))
-    if rule in ("compress", "where"):
-        mask, size = arguments[0], operand_size(arguments[-1], shapes)
-        if isinstance(mask, Name) and mask.name in once and size is not None and size == operand_size(mask, shapes):
-            return Shape("vector", Compressed(size, mask.name))
-        return Shape("vector", dynamic)
-    if rule == "group":
-        return Shape("dict", dynamic)
-    if rule in ("each", "each_right", "each_item"):
-        cells = _operand_shape(name, arguments[2 if rule == "each_right" else 1], shapes)
-        made = "singles" if rule == "each" and _reduces(arguments[0]) else "cells"
-        return Shape(made, cells.size) if cells.kind == "cells" else Shape("?", dynamic)
-    return Shape("vector" if rule == "vector" else "?", dynamic)
-
-
-def _reduces(function: Operand) -> bool:
-    builtin = BUILTINS.get(function.name) if isinstance(function, FunctionRef) else None
-    return builtin is not None and builtin.is_reduction
-
-
-def _element_wise(name: str, arguments: list[Operand], shapes: dict[str, Shape]) -> Size:
-    """Table 4.4: scalars are spread, equal sizes are kept, everything else is only known at run time."""
-    found: Size = Constant(1)
-    for argument in arguments:
-        size = operand_size(argument, shapes)
-        if size is None:
-            return Dynamic(name)
-        if size == found or (isinstance(size, Constant) and size.count == 1):
-            continue
-        if not (isinstance(found, Constant) and found.count == 1):
-            return Dynamic(name)
-        found = size
-    return found
-
-
-def _operand_shape(name: str, operand: Operand, shapes: dict[str, Shape]) -> Shape:
-    if isinstance(operand, Literal):
-        return Shape("vector", Constant(len(operand.values)))
-    if isinstance(operand, Name) and operand.name in shapes:
-        return shapes[operand.name]
-    return Shape("?", Dynamic(name))
 
 
 def is_straight(body: list[Statement]) -> bool:
     """Whether the body is assignments and then one return."""
-    from drawloom.horse.ir import Return
-
     return bool(body) and isinstance(body[-1], Return) and all(isinstance(s, Assign) for s in body[:-1])
