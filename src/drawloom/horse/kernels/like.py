@@ -22,7 +22,7 @@ from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import Array, Value, Vector, as_vector, strings
 from drawloom.horse.words import Words
-from drawloom.ptx.ir import Register
+from drawloom.ptx.ir import Address, Register
 
 #: Tokens above the bytes.
 ONE: Final = 256
@@ -31,6 +31,10 @@ REST: Final = 258
 END: Final = 259
 #: Plus a number of bytes: any characters up to so many from the end.
 TAIL: Final = 1 << 16
+#: Bytes that a thread looks for one in at a time, and such words with a one, and the highest bit, in every byte.
+_STEP: Final = 8
+_ONES: Final = 0x0101010101010101
+_HIGHS: Final = 0x8080808080808080
 
 
 def tokens(pattern: str) -> Array:
@@ -74,9 +78,18 @@ def string_pad(kernels: DeviceKernels, words: Words) -> StringPad:
     first = words.arrow.offset
     starts = np.frombuffer(ends, dtype=np.int64)[first : first + len(words) + 1]
     text = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
-    pad = StringPad(kernels.workspace.put(starts), kernels.workspace.put(text))
+    pad = StringPad(kernels.workspace.put(starts), kernels.workspace.put(_whole_words(text)))
     words.copies[kernels.device.name] = pad
     return pad
+
+
+def _whole_words(text: Array) -> Array:
+    """The bytes so that all words of 64 bits that have one of them lie inside."""
+    if len(text) % _STEP == 0 and text.ctypes.data % _STEP == 0:
+        return text
+    made = np.zeros(-(-len(text) // _STEP), dtype=np.uint64).view(np.uint8)
+    made[: len(text)] = text
+    return made
 
 
 def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
@@ -155,12 +168,28 @@ class Like(RowKernel):
         return match
 
     def seek(self, emitter: Emitter, text: Register, length: Register, token: Register, place: Register) -> None:
-        """Goes to where the token may fit: the next such byte, or the word's end, where it is a byte."""
+        """Goes to where the token may fit: the next such byte, or the word's end, where it is a byte.
+
+        Eight bytes are compared at a time: the lowest byte of ``(x - 0x01..) & ~x & 0x80..`` that is not zero is the
+        lowest byte of ``x`` that is.
+        """
+        wanted = emitter.calc("mul.lo.s64", emitter.calc("cvt.u64.u32", token), _ONES)
         with emitter.loop() as further:
-            inside = emitter.calc("setp.lt.and.u32", place, length, emitter.calc("setp.lt.u32", token, ONE))
-            other = emitter.calc("setp.ne.and.u32", emitter.load("u8", text, place, inside), token, inside)
-            further.leave(emitter.negated(other))
-            emitter.put("add.u32", place, place, 1)
+            further.leave(emitter.either(
+                emitter.calc("setp.ge.u32", place, length), emitter.calc("setp.ge.u32", token, ONE)
+            ))  # fmt: skip
+            address = emitter.calc("add.s64", text, emitter.calc("cvt.u64.u32", place))
+            within = emitter.calc("and.b32", emitter.calc("cvt.u32.u64", address), _STEP - 1)
+            eight = emitter.calc("ld.global.u64", Address(emitter.calc("and.b64", address, -_STEP)))
+            unlike = emitter.calc("xor.b64", eight, wanted)
+            unlike = emitter.calc("shr.u64", unlike, emitter.calc("shl.b32", within, 3))
+            zeros = emitter.calc("and.b64", emitter.calc("sub.s64", unlike, _ONES), emitter.calc("not.b64", unlike))
+            zeros = emitter.calc("and.b64", zeros, _HIGHS)
+            ahead = emitter.calc("shr.u32", emitter.calc("clz.b64", emitter.calc("brev.b64", zeros)), 3)
+            loaded = emitter.calc("sub.u32", _STEP, within)
+            emitter.put("add.u32", place, place, emitter.calc("min.u32", ahead, loaded))
+            further.leave(emitter.calc("setp.lt.u32", ahead, loaded))
+        emitter.put("min.u32", place, place, length)
 
     def taken(self, emitter: Emitter, token: Register, byte: Register, inside: Register) -> tuple[Register, Register]:
         """Whether the token takes what begins at a byte, and how many bytes."""
