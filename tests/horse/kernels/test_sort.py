@@ -52,9 +52,9 @@ def ordered(kernels: DeviceKernels, *columns: Vector, up: bool = True, first: bo
 def every_kind(kernels: DeviceKernels, size: int) -> None:
     for name, column in vectors(size).items():
         for up, first in product((True, False), repeat=2):
-            ordered(kernels, column, up=up)
-            if name in ("i16", "i64", "f64", "str", "bool"):
+            if name in ("i64", "f64", "str"):
                 ordered(kernels, with_nulls(column), up=up, first=first)
+        ordered(kernels, column, up=size % 2 == 0)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -62,10 +62,10 @@ def test_orders_of_every_kind(size: int) -> None:
     every_kind(kernels_on("cpu"), size)
 
 
-@pytest.mark.parametrize("size", [1, 33, 97])
+@pytest.mark.parametrize("size", [1, 33])
 def test_orders_on_the_reference(size: int) -> None:
     columns = vectors(size)
-    for names in (["f64"], ["i16", "str"], ["i64", "f64"]):
+    for names in (["f64"], ["i16", "str"]):
         ordered(kernels_on("reference"), *[with_nulls(columns[n]) for n in names])
 
 
@@ -85,11 +85,13 @@ def test_orders_by_several_columns(size: int) -> None:
         ordered(kernels_on("cpu"), *[with_nulls(columns[n]) for n in names], up=False, first=True)
 
 
-@pytest.mark.parametrize("size", [97, 997])
+@pytest.mark.parametrize("size", SIZES)
 def test_radix_sorts_of_few_rows(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     at_most(monkeypatch, 0)
-    every_kind(kernels_on("cpu"), size)
-    ordered(kernels_on("reference"), vectors(size)["f32"])
+    for name in ("i16", "f64", "str", "equal", "ascending", "descending"):
+        ordered(kernels_on("cpu"), vectors(size)[name])
+    if size == 97:
+        ordered(kernels_on("reference"), vectors(size)["i16"])
 
 
 def test_bitonic_sorts_beyond_a_segment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,16 +149,11 @@ def test_columns_that_the_host_orders() -> None:
 
 @pytest.mark.vendor
 def test_assemblers_take_sorts(ptxas: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for geometry in ("cpu", "gpu"):
-        kernels = kernels_on("cpu", "sorts") if geometry == "cpu" else as_on_a_gpu(monkeypatch, "cpu")
-        columns = vectors(97)
-        for limit in (0, 97):
-            at_most(monkeypatch, limit)
-            ordered(kernels, with_nulls(columns["i64"]), columns["f32"], columns["str"])
-        ordered(kernels, vectors(5000)["i8"])
-        flag = flags(True)
-        same_as_host(
-            kernels, "order_first", ListValue([vectors(20_000)["i64"]]), flag, flag, Vector(I64, np.array([5]))
-        )
-        assert assembled(kernels) >= 10
-        taken_by_the_vendor(kernels, ptxas, tmp_path)
+    kernels, columns, flag = as_on_a_gpu(monkeypatch, "cpu"), vectors(5000), flags(True)
+    at_most(monkeypatch, 0)
+    ordered(kernels, with_nulls(columns["i64"]), columns["f32"])
+    same_as_host(kernels, "order_first", ListValue([columns["i64"]]), flag, flag, Vector(I64, np.array([5])))
+    at_most(monkeypatch, 5000)
+    ordered(kernels, columns["i8"])
+    assert assembled(kernels) >= 14
+    taken_by_the_vendor(kernels, ptxas, tmp_path)
