@@ -51,18 +51,18 @@ date_day     | date_part    | unary    | r | gpu |
 like         | like         | first    | r | gpu |
 substring    | substring    | first    | r | cpu |
 member       | member       | first    | r | gpu |
-# Element-wise, without a template
-date_of      | date_of      | unary    | r | cpu |
-timestamp_of | timestamp_of | unary    | r | cpu |
-date_quarter | date_part    | unary    | r | cpu |
-date_week    | date_part    | unary    | r | cpu |
-date_dow     | date_part    | unary    | r | cpu |
-date_doy     | date_part    | unary    | r | cpu |
-time_hour    | time_part    | unary    | r | cpu |
-time_minute  | time_part    | unary    | r | cpu |
-time_second  | time_part    | unary    | r | cpu |
-truncate     | date_like    | unary    | r | cpu |
-add_months   | date_like    | unary    | r | cpu |
+# Element-wise, dates and doubles (text, logarithms and powers on the host)
+date_of      | date_of      | unary    | r | gpu |
+timestamp_of | timestamp_of | unary    | r | gpu |
+date_quarter | date_part    | unary    | r | gpu |
+date_week    | date_part    | unary    | r | gpu |
+date_dow     | date_part    | unary    | r | gpu |
+date_doy     | date_part    | unary    | r | gpu |
+time_hour    | time_part    | unary    | r | gpu |
+time_minute  | time_part    | unary    | r | gpu |
+time_second  | time_part    | unary    | r | gpu |
+truncate     | date_like    | unary    | r | gpu |
+add_months   | date_like    | unary    | r | gpu |
 upper        | text         | unary    | r | cpu |
 lower        | text         | unary    | r | cpu |
 trim         | text         | unary    | r | cpu |
@@ -75,12 +75,12 @@ octet_length | text_number  | unary    | r | cpu |
 position     | text_number  | unary    | r | cpu |
 join_text    | two_texts    | binary   | r | cpu |
 like_text    | two_texts    | binary   | r | cpu |
-sqrt         | real         | unary    | r | cpu |
+sqrt         | real         | unary    | r | gpu |
 ln           | real         | unary    | r | cpu |
 exp          | real         | unary    | r | cpu |
-floor        | real         | unary    | r | cpu |
-ceil         | real         | unary    | r | cpu |
-round        | real         | unary    | r | cpu |
+floor        | real         | unary    | r | gpu |
+ceil         | real         | unary    | r | gpu |
+round        | real         | unary    | r | gpu |
 power        | real         | binary   | r | cpu |
 show         | show         | unary    | r | cpu |
 parse        | parse        | first    | r | cpu |

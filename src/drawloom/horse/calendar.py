@@ -18,17 +18,17 @@ from drawloom.horse.values import Array, Value, Vector, as_vector, integers, str
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
 #: Units of @truncate that are a fixed number of microseconds, and those that are a number of months.
-_FIXED: Final[dict[str, int]] = {
+FIXED: Final[dict[str, int]] = {
     "microseconds": 1, "microsecond": 1, "milliseconds": 1000, "millisecond": 1000,
     "second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": DAY,
 }  # fmt: skip
-_MONTHS: Final[dict[str, int]] = {
+MONTHS: Final[dict[str, int]] = {
     "month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12000,
 }  # fmt: skip
 #: Years in either direction that dates of 32 bits have.
 _MOST_YEARS: Final = 5_870_000
 #: What @truncate knows; a week begins on Monday.
-UNITS: Final = frozenset([*_FIXED, *_MONTHS, "week"])
+UNITS: Final = frozenset([*FIXED, *MONTHS, "week"])
 
 
 def _days(vector: Vector) -> Array:
@@ -109,18 +109,18 @@ def _truncate(name: str, arguments: list[Value]) -> Value:
     vector, unit = as_vector(arguments[0]), strings(as_vector(arguments[1]))[0]
     if unit not in UNITS:
         raise DataError(f"@truncate to '{unit}': one of {', '.join(sorted(UNITS))} was expected")
-    if unit in _FIXED:
+    if unit in FIXED:
         if vector.type == DATE:
             return vector
         data = integers(vector)
-        return Vector(vector.type, data - data % _FIXED[unit])
+        return Vector(vector.type, data - data % FIXED[unit])
     days = _days(vector)
     if unit == "week":
         first = days - (days + 3) % 7
     else:
         months = _month_number(days)
         # Months are counted from 1970; decades, centuries and millennia begin with a year that is a multiple of theirs.
-        first = _first_day(months - (months + 1970 * 12) % _MONTHS[unit])
+        first = _first_day(months - (months + 1970 * 12) % MONTHS[unit])
     if vector.type == DATE:
         return exact(DATE, first, name)
     return exact(TIMESTAMP, mul_exact(first, np.array([DAY])), name)

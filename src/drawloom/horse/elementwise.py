@@ -13,15 +13,17 @@ from typing import Final
 from drawloom.horse.emit import Emitter, float32, float64, integer
 from drawloom.horse.evaluate import like_pattern
 from drawloom.horse.held import REGISTERS, Held, integer_kind
-from drawloom.horse.ranges import year_of
+from drawloom.horse.moments import DATE_PARTS, TIME_PARTS, Moments
 from drawloom.horse.signatures import float_type
-from drawloom.horse.templates import DAYS_BEFORE_EPOCH, S64, fits, scale_of
-from drawloom.horse.types import BOOL, DATE, I64, VectorType, exact_bounds
+from drawloom.horse.templates import S64, fits, scale_of
+from drawloom.horse.types import BOOL, DATE, VectorType, exact_bounds
 from drawloom.horse.words import Words
 from drawloom.ptx.ir import Immediate, Operand, Register
-from drawloom.ptx.types import B32, B64, F32, F64, PRED, S32, U64
+from drawloom.ptx.types import B64, F32, F64, PRED, S32, U64
 
 _SIGNED: Final[dict[str, str]] = {"eq": "eq", "neq": "ne", "lt": "lt", "leq": "le", "gt": "gt", "geq": "ge"}
+#: Doubles to whole numbers, by how ``cvt`` rounds.
+_WHOLE_REALS: Final[dict[str, str]] = {"floor": "rmi", "ceil": "rpi", "round": "rzi"}
 _MIRRORED: Final[dict[str, str]] = {"eq": "eq", "neq": "neq", "lt": "gt", "leq": "geq", "gt": "lt", "geq": "leq"}
 
 
@@ -58,6 +60,7 @@ class Templates:
     def __init__(self, emitter: Emitter, fail: Callable[[Register, str, VectorType, tuple[str, ...]], None]) -> None:
         self.emitter = emitter
         self.fail = fail
+        self.moments = Moments(emitter)
         self.text_params: list[TextParam] = []
 
     def call(self, name: str, type: VectorType, arguments: list[Held]) -> Held:
@@ -83,8 +86,12 @@ class Templates:
             return self.if_else(type, arguments)
         if name == "convert":
             return self.convert(type, arguments[0])
-        if name.startswith("date_"):
-            return self.date_part(name, arguments[0])
+        if name in DATE_PARTS or name in TIME_PARTS:
+            return self.moments.part(name, arguments[0])
+        if name in ("date_of", "timestamp_of", "truncate", "add_months"):
+            return self.within(self.moment(name, type, arguments), type, name, arguments[0].masks)
+        if name in _WHOLE_REALS or name == "sqrt":
+            return self.real(name, type, arguments[0])
         if type.is_float:
             return self.float_arithmetic(name, type, arguments)
         if name in ("plus", "minus"):
@@ -245,6 +252,26 @@ class Templates:
         sources: list[Operand] = [self.in_float(a, kind) for a in arguments]
         return Held(kind, type, self.emitter.made(REGISTERS[kind], f"{word}.{kind}", sources))
 
+    def real(self, name: str, type: VectorType, held: Held) -> Held:
+        """A function of one double; ``@round`` takes halves away from zero."""
+        emitter, value = self.emitter, self.in_float(held, "f64")
+        if name == "sqrt":
+            return Held("f64", type, emitter.calc("sqrt.rn.f64", value))
+        made = emitter.calc(f"cvt.{_WHOLE_REALS[name]}.f64.f64", value)
+        if name == "round":
+            rest = emitter.calc("abs.f64", emitter.calc("sub.rn.f64", value, made))
+            is_half = emitter.calc("setp.ge.f64", rest, float64(0.5))
+            further = emitter.calc("add.rn.f64", made, emitter.calc("copysign.f64", value, float64(1.0)))
+            made = emitter.calc("selp.f64", further, made, is_half)
+        return Held("f64", type, made)
+
+    def moment(self, name: str, type: VectorType, arguments: list[Held]) -> Held:
+        if name == "truncate":
+            return self.moments.truncated(type, arguments[0], (arguments[1].words or [""])[0])
+        if name == "add_months":
+            return self.moments.later(type, arguments[0], arguments[1])
+        return self.moments.converted(name, type, arguments[0])
+
     # Conversions and choices
 
     def convert(self, type: VectorType, held: Held) -> Held:
@@ -378,39 +405,6 @@ class Templates:
         if held.type.kind == "text":
             return self.text_test(held, options.words or [], False)
         raise AssertionError("@member of numbers is expanded by the code generator")
-
-    # Dates: days since 1970 to the civil calendar, counting years from March
-
-    def date_part(self, name: str, held: Held) -> Held:
-        emitter = self.emitter
-
-        def s32(text: str, left: Operand, right: Operand) -> Register:
-            return emitter.made(B32, f"{text}.s32", [left, right])
-
-        days = s32("add", self.in_register(held, "s32"), integer(DAYS_BEFORE_EPOCH))
-        era = s32("div", days, integer(146097))
-        day_of_era = s32("sub", days, s32("mul.lo", era, integer(146097)))
-        leaps = s32("sub", day_of_era, s32("div", day_of_era, integer(1460)))
-        leaps = s32("add", leaps, s32("div", day_of_era, integer(36524)))
-        leaps = s32("sub", leaps, s32("div", day_of_era, integer(146096)))
-        year_of_era = s32("div", leaps, integer(365))
-        whole = s32("mul.lo", year_of_era, integer(365))
-        whole = s32("add", whole, s32("div", year_of_era, integer(4)))
-        whole = s32("sub", whole, s32("div", year_of_era, integer(100)))
-        day_of_year = s32("sub", day_of_era, whole)
-        shifted = s32("add", s32("mul.lo", day_of_year, integer(5)), integer(2))
-        month = s32("div", shifted, integer(153))
-        if name == "date_day":
-            before = s32("div", s32("add", s32("mul.lo", month, integer(153)), integer(2)), integer(5))
-            day = s32("add", s32("sub", day_of_year, before), integer(1))
-            return Held("s32", I64, day, 1, 31)
-        is_early = emitter.made(PRED, "setp.lt.s32", [month, integer(10)])
-        if name == "date_month":
-            move = emitter.made(B32, "selp.s32", [integer(3), integer(-9), is_early])
-            return Held("s32", I64, s32("add", month, move), 1, 12)
-        year = s32("add", year_of_era, s32("mul.lo", era, integer(400)))
-        carry = emitter.made(B32, "selp.s32", [integer(0), integer(1), is_early])
-        return Held("s32", I64, s32("add", year, carry), year_of(held.low), year_of(held.high))
 
 
 def literal(type: VectorType, value: int | float | str) -> Held:

@@ -26,6 +26,10 @@ from drawloom.horse.types import DATE, TIMESTAMP, DecimalType, Type, VectorType,
 
 Range = tuple[int, int]
 
+#: A day in microseconds, and the days of the longest unit that there is: a millennium.
+DAY: Final = 86_400_000_000
+LONGEST_UNIT: Final = 366_000
+
 #: Rows that a kernel can have, so that their numbers fit 32 bits; a launch over more, or by higher numbers, is refused.
 MAX_ROWS: Final = (1 << 31) - 1
 #: What makes row numbers, and what takes them out of it.
@@ -164,7 +168,30 @@ def call_range(function: str, type: VectorType, arguments: list[tuple[Type | Non
         return _converted(arguments[0][0], ranges[0], type)
     if function == "date_year" and ranges[0] is not None:
         return (year_of(ranges[0][0]), year_of(ranges[0][1]))
-    return {"date_month": (1, 12), "date_day": (1, 31)}.get(function)
+    if function in ("date_of", "timestamp_of", "truncate", "add_months") and ranges[0] is not None:
+        return _moment_range(function, type, ranges)
+    return _PARTS.get(function)
+
+
+_PARTS: Final[dict[str, Range]] = {
+    "date_quarter": (1, 4), "date_month": (1, 12), "date_week": (1, 53), "date_day": (1, 31), "date_dow": (0, 6),
+    "date_doy": (1, 366), "time_hour": (0, 23), "time_minute": (0, 59), "time_second": (0, 59),
+}  # fmt: skip
+
+
+def _moment_range(function: str, type: VectorType, ranges: list[Range | None]) -> Range | None:
+    low, high = ranges[0] or (0, 0)
+    if function == "date_of":
+        return (low // DAY, high // DAY)
+    if function == "timestamp_of":
+        return (low * DAY, high * DAY)
+    unit = DAY if type == TIMESTAMP else 1
+    if function == "truncate":
+        return (low - LONGEST_UNIT * unit, high)
+    months = ranges[1]
+    if months is None:
+        return None
+    return (low + (min(months[0], 0) * 31 - 31) * unit, high + (max(months[1], 0) * 31 + 31) * unit)
 
 
 def _scale(type: Type | None) -> int:

@@ -10,7 +10,7 @@ from typing import Final
 
 from drawloom.horse.evaluate import EXACT_POWERS, MAX_EXACT
 from drawloom.horse.ir import Call, FunctionRef, Literal, Name, Operand
-from drawloom.horse.ranges import Range, Ranges
+from drawloom.horse.ranges import DAY, LONGEST_UNIT, Range, Ranges
 from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds, named_type
 
 #: Most options of @member that become comparisons, and most entries of a dictionary that become one bit mask.
@@ -19,8 +19,6 @@ MAX_OPTIONS: Final = 64
 S64: Final[Range] = (-(1 << 63), (1 << 63) - 1)
 S32: Final[Range] = (-(1 << 31), (1 << 31) - 1)
 _COMPARE: Final = frozenset(["eq", "neq", "lt", "leq", "gt", "geq"])
-#: Days before year 0 of the proleptic calendar, from which the date templates count.
-DAYS_BEFORE_EPOCH: Final = 719468
 
 
 def fits(range: Range | None, within: Range) -> bool:
@@ -70,8 +68,12 @@ def has_template(call: Call, types: dict[str, Type], ranges: Ranges) -> bool:
         return all(s.is_held and s.type.kind != "text" for s in sides)
     if name == "convert":
         return _converts(sides[0], call.arguments[1])
-    if name in ("date_year", "date_month", "date_day"):
-        return sides[0].low >= -DAYS_BEFORE_EPOCH and sides[0].high <= S32[1] - DAYS_BEFORE_EPOCH
+    if name.startswith(("date_", "time_")):
+        return sides[0].is_held
+    if name in ("sqrt", "floor", "ceil", "round"):
+        return sides[0].has_float
+    if name in ("timestamp_of", "truncate", "add_months"):
+        return _is_moment(name, sides)
     if name == "like":
         return sides[0].is_column and sides[0].high < MAX_OPTIONS and sides[1].is_literal
     if name == "member":
@@ -155,6 +157,20 @@ def _converts(side: _Side, target: Operand) -> bool:
         return fits(scaled((side.low, side.high), shift), S64)
     half = 10**-shift // 2
     return fits((side.low - half, side.high + half), S64)
+
+
+def _is_moment(name: str, sides: list[_Side]) -> bool:
+    """Whether 64 bits hold what the function of dates and timestamps computes with."""
+    moment = sides[0]
+    low, high = moment.low, moment.high
+    if name == "timestamp_of":
+        return fits((low * DAY, high * DAY), S64)
+    if name == "truncate":
+        return sides[1].is_literal and low >= S64[0] + LONGEST_UNIT * DAY
+    if not (moment.is_held and sides[1].is_held):
+        return False
+    unit = DAY if moment.type == TIMESTAMP else 1
+    return fits((low + (min(sides[1].low, 0) * 31 - 62) * unit, high + (max(sides[1].high, 0) * 31 + 62) * unit), S64)
 
 
 def _is_member(left: _Side, right: _Side, options: Operand) -> bool:
