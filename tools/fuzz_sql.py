@@ -35,6 +35,7 @@ ROWS: Final = (0, 1, 2, 31, 32, 33, 97, 1000)
 _KNOWN_REFUSALS: Final = (
     "Schema contains duplicate unqualified field name",
     "Optimizer rule 'decorrelate_predicate_subquery' failed",
+    "Projections require unique expression names",
 )
 #: Queries that share a table.
 _QUERIES: Final = 5

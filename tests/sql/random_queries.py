@@ -20,8 +20,34 @@ DECIMALS = ["d", "e", "w", "d2"]
 EXACT = [*INTEGERS, *DECIMALS]
 FLOATS = ["f", "f2", "g"]
 KEYS = ["s", "k", "q", "s2", "n", "extract(year from dt)", "i", "dt", "q2", "f2", "g", "e", "k % 3", "k > 0", "y",
-        "upper(s2)", "length(s)", "date_trunc('month', ts2)", "extract(hour from ts)", "ts"]  # fmt: skip
-SHOWN = ["i", "b", "d", "e", "f", "n", "s", "s2", "dt", "q", "q2", "k", "w", "y", "g", "d2", "dt2", "ts", "ts2"]
+        "upper(s2)", "length(s)", "date_trunc('month', ts2)", "extract(hour from ts)", "ts", "u", "v2", "x2", "tm2",
+        "moment2", "left(s2, 1)", "concat(u, s2)"]  # fmt: skip
+SHOWN = ["i", "b", "d", "e", "f", "n", "s", "s2", "dt", "q", "q2", "k", "w", "y", "g", "d2", "dt2", "ts", "ts2",
+         "u", "v2", "x2", "tm2", "moment2"]  # fmt: skip
+#: Functions of one row, by what stands for a column or constant in them.
+FUNCTIONS = [
+    "reverse({s})", "lpad({s}, {k}, 'xy')", "rpad({s}, 6, {t} || '-')", "repeat({s}, 2)", "split_part({s}, 'A', {k})",
+    "ascii({s})", "md5({s})", "concat_ws('-', {s}, {t})", "contains({s}, {t})", "ends_with({s}, 'L')",
+    "right({s}, {k})",
+    "left({s}, {k})", "substring({s}, cast({k} as bigint), 2)", "substring({s}, -2)", "replace({s}, {t}, '*')",
+    "translate({s}, 'AIL', 'xy')", "levenshtein({s}, {t})", "strpos({s}, {t})", "{s} ~ '[AI]+L'", "{s} !~ '^R'",
+    "to_hex({k})", "starts_with({s}, {t})", "bit_length({s})",
+    "gcd({i}, {k})", "lcm({k}, 6)", "factorial(abs({k}))", "({i} & {k})", "({i} | {k})", "(abs({k}) << 3)",
+    "({i} >> 2)",
+    "({i} % (abs({k}) + 1))", "({d} % 1.7)", "({f} % 2.5)", "trunc({d})", "trunc({f})", "floor({d})", "ceil({d})",
+    "round({d}, -1)", "round({f}, 1)", "isnan({f})", "cbrt(0 * {k})", "atan2(0 * {k}, 1)", "cast({f} as varchar)",
+    "extract(epoch from {ts})", "extract(microsecond from {ts})", "extract(isodow from {dt})",
+    "extract(isoyear from {dt})", "extract(decade from {dt})", "date_trunc('decade', {ts})",
+    "({dt} + interval '1 month')", "({dt} + 4)", "({dt} - interval '30 day')",
+    "make_date(1990 + abs({k}), 2, 20)", "cast({d} as varchar)", "cast({ts} as varchar)", "cast({dt} as varchar)",
+    "cast({i} as varchar)", "cast({q} as varchar)", "try_cast({s} as integer)", "try_cast({i} as tinyint)",
+    "try_cast({d} as decimal(4,1))", "cast(cast({d} as varchar) as double)", "cast(cast({ts} as varchar) as timestamp)",
+    "cast({i} as boolean)", "cast({q} as integer)", "(u + {k})", "(u * 3)", "(v2 % 7)", "(u > {i})", "(v2 + {d})",
+    "(x2 + {d})", "(x2 * {k})", "(x2 > {d})", "cast(x2 as double)", "(x2 / {i})", "round(x2, 1)", "floor(x2)",
+    "(x2 % 1000)", "coalesce(u, {k})", "greatest(u, {i})", "(moment2 > {ts})", "date_trunc('hour', moment2)",
+    "(moment2 + interval '1 day')", "extract(minute from tm2)", "(tm2 > time '12:00:00')", "cast(tm2 as varchar)",
+    "cast(moment2 as varchar)", "cast({ts} as date)",
+]  # fmt: skip
 
 
 def random_table(rng: random.Random, rows: int) -> pa.Table:
@@ -73,6 +99,11 @@ def random_table(rng: random.Random, rows: int) -> pa.Table:
             "f2": pa.array([some_null(special()) for _ in each], pa.float64()),
             "ts": pa.array([moment() for _ in each], pa.timestamp("us")),
             "ts2": pa.array([some_null(moment()) for _ in each], pa.timestamp("us")),
+            "u": pa.array([rng.randint(0, 9) for _ in each], pa.uint8()),
+            "v2": pa.array([some_null(rng.choice([0, 7, 2**63, 2**64 - 1])) for _ in each], pa.uint64()),
+            "x2": pa.array([some_null(money(10**24, 3)) for _ in each], pa.decimal128(30, 3)),
+            "tm2": pa.array([some_null(moment().time()) for _ in each], pa.time64("us")),
+            "moment2": pa.array([some_null(moment().replace(microsecond=0)) for _ in each], pa.timestamp("s")),
         }
     )
 
@@ -140,7 +171,10 @@ class Queries:
     def measure(self) -> tuple[str, str]:
         """An aggregate, and what DuckDB is asked in its place."""
         rng = self.rng
-        function = rng.choice(["sum", "avg", "avg", "min", "max", "count", "count(*)", "distinct"])
+        function = rng.choice(["sum", "avg", "avg", "min", "max", "count", "count(*)", "distinct", "other"])
+        if function == "other":
+            made = self.other_measure()
+            return made, made.replace("_value(", "(")
         if function == "count(*)":
             return function, function
         if function == "distinct":
@@ -164,9 +198,36 @@ class Queries:
         made = f"{function}({argument}){tail}"
         return made, made
 
+    def other_measure(self) -> str:
+        """An aggregate whose value is determined: no order of sums, no choice of rows."""
+        rng = self.rng
+        made = rng.choice([
+            f"median({rng.choice(['i', 'n', 'd2', 'e', 'y', 'f', 'u', 'x2'])})",
+            f"quantile_cont({rng.choice(['k', 'd', 'd2'])}, {rng.choice(['0', '0.25', '0.9', '1'])})",
+            f"bool_and({self.condition(1)})", f"bool_or({rng.choice(['q2', 'q', 'n > 3'])})",
+            f"bit_and({rng.choice(['i', 'n', 'u', 'v2'])})", f"bit_or({rng.choice(['k', 'n', 'v2'])})",
+            f"bit_xor({rng.choice(['b', 'n', 'y'])})", f"string_agg(s2, '-' order by s2 {rng.choice(['', 'desc'])})",
+            "string_agg(distinct s, ',' order by s)", f"first_value({rng.choice(['s2', 'n', 'd2'])} order by b)",
+            f"last_value({rng.choice(['s2', 'n', 'f2'])} order by n nulls first, b)",
+            f"sum(distinct {rng.choice(['n', 'k', 'd2', 'u'])})", "sum(v2)", "sum(x2)", "max(v2)", "min(x2)",
+            "min(tm2)", "max(moment2)", "count(distinct v2)", "count(distinct x2)",
+        ])  # fmt: skip
+        return f"{made} filter (where {self.condition(1)})" if rng.random() < 0.15 else made
+
+    def function(self) -> str:
+        """A function of one row, of columns that it takes."""
+        rng = self.rng
+        return rng.choice(FUNCTIONS).format(
+            s=rng.choice(["s", "s2"]), t=rng.choice(["s", "s2", "'AI'"]), i=rng.choice(["i", "n", "b"]),
+            k=rng.choice(["k", "y", "n", "2"]), d=rng.choice(["d", "d2", "e"]), f=rng.choice(["f", "f2"]),
+            ts=rng.choice(["ts", "ts2"]), dt=rng.choice(["dt", "dt2"]), q=rng.choice(["q", "q2"]),
+        )  # fmt: skip
+
     def anything(self) -> str:
         """A function of text, dates, timestamps or numbers."""
         rng = self.rng
+        if rng.random() < 0.6:
+            return self.function()
         s, t, dt = rng.choice(["s", "s2"]), rng.choice(["s", "s2"]), rng.choice(["dt", "dt2"])
         ts = rng.choice(["ts", "ts2", "cast(dt2 as timestamp)"])
         unit = rng.choice(["year", "quarter", "month", "week", "day"])

@@ -10,6 +10,12 @@ from tests.sql.random_queries import Queries, RandomQuery
 PARTITIONS = ["k", "s", "s2", "q", "q2", "n", "f2", "e", "extract(year from dt2)", "k % 2"]
 ORDERS = ["k", "n", "s2", "dt2", "d2", "f2", "g", "q2", "e", "y", "s"]
 INTEGERS = ["k", "n", "i", "y"]
+#: Orders of frames whose offsets are no integers, each with some of those.
+RANGES = {
+    "d2": ["1.5", "100.25", "0"], "e": ["2.125", "10"], "f2": ["0.5", "3"], "f": ["1.25", "100"],
+    "dt2": ["interval '40' day", "interval '1' month"], "ts2": ["interval '1' year", "interval '36' hour"],
+    "moment2": ["interval '5' day"],
+}  # fmt: skip
 VALUES = ["i", "n", "d2", "s2", "dt2", "q2", "f2", "e", "w", "s"]
 ROWS = ["unbounded preceding", "3 preceding", "1 preceding", "0 preceding", "current row", "2 following",
         "unbounded following"]  # fmt: skip
@@ -66,7 +72,11 @@ class WindowQueries(Queries):
     def aggregate(self) -> tuple[str, str]:
         rng = self.rng
         over = self.framed()
-        function = rng.choice(["sum", "sum", "avg", "min", "max", "count", "count(*)"])
+        function = rng.choice(["sum", "sum", "avg", "min", "max", "count", "count(*)", "other"])
+        if function == "other":
+            call = rng.choice(["median(n)", "quantile_cont(d2, 0.3)", "bool_or(q2)", "bit_xor(n)", "bool_and(n > 2)",
+                               "median(f2)", "bit_and(u)"])  # fmt: skip
+            return f"{call} over ({over})", f"{call} over ({over})"
         if function == "count(*)":
             made = f"count(*) over ({over})"
         elif function in ("min", "max", "count"):
@@ -85,6 +95,8 @@ class WindowQueries(Queries):
         """A window whose frame, and so its set of rows, is determined."""
         rng = self.rng
         kind = rng.random()
+        if kind < 0.15:
+            return self.by_offsets()
         if kind < 0.3:
             return self.window(total=False, ordered=rng.random() < 0.7)
         if kind < 0.7:
@@ -96,6 +108,14 @@ class WindowQueries(Queries):
         if low == "1 following" and high == "current row":
             high = "2 following"
         order = f"{rng.choice(INTEGERS)} {rng.choice(['asc', 'desc'])} {rng.choice(['', 'nulls first', 'nulls last'])}"
+        return f"{self.partition()} order by {order} range between {low} and {high}".strip()
+
+    def by_offsets(self) -> str:
+        rng = self.rng
+        key = rng.choice(list(RANGES))
+        low = rng.choice(["unbounded preceding", f"{rng.choice(RANGES[key])} preceding", "current row"])
+        high = rng.choice(["unbounded following", f"{rng.choice(RANGES[key])} following", "current row"])
+        order = f"{key} {rng.choice(['asc', 'desc'])} {rng.choice(['', 'nulls first', 'nulls last'])}"
         return f"{self.partition()} order by {order} range between {low} and {high}".strip()
 
     def frame(self) -> str:

@@ -174,5 +174,5 @@ def _make_date(name: str, arguments: list[Value]) -> Value:
 CALENDAR: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "date_of": _date_of, "timestamp_of": _timestamp_of, "truncate": _truncate, "add_months": _add_months,
     **dict.fromkeys(PARTS, _part), "epoch": _epoch, "date_bin": _date_bin, "clock_of": _clock_of,
-    "make_date": _make_date,
+    "make_date": _make_date, "ticks": lambda name, arguments: Vector(I64, integers(as_vector(arguments[0]))),
 }  # fmt: skip

@@ -22,6 +22,8 @@ from drawloom.horse.types import F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, strings
 from drawloom.horse.words import ranked
 
+#: Rows of all frames together that are folded: as many as a join has pairs.
+_MOST_ROWS: Final = 1 << 28
 #: Cuts a double's fraction into halves.
 _HALF: Final = 134_217_729.0
 
@@ -49,7 +51,14 @@ def fold_slices(name: str, arguments: list[Value]) -> Value:
     """@fold over slices: ``@fold_slices(name, option, low, high, vector ...)``."""
     function = strings(as_vector(arguments[0]))[0]
     low, high = [as_vector(a).data.astype(np.int64, copy=False) for a in arguments[2:4]]
-    return folded(function, as_vector(arguments[1]), [Cells(as_vector(a), low, high) for a in arguments[4:]])
+    # Rows of one frame follow each other: what they have in common is folded once.
+    differs = np.ones(len(low), dtype=bool)
+    differs[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    low, high = low[differs], high[differs]
+    if int((high - low).sum()) > _MOST_ROWS:
+        raise DataError(f"@{function} over frames of more than {_MOST_ROWS} rows in all")
+    made = folded(function, as_vector(arguments[1]), [Cells(as_vector(a), low, high) for a in arguments[4:]])
+    return made.take(np.cumsum(differs) - 1)
 
 
 def folded(function: str, option: Vector, cells: list[Cells]) -> Vector:

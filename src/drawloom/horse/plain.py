@@ -68,6 +68,7 @@ round_to        | f64 i64                  | f64
 trunc_to        | f64 i64                  | f64
 sign            | f64                      | i8
 is_nan          | f64                      | bool
+sortable        | f64                      | i64
 remainder       | f64 f64                  | f64
 gcd             | i64 i64 bool?            | i64
 lcm             | i64 i64 bool?            | i64
@@ -85,6 +86,7 @@ time_millisecond | timestamp               | i64
 time_microsecond | timestamp               | i64
 date_bin        | i64 timestamp timestamp  | timestamp
 make_date       | i64 i64 i64 bool?        | date
+ticks           | timestamp                | i64
 clock_of        | timestamp                | clock
 """
 

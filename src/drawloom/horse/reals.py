@@ -25,7 +25,10 @@ def _real(name: str, arguments: list[Value]) -> Value:
     with np.errstate(all="ignore"):
         made = np.asarray(_REALS[name](*values))
     gives = PLAIN[name].gives
-    return Vector(gives, made.astype({"i8": np.int8, "bool": np.bool_}.get(gives.text, np.float64)))
+    return Vector(gives, made.astype(_DTYPES.get(gives.text, np.float64)))
+
+
+_DTYPES: Final[dict[str, Any]] = {"i8": np.int8, "i64": np.int64, "bool": np.bool_}
 
 
 def _cot(x: Array) -> Array:
@@ -49,6 +52,13 @@ def away(x: Array) -> Array:
     return np.asarray(np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole))
 
 
+def _sortable(x: Array) -> Array:
+    """Whole numbers that compare as the doubles do, of which NaN is the greatest and 0 is -0."""
+    bits = np.where(x == 0, 0.0, x).view(np.int64)
+    made = bits ^ ((bits >> 63) & np.int64((1 << 62) - 1 + (1 << 62)))
+    return np.asarray(np.where(np.isnan(x), np.int64((1 << 62) - 1 + (1 << 62)), made))
+
+
 _REALS: Final[dict[str, Callable[..., Any]]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "cot": _cot, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
@@ -56,7 +66,8 @@ _REALS: Final[dict[str, Callable[..., Any]]] = {
     "degrees": lambda x: x * (180.0 / math.pi), "radians": lambda x: x * (math.pi / 180.0), "trunc": np.trunc,
     "round_to": lambda x, digits: _round_to(x, digits, away),
     "trunc_to": lambda x, digits: _round_to(x, digits, np.trunc),
-    "sign": lambda x: np.where(np.isnan(x), 0.0, np.sign(x)), "is_nan": np.isnan, "remainder": np.fmod,
+    "sign": lambda x: np.where(np.isnan(x), 0.0, np.sign(x)), "is_nan": np.isnan, "sortable": _sortable,
+    "remainder": np.fmod,
 }  # fmt: skip
 
 

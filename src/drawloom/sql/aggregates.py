@@ -9,6 +9,7 @@ DISTINCT     the same over the first rows of @group(keys and arguments)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
@@ -170,7 +171,7 @@ def _reduced(t: Translator, cells: _Cells) -> Result:
     function, arguments = cells.measure.function, cells.measure.arguments
     result = Result(cells.frame.anchor(), BOOL)
     if arguments:
-        result = t.uncast(arguments[0], cells.frame, drop_in_sum if function in ("sum", "avg") else _never)
+        result = t.uncast(arguments[0], cells.frame, drop_in_sum if function in ("sum", "avg") else _of_quantile(t))
     mask = cells.mask([result])
     rows = cells.of(result.value, mask)
     made = cells.reduced(REDUCTIONS[function], rows)
@@ -179,15 +180,20 @@ def _reduced(t: Translator, cells: _Cells) -> Result:
     return made
 
 
+def _of_quantile(t: Translator) -> Callable[[VectorType, VectorType], bool]:
+    """What tells a cast that only comes of the planner's minimum in the place of a quantile of 0."""
+    return lambda given, cast: cast == F64 and given.kind == "decimal" and not t.casts_are_asked_for
+
+
 def _folded(t: Translator, cells: _Cells) -> Result:
     """An aggregate by @fold; NULL where there are fewer rows than it needs."""
     measure = cells.measure
     name = FOLDED[measure.function]
     fold = FOLDS[name]
-    sides = [_argument(t, a, cells.frame, name) for a in measure.arguments[: fold.lists]]
+    sides = [folded_argument(t, a, cells.frame, name) for a in measure.arguments[: fold.lists]]
     mask = cells.mask(sides)
     lists = [cells.of(s.value, mask) for s in sides]
-    made = cells.folded(name + ("_down" if _is_down(measure) else ""), lists, _option(measure, name))
+    made = cells.folded(name + ("_down" if _is_down(measure) else ""), lists, fold_option(measure.arguments, name))
     if fold.least:
         made.valid = cells.more_than(fold.least - 1, lists[0])
     if name in ("regr_r2", "regr_intercept"):
@@ -200,10 +206,10 @@ def _is_down(measure: plan.Measure) -> bool:
     return _is_quantile(measure) and bool(measure.sorts) and not measure.sorts[0].ascending
 
 
-def _option(measure: plan.Measure, name: str) -> Operand:
+def fold_option(arguments: list[plan.Expression], name: str) -> Operand:
     """The constant behind the arguments that are folded."""
     fold = FOLDS[name]
-    constants = [a for a in measure.arguments[fold.lists :] if isinstance(a, plan.Constant) and a.value is not None]
+    constants = [a for a in arguments[fold.lists :] if isinstance(a, plan.Constant) and a.value is not None]
     if name in QUANTILES:
         return Literal([_number(constants[0]) if constants else 0.5], F64)
     if name == "join":
@@ -218,7 +224,7 @@ def _number(constant: plan.Constant) -> float:
     return float(constant.value / 10 ** scale_of(constant.type))
 
 
-def _argument(t: Translator, argument: plan.Expression, frame: Frame, name: str) -> Result:
+def folded_argument(t: Translator, argument: plan.Expression, frame: Frame, name: str) -> Result:
     """What is folded: quantiles keep decimals, are doubles of integers and moments of dates."""
     if FOLDS[name].gives == "f64" or FOLDS[name].lists == 2:
         return t.cast(t.expression(argument, frame), F64)

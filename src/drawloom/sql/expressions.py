@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import BOOL, DATE, I32, I64, STR
-from drawloom.sql.aggregates import REDUCTIONS
+from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals
 from drawloom.sql.plan import (
@@ -145,7 +145,9 @@ class Expressions(Literals):
         arguments = [self.expression(a.value) for a in body.arguments]
         partitions = [self.expression(p) for p in body.partitions]
         sorts = [self.sort_key(s) for s in body.sorts]
-        if function not in FUNCTIONS or (function in REDUCTIONS and len(arguments) != 1):
+        counts = (1,) if function in REDUCTIONS else AGGREGATE_FUNCTIONS.get(function, ())
+        is_aggregate = function in REDUCTIONS or function in FOLDED
+        if function not in FUNCTIONS or (is_aggregate and len(arguments) not in counts):
             self.refuse(f"{'window' if function in WINDOW_FUNCTIONS else 'aggregate'} function: {function} OVER (...)")
             return ANYTHING
         if function in ("lag", "lead", "nth_value", "ntile"):
@@ -193,6 +195,8 @@ class Expressions(Literals):
             interval = self.interval(sides[1], -1 if name == "subtract" else 1)
             if interval is not None:
                 return Apply("later", [self.expression(sides[0]), *interval])
+            if any(_days(side) is not None for side in sides):
+                return Apply(name, [self.expression(_days(side) or side) for side in sides])
         if name == "date_bin":
             return self.date_bin([a.value for a in body.arguments])
         arguments = [self.expression(a.value) for a in body.arguments]
@@ -285,6 +289,16 @@ def _bound(body: Any) -> int | None:
     if kind == "following":
         return int(body.following.offset)
     return 0 if kind == "current_row" else None
+
+
+def _days(body: Any) -> Any:
+    """The number of days that the planner made seconds, and these an interval; None for anything else."""
+    for kind in ("interval_compound", "interval_day"):
+        if body.WhichOneof("rex_type") != "cast" or body.cast.type.WhichOneof("kind") != kind:
+            return None
+        body = body.cast.input
+    factors = [a.value for a in body.scalar_function.arguments]
+    return factors[0] if len(factors) == 2 and factors[1].literal.i64 == DAY // 1_000_000 else None
 
 
 def _is_digits(argument: Expression) -> bool:

@@ -35,6 +35,7 @@ from drawloom.sql.plan import (
     Relation,
     Scalar,
     Sort,
+    Span,
     Union,
     Values,
     Window,
@@ -193,8 +194,10 @@ class _Checker:
             self.expression(part, below)
         ordered = [self.expression(s.expression, below) for s in window.sorts]
         frame = window.frame
-        if frame.unit == "range" and {frame.low, frame.high} - {None, 0} and ordered not in (["int"], [None]):
-            self.refuse("window functions: RANGE with an offset over an order that is not by one integer")
+        offsets = [b for b in (frame.low, frame.high) if b is not None and b != 0]
+        wanted = ("time", "timestamp") if any(isinstance(b, Span) for b in offsets) else _NUMBERS
+        if frame.unit == "range" and offsets and (len(ordered) != 1 or ordered[0] not in (*wanted, None)):
+            self.refuse("window functions: RANGE with an offset over an order by another kind of values, or by several")
         if window.function in ("percent_rank", "cume_dist"):
             return "float"
         if window.function in ("row_number", "rank", "dense_rank", "ntile"):

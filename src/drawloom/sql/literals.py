@@ -121,10 +121,11 @@ class Literals:
         return Constant(getattr(body, kind), _PLAIN[kind])
 
     def moment(self, body: Any, type: VectorType) -> Constant:
-        """The microseconds that a moment is; one between two of them is a moment of nanoseconds."""
+        """The microseconds that a moment is; one between two of them is a moment of nanoseconds, a time of day is cut
+        off there."""
         micros = Fraction(body.value * 10**6, 10**body.precision)
-        if micros.denominator == 1:
-            return Constant(int(micros), type)
+        if micros.denominator == 1 or type == CLOCK:
+            return Constant(micros.__floor__(), type)
         if type == TIMESTAMP:
             return Constant(int(micros * 1000), TIMESTAMP_NS)
         self.refuse(f"literal: {type} of {body.precision} digits of a second")

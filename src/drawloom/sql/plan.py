@@ -13,6 +13,7 @@ Types are HorseIR's vector types. A constant of value None is NULL, typed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 from drawloom.horse.types import VectorType
 
@@ -173,14 +174,29 @@ class Measure:
         return made if self.condition is None else [*made, self.condition]
 
 
+class Span:
+    """An offset of moments: months, and microseconds."""
+
+    def __init__(self, months: int, micros: int) -> None:
+        self.months = months
+        self.micros = micros
+
+    def __str__(self) -> str:
+        return f"({self.months} months {self.micros})"
+
+
+#: An offset of a frame's bound from a row: before it where that is negative; None is the end of the partition.
+Offset = int | Fraction | Span | None
+
+
 class WindowFrame:
     """The rows, around one of them, that a window function sees: from ``low`` to ``high``, both of them included.
 
     ``unit`` is "rows" for offsets of positions, "range" for offsets of the order's one key, where 0 stands for the rows
-    that are equal in the order. None is the end of the partition on that side.
+    that are equal in the order.
     """
 
-    def __init__(self, unit: str, low: int | None, high: int | None) -> None:
+    def __init__(self, unit: str, low: Offset, high: Offset) -> None:
         self.unit = unit
         self.low = low
         self.high = high
@@ -199,17 +215,20 @@ class Window(Expression):
         partitions: list[Expression],
         sorts: list[SortKey],
         frame: WindowFrame,
+        ignores_nulls: bool = False,
     ) -> None:
         self.function = function
         self.arguments = arguments
         self.partitions = partitions
         self.sorts = sorts
         self.frame = frame
+        self.ignores_nulls = ignores_nulls
 
     def key(self) -> str:
         arguments, partitions = [", ".join([e.key() for e in given]) for given in (self.arguments, self.partitions)]
         sorts = ", ".join([_show_sort(s) for s in self.sorts])
-        return f"{self.function}({arguments}) over (by [{partitions}] order [{sorts}] {self.frame})"
+        nulls = " ignore nulls" if self.ignores_nulls else ""
+        return f"{self.function}({arguments}){nulls} over (by [{partitions}] order [{sorts}] {self.frame})"
 
     def parts(self) -> list[Expression]:
         return [*self.arguments, *self.partitions, *[s.expression for s in self.sorts]]
@@ -433,7 +452,7 @@ def replaced(
     if isinstance(expression, Window):
         sorts = [SortKey(again(s.expression), s.ascending, s.nulls_first) for s in expression.sorts]
         arguments, partitions = [[again(e) for e in given] for given in (expression.arguments, expression.partitions)]
-        return Window(expression.function, arguments, partitions, sorts, expression.frame)
+        return Window(expression.function, arguments, partitions, sorts, expression.frame, expression.ignores_nulls)
     if isinstance(expression, Scalar):
         return Scalar(subquery(expression.relation))
     if isinstance(expression, Exists):

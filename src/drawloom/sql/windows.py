@@ -12,11 +12,15 @@ found there by positions, and its value is carried back to where the row was.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from drawloom.horse.evaluate import scale_of
 from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
-from drawloom.horse.types import BOOL, F64, I64, SYM
+from drawloom.horse.plain import FOLDS
+from drawloom.horse.types import BOOL, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType
 from drawloom.sql import plan
+from drawloom.sql.aggregates import FOLDED, REDUCTIONS, fold_option, folded_argument
 from drawloom.sql.coercion import drop_in_comparison, drop_in_sum
 from drawloom.sql.frames import Frame, Result
 
@@ -147,12 +151,13 @@ class _View:
         low, high = bound(frame.low, False), bound(frame.high, True)
         return low, self.choose(self.t.emit("lt", [high, low]), low, high)
 
-    def by_rows(self, offset: int | None, is_end: bool) -> Operand:
+    def by_rows(self, offset: plan.Offset, is_end: bool) -> Operand:
         if offset is None:
             return self.end if is_end else self.start
+        assert isinstance(offset, int)
         return self.between(self.plus(self.position, Literal([offset + is_end], I64)))
 
-    def by_range(self, offset: int | None, is_end: bool) -> Operand:
+    def by_range(self, offset: plan.Offset, is_end: bool) -> Operand:
         """By the one key of the order; NULLs are each other's frame, but for what is unbounded."""
         if offset is None:
             return self.end if is_end else self.start
@@ -160,10 +165,9 @@ class _View:
         if offset == 0:
             return peers
         t, key = self.t, self.keys[0]
-        value = t.emit("convert", [self.sorted(key.value), Literal([I64.text], SYM)])
+        value, target = self.shifted(Result(self.sorted(key.value), key.type), offset)
         if not self.expression.sorts[0].ascending:
-            value = t.emit("neg", [value])
-        target = self.plus(value, Literal([offset], I64))
+            value, target = t.emit("neg", [value]), t.emit("neg", [target])
         low, high = self.start, self.end
         if key.valid is not None:
             valid = self.sorted(key.valid)
@@ -174,6 +178,31 @@ class _View:
                 high = self.minus(high, nulls)
         found = t.emit("search_after" if is_end else "search", [value, low, high, target])
         return found if key.valid is None else self.choose(valid, found, peers)
+
+    def shifted(self, key: Result, offset: plan.Offset) -> tuple[Operand, Operand]:
+        """The order's values, and those at ``offset`` from them in its direction, as whole numbers that compare so."""
+        t = self.t
+        sign = 1 if self.expression.sorts[0].ascending else -1
+        if isinstance(offset, plan.Span):
+            value = t.cast(key, TIMESTAMP)
+            made = value
+            if offset.months:
+                made = t.result("add_months", [made.value, Literal([sign * offset.months], I64)])
+            made = t.result("plus", [made.value, Literal([sign * offset.micros], I64)])
+            return t.emit("ticks", [value.value]), t.emit("ticks", [made.value])
+        assert isinstance(offset, int | Fraction)
+        if key.type.is_float:
+            value = t.cast(key, F64)
+            moved = t.emit("plus", [value.value, Literal([float(sign * offset)], F64)])
+            return t.emit("sortable", [value.value]), t.emit("sortable", [moved])
+        scale = scale_of(key.type)
+        whole = DecimalType(MAX_DIGITS, scale) if scale or key.type.bits > 64 else I64
+        value = t.cast(key, whole)
+        amount = offset * 10**scale
+        assert Fraction(amount).denominator == 1
+        other = Literal([int(sign * amount)], DecimalType(MAX_DIGITS, scale) if isinstance(whole, DecimalType) else I64)
+        # In i128 a decimal is the whole number that it counts.
+        return value.value, t.cast(t.result("plus", [value.value, other]), whole).value
 
     def count(self, mask: Operand, low: Operand, high: Operand) -> Operand:
         """How many rows from ``low`` on, and before ``high``, are in the mask."""
@@ -228,9 +257,15 @@ def _ntile(view: _View) -> Result:
 def _shifted(view: _View, sign: int) -> Result:
     t = view.t
     value = view.argument(0)
-    position = view.plus(view.position, Literal([sign * view.offset(1, 1)], I64))
-    inside = t.emit("and", [t.emit("geq", [position, view.start]), t.emit("lt", [position, view.end])])
-    found = view.at(value, position, inside)
+    count = sign * view.offset(1, 1)
+    if view.expression.ignores_nulls and value.valid is not None:
+        before = t.emit("before", [value.valid, view.plus(view.position, _ONE) if count > 0 else view.position])
+        place = view.plus(before, Literal([count - 1 if count > 0 else count], I64))
+        found, inside = _nth_valid(view, value, place, view.start, view.end)
+    else:
+        position = view.plus(view.position, Literal([count], I64))
+        inside = t.emit("and", [t.emit("geq", [position, view.start]), t.emit("lt", [position, view.end])])
+        found = view.at(value, position, inside)
     if len(view.expression.arguments) < 3:
         return found
     other = t.cast(view.argument(2, drop_in_comparison), value.type)
@@ -241,12 +276,31 @@ def _shifted(view: _View, sign: int) -> Result:
     return Result(view.choose(inside, found.value, other.value), value.type, valid)
 
 
+def _nth_valid(view: _View, value: Result, place: Operand, low: Operand, high: Operand) -> tuple[Result, Operand]:
+    """The value of the row that has number ``place`` among those that are not NULL, where it is from ``low`` on and
+    before ``high``; and where that is so."""
+    t = view.t
+    assert value.valid is not None
+    first, behind = t.emit("before", [value.valid, low]), t.emit("before", [value.valid, high])
+    inside = t.emit("and", [t.emit("geq", [place, first]), t.emit("lt", [place, behind])])
+    rows = t.outer_index(t.emit("where", [value.valid]), view.choose(inside, place, _NOWHERE))
+    there = view.choose(inside, rows, _NOWHERE)
+    return Result(t.outer_index(value.value, there), value.type, inside), inside
+
+
 def _nth(view: _View, offset: int, from_end: bool) -> Result:
     """The value at a place of the frame, which counts from 0; or the last one."""
+    t = view.t
     low, high = view.frame()
+    value = view.argument(0)
+    skips_nulls = view.expression.ignores_nulls or view.expression.function == "any_value"
+    if skips_nulls and value.valid is not None:
+        bound = t.emit("before", [value.valid, high if from_end else low])
+        place = view.plus(bound, Literal([-1 if from_end else offset], I64))
+        return _nth_valid(view, value, place, low, high)[0]
     position = view.minus(high, _ONE) if from_end else view.plus(low, Literal([offset], I64))
-    inside = view.t.emit("and", [view.t.emit("geq", [position, low]), view.t.emit("lt", [position, high])])
-    return view.at(view.argument(0), position, inside)
+    inside = t.emit("and", [t.emit("geq", [position, low]), t.emit("lt", [position, high])])
+    return view.at(value, position, inside)
 
 
 def _count(view: _View) -> Result:
@@ -257,7 +311,7 @@ def _count(view: _View) -> Result:
 
 def _aggregate(view: _View) -> Result:
     """Sum, average, least or greatest of the values that are not NULL; NULL where there are none."""
-    t, name = view.t, view.expression.function
+    t, name = view.t, REDUCTIONS[view.expression.function]
     low, high = view.frame()
     value = view.argument(0, drop_in_sum) if name in ("sum", "avg") else view.argument(0)
     values = value.value
@@ -269,12 +323,36 @@ def _aggregate(view: _View) -> Result:
     return made
 
 
+def _fold(view: _View) -> Result:
+    """Any other aggregate of a frame's rows where no argument is NULL."""
+    t, arguments = view.t, view.expression.arguments
+    name = FOLDED[view.expression.function]
+    fold = FOLDS[name]
+    low, high = view.frame()
+    sides = [folded_argument(t, a, view.below, name) for a in arguments[: fold.lists]]
+    valid = t.both([None if s.valid is None else view.sorted(s.valid) for s in sides])
+    values = [view.sorted(s.value) for s in sides]
+    if valid is not None:
+        rows = t.emit("where", [valid])
+        values = [t.index(v, rows) for v in values]
+        low, high = t.emit("before", [valid, low]), t.emit("before", [valid, high])
+    made = t.result("fold_slices", [Literal([name], SYM), fold_option(arguments, name), low, high, *values])
+    if fold.least:
+        made.valid = t.emit("geq", [view.minus(high, low), Literal([fold.least], I64)])
+    if name in ("regr_r2", "regr_intercept"):
+        spread = t.emit("fold_slices", [Literal(["regr_sxx"], SYM), _ZERO, low, high, *values])
+        made.valid = t.both([made.valid, t.emit("neq", [spread, Literal([0.0], F64)])])
+    return made
+
+
 #: The window functions that are built, by their Substrait names.
 FUNCTIONS: Final[dict[str, Callable[[_View], Result]]] = {
     "row_number": _row_number, "rank": _rank, "dense_rank": _dense_rank, "percent_rank": _percent_rank,
     "cume_dist": _cume_dist, "ntile": _ntile,
     "lag": lambda view: _shifted(view, -1), "lead": lambda view: _shifted(view, 1),
     "first_value": lambda view: _nth(view, 0, False), "last_value": lambda view: _nth(view, 0, True),
+    "any_value": lambda view: _nth(view, 0, False),
     "nth_value": lambda view: _nth(view, view.offset(1, 1) - 1, False),
-    "count": _count, "sum": _aggregate, "avg": _aggregate, "min": _aggregate, "max": _aggregate,
+    "count": _count, **dict.fromkeys(["sum", "avg", "min", "max", "bool_and", "bool_or"], _aggregate),
+    **dict.fromkeys(FOLDED, _fold),
 }  # fmt: skip

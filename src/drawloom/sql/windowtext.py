@@ -1,35 +1,57 @@
-"""Finds what DataFusion's Substrait leaves out of window functions, by the text of its plan: FILTER, DISTINCT, IGNORE
-NULLS, and the offsets of frames that are no integers, which it writes as if they were unbounded.
+"""Finds what DataFusion's Substrait leaves out of window functions and aggregates, by the text of its plan: IGNORE
+NULLS, and the offsets of frames that are no integers, which it writes as if they were unbounded; FILTER and DISTINCT
+of window functions are refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from fractions import Fraction
 from typing import Final
 
 from drawloom.sql import plan
 
 _LINE: Final = re.compile(r"^ *WindowAggr: windowExpr=\[\[(.*)\]\]$", re.MULTILINE)
+_AGGREGATE: Final = re.compile(r"^ *Aggregate: groupBy=.*, aggr=\[\[(.*)\]\]$", re.MULTILINE)
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_BOUND: Final = r"(CURRENT ROW|.+? (?:PRECEDING|FOLLOWING))"
+_BOUND: Final = r"(CURRENT ROW|UNBOUNDED \w+|(?:[^{}]*?|IntervalMonthDayNano \{.*?\}) (?:PRECEDING|FOLLOWING))"
 _FRAME: Final = re.compile(rf"\b(ROWS|RANGE) BETWEEN {_BOUND} AND {_BOUND}")
+_SPAN: Final = re.compile(r"months: (-?\d+), days: (-?\d+), nanoseconds: (-?\d+)")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+_IGNORES: Final = re.compile(r"\)\s*IGNORE NULLS\b")
 _LEFT_OUT: Final[dict[str, re.Pattern[str]]] = {
     "FILTER": re.compile(r" FILTER \(WHERE "),
     "DISTINCT": re.compile(r"\w\(DISTINCT "),
-    "IGNORE NULLS": re.compile(r"\bIGNORE NULLS\b"),
 }
-_OFFSET: Final = "window functions: RANGE with an offset that is no integer"
+_HIDDEN: Final = "window functions that the plan's text does not show"
 
 
 def find_lost(root: plan.Relation, optimised: str, unsupported: list[str]) -> None:
-    """Adds to ``unsupported`` what the window functions of the decoded plan lack that the plan's text has."""
-    lines = [_TEXT.sub('""', line) for line in _LINE.findall(optimised)]
+    """Gives the window functions and aggregates of the decoded plan what the plan's text says of them; adds to
+    ``unsupported`` what has no place there."""
+    text = _TEXT.sub('""', optimised)
+    lines = _LINE.findall(text)
     words = [w for w, pattern in _LEFT_OUT.items() if any(pattern.search(x) for x in lines)]
     unsupported.extend([f"window functions: {w}" for w in words])
-    told = Counter([frame for line in lines for frame in _frames(line)])
-    if not unsupported and told != Counter([str(w.frame) for w in _windows(root)]):
-        unsupported.append(_OFFSET)
+    if unsupported:
+        return
+    windows = _windows(root)
+    items = [item for line in lines for item in _items(line)]
+    if [w.function for w in windows] != [_name(i) for i in items]:
+        unsupported.append(_HIDDEN)
+        return
+    for window, item in zip(windows, items):
+        window.ignores_nulls = _IGNORES.search(item) is not None
+        if not _set_frame(window, item):
+            unsupported.append("window functions: RANGE with an offset that is no number and no interval")
+    measures = [m for r in plan.relations(root) if isinstance(r, plan.Aggregate) for m in r.measures]
+    told = [item for line in _AGGREGATE.findall(text) for item in _items(line)]
+    if any(_IGNORES.search(item) for item in told):
+        if [m.function for m in measures] != [_name(i) for i in told]:
+            unsupported.append("IGNORE NULLS of aggregates that the plan's text does not show")
+            return
+        for measure, item in zip(measures, told):
+            measure.ignores_nulls = _IGNORES.search(item) is not None
 
 
 def _windows(root: plan.Relation) -> list[plan.Window]:
@@ -37,21 +59,48 @@ def _windows(root: plan.Relation) -> list[plan.Window]:
     return [part for e in expressions for part in plan.within(e) if isinstance(part, plan.Window)]
 
 
-def _frames(line: str) -> list[str]:
-    """The frames as ``WindowFrame`` prints them. An expression's name, after AS, repeats what was written."""
+def _items(line: str) -> list[str]:
+    """The expressions of a list, each with the name that it may have behind AS, which repeats what was written."""
     made: list[str] = []
-    is_name = False
-    for match in _FRAME.finditer(line):
-        if not is_name:
-            made.append(f"{match[1].lower()} {_offset(match[2])} to {_offset(match[3])}")
-        is_name = not is_name and line.startswith(" AS ", match.end())
-    return made
+    depth = start = 0
+    for i, c in enumerate(line):
+        depth += (c in "([{") - (c in ")]}")
+        if depth == 0 and line.startswith(", ", i):
+            made.append(line[start:i])
+            start = i + 2
+    made.append(line[start:])
+    return [item for item in made if item]
 
 
-def _offset(bound: str) -> str:
+def _name(item: str) -> str:
+    return item.partition("(")[0]
+
+
+def _set_frame(window: plan.Window, item: str) -> bool:
+    """Sets the frame as the text has it; False for an offset of another kind."""
+    match = _FRAME.search(item)
+    if match is None:
+        return True
+    low, high = [_offset(match[i]) for i in (2, 3)]
+    if isinstance(low, str) or isinstance(high, str):
+        return False
+    window.frame = plan.WindowFrame(match[1].lower(), low, high)
+    return True
+
+
+def _offset(bound: str) -> plan.Offset | str:
+    """The offset of a bound; its text where that is none."""
     if bound == "CURRENT ROW":
-        return "0"
+        return 0
     amount, _, side = bound.rpartition(" ")
     if amount == "UNBOUNDED":
-        return ".."
-    return amount if side == "FOLLOWING" or amount == "0" else f"-{amount}"
+        return None
+    sign = 1 if side == "FOLLOWING" else -1
+    span = _SPAN.search(amount)
+    if span is not None:
+        months, days, nanos = [int(g) for g in span.groups()]
+        return plan.Span(sign * months, sign * (days * plan.DAY + nanos // 1000))
+    if _NUMBER.fullmatch(amount) is None:
+        return bound
+    number = Fraction(amount)
+    return sign * int(number) if number.denominator == 1 else sign * number
