@@ -176,6 +176,10 @@ class DataError(Error):
     """Data that cannot be read or held: a missing or damaged file, a wrong type, an overflow."""
 
 
+class OutOfMemoryError(Error):
+    """What was asked for needs more memory than the limit allows, or than the machine has. Nothing is left behind."""
+
+
 def quote_line(source_line: str, column: int) -> str:
     """`source_line` indented by two, and under it a caret at `column` (from 1; 0 draws none).
 

@@ -186,7 +186,9 @@ def as_sorted(vector: Vector) -> list[Any]:
 @given(st.lists(st.text("ab%_.*[\n\\Zöé€", max_size=6)), st.text("ab%_.*[\nö€", max_size=5))
 def test_like_by_arrow_is_like_by_expressions(words: list[str], pattern: str) -> None:
     matcher = like_pattern(pattern)
-    assert like_hits(pa.array(words, pa.large_string()), pattern).tolist() == [matcher.fullmatch(w) is not None for w in words]
+    assert like_hits(pa.array(words, pa.large_string()), pattern).tolist() == [
+        matcher.fullmatch(w) is not None for w in words
+    ]
 
 
 @given(st.lists(st.tuples(st.integers(-(2**60), 2**60) | st.integers(-99, 99), st.integers(0, 50))), st.integers(0, 25))

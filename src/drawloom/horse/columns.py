@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
+from drawloom.horse.memory import ask, hold, hold_array
 from drawloom.horse.types import BOOL, DATE, TICKS, DecimalType, VectorType
 from drawloom.horse.values import INT64_MAX, INT64_MIN, Array, Column, RawText, Vector, narrowest, padded_rows
 from drawloom.horse.words import Strings, ranked
@@ -37,9 +38,15 @@ class _Filled:
     def __init__(self, rows: int, dtype: np.dtype[Any], what: str) -> None:
         self.rows = rows
         self.what = what
-        self.padded: Array = np.empty(padded_rows(rows), dtype=dtype)
+        self.padded: Array = self.empty(dtype)
         self.valid: Array | None = None
         self.at = 0
+
+    def empty(self, dtype: np.dtype[Any]) -> Array:
+        ask(padded_rows(self.rows) * dtype.itemsize, self.what)
+        made = np.empty(padded_rows(self.rows), dtype=dtype)
+        hold_array(made)
+        return made
 
     def room(self, count: int) -> int:
         """Where ``count`` more rows begin. Raises DataError where the table has fewer."""
@@ -53,13 +60,14 @@ class _Filled:
         """More rows, which with those before fit ``needed``; those that are not ``valid`` are zero."""
         start = self.room(len(data))
         if needed.itemsize > self.padded.dtype.itemsize or (needed.kind, self.padded.dtype.kind) == ("O", "i"):
-            wider = np.empty(len(self.padded), dtype=needed)
+            wider = self.empty(needed)
             wider[:start] = self.padded[:start]
             self.padded = wider
         self.padded[start : self.at] = data
         if valid is not None:
             if self.valid is None:
-                self.valid = np.ones(len(self.padded), dtype=bool)
+                self.valid = self.empty(np.dtype(bool))
+                self.valid[:] = True
             self.valid[start : self.at] = valid
 
     def done(self) -> Array:
@@ -162,7 +170,7 @@ def _convert_text(chunks: Iterable[pa.Array], rows: int, type: VectorType, what:
     """
     filled = _Filled(rows, np.dtype(np.int8), what)
     pieces: list[Strings] = []
-    count, is_raw = 0, False
+    count, size, is_raw = 0, 0, False
     for chunk in chunks:
         if len(chunk) == 0:
             continue
@@ -183,12 +191,18 @@ def _convert_text(chunks: Iterable[pa.Array], rows: int, type: VectorType, what:
         filled.add(codes, valid, codes.dtype)
         pieces.append(words)
         count += len(words)
+        size += words.nbytes
+        ask(size, what)
     padded = filled.done()
     if is_raw:
-        return Column(Vector(type, RawText(pa.chunked_array(pieces))), 0, rows - 1, filled.valid)
+        strings = pa.chunked_array(pieces)
+        hold(strings, size)
+        return Column(Vector(type, RawText(strings)), 0, rows - 1, filled.valid)
     # Without a word, the zeros of NULLs stand for the empty one.
     ranks, ordered = ranked(pa.concat_arrays(pieces) if count else pa.array([""], pa.large_string()))
     padded = ranks.astype(narrowest(0, len(ordered) - 1)).take(padded)
+    hold(ordered.arrow, ordered.nbytes)
+    hold_array(padded)
     padded[rows:] = 0
     return Column(Vector(type, padded[:rows], ordered, padded=padded), 0, len(ordered) - 1, filled.valid)
 
@@ -198,7 +212,8 @@ def mostly_distinct(chunk: pa.Array) -> bool:
     if pa.types.is_dictionary(chunk.type):
         return 2 * len(chunk.dictionary) > len(chunk)
     first = chunk.slice(0, PIECE_ROWS)
-    return 2 * pc.count_distinct(first.cast(pa.large_string())).as_py() > len(first)
+    distinct: int = pc.count_distinct(first.cast(pa.large_string())).as_py()
+    return 2 * distinct > len(first)
 
 
 def _encoded(chunk: pa.Array) -> pa.DictionaryArray:

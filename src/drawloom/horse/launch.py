@@ -13,9 +13,11 @@ from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
 from drawloom.horse.kernels.library import Library
+from drawloom.horse.kernels.workspace import Memory, Workspace
+from drawloom.horse.memory import MemoryUse
 from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.types import BOOL, F32, DecimalType, VectorType
-from drawloom.horse.values import PAD, Array, Value, Vector, as_vector
+from drawloom.horse.values import PAD, Array, Value, Vector, as_vector, padded_rows
 from drawloom.runtime.machine import Device
 
 _ROW_DTYPES: Final[dict[str, Any]] = {
@@ -117,7 +119,8 @@ class LoadedKernel:
         shape = geometry(self.device, rows)
         out = self.partials(shape)
         error = np.zeros(1, dtype=np.uint32)
-        buffers = [np.empty(_padded_rows(rows), dtype=_ROW_DTYPES[k]) for k in plan.row_buffers]
+        workspace = resident.workspace
+        buffers = [workspace.empty(padded_rows(rows), _ROW_DTYPES[k]) for k in plan.row_buffers]
         given: dict[str, object] = {}
         for name in plan.columns:
             given[parameter(name)] = resident.column(named[name], plan.storage[name])
@@ -130,7 +133,7 @@ class LoadedKernel:
         launch = self.kernel[shape.blocks, shape.threads](*[given[p.name] for p in self.kernel.parameters])
         if error[0]:
             raise DataError(plan.errors[int(error[0]) - 1])
-        results = Results(plan, named, rows, self.by_slot(out, shape), buffers, kept, shape.share)
+        results = Results(workspace, plan, named, rows, self.by_slot(out, shape), buffers, kept, shape.share)
         took = Launched(plan.name, rows, launch.compile_seconds, launch.run_seconds)
         if self.first is None:
             self.first = (launch.compile_seconds, launch.cached)
@@ -163,30 +166,18 @@ class LoadedKernel:
 class Resident:
     """Columns where the device reads them: host memory itself, or a copy that stays on the device.
 
-    ``library`` does the library functions there; ``choice`` is one of its ``CHOICES``.
+    ``library`` does the library functions there; ``choice`` is one of its ``CHOICES``. What runs is counted by ``use``.
     """
 
-    def __init__(self, device: Device, choice: str = "auto") -> None:
+    def __init__(self, device: Device, choice: str = "auto", use: MemoryUse | None = None) -> None:
         self.device = device
+        self.use = use
         self.library = Library(device, choice)
-        self.copies: dict[int, tuple[Array, object]] = {}
+        self.workspace = self.library.kernels.workspace
 
     def column(self, vector: Vector, storage: Storage) -> object:
         """The rows as a kernel that expects ``storage`` reads them, a stored column up to a multiple of PAD."""
-        from drawloom.runtime import Buffer
-
-        data = vector.padded
-        if data is None or not storage.is_padded:
-            rows = _as_stored(vector.data, STORED_DTYPES[storage.name])
-            missing = (_padded_rows(len(rows)) if storage.is_padded else max(len(rows), 1)) - len(rows)
-            return np.concatenate([rows, np.zeros(missing, dtype=rows.dtype)]) if missing else rows
-        if self.device.is_host:
-            return data
-        known = self.copies.get(id(data))
-        if known is None:
-            known = (data, Buffer.from_array(data, self.device))
-            self.copies[id(data)] = known
-        return known[1]
+        return self.workspace.column(vector, STORED_DTYPES[storage.name], storage.is_padded)
 
 
 class Results:
@@ -195,14 +186,16 @@ class Results:
 
     def __init__(
         self,
+        workspace: Workspace,
         plan: KernelPlan,
         named: dict[str, Vector],
         rows: int,
         slots: Array,
-        buffers: list[Array],
+        buffers: list[Memory],
         kept: list[Array],
         share: int,
     ) -> None:
+        self.workspace = workspace
         self.plan = plan
         self.named = named
         self.rows = rows
@@ -216,16 +209,17 @@ class Results:
 
     def output(self, output: Output) -> Vector:
         dictionary = self.named[output.column].dictionary if output.type.kind == "text" else None
+        if output.kind == "rows" and output.count < 0:
+            return self.workspace.vector(output.type, self.buffers[output.value], self.rows, dictionary)
         if output.kind == "rows":
-            return Vector(output.type, self.row_values(output), dictionary)
+            return Vector(output.type, self.kept_values(output), dictionary)
         if output.kind == "key":
             return Vector(output.type, self.key_values(output), dictionary)
         return Vector(output.type, self.reduced(output), dictionary)
 
-    def row_values(self, output: Output) -> Array:
-        values = self.buffers[output.value]
-        if output.count < 0:
-            return values[: self.rows]
+    def kept_values(self, output: Output) -> Array:
+        """The rows that masks kept, from where each warp put its own."""
+        values = self.workspace.get(self.buffers[output.value], self.rows)
         parts = enumerate(self.kept[output.count].tolist())
         return np.concatenate([values[w * self.share : w * self.share + count] for w, count in parts])
 
@@ -291,20 +285,6 @@ class Results:
 
 def _scale(type: VectorType) -> int:
     return type.scale if isinstance(type, DecimalType) else 0
-
-
-def _as_stored(data: Array, dtype: Any) -> Array:
-    """The values as a kernel reads them. Raises DataError for those that it was not made for: the analysis of ranges
-    takes row numbers for numbers of 31 bits."""
-    if data.dtype.kind == "i" and data.dtype.itemsize > np.dtype(dtype).itemsize and len(data):
-        limits = np.iinfo(dtype)
-        if int(data.min()) < limits.min or int(data.max()) > limits.max:
-            raise DataError(f"overflow: {MAX_ROWS} rows are all that a kernel takes")
-    return np.ascontiguousarray(data, dtype=dtype)
-
-
-def _padded_rows(rows: int) -> int:
-    return max(-(-rows // PAD), 1) * PAD
 
 
 def _scalar(vector: Vector) -> int | float:

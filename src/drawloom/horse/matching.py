@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
+from drawloom.horse.memory import ask
 from drawloom.horse.values import Array, bounds
 
 #: The largest number of codes that two or more columns of keys are packed into.
@@ -251,6 +252,7 @@ def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
 
 
 def check_pairs(count: int) -> None:
-    """Raises DataError for more than ``MAX_PAIRS`` pairs."""
+    """Raises DataError for more than ``MAX_PAIRS`` pairs, OutOfMemoryError for more than there is memory for."""
     if count > MAX_PAIRS:
         raise DataError(f"a join of {count} pairs of rows: at most {MAX_PAIRS} were expected")
+    ask(2 * count * dtype_below(count).itemsize, f"a join of {count} pairs of rows")

@@ -18,12 +18,14 @@ from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
 from drawloom.horse.kernels.library import Library
 from drawloom.horse.launch import STORED_DTYPES, Launched, LoadedKernel, Resident
+from drawloom.horse.library import call
+from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
 from drawloom.horse.results import whole
 from drawloom.horse.templates import S32, fits
 from drawloom.horse.types import BOOL, F32, VectorType
-from drawloom.horse.values import Source, TableValue, Value
+from drawloom.horse.values import Dictionary, ListValue, Ragged, Source, TableValue, Value, Vector
 from drawloom.horse.watch import Watch
 from drawloom.runtime.machine import Device
 
@@ -157,8 +159,27 @@ class LoadedProgram:
     def values(self, watch: Watch | None = None) -> list[Value]:
         """What ``main`` returns. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
         self.launches = []
-        module, library = self.program.outlined.module, self.library or self.resident.library
-        return interpret(module, self.program.sources, kernel=self.call, library=library.call, watch=watch)
+        use = self.resident.use
+        if use is not None:
+            use.forget_peak()
+        module = self.program.outlined.module
+        with counted_by(use):
+            made = interpret(module, self.program.sources, kernel=self.call, library=self.evaluate, watch=watch)
+        self.resident.workspace.give_back()
+        return made
+
+    def evaluate(self, name: str, arguments: list[Value]) -> Value:
+        """The value of a builtin, by kernels or on the host; the account asks for eight bytes for each row of the
+        longest operand before, and counts what comes out."""
+        use = self.resident.use
+        if use is not None:
+            use.ask(8 * max([rows_of(a) for a in arguments], default=0), f"@{name}")
+        made = (self.library or self.resident.library).call(name, arguments)
+        if made is None:
+            made = call(name, arguments)
+        if use is not None:
+            hold_values(use, made)
+        return made
 
     def call(self, function: Function, arguments: list[Value]) -> list[Value] | None:
         """What a kernel returns; None for one that stayed a call, which is control code, and where control code is the
@@ -175,7 +196,35 @@ class LoadedProgram:
             self.kernels[function.name] = loaded
         results, took = loaded.run(arguments, self.resident)
         self.launches.append(took)
+        if self.resident.use is not None:
+            for result in results:
+                hold_values(self.resident.use, result)
         return results
+
+
+def rows_of(value: Value) -> int:
+    """The most rows of the vectors in a value that are in the host's memory."""
+    if isinstance(value, Vector):
+        return len(value) if value.deferred is None else 0
+    if isinstance(value, Ragged):
+        return rows_of(value.flat)
+    return max([rows_of(cell) for cell in value.cells], default=0) if isinstance(value, ListValue) else 0
+
+
+def hold_values(use: MemoryUse, value: Value) -> None:
+    """Counts the arrays of a value that are in the host's memory."""
+    if isinstance(value, Vector):
+        if value.deferred is None:
+            use.hold_array(value.data)
+    elif isinstance(value, Ragged):
+        hold_values(use, value.flat)
+        use.hold_array(value.offsets)
+    elif isinstance(value, Dictionary):
+        hold_values(use, value.keys)
+        hold_values(use, value.values)
+    elif isinstance(value, ListValue):
+        for cell in value.cells:
+            hold_values(use, cell)
 
 
 def result_table(values: list[Value]) -> TableValue:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from drawloom.errors import DataError
 from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
+from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.types import (
     BOOL,
     CLOCK,
@@ -69,6 +70,8 @@ class ArrowSource(Source):
         self.data = data
         self.path = path
         self.columns: dict[str, Column] = {}
+        #: What columns are counted by, if anybody counts.
+        self.use: MemoryUse | None = None
 
     def column_names(self) -> list[str]:
         return list(self.schema.names)
@@ -84,7 +87,8 @@ class ArrowSource(Source):
         found = self.columns.get(name)
         if found is None:
             what = f"column '{name}' of table '{self.name}'"
-            found = convert(while_wanted(self._chunks(name)), self.rows, self.column_type(name), what)
+            with counted_by(self.use):
+                found = convert(while_wanted(self._chunks(name)), self.rows, self.column_type(name), what)
             self.columns[name] = found
         return found
 

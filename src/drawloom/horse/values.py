@@ -52,11 +52,13 @@ class Value:
 class Deferred:
     """The elements of a vector that the host has not in its memory yet: text without codes, rows on a device.
 
-    There are ``rows`` of them, of ``dtype``.
+    They are of ``dtype``.
     """
 
-    rows: int
     dtype: np.dtype[Any]
+
+    def length(self) -> int:
+        raise NotImplementedError
 
     def made(self) -> tuple[Array, Words | None]:
         """The elements, with more behind them up to a multiple of ``PAD`` where kernels may read these; and of text
@@ -87,6 +89,8 @@ class Vector(Value):
     ) -> None:
         self.type = type
         self.deferred: Deferred | None = None
+        #: Where a device has the elements; the workspace keeps it.
+        self.block: Deferred | None = None
         self._data: Array | None = None
         if isinstance(data, Deferred):
             self.deferred = data
@@ -121,13 +125,13 @@ class Vector(Value):
         assert deferred is not None
         whole, words = deferred.made()
         self._padded = whole if len(whole) and len(whole) % PAD == 0 else None
-        self._data = whole[: deferred.rows]
+        self._data = whole[: deferred.length()]
         self._dictionary = words or self._dictionary
         self.deferred = None
 
     def __len__(self) -> int:
         deferred = self.deferred
-        return len(self.data) if deferred is None else deferred.rows
+        return len(self.data) if deferred is None else deferred.length()
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -164,18 +168,20 @@ class RawText(Deferred):
 
     def __init__(self, strings: Strings) -> None:
         self.strings = strings
-        self.rows = len(strings)
-        self.dtype = narrowest(0, max(self.rows - 1, 0))
+        self.dtype = narrowest(0, max(len(strings) - 1, 0))
+
+    def length(self) -> int:
+        return len(self.strings)
 
     def made(self) -> tuple[Array, Words | None]:
         strings = self.strings
         places, words = ranked(strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings)
-        padded = np.zeros(padded_rows(self.rows), dtype=self.dtype)
-        padded[: self.rows] = places
+        padded = np.zeros(padded_rows(len(places)), dtype=self.dtype)
+        padded[: len(places)] = places
         return padded, words
 
     def take(self, index: Array) -> Deferred | None:
-        return RawText(self.strings.take(pa.array(index))) if len(index) < self.rows // _FEW_TAKEN else None
+        return RawText(self.strings.take(pa.array(index))) if len(index) < self.length() // _FEW_TAKEN else None
 
 
 def taken(data: Array, index: Array) -> Array:

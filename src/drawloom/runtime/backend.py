@@ -58,6 +58,9 @@ class Allocation:
         """Copies `source` to `offset`."""
         raise NotImplementedError
 
+    def shrink(self, size: int) -> None:
+        """Keeps the first `size` bytes where they are; what lies behind may serve others."""
+
     def release(self) -> None:
         """Gives the memory back. Called once."""
         raise NotImplementedError
@@ -124,8 +127,8 @@ class Backend:
     #: Largest static plus dynamic shared memory of a block, in bytes.
     shared_limit: int
 
-    def allocate(self, size: int) -> Allocation:
-        """`size` bytes of zeroed memory. Raises DeviceError when there is not that much."""
+    def allocate(self, size: int, zero: bool = True) -> Allocation:
+        """`size` bytes of memory, zeroed unless it is of no use. Raises DeviceError when there is not that much."""
         raise NotImplementedError
 
     def program(self, module: Module, check: bool, assembler: str) -> Program:

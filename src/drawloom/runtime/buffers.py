@@ -24,13 +24,15 @@ class Buffer:
     `with` block, or with the last reference to it; using it afterwards raises DeviceError.
     """
 
-    def __init__(self, where: Device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, where: Device, shape: tuple[int, ...], dtype: np.dtype[Any], allocation: Allocation | None = None
+    ) -> None:
         self.device = where
         self.shape = shape
         self.dtype = dtype
         self.size = int(np.prod(shape, dtype=object)) * dtype.itemsize
         self._lock = threading.Lock()
-        self._allocation: Allocation | None = where.backend.allocate(self.size)
+        self._allocation: Allocation | None = allocation or where.backend.allocate(self.size)
 
     @classmethod
     def alloc(cls, shape: Shape, dtype: npt.DTypeLike = np.uint8, device: str | Device | None = None) -> "Buffer":
@@ -109,6 +111,14 @@ class Buffer:
         if view.nbytes != self.size:
             raise DataError(f"the array has {view.nbytes} bytes, the Buffer {self.size}")
         return view
+
+    def shrink(self, rows: int) -> None:
+        """Keeps the first `rows` elements of a buffer of one dimension where they are. Raises DataError for more."""
+        if len(self.shape) != 1 or not 0 <= rows <= self.shape[0]:
+            raise DataError(f"a Buffer of shape {self.shape} cannot shrink to {rows}")
+        self.shape = (rows,)
+        self.size = rows * self.dtype.itemsize
+        self.allocation().shrink(self.size)
 
     def free(self) -> None:
         """Gives the memory back now. Freeing it again does nothing."""

@@ -125,8 +125,8 @@ class CudaBackend(Backend):
                 pass  # whoever launched it was interrupted and is gone
         self.abandoned = still
 
-    def allocate(self, size: int) -> Allocation:
-        return CudaAllocation(self, size)
+    def allocate(self, size: int, zero: bool = True) -> Allocation:
+        return CudaAllocation(self, size, zero)
 
     def program(self, module: Module, check: bool, assembler: str) -> Program:
         from drawloom.runtime.cuda_launch import CudaProgram
@@ -159,9 +159,9 @@ class CudaBackend(Backend):
 
 
 class CudaAllocation(Allocation):
-    """Zeroed device memory of one context."""
+    """Device memory of one context, zeroed where asked."""
 
-    def __init__(self, backend: CudaBackend, size: int) -> None:
+    def __init__(self, backend: CudaBackend, size: int, zero: bool) -> None:
         self.backend = backend
         self.generation = backend.generation
         self.size = size
@@ -172,7 +172,8 @@ class CudaAllocation(Allocation):
                     self.address = int(driver.call("cuMemAlloc", size))
                 except CudaError as failure:
                     raise DeviceError(f"{backend.device.name}: no {size} bytes of memory: {failure}") from failure
-                driver.call("cuMemsetD8", self.address, 0, size)
+                if zero:
+                    driver.call("cuMemsetD8", self.address, 0, size)
 
     def require(self) -> None:
         if not self.backend.is_current(self.generation):

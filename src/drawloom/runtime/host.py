@@ -244,9 +244,9 @@ class HostBackend(Backend):
         self.device = device
         self.shared_limit = SHARED_LIMIT
 
-    def allocate(self, size: int) -> Allocation:
+    def allocate(self, size: int, zero: bool = True) -> Allocation:
         try:
-            return HostAllocation(aligned_bytes(size))
+            return HostAllocation(aligned_bytes(size, zero=zero))
         except (MemoryError, ValueError) as refusal:  # ValueError: more than the address space has
             raise DeviceError(f"{self.device.name}: no {size} bytes of memory left") from refusal
 

@@ -189,6 +189,68 @@ def host_memory() -> int:
         return 0
 
 
+def available_memory() -> int:
+    """Bytes that this process can still get without swapping: what the system says is available, or what its control
+    groups leave, whichever is less. Where neither says anything, the whole memory."""
+    found = [available for available in (_system_available(), *_group_available()) if available is not None]
+    return max(min(found), 0) if found else host_memory()
+
+
+def _system_available() -> int | None:
+    try:
+        with open("/proc/meminfo", encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                name, _, value = line.partition(":")
+                if name == "MemAvailable":
+                    return int(value.split()[0]) * 1024
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+#: The files of a control group's memory, of version 2 and 1: the folder of all groups, the limit, and what is used.
+_GROUP_FILES: Final = (
+    ("", "/sys/fs/cgroup", "memory.max", "memory.current"),
+    ("memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
+
+
+def _group_available(groups: str = "/proc/self/cgroup", root: str = "") -> list[int]:
+    """What each control group that this process is in, and each above it, has left, but for those without a limit.
+
+    Cached pages of files count as left. ``root`` goes before the folders.
+    """
+    left: list[int] = []
+    for _, controllers, path in [line.split(":", 2) for line in _text(groups).splitlines() if line.count(":") >= 2]:
+        for name, folder, limit_file, used_file in _GROUP_FILES:
+            if name not in controllers.split(","):
+                continue
+            place = path.rstrip("/")
+            while True:
+                group = f"{root}{folder}{place}"
+                limit, used = _text(f"{group}/{limit_file}"), _text(f"{group}/{used_file}")
+                if limit.isdigit() and used.isdigit() and int(limit) < 1 << 60:
+                    left.append(int(limit) - int(used) + _cached(_text(f"{group}/memory.stat")))
+                if not place:
+                    break
+                place = place.rpartition("/")[0]
+    return left
+
+
+def _cached(statistics: str) -> int:
+    """Of a control group's ``memory.stat`` the bytes of files that are not in use and can be dropped."""
+    fields = dict([line.split(" ", 1) for line in statistics.splitlines() if line.count(" ") == 1])
+    return int(fields.get("total_inactive_file", fields.get("inactive_file", "0")))
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def cpu_model() -> str:
     """The CPU's own name, or LLVM's name of its family."""
     try:

@@ -19,6 +19,7 @@ from drawloom.errors import DataError
 from drawloom.horse.files import FORMATS, Csv, Dataset, open_files
 from drawloom.horse.kernels.library import CHOICES, Library
 from drawloom.horse.launch import Resident
+from drawloom.horse.memory import MemoryUse, give_back, limit_of
 from drawloom.horse.outline import MODES
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type
 from drawloom.horse.types import VectorType
@@ -56,24 +57,28 @@ class Statistics:
         )
 
 
-def connect(device: str | Device | None = None) -> Connection:
+def connect(device: str | Device | None = None, memory_limit: int | str | None = None) -> Connection:
     """A connection whose queries run on ``device`` ("cpu", "cuda:N"; None takes DRAWLOOM_DEVICE, else "cpu").
 
+    Columns that it keeps and what a query holds may take ``memory_limit`` of the host's memory: bytes, or text such as
+    "4G"; None takes DRAWLOOM_MEMORY_LIMIT, else four fifths of what is available now. More is an OutOfMemoryError.
     DRAWLOOM_LIBRARY says who does sorts, groups and joins: "auto" (whoever measured faster), "kernels" or "host".
     Raises DeviceError for a device that is not there.
     """
-    return Connection(find_device(device or os.environ.get("DRAWLOOM_DEVICE") or "cpu"))
+    return Connection(find_device(device or os.environ.get("DRAWLOOM_DEVICE") or "cpu"), memory_limit)
 
 
 class Connection:
     """Registered tables and the device that queries run on. Columns are read when a query first needs them,
     converted once and kept; a table that is registered again replaces the old one."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, memory_limit: int | str | None = None) -> None:
         self.device = device
+        #: What columns and queries hold of the host's memory.
+        self.memory = MemoryUse(limit_of(memory_limit))
         self.planner = Planner()
         self.sources: dict[str, Source] = {}
-        self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto")
+        self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto", self.memory)
         self.fallback = Fallback(self.planner, self.sources)
         self.prepared: dict[tuple[str, str], Query] = {}
         self.statistics = Statistics()
@@ -117,8 +122,8 @@ class Connection:
         if twice:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")
         self.planner.register(name, source.schema)
+        source.use = self.memory
         self.sources[name.lower()] = source
-        self.resident.copies.clear()
         for key in [k for k, query in self.prepared.items() if names_table(query.text.given, name)]:
             del self.prepared[key]
             self.statistics.dropped += 1
@@ -182,7 +187,8 @@ class Connection:
         """Forgets tables, prepared queries and the columns kept for them."""
         self.sources.clear()
         self.prepared.clear()
-        self.resident = Resident(self.device, self.resident.library.choice)
+        self.resident = Resident(self.device, self.resident.library.choice, self.memory)
+        give_back()
 
     def __enter__(self) -> Connection:
         return self

@@ -129,7 +129,7 @@ def reduced(kernels: DeviceKernels, function: str, cells: Ragged) -> Vector | No
     counts = np.diff(cells.offsets)
     if function in ("min", "max"):
         codes = _by_piece(kernels, function, storage, cells)[0]
-        return Vector(type, _decoded(codes, counts, flat.data.dtype), flat.dictionary)
+        return Vector(type, _decoded(codes, counts, flat.dtype), flat.dictionary)
     upper, lower = _by_piece(kernels, "sum", storage, cells)
     if type.is_float:
         with np.errstate(all="ignore"):
@@ -151,7 +151,7 @@ def _by_piece(kernels: DeviceKernels, function: str, storage: str, cells: Ragged
     workspace = kernels.workspace
     dtype = np.float64 if is_float else np.int64 if function == "sum" else np.uint64
     made = [workspace.empty(count, dtype) for _ in range(2 if function == "sum" else 1)]
-    arguments = [workspace.column(cells.flat, cells.flat.data.dtype), workspace.put(begins), workspace.put(ends), *made]
+    arguments = [workspace.column(cells.flat, cells.flat.dtype), workspace.put(begins), workspace.put(ends), *made]
     Reduce(function, storage, width).run(kernels, f"cells_{function}_{storage}_{width}", arguments, count * width)
     parts = [workspace.get(m, count) for m in made]
     if count == cells.count:

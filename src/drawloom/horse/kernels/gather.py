@@ -13,7 +13,7 @@ from drawloom.horse.emit import Emitter
 from drawloom.horse.evaluate import one_dictionary
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS, ROW, Rounds, RowKernel, bits_of, integer64, storage_of, stored
-from drawloom.horse.kernels.scan import Walk, scan
+from drawloom.horse.kernels.scan import Walk, scan, scanned
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import ListValue, Ragged, Value, Vector, as_vector
@@ -38,9 +38,9 @@ def gathered(kernels: DeviceKernels, vector: Vector, places: Vector, outer: bool
         return None
     workspace, rows = kernels.workspace, len(places)
     found = workspace.full(1, np.uint32, 0)
-    made = workspace.empty(rows, vector.data.dtype)
+    made = workspace.empty(rows, vector.dtype)
     arguments = [
-        workspace.column(vector, vector.data.dtype), workspace.column(places, places.data.dtype), made, found,
+        workspace.column(vector, vector.dtype), workspace.column(places, places.dtype), made, found,
         len(vector),
     ]  # fmt: skip
     kernel = Gather(f"b{bits_of(storage)}", index, outer)
@@ -146,7 +146,7 @@ class Ranks(Walk):
 
 
 def _is_mask(vector: Vector) -> bool:
-    return vector.valid is None and vector.data.dtype == bool and len(vector) <= MAX_ROWS
+    return vector.valid is None and vector.dtype == bool and len(vector) <= MAX_ROWS
 
 
 def chosen(kernels: DeviceKernels, mask: Vector, vector: Vector) -> Vector | None:
@@ -155,10 +155,10 @@ def chosen(kernels: DeviceKernels, mask: Vector, vector: Vector) -> Vector | Non
     if storage is None or not _is_mask(mask) or len(mask) != len(vector):
         return None
     workspace, rows = kernels.workspace, len(mask)
-    made = workspace.empty(rows, vector.data.dtype)
+    made = workspace.empty(rows, vector.dtype)
     bits = f"b{bits_of(storage)}"
-    arguments = [workspace.column(mask, bool), made, workspace.column(vector, vector.data.dtype)]
-    count = scan(kernels, f"compress_{bits}", Chosen(bits), arguments, rows)
+    arguments = [workspace.column(mask, bool), made, workspace.column(vector, vector.dtype)]
+    count = scanned(kernels, f"compress_{bits}", Chosen(bits), arguments, rows)
     return workspace.vector(vector.type, made, count, vector.dictionary)
 
 
@@ -182,7 +182,7 @@ def _where(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
         return None
     workspace = kernels.workspace
     made = workspace.empty(len(mask), ROW)
-    count = scan(kernels, "where", Chosen(""), [workspace.column(mask, bool), made], len(mask))
+    count = scanned(kernels, "where", Chosen(""), [workspace.column(mask, bool), made], len(mask))
     return workspace.vector(I64, made, count)
 
 
@@ -237,7 +237,7 @@ def _touched(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
         return None
     workspace = kernels.workspace
     made, found = workspace.full(length, np.uint8, 0), workspace.full(1, np.uint32, 0)
-    memory = [workspace.column(places, places.data.dtype), made, found, length]
+    memory = [workspace.column(places, places.dtype), made, found, length]
     Touch(index).run(kernels, f"touched_{index}", memory, len(places))
     if int(workspace.get(found, 1)[0]):
         raise DataError(f"a row is asked for that is none of {length}")
@@ -280,9 +280,9 @@ def joined(kernels: DeviceKernels, parts: list[Vector]) -> Vector | None:
     total = sum([len(part) for part in parts])
     if total > MAX_ROWS or any(stored(part) is None for part in parts):
         return None
-    dtype: Any = np.result_type(*[part.data.dtype for part in parts])
+    dtype: Any = np.result_type(*[part.dtype for part in parts])
     target = storage_of(np.empty(0, dtype=dtype))
-    if target is None or (target[0] == "f") != (parts[0].data.dtype.kind == "f"):
+    if target is None or (target[0] == "f") != (parts[0].dtype.kind == "f"):
         return None
     workspace = kernels.workspace
     made = workspace.empty(total, dtype)
@@ -290,7 +290,7 @@ def joined(kernels: DeviceKernels, parts: list[Vector]) -> Vector | None:
     for part in parts:
         source = stored(part)
         assert source is not None
-        memory = [workspace.column(part, part.data.dtype), made, start]
+        memory = [workspace.column(part, part.dtype), made, start]
         Copy(source, target).run(kernels, f"copy_{source}_{target}", memory, len(part))
         start += len(part)
     return workspace.vector(parts[0].type, made, total, parts[0].dictionary)

@@ -89,7 +89,7 @@ def _without_nulls(columns: list[Vector]) -> list[Vector]:
     for column in columns:
         if column.valid is not None:
             made.append(Vector(BOOL, ~column.valid))
-            column = Vector(column.type, np.where(column.valid, column.data, column.data.dtype.type(0)), column.words)
+            column = Vector(column.type, np.where(column.valid, column.data, column.dtype.type(0)), column.words)
         made.append(column)
     return made
 

@@ -46,7 +46,7 @@ class KeyColumns:
 
     def memory(self, kernels: DeviceKernels) -> list[Memory]:
         """The columns' addresses, as kernels take them."""
-        return [kernels.workspace.column(v, v.data.dtype) for v in self.vectors]
+        return [kernels.workspace.column(v, v.dtype) for v in self.vectors]
 
 
 def key_columns(vectors: list[Vector]) -> KeyColumns | None:

@@ -99,7 +99,7 @@ def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     if storage is None or len(pattern) != 1:
         return None
     pad, asked = string_pad(kernels, text.words), kernels.workspace.put(tokens(strings(pattern)[0]))
-    codes = kernels.workspace.column(text, text.data.dtype)
+    codes = kernels.workspace.column(text, text.dtype)
     if len(text) < len(text.words):
         hits = kernels.workspace.empty(len(text), np.bool_)
         Like(storage).run(kernels, f"like_{storage}", [pad.starts, pad.bytes, asked, hits, codes], len(text))

@@ -129,7 +129,7 @@ class RowKernel:
 # Columns
 
 
-def storage_of(data: Array) -> str | None:
+def storage_of(data: Array | Vector) -> str | None:
     """The PTX type of an array's elements, "s8" to "u64", "f32" or "f64"; None for what no kernel takes."""
     if len(data) > MAX_ROWS or data.dtype.kind not in "biuf":
         return None
@@ -139,7 +139,7 @@ def storage_of(data: Array) -> str | None:
 
 def stored(vector: Vector) -> str | None:
     """As ``storage_of``; None for a vector with NULLs too."""
-    return None if vector.valid is not None else storage_of(vector.data)
+    return None if vector.valid is not None else storage_of(vector)
 
 
 def bits_of(storage: str) -> int:

@@ -129,7 +129,7 @@ def _search(kernels: DeviceKernels, arguments: list[Value], after: bool) -> Valu
         return None
     workspace = kernels.workspace
     made = workspace.empty(rows, np.int64)
-    memory = [workspace.column(v, v.data.dtype) for v in vectors]
+    memory = [workspace.column(v, v.dtype) for v in vectors]
     name = f"search{'_after' if after else ''}_{'_'.join(storages)}"
     Search(storages, after).run(kernels, name, [*memory, made, len(vectors[0])], rows)
     return Vector(I64, workspace.get(made, rows))

@@ -18,7 +18,7 @@ import numpy as np
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, Tile, tile_for
-from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.kernels.workspace import Memory, Size
 from drawloom.ptx.ir import Address, Module, Register
 from drawloom.ptx.types import F64, U32, U64
 
@@ -87,6 +87,11 @@ def scan(kernels: DeviceKernels, name: str, walk: Walk, arguments: list[Any], ro
 
     ``name`` says all that ``walk`` was made for; ``arguments`` are for the parameters that it declares.
     """
+    return int(scanned(kernels, name, walk, arguments, rows))
+
+
+def scanned(kernels: DeviceKernels, name: str, walk: Walk, arguments: list[Any], rows: int) -> int | Size:
+    """As ``scan``; on a device apart the sum stays there until somebody asks for it."""
     if rows == 0:
         return 0
     assert rows <= MAX_ROWS
@@ -95,7 +100,7 @@ def scan(kernels: DeviceKernels, name: str, walk: Walk, arguments: list[Any], ro
     blocks = tile.blocks(rows)
     states = kernels.workspace.full(blocks + 2, np.uint64, 0)
     kernel[blocks, tile.threads](*arguments, states, rows)
-    return int(kernels.workspace.get(states, 2)[1])
+    return kernels.workspace.size(states, 1)
 
 
 def scan_module(name: str, tile: Tile, walk: Walk) -> Module:

@@ -66,7 +66,7 @@ class SortKey:
         return [start & _MOST, null]
 
     def memory(self, kernels: DeviceKernels) -> list[Memory]:
-        made = [kernels.workspace.column(self.vector, self.vector.data.dtype)]
+        made = [kernels.workspace.column(self.vector, self.vector.dtype)]
         if self.vector.valid is not None:
             made.append(kernels.workspace.column(Vector(BOOL, self.vector.valid), bool))
         return made

@@ -1,0 +1,185 @@
+"""What a connection holds of the host's memory: bytes are asked for before they are taken and counted while they are
+held, against a limit that ends a query with an error before the machine swaps.
+
+Whoever evaluates finds the account in ``current_use``; ``ask`` and ``held`` do nothing where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from drawloom.errors import DataError, OutOfMemoryError
+from drawloom.runtime.machine import available_memory
+
+Array = npt.NDArray[Any]
+
+#: Arrays of fewer bytes are not counted.
+COUNTED: Final = 1 << 16
+#: From so many bytes on what is asked for is compared with what the machine has left, too.
+_LARGE: Final = 1 << 26
+#: How much of what is available a connection may hold.
+SHARE: Final = 0.8
+_UNITS: Final[dict[str, int]] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class MemoryUse:
+    """``current`` bytes are held, ``peak`` at most since ``forget_peak``, in NumPy arrays of ``COUNTED`` bytes or more
+    and in what was announced with ``hold``. ``limit`` is the most that may be held; None takes ``SHARE`` of what the
+    machine, or its control group, has left now, and never more than is left later on."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.is_share = limit is None
+        self.limit: int = int(SHARE * available_memory()) if limit is None else limit
+        self.peak = 0
+        self._current = 0
+        self._held: dict[int, tuple[int, object]] = {}
+        #: Arrays that are gone since the last look: finalizers run at any time, also in the middle of a sum.
+        self._gone: deque[int] = deque()
+        self._lock = threading.RLock()
+
+    @property
+    def current(self) -> int:
+        with self._lock:
+            while self._gone:
+                self._current -= self._held.pop(self._gone.popleft())[0]
+            return self._current
+
+    def forget_peak(self) -> None:
+        self.peak = self.current
+
+    def ask(self, size: int, what: str) -> None:
+        """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held."""
+        held = self.current
+        if held + size > self.limit:
+            raise OutOfMemoryError(
+                f"{what} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"
+            )
+        if self.is_share and size >= _LARGE:
+            left = available_memory()
+            if size > left:
+                raise OutOfMemoryError(f"{what} needs {shown(size)}: the machine has {shown(left)} left")
+
+    def hold(self, owner: Any, size: int) -> None:
+        """Counts ``size`` bytes for as long as ``owner`` lives."""
+        if size < COUNTED:
+            return
+        key, gone = id(owner), self._gone
+        with self._lock:
+            held = self.current
+            if key not in self._held:
+                self._held[key] = (size, weakref.ref(owner, lambda _: gone.append(key)))
+                self._current = held + size
+                self.peak = max(self.peak, self._current)
+
+    def hold_array(self, array: Array) -> None:
+        """Counts the memory that an array lies in, once, for as long as somebody has it."""
+        owner: Any = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        if owner.base is None:
+            self.hold(owner, owner.nbytes)
+
+    def __repr__(self) -> str:
+        return f"<{shown(self.current)} held, {shown(self.peak)} at most, of {shown(self.limit)}>"
+
+
+_use: Final[ContextVar[MemoryUse | None]] = ContextVar("use", default=None)
+
+
+def current_use() -> MemoryUse | None:
+    """The account of what is evaluated in this thread."""
+    return _use.get()
+
+
+@contextmanager
+def counted_by(use: MemoryUse | None) -> Iterator[None]:
+    """What this thread evaluates is counted by ``use``; where NumPy or Arrow get no memory, that is an
+    OutOfMemoryError."""
+    before = _use.set(use)
+    try:
+        yield
+    except MemoryError as refusal:
+        raise OutOfMemoryError(f"the machine has no more memory: {refusal}") from None
+    finally:
+        _use.reset(before)
+
+
+def ask(size: int, what: str) -> None:
+    """As ``MemoryUse.ask``, of this thread's account."""
+    use = _use.get()
+    if use is not None:
+        use.ask(size, what)
+
+
+def hold(owner: Any, size: int) -> None:
+    """As ``MemoryUse.hold``, of this thread's account."""
+    use = _use.get()
+    if use is not None:
+        use.hold(owner, size)
+
+
+def hold_array(array: Array) -> None:
+    use = _use.get()
+    if use is not None:
+        use.hold_array(array)
+
+
+def limit_of(given: int | str | None) -> int | None:
+    """A limit as a user gives it, bytes or text such as "512M" or "4 GiB"; None and "" for the default.
+
+    Raises DataError for anything else.
+    """
+    text = str(os.environ.get("DRAWLOOM_MEMORY_LIMIT", "") if given is None else given).strip()
+    if not text:
+        return None
+    unit = text.upper().removesuffix("IB").removesuffix("B").lstrip("0123456789. ")
+    number = text.upper().removesuffix("IB").removesuffix("B").removesuffix(unit)
+    try:
+        size = int(float(number) * _UNITS[unit])
+    except (KeyError, ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise DataError(f"memory_limit={given if given is not None else text!r}: bytes, or text such as '4G' expected")
+    return size
+
+
+def shown(size: int) -> str:
+    """Bytes as a person reads them: "3.2 GiB"."""
+    for unit, bits in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << bits:
+            return f"{size / (1 << bits):.1f} {unit}"
+    return f"{size} bytes"
+
+
+def give_back() -> None:
+    """Gives the machine what Arrow's and the C library's allocators keep for later."""
+    pa.default_memory_pool().release_unused()
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+_trimmers: Final[list[Callable[[int], int] | None]] = []
+
+
+def _trim() -> Callable[[int], int] | None:
+    """glibc's ``malloc_trim``; None for another C library."""
+    if not _trimmers:
+        import ctypes
+
+        try:
+            _trimmers.append(ctypes.CDLL(None).malloc_trim)
+        except (AttributeError, OSError):
+            _trimmers.append(None)
+    return _trimmers[0]

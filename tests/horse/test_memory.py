@@ -1,0 +1,310 @@
+"""Memory: every transition of figure 6.7 with its transfers, pages, the account of a connection and its limit, and what
+is left to a process."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import drawloom
+from drawloom.horse.kernels.workspace import DEVICE, EMPTY, HOST, SHARED, Block, Workspace
+from drawloom.horse.memory import COUNTED, MemoryUse, limit_of
+from drawloom.horse.types import I64
+from drawloom.horse.values import Vector
+from drawloom.runtime import machine
+from drawloom.runtime.memory import ALLOCATION_ALIGNMENT
+from drawloom.runtime.pages import Pages
+from tests.horse.apart import Apart
+
+DATA = np.arange(5, dtype=np.int64)
+
+REQUESTS: dict[str, Callable[[Block], Any]] = {
+    "read host": Block.read_host,
+    "read device": Block.read_device,
+    "write host": Block.write_host,
+    "write device": Block.write_device,
+}
+#: For each state and request the state afterwards, and the transfers to the device and from it.
+TRANSITIONS = {
+    (EMPTY, "write host"): (HOST, 0, 0),
+    (EMPTY, "write device"): (DEVICE, 0, 0),
+    (HOST, "read host"): (HOST, 0, 0),
+    (HOST, "read device"): (SHARED, 1, 0),
+    (HOST, "write host"): (HOST, 0, 0),
+    (HOST, "write device"): (DEVICE, 1, 0),
+    (DEVICE, "read host"): (SHARED, 0, 1),
+    (DEVICE, "read device"): (DEVICE, 0, 0),
+    (DEVICE, "write host"): (HOST, 0, 1),
+    (DEVICE, "write device"): (DEVICE, 0, 0),
+    (SHARED, "read host"): (SHARED, 0, 0),
+    (SHARED, "read device"): (SHARED, 0, 0),
+    (SHARED, "write host"): (HOST, 0, 0),
+    (SHARED, "write device"): (DEVICE, 0, 0),
+}
+
+
+def block_in(state: str, workspace: Workspace) -> Block:
+    if state == EMPTY:
+        return Block(workspace, np.int64, len(DATA))
+    block = Block(workspace, DATA.copy() if state == HOST else workspace.put(DATA))
+    if state == SHARED:
+        block.read_host()
+    assert block.state == state
+    return block
+
+
+@pytest.mark.parametrize(("state", "request_"), TRANSITIONS)
+def test_a_request_takes_a_block_to_its_next_state(state: str, request_: str) -> None:
+    device = Apart()
+    block = block_in(state, Workspace(device))
+    before = device.transfers
+    got = REQUESTS[request_](block)
+    after, sent, fetched = TRANSITIONS[state, request_]
+    assert block.state == after
+    assert device.transfers == (before[0] + sent, before[1] + fetched)
+    if state != EMPTY:
+        assert (got if isinstance(got, np.ndarray) else got.to_array()).tolist() == DATA.tolist()
+
+
+@pytest.mark.parametrize("request_", ["read host", "read device"])
+def test_reading_what_nobody_wrote_is_a_mistake(request_: str) -> None:
+    with pytest.raises(AssertionError, match="nobody wrote"):
+        REQUESTS[request_](block_in(EMPTY, Workspace(Apart())))
+
+
+def test_what_one_kernel_wrote_the_next_reads_without_a_transfer() -> None:
+    device = Apart()
+    workspace = Workspace(device)
+    made = workspace.put(DATA)
+    count = workspace.size(workspace.put(np.array([0, 3], np.uint64)), 1)
+    vector = workspace.vector(I64, made, count)
+    before = device.transfers
+    assert workspace.column(vector, np.int64) is made and device.transfers[0] == before[0]
+    assert len(vector) == 3 and device.fetched[-1] == 16, "the size alone"
+    assert vector.data.tolist() == [0, 1, 2] and device.fetched[-1] == 3 * 8, "the rows that there are"
+    assert workspace.column(vector, np.int64) is made and device.transfers[0] == before[0]
+
+
+def test_a_column_is_sent_once_and_in_another_type_again() -> None:
+    device = Apart()
+    workspace = Workspace(device)
+    vector = Vector(I64, DATA)
+    assert workspace.column(vector, np.int64) is workspace.column(vector, np.int64)
+    assert device.sent == [5 * 8]
+    workspace.column(vector, np.int32)
+    assert device.sent == [5 * 8, 5 * 4]
+    assert workspace.column(vector, np.int64, padded=True).to_array().tolist() == [*range(5), *[0] * 1019]
+
+
+# Pages
+
+
+def test_parts_of_a_page_are_aligned_and_one_allocation() -> None:
+    device = Apart()
+    pages = Pages(device, 1 << 16)
+    parts = [pages.allocate(size) for size in (1, 0, 257, 16)]
+    assert [p.offset for p in parts] == [0, 256, 512, 1024]
+    assert all(p.address % ALLOCATION_ALIGNMENT == 0 for p in parts)
+    assert device.allocated == [1 << 16]
+    large = pages.allocate(1 << 17)
+    assert device.allocated == [1 << 16, 1 << 17] and pages.peak == (1 << 16) + (1 << 17)
+    large.release()
+    assert pages.allocate(9).page is parts[0].page, "what is large stays whole for what is large"
+
+
+def test_a_tail_and_what_is_freed_last_are_the_pages_again() -> None:
+    pages = Pages(Apart(), 1 << 16)
+    first, second = pages.allocate(1000), pages.allocate(5000)
+    second.shrink(100)
+    assert pages.allocate(1).offset == 1024 + 256
+    first.shrink(1)
+    assert pages.allocate(1).offset == 1024 + 512, "something lies behind it"
+    last = pages.allocate(600)
+    last.release()
+    assert pages.allocate(1).offset == last.offset
+
+
+def test_pages_that_nobody_uses_are_given_back() -> None:
+    device = Apart()
+    pages = Pages(device, 1 << 16)
+    kept, gone = pages.allocate(9), pages.allocate(1 << 16)
+    gone.release()
+    assert pages.allocate(1 << 16).page is gone.page, "it serves again before it is given back"
+    pages.pages[1].live = 0
+    pages.give_back()
+    assert device.allocated == [1 << 16]
+    kept.release()
+    pages.give_back()
+    assert device.allocated == []
+
+
+def test_a_full_device_gives_pages_back_before_it_refuses() -> None:
+    device = Apart(memory=1 << 17)
+    pages = Pages(device, 1 << 16)
+    pages.allocate(1).release()
+    part = pages.allocate(1 << 17)
+    assert device.allocated == [1 << 17]
+    with pytest.raises(drawloom.DeviceError, match="no 256 bytes"):
+        pages.allocate(1)
+    assert part.view().nbytes == 1 << 17
+
+
+def test_pages_go_with_the_last_who_uses_them() -> None:
+    device = Apart()
+    workspace = Workspace(device)
+    memory = workspace.put(DATA)
+    del workspace
+    gc.collect()
+    assert len(device.allocated) == 1 and memory.to_array().tolist() == DATA.tolist()
+    del memory
+    gc.collect()
+    assert device.allocated == []
+
+
+# The account and the limit
+
+ROWS = 100_000
+QUERY = (
+    "select a.g, count(*) as n, sum(b.v) as s from t a join t b on a.g = b.g where a.v < 9 group by a.g order by a.g"
+)
+
+
+def table(groups: int) -> pa.Table:
+    return pa.table({"g": np.arange(ROWS) % groups, "v": np.arange(ROWS) % 1000, "w": [f"{n}" for n in range(ROWS)]})
+
+
+def test_an_account_counts_arrays_once_and_for_as_long_as_they_live() -> None:
+    use = MemoryUse(1 << 20)
+    array = np.zeros(COUNTED, dtype=np.int8)
+    use.hold_array(array[5:])
+    use.hold_array(array)
+    use.hold_array(np.zeros(COUNTED - 1, dtype=np.int8))
+    assert use.current == COUNTED
+    view = array[::2].reshape(-1, 2)
+    del array
+    assert use.current == COUNTED, "a view has it still"
+    del view
+    assert use.current == 0 and use.peak == COUNTED
+    use.forget_peak()
+    assert use.peak == 0
+    with pytest.raises(
+        drawloom.OutOfMemoryError, match=r"a join needs 1.0 MiB beside the 0 bytes held: the limit is 1.0"
+    ):
+        use.ask((1 << 20) + 1, "a join")
+
+
+@pytest.mark.parametrize("library", ["host", "kernels"])
+def test_a_query_over_the_limit_is_an_error_and_the_next_is_answered(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAWLOOM_LIBRARY", library)
+    con = drawloom.connect("cpu", memory_limit="8M").register("t", table(50))
+    expected = drawloom.connect("cpu", memory_limit="4G").register("t", table(50)).sql(QUERY).arrow()
+    assert con.sql("select sum(v) from t").fetchall() == [(49_950_000,)]
+    before = con.memory.current
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"needs .* the limit is 8.0 MiB"):
+        con.sql(QUERY).arrow()
+    gc.collect()
+    assert con.sql("select sum(v) from t").fetchall() == [(49_950_000,)]
+    assert before <= con.memory.current < before + (1 << 20), "what the refused query held is free"
+    con.memory.limit = 1 << 32
+    assert con.sql(QUERY).arrow().equals(expected)
+    assert con.memory.peak > 8 << 20
+
+
+def test_columns_over_the_limit_are_an_error_and_are_not_kept() -> None:
+    con = drawloom.connect("cpu", memory_limit=300_000).register("t", table(7))
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"column 'w' of table 't' needs"):
+        con.sql("select max(w) from t").arrow()
+    assert con.sql("select max(g) from t").fetchall() == [(6,)]
+    held = con.memory.current
+    assert held == 98 * 1024, "one byte a row, up to a tile"
+    con.close()
+    gc.collect()
+    assert con.memory.current == 0
+
+
+def test_no_memory_from_the_system_is_the_same_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    con = drawloom.connect("cpu", memory_limit="4G").register("t", table(7))
+
+    def refuse(*given: object, **named: object) -> None:
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("drawloom.horse.program.interpret", refuse)
+        with pytest.raises(drawloom.OutOfMemoryError, match="the machine has no more memory: Unable to allocate"):
+            con.sql("select sum(v) from t").arrow()
+    assert con.sql("select max(g) from t").fetchall() == [(6,)]
+
+
+def test_without_a_limit_more_than_the_machine_has_left_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    use = MemoryUse()
+    assert 0 < use.limit <= machine.host_memory()
+    monkeypatch.setattr("drawloom.horse.memory.available_memory", lambda: 100 << 20)
+    use.ask(99 << 20, "something")
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"something needs 101.0 MiB: the machine has 100.0 MiB left"):
+        use.ask(101 << 20, "something")
+
+
+@pytest.mark.parametrize(
+    ("given", "size"), [(77, 77), ("77", 77), ("1.5K", 1536), ("4 GiB", 4 << 30), ("2mb", 2 << 20)]
+)
+def test_a_limit_is_bytes_or_text(given: int | str, size: int) -> None:
+    assert limit_of(given) == size
+
+
+@pytest.mark.parametrize("given", ["x", "-3", 0, "4Q", "1e", "G"])
+def test_a_limit_that_is_none_is_refused(given: int | str) -> None:
+    with pytest.raises(drawloom.DataError, match=r"memory_limit=.*bytes, or text such as '4G' expected"):
+        drawloom.connect("cpu", memory_limit=given)
+
+
+def test_the_limit_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_MEMORY_LIMIT", "5M")
+    assert drawloom.connect("cpu").memory.limit == 5 << 20
+    assert drawloom.connect("cpu", memory_limit="6M").memory.limit == 6 << 20
+
+
+# Control groups
+
+
+def test_a_control_group_leaves_what_is_below_its_limit(tmp_path: Path) -> None:
+    files = {
+        "sys/fs/cgroup/a/b/memory.max": "1000", "sys/fs/cgroup/a/b/memory.current": "300",
+        "sys/fs/cgroup/a/b/memory.stat": "anon 1\ninactive_file 50\n",
+        "sys/fs/cgroup/a/memory.max": "max", "sys/fs/cgroup/a/memory.current": "900",
+        "sys/fs/cgroup/memory/c/memory.limit_in_bytes": "500", "sys/fs/cgroup/memory/c/memory.usage_in_bytes": "100",
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": str((1 << 63) - 4096),
+        "sys/fs/cgroup/memory/memory.usage_in_bytes": "7",
+    }  # fmt: skip
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    groups = tmp_path / "groups"
+    groups.write_text("4:memory:/c\n2:cpu:/x\n0::/a/b\n")
+    assert sorted(machine._group_available(str(groups), str(tmp_path))) == [400, 750]
+    assert machine._group_available(str(tmp_path / "none"), str(tmp_path)) == []
+    assert 0 < machine.available_memory() <= machine.host_memory()
+
+
+def test_queries_on_a_device_apart_give_the_hosts_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_LIBRARY", "kernels")
+    query = (
+        "select b.w, sum(a.v) as s from t a join u b on a.g = b.g where a.v < 90 group by b.w order by s, b.w limit 5"
+    )
+    device = Apart()
+    answers = []
+    for where in ("cpu", device):
+        con = drawloom.connect(where).register("t", table(50).slice(0, 5000)).register("u", table(50).slice(0, 50))
+        answers.append(con.sql(query).arrow())
+    assert answers[0].num_rows == 5 and answers[1].equals(answers[0])
+    sent = len(device.sent)
+    assert con.sql(query).arrow().equals(answers[0])
+    assert len(device.sent) - sent < sent, "columns are there already"
+    assert max(device.allocated, default=0) <= 64 << 20
+    con.close()
