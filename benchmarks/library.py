@@ -2,6 +2,7 @@
 
     python benchmarks/library.py
     python benchmarks/library.py --only join,group --rows 1000000 --markdown
+    python benchmarks/library.py --processor        # where the machine has other work
 
 A row is one call of one builtin. Both sides run by turns; the best of five of each counts, in milliseconds, and the
 first call of each, which compiles kernels and makes what columns keep, does not. What measures faster over its rows is
@@ -154,14 +155,14 @@ CASES: list[Callable[[np.random.Generator, int], dict[str, tuple[str, list[Value
 ]  # fmt: skip
 
 
-def best(calls: list[Callable[[], object]]) -> list[float]:
+def best(calls: list[Callable[[], object]], clock: Callable[[], float]) -> list[float]:
     """Milliseconds of each, by turns."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(ROUNDS + 1):
         for made, run in zip(times, calls):
-            start = time.perf_counter()
+            start = clock()
             run()
-            made.append((time.perf_counter() - start) * 1e3)
+            made.append((clock() - start) * 1e3)
     return [min(made[1:]) for made in times]
 
 
@@ -170,7 +171,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--only", default="", help="builtins, with commas between them")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--processor", action="store_true", help="time of all threads on processors, not the clock's")
     options = parser.parse_args()
+    clock = time.process_time if options.processor else time.perf_counter
     kernels = DeviceKernels(device("cpu"))
     line = "| `{}` | {} | {} | {} | {} |" if options.markdown else "{:10} {:34} {:>10} {:>10} {:>7}"
     print(line.format("function", "input", "kernels", "host", "ratio"))
@@ -181,7 +184,7 @@ def main() -> None:
             if options.only and name not in options.only.split(","):
                 continue
             assert CALLS[name](kernels, arguments) is not None
-            ours, host = best([partial(CALLS[name], kernels, arguments), partial(call, name, arguments)])
+            ours, host = best([partial(CALLS[name], kernels, arguments), partial(call, name, arguments)], clock)
             print(line.format(name, what, f"{ours:.1f}", f"{host:.1f}", f"{ours / host:.2f}"), flush=True)
 
 
