@@ -1,6 +1,8 @@
 """The documentation holds together: links lead somewhere, rooms have pages, packages are explained."""
 
 import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
 
@@ -40,3 +42,15 @@ def test_readme_fits_one_screen_of_a_reader() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 70
     assert max(map(len, lines)) <= 110
+
+
+def test_the_example_of_queries_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "profile.html"
+    monkeypatch.setattr(sys, "argv", ["query.py", "--device", "cpu", "--profile", str(page)])
+    runpy.run_path(str(ROOT / "examples" / "query.py"), run_name="__main__")
+    shown = capsys.readouterr().out
+    assert shown.startswith("('Graz', 33159, Decimal('") and "@join " in shown
+    assert "query:2:7: No field named prize." in shown and "aggregate function: array_agg" in shown
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
