@@ -87,7 +87,7 @@ def query(kind: str, name: str) -> str:
         return f"select {AGGREGATES[name]} as x from t group by i"
     if kind == "window":
         return f"select {WINDOWS[name]} over (order by b) as x from t"
-    if kind == "aggregate over a window":
+    if kind == "over a window":
         return f"select {AGGREGATES[name]} over (order by b) as x from t"
     if name.startswith(("array_", "list_")) and name not in SCALARS:
         return f"select {name}(make_array(i), make_array(i)) as x from t"

@@ -8,6 +8,7 @@ import datetime
 import math
 from decimal import Decimal
 
+import datafusion
 import pyarrow as pa
 import pytest
 
@@ -346,6 +347,28 @@ def test_statistics_are_within_their_condition() -> None:
         result, wanted = both(ours, theirs, table)
         (mine,), (other,) = rows_of(result), rows_of(wanted)
         assert [(n, a, b) for n, (a, b) in enumerate(zip(mine, other)) if not close(a, b, 16)] == []
+
+
+#: What DuckDB has no function for.
+DATAFUSIONS = """
+    initcap(s)
+    find_in_set(p, 'x,a,1,')
+    substr_index(s, '.', 2)
+    substr_index(s, '.', -1)
+    to_hex(abs(k))
+    regexp_instr(s, '[abx]')
+    approx_distinct(i)"""
+
+
+def test_functions_that_duckdb_lacks_are_datafusions() -> None:
+    theirs = datafusion.SessionContext()
+    theirs.register_record_batches("t", [T.to_batches()])
+    for line in lines_of(DATAFUSIONS):
+        query = f"select {line} as x from t"
+        wanted = pa.Table.from_batches(theirs.sql(query).collect())
+        result = connect("cpu").register("t", T).sql(query).arrow()
+        shown = [v.upper() if line.startswith("to_hex") and v else v for v in wanted["x"].to_pylist()]
+        assert result["x"].to_pylist() == shown, line
 
 
 QUERIES = {
