@@ -5,7 +5,7 @@ objects that variables stand for (thesis sections 4.1, 4.2.2 and 4.2.3).
 from __future__ import annotations
 
 from drawloom.horse.dataflow import Analysis, States, Variables, forward
-from drawloom.horse.ir import Assign, CheckCast, Function, Name, Statement, Use, walk
+from drawloom.horse.ir import Assign, CheckCast, Function, Name, Statement, Use, assigned_once, walk
 
 
 class _Assigned(Analysis[int]):
@@ -80,9 +80,10 @@ def objects(function: Function) -> dict[str, str]:
     A copy ``b = a`` is one where both are written once: they are the same rows wherever both are assigned. What has
     several definitions is a new object wherever paths meet, so it only stands for itself.
     """
-    definitions = Definitions(function)
-    once = {name for name, bits in definitions.of.items() if bits & (bits - 1) == 0}
-    found = {name: name for name in definitions.of}
+    single = assigned_once(function)
+    written = {t.name for s in walk(function.body) if isinstance(s, Assign) for t in s.targets}
+    once = single | {p.name for p in function.params if p.name not in written}
+    found = {name: name for name in [*[p.name for p in function.params], *written]}
     for statement in walk(function.body):
         if not isinstance(statement, Assign) or len(statement.targets) != 1:
             continue

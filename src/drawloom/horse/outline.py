@@ -18,6 +18,7 @@ from typing import Final
 
 from drawloom.horse import ranges as ranges_module
 from drawloom.horse.builtins import BUILTINS
+from drawloom.horse.dataflow import Variables
 from drawloom.horse.graph import Graph, Node
 from drawloom.horse.groups import groups_in_place
 from drawloom.horse.infer import variable_types
@@ -37,9 +38,9 @@ from drawloom.horse.ir import (
     Target,
     Use,
     reads,
-    walk,
     with_bodies,
 )
+from drawloom.horse.liveness import live
 from drawloom.horse.placement import Placement, Root
 from drawloom.horse.ranges import Facts, Ranges
 from drawloom.horse.shape_analysis import analyse as analyse_shapes
@@ -146,11 +147,9 @@ class _Splitter:
         self.mode = mode
         self.kernels: list[Function] = []
         self.names = {f.name for f in made.module.functions}
-        #: How many statements read each variable.
-        self.readers: dict[str, int] = {}
-        for statement in walk(main.body):
-            for name in set(reads(statement)):
-                self.readers[name] = self.readers.get(name, 0) + 1
+        self.variables = Variables(main)
+        #: The variables that may be read behind each statement.
+        self.behind = live(main, self.variables).at
 
     def body(self, statements: list[Statement]) -> list[Statement]:
         made: list[Statement] = []
@@ -187,13 +186,9 @@ class _Splitter:
         return body
 
     def live(self, statements: list[Assign]) -> set[str]:
-        """The variables of a block that statements outside of it read."""
-        inside: dict[str, int] = {}
-        for statement in statements:
-            for name in set(reads(statement)):
-                inside[name] = inside.get(name, 0) + 1
-        written = [t.name for s in statements for t in s.targets]
-        return {name for name in written if self.readers.get(name, 0) > inside.get(name, 0)}
+        """The variables of a block that are read behind it."""
+        written = self.variables.set([t.name for s in statements for t in s.targets])
+        return set(self.variables.names(written & self.behind[statements[-1]]))
 
 
 # The three modes

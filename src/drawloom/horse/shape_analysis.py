@@ -101,9 +101,12 @@ class _Analysis(Analysis[State]):
     def transfer(self, statement: Statement, state: State) -> State:
         if not isinstance(statement, Assign):
             return state
-        made = self.values(statement, state)
-        changed = {t.name: s for t, s in zip(statement.targets, made) if t.name not in self.single}
-        self.once.update({t.name: s for t, s in zip(statement.targets, made) if t.name in self.single})
+        changed: State = {}
+        for target, shape in zip(statement.targets, self.values(statement, state)):
+            if target.name in self.single:
+                self.once[target.name] = shape
+            else:
+                changed[target.name] = shape
         return {**state, **changed} if changed else state
 
     def merge(self, first: State, second: State, at: Statement) -> State:
@@ -118,7 +121,7 @@ class _Analysis(Analysis[State]):
         for name in self.start_names():
             found[name] = Unknown(name)
         for statement, state in self.states.items():
-            if not isinstance(statement, Assign):
+            if not isinstance(statement, Assign) or all(t.name in self.single for t in statement.targets):
                 continue
             for target, shape in zip(statement.targets, self.values(statement, state)):
                 if target.name not in self.single:
