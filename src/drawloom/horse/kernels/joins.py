@@ -1,8 +1,9 @@
 """Joins by kernels (thesis section 4.3.4): a table of the shorter side's keys is asked for the longer side's.
 
-Pairs are written in the order of the longer side's rows, then of the other's, in three stages: each row's partners are
-counted, a prefix sum says where its pairs go, and they are written, 32 rows' by the warp that has them in its lanes:
-pair after pair in neighbouring lanes, however uneven the counts are.
+Pairs are written in the order of the longer side's rows, then of the other's. Rows with a partner are kept, which is
+all where no key is repeated. Else each one's partners are counted, a prefix sum says where its pairs go, and they are
+written, 32 rows' by the warp that has them in its lanes: pair after pair in neighbouring lanes, however uneven the
+counts are.
 """
 
 from __future__ import annotations
@@ -92,34 +93,36 @@ def _pairs(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns) -> tup
     leaders = kernels.workspace.empty(keys.rows, ROW)
     table = hashing.build(kernels, keys, probing, leaders)
     found = hashing.find(kernels, table, probing)
-    if not table.repeats:
-        return _single_pairs(kernels, found, probing.rows)
-    counts = kernels.workspace.full(keys.rows, np.uint32, 0)
-    words = kernels.workspace.empty(keys.rows, np.uint64)
-    _Count(["leaders", "counts", "words"]).run(kernels, "count_rows", [leaders, counts, words], keys.rows)
-    starts, _ = offsets(kernels, counts, keys.rows)
-    by_leader = radix_sort(kernels, words, keys.rows, 32, 32 + keys.rows.bit_length())
-    ends = kernels.workspace.empty(probing.rows, np.uint32)
-    total = scan(kernels, "ends_of_pairs", _Ends(), [found, counts, ends], probing.rows)
+    hits = [kernels.workspace.empty(probing.rows, ROW) for _ in range(2)]
+    count = scan(kernels, "hits", _Hits(), [found, *hits], probing.rows)
+    if table.repeats:
+        hits, count = _expanded(kernels, leaders, keys.rows, hits, count)
+    rows, partners = [kernels.workspace.vector(I64, side, count) for side in hits]
+    return rows, partners
+
+
+def _expanded(
+    kernels: DeviceKernels, leaders: Memory, rows: int, hits: list[Memory], count: int
+) -> tuple[list[Memory], int]:
+    """The pairs of rows with each of the ``rows`` rows that have their partner for a leader."""
+    counts, words = kernels.workspace.full(rows, np.uint32, 0), kernels.workspace.empty(rows, np.uint64)
+    _Count(["leaders", "counts", "words"]).run(kernels, "count_rows", [leaders, counts, words], rows)
+    starts, _ = offsets(kernels, counts, rows)
+    by_leader = radix_sort(kernels, words, rows, 32, 32 + rows.bit_length())
+    ends = kernels.workspace.empty(count, np.uint32)
+    total = scan(kernels, "ends_of_pairs", _Ends(), [hits[1], counts, ends], count)
     check_pairs(total)
     sides = [kernels.workspace.empty(total, ROW) for _ in range(2)]
     if total:
         threads = tile_for(kernels.device).threads
         kernel = kernels.kernel("write_pairs", _write_pairs)
-        kernel[-(-probing.rows // threads), threads](found, ends, starts, by_leader, *sides, probing.rows)
-    rows, partners = [kernels.workspace.vector(I64, side, total) for side in sides]
-    return rows, partners
+        kernel[-(-count // threads), threads](*hits, ends, starts, by_leader, *sides, count)
+    return sides, total
 
 
-def _single_pairs(kernels: DeviceKernels, found: Memory, rows: int) -> tuple[Vector, Vector]:
-    """Where a row has one partner at most: the rows that have one, and it."""
-    sides = [kernels.workspace.empty(rows, ROW) for _ in range(2)]
-    count = scan(kernels, "single_pairs", _SinglePairs(), [found, *sides], rows)
-    rows_, partners = [kernels.workspace.vector(I64, side, count) for side in sides]
-    return rows_, partners
+class _Hits(Walk):
+    """The rows that have a partner, and it."""
 
-
-class _SinglePairs(Walk):
     is_mask = True
 
     def declare(self, emitter: Emitter) -> None:
@@ -155,9 +158,7 @@ class _Ends(Walk):
         self.found, self.counts, self.ends = [emitter.pointer(n) for n in ("found", "counts", "ends")]
 
     def value(self, emitter: Emitter, row: Register, inside: Register) -> Register:
-        leader = emitter.load("s32", self.found, row, inside)
-        known = emitter.both(inside, emitter.calc("setp.ge.s32", leader, 0))
-        return emitter.load("u32", self.counts, leader, known)
+        return emitter.load("u32", self.counts, emitter.load("u32", self.found, row, inside), inside)
 
     def write(self, emitter: Emitter, row: Register, inside: Register, value: Register, before: Register) -> None:
         emitter.store("u32", self.ends, row, emitter.calc("add.u32", before, value), inside)
@@ -166,19 +167,20 @@ class _Ends(Walk):
 def _write_pairs(name: str) -> Module:
     """A warp has 32 rows and writes their pairs, 32 at a time: each lane finds its pair's row among the lanes."""
     emitter = Emitter(name)
-    names = ["found", "ends", "starts", "by_leader", "rows_out", "partners_out"]
+    names = ["hits", "leaders", "ends", "starts", "by_leader", "rows_out", "partners_out"]
     for pointer in names:
         emitter.pointer_param(pointer)
     emitter.scalar_param("rows", U32)
-    found, ends, starts, by_leader, rows_out, partners_out = [emitter.pointer(n) for n in names]
+    hits, leaders, ends, starts, by_leader, rows_out, partners_out = [emitter.pointer(n) for n in names]
     rows, lane = emitter.param("rows", U32), emitter.special("%laneid")
     row = emitter.calc("mad.lo.u32", emitter.special("%ctaid.x"), emitter.special("%ntid.x"), emitter.special("%tid.x"))
     # Rows past the end have no pairs: theirs begin and end where those of the last row end.
     before, upto = [emitter.calc("min.u32", r, rows) for r in (row, emitter.calc("add.u32", row, 1))]
     start = emitter.load("u32", ends, emitter.calc("sub.u32", before, 1), emitter.calc("setp.ne.u32", before, 0))
     end = emitter.load("u32", ends, emitter.calc("sub.u32", upto, 1))
-    leader = emitter.load("s32", found, row, emitter.calc("setp.lt.u32", row, rows))
-    place = emitter.load("u32", starts, leader, emitter.calc("setp.gt.u32", end, start))
+    inside = emitter.calc("setp.lt.u32", row, rows)
+    hit, leader = emitter.load("u32", hits, row, inside), emitter.load("u32", leaders, row, inside)
+    place = emitter.load("u32", starts, leader, inside)
     first, stop = shuffled(emitter, start, "idx", 0), shuffled(emitter, end, "idx", WARP - 1)
     with Rounds(emitter, first, stop, WARP, lane) as pair:
         owner = emitter.calc("mov.u32", 0)
@@ -188,8 +190,7 @@ def _write_pairs(name: str) -> Module:
             emitter.put("mov.u32", owner, later, guard=reached)
         within = emitter.calc("sub.u32", pair.row, shuffled(emitter, start, "idx", owner))
         partner = emitter.calc("add.u32", shuffled(emitter, place, "idx", owner), within)
-        its_row = emitter.calc("add.u32", emitter.calc("sub.u32", row, lane), owner)
-        emitter.store("u32", rows_out, pair.row, its_row, pair.inside)
+        emitter.store("u32", rows_out, pair.row, shuffled(emitter, hit, "idx", owner), pair.inside)
         emitter.store("u32", partners_out, pair.row, emitter.load("u64", by_leader, partner, pair.inside), pair.inside)
     emitter.put("ret")
     return emitter.module()
