@@ -130,7 +130,7 @@ class JoinQueries(Queries):
     def put_together(self) -> RandomQuery:
         rng = self.rng
         both = rng.sample(SAME, rng.randint(1, 3))
-        word = rng.choice(["union all", "union all", "union", "intersect", "except"])
+        word = rng.choice(["union all", "union all", "union", "intersect", "except", "intersect all", "except all"])
         ours, theirs = [", ".join([p[side] for p in both]) for side in (0, 1)]
         text = f"select {ours} from t{self.where()} {word} select {theirs} from u"
         if word == "union all" and rng.random() < 0.5:

@@ -388,6 +388,12 @@ QUERIES = {
     "distinct of several columns": "select count(distinct i) as a, count(distinct s) as b, sum(distinct k) as c from t",
     "a lateral subquery": """
         select t.i, x.m from t, lateral (select max(u.b) as m from t as u where u.q = t.q) x""",
+    "rows as often as both have them": """
+        select k, q from t intersect all select k, q from t where b > 0""",
+    "rows as often as the other has not": """
+        select k from t except all select k from t where q except all select cast(7 as smallint)""",
+    "the whole of a text": """
+        select s, s similar to '[a-z.]+' as a, s not similar to '(12|a.*)' as b from t where p similar to '.'""",
     "no groups": "select sum(i) as x from t having sum(i) > 3",
     "an aggregate of aggregates": "select median(x) as m from (select sum(i) as x from t group by q) v",
 }

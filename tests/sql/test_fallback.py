@@ -96,6 +96,7 @@ def test_columns_of_types_that_we_lack() -> None:
     [
         "select array_agg(a) from t where (a in (select a from t)) is null",
         "select array_agg(a) from t tablesample (10)",
+        "select array_agg(a) from (select a from t intersect all select a from t) v",
         "select 10000000000000000000000000000000000000000, array_agg(a) from t",
     ],
 )

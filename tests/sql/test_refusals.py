@@ -90,8 +90,8 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
 @pytest.mark.parametrize(
     ("query", "item"),
     [
-        ("select a from t intersect all select a from t", "INTERSECT ALL"),
-        ("select a from t except /* */ all select a from t", "EXCEPT ALL"),
+        ("select a from t intersect all select a from t except select 1", "INTERSECT ALL or EXCEPT ALL beside"),
+        ("select a from t except /* */ all select a from t intersect select 1", "INTERSECT ALL or EXCEPT ALL beside"),
         ("select a from t where (a in (select a from t)) is null", "IS NULL of an IN with a subquery"),
         (
             "select a from t where a in (select a from t) or exists (select 1 from t as v where v.a = t.a)",

@@ -166,7 +166,7 @@ class Connection:
         what planning and compiling raise."""
         key = (same_query(text), outline)
         found = self.prepared.pop(key, None)
-        if found is not None and (found.is_planned or found.text.given == text):
+        if found is not None and found.text.is_lasting and (found.is_planned or found.text.given == text):
             self.statistics.hits += 1
         else:  # an error in a text that was not planned yet is to have this text's line and column
             self.statistics.misses += 1

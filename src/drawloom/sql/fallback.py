@@ -49,7 +49,7 @@ class Fallback:
         for what goes wrong while it runs.
         """
         wrong = [item for item in refusal.items if item in WRONG_THERE or item in text.unsupported]
-        if wrong:
+        if wrong or text.bags:
             raise UnsupportedError(f"{refusal.message} and DataFusion answers wrongly:", refusal.items)
         lacking = refusal.items or [refusal.message]
         print(f"drawloom: run in DataFusion, for what is not built yet: {'; '.join(lacking)}", file=sys.stderr)

@@ -49,6 +49,8 @@ class Pairs:
 
 def join(t: Translator, relation: plan.Join) -> Frame:
     """The joined relation."""
+    if relation.counts:
+        return t.relation(counted(relation))
     left, right = t.settled(t.relation(relation.left)), t.settled(t.relation(relation.right))
     kind = relation.kind
     if kind.startswith("right "):
@@ -124,6 +126,20 @@ def unlike(result: Result) -> Result:
     """The result as the side of a key: what stands for NULL in one column of text is another word in the next."""
     is_canonical = result.canonical and result.type.kind != "text"
     return Result(result.value, result.type, result.valid, is_canonical)
+
+
+def counted(relation: plan.Join) -> plan.Relation:
+    """INTERSECT ALL and EXCEPT ALL: equal rows are told apart by numbers, and then matched as others are."""
+    width = relation.width
+
+    def numbered(side: plan.Relation) -> plan.Relation:
+        fields: list[plan.Expression] = [plan.Field(i) for i in range(side.width)]
+        number = plan.Window("row_number", [], fields, [], plan.WindowFrame("rows", None, 0))
+        return plan.Project(side, [*fields, number])
+
+    keys = [*relation.keys, plan.JoinKey(plan.Field(width), plan.Field(width), False)]
+    made = plan.Join(relation.kind, numbered(relation.left), numbered(relation.right), keys, None)
+    return plan.Project(made, [plan.Field(i) for i in range(width)])
 
 
 def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair]) -> Pairs:

@@ -358,7 +358,8 @@ class Join(Relation):
 
     A pair of rows matches where all ``keys`` do and ``condition``, over the columns of both sides, is true.
     ``null_aware`` makes an "anti" NOT IN and a "mark" IN, whose first key is the comparison: the answer is unknown
-    where that is.
+    where that is. ``counts`` makes a "semi" INTERSECT ALL and an "anti" EXCEPT ALL: a row has as many matches as the
+    other side has rows like it.
     """
 
     def __init__(
@@ -369,7 +370,9 @@ class Join(Relation):
         keys: list[JoinKey],
         condition: Expression | None,
         null_aware: bool = False,
+        counts: bool = False,
     ) -> None:
+        self.counts = counts
         self.kind = kind
         self.left = left
         self.right = right
@@ -534,7 +537,7 @@ def _show_join(join: Join) -> str:
     keys = [f"{k.left.key()} {'is' if k.nulls_match else '='} right {k.right.key()}" for k in join.keys]
     if join.condition is not None:
         keys.append(f"if {join.condition.key()}")
-    kind = f"{join.kind}, null-aware" if join.null_aware else join.kind
+    kind = f"{join.kind}{', null-aware' * join.null_aware}{', counted' * join.counts}"
     return f"Join {kind} on [{', '.join(keys)}]"
 
 

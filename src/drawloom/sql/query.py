@@ -24,7 +24,7 @@ from drawloom.sql.sink import sink_casts
 from drawloom.sql.substrait import decode
 from drawloom.sql.text import read, shown_name
 from drawloom.sql.translate import Schema, translate
-from drawloom.sql.unknowns import mark_unknowns
+from drawloom.sql.unknowns import mark_counts, mark_unknowns
 from drawloom.sql.unserialised import unsupported_parts
 from drawloom.sql.windowtext import find_lost
 
@@ -113,6 +113,9 @@ class Query:
             made = self.timed("decode", lambda: decode(data, unsupported))
             optimised = str(logical.display_indent())
             self.find_unknowns(made.root, optimised, unsupported)
+            if self.text.bags:
+                joins = [r for r in plan.relations(made.root) if isinstance(r, plan.Join)]
+                mark_counts(joins, self.text.bags, self.text.only_bags, unsupported)
             find_lost(made.root, optimised, unsupported)
             unsupported.extend(unsupported_kinds(made.root, self.schema))
             unsupported.extend(self.hidden_by_folding())

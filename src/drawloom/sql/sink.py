@@ -78,7 +78,7 @@ def _join(join: Join) -> tuple[Relation, list[Pending]]:
     both = [*of_left, *of_right]
     keys = [JoinKey(_used(k.left, of_left), _used(k.right, of_right), k.nulls_match) for k in join.keys]
     condition = None if join.condition is None else _used(join.condition, both)
-    made = Join(join.kind, left, right, keys, condition, join.null_aware)
+    made = Join(join.kind, left, right, keys, condition, join.null_aware, join.counts)
     shown = {"semi": of_left, "anti": of_left, "mark": [*of_left, []], "right semi": of_right, "right anti": of_right}
     return made, shown.get(join.kind, both)
 

@@ -1,4 +1,5 @@
-"""What SQL text says before it is planned: EXPLAIN, numbers that are doubles for DuckDB, words DataFusion passes over.
+"""What SQL text says before it is planned: EXPLAIN, numbers that are doubles for DuckDB, words DataFusion passes over,
+SIMILAR TO, which is a regular expression for the whole text and has no Substrait form.
 
 DataFusion reads 0.1 as a decimal because we ask for it, and then 1e2 too; DuckDB reads a number with an exponent, or of
 more than 38 digits, as a double. Such a number becomes a cast of its text, which the planner folds to a double.
@@ -28,12 +29,15 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLANKS: Final = re.compile(r"\s+")
+_SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''|[^'])*)'", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
 _PASSED_OVER: Final[dict[str, str]] = {"tablesample": "TABLESAMPLE"}
 
+#: What is another value the next time; such a query is planned anew.
+_PASSING: Final = frozenset(["now", "current_timestamp", "current_date", "current_time", "today"])
 #: With ALL these count repeated rows, which DataFusion plans as joins that do not.
 _BAGS: Final = frozenset(["intersect", "except"])
 
@@ -41,14 +45,19 @@ _BAGS: Final = frozenset(["intersect", "except"])
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
     text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
-    has a word for the type double, ``has_in`` that it may have IN (SELECT ...); ``unsupported`` names what a plan would
-    not show. ``given`` is the text as it was, ``pieces`` where in ``sql`` and in ``given`` begin, by
-    turns, what is alike and what was put in the place of something."""
+    has a word for the type double, ``has_in`` that it may have IN (SELECT ...); ``bags`` counts INTERSECT ALL and
+    EXCEPT ALL, which are ``only_bags`` where there is no INTERSECT or EXCEPT besides; ``is_lasting`` tells that it does
+    not ask what time it is; ``unsupported`` names what a plan would not show. ``given`` is the text as it was,
+    ``pieces`` where in ``sql`` and in ``given`` begin, by turns, what is alike and what was put in the place of
+    something."""
 
     def __init__(
         self, sql: str, explain: str, digits: int, names_double: bool, has_in: bool, unsupported: list[str],
         given: str = "", pieces: list[tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
+        self.bags = 0
+        self.only_bags = True
+        self.is_lasting = True
         self.given = given
         self.pieces = pieces or [(0, 0)]
         self.sql = sql
@@ -81,7 +90,8 @@ def read(text: str) -> SqlText:
     at = digits = 0
     names_double = has_in = False
     before = ""
-    selects = 0
+    selects = bags = sets = 0
+    is_lasting = True
     pieces = [(0, 0)]
 
     def replace(start: int, end: int, by: str) -> None:
@@ -93,13 +103,21 @@ def read(text: str) -> SqlText:
         at = end
 
     for token in _TOKEN.finditer(text):
+        if token.start() < at:
+            continue
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
         has_in = has_in or word == "in"
         selects += word == "select"
-        if word == "all" and before in _BAGS:
-            unsupported.append(f"{before.upper()} ALL")
+        bags += word == "all" and before in _BAGS
+        sets += word in _BAGS
+        is_lasting = is_lasting and word not in _PASSING
         before = word or before
+        similar = _SIMILAR.match(text, token.start()) if word in ("not", "similar") else None
+        if similar is not None:
+            sign = "!~" if similar["not"] else "~"
+            replace(similar.start(), similar.end(), f"{sign} '^(?:{similar['pattern']})$'")
+            continue
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if token.group("divide") == "/":
@@ -109,7 +127,9 @@ def read(text: str) -> SqlText:
         digits += sum([c.isdigit() for c in number])
         replace(token.start(), token.end(), _number(number, unsupported))
     made.append(text[at:])
-    return SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported, given, pieces)
+    read = SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported, given, pieces)
+    read.bags, read.only_bags, read.is_lasting = bags, bags == sets, is_lasting
+    return read
 
 
 def names_table(sql: str, table: str) -> bool:
