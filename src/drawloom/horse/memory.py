@@ -44,15 +44,18 @@ class MemoryUse:
         self.peak = 0
         self._current = 0
         self._held: dict[int, tuple[int, object]] = {}
-        #: Arrays that are gone since the last look: finalizers run at any time, also in the middle of a sum.
-        self._gone: deque[int] = deque()
+        #: Arrays that are gone since the last look: finalizers run at any time, also in the middle of a sum. They run
+        #: no Python code, in which a KeyboardInterrupt would be lost.
+        self._gone: deque[Any] = deque()
+        self._keys: dict[int, int] = {}
         self._lock = threading.RLock()
 
     @property
     def current(self) -> int:
         with self._lock:
             while self._gone:
-                self._current -= self._held.pop(self._gone.popleft())[0]
+                key = self._keys.pop(id(self._gone.popleft()))
+                self._current -= self._held.pop(key)[0]
             return self._current
 
     def forget_peak(self) -> None:
@@ -74,11 +77,13 @@ class MemoryUse:
         """Counts ``size`` bytes for as long as ``owner`` lives."""
         if size < COUNTED:
             return
-        key, gone = id(owner), self._gone
+        key = id(owner)
         with self._lock:
             held = self.current
             if key not in self._held:
-                self._held[key] = (size, weakref.ref(owner, lambda _: gone.append(key)))
+                reference = weakref.ref(owner, self._gone.append)
+                self._held[key] = (size, reference)
+                self._keys[id(reference)] = key
                 self._current = held + size
                 self.peak = max(self.peak, self._current)
 
