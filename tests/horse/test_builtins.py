@@ -41,7 +41,13 @@ IN_KERNELS = {
     **{re.findall(r"@(\w+)", call)[0]: f"var x:? = {call};" for call in ELEMENT_WISE},
     **{name: f"var x:? = @{name}(i);" for name in REDUCTIONS},
     "compress": "var x:? = @compress(q, i);",
-}
+    **{name: f"var x:? = @{name}(f);" for name in ("sqrt", "floor", "ceil", "round")},
+    **{name: f"var x:? = @{name}(dt);" for name in
+       ("date_quarter", "date_week", "date_dow", "date_doy", "timestamp_of")},
+    "truncate": "var x:? = @truncate(dt, `month:sym);", "add_months": "var x:? = @add_months(dt, 2:i64);",
+    **{name: f"var ts:? = @timestamp_of(dt); var x:? = @{name}(ts);" for name in
+       ("date_of", "time_hour", "time_minute", "time_second")},
+}  # fmt: skip
 
 
 def test_each_builtin_with_a_template_has_a_call_that_runs_in_a_kernel() -> None:
