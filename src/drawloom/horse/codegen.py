@@ -15,15 +15,16 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.accumulate import ALL_LANES, WARP, Accumulator, RegisterGroups, TableGroups, choose_space
-from drawloom.horse.elementwise import Templates, TextParam, literal
+from drawloom.horse.elementwise import Templates, literal
 from drawloom.horse.emit import Emitter, integer, zero
 from drawloom.horse.held import REGISTERS, Held
 from drawloom.horse.ir import Assign, Call, Function, FunctionRef, Literal, Name, Operand, Return
+from drawloom.horse.kernel_plan import GroupKey, KernelPlan, Output, Storage, parameter
 from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import MAX_ROWS, Ranges
 from drawloom.horse.shapes import Compressed, Constant, Shape, Symbol, base
 from drawloom.horse.types import BOOL, DecimalType, Type, VectorType
-from drawloom.ptx.ir import Address, Module, Register
+from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.ir import Symbol as PtxSymbol
 from drawloom.ptx.types import B32, B64, F64, PRED, S32, S64, U32, U64
 from drawloom.ptx.types import F32 as PTX_F32
@@ -31,90 +32,6 @@ from drawloom.ptx.types import Type as PtxType
 
 ROW_STORES: Final[dict[str, str]] = {"s32": "u32", "s64": "u64", "f32": "f32", "f64": "f64", "pred": "u8"}
 _ROW_BYTES: Final[dict[str, int]] = {"s32": 4, "s64": 8, "f32": 4, "f64": 8, "pred": 1}
-
-
-class Storage:
-    """How a column parameter lies in memory: ``name`` is its PTX type (``s8`` to ``s64``, ``f32``, ``f64``, ``u8``);
-    where it ``is_padded``, a whole tile may be read behind its last row's."""
-
-    def __init__(self, name: str, bytes: int, is_padded: bool = False) -> None:
-        self.name = name
-        self.bytes = bytes
-        self.is_padded = is_padded
-
-
-class GroupKey:
-    """One key of a kernel's groups: number = sum of (value - low) * stride, each value within low .. low + size - 1."""
-
-    def __init__(self, name: str, type: VectorType, low: int, size: int, stride: int, column: str) -> None:
-        self.name = name
-        self.type = type
-        self.low = low
-        self.size = size
-        self.stride = stride
-        self.column = column
-
-
-class Output:
-    """One result of a kernel, of vector type ``type``; by ``kind``
-
-    - "reduce": ``function`` of accumulators ``value`` and ``count`` (indexes, -1 for none), one or one a group;
-    - "key": key number ``value`` of the groups;
-    - "rows": the rows of buffer ``value``, of each warp as many as counter ``count`` says (-1: all); text codes of
-      ``column``.
-    """
-
-    def __init__(self, kind: str, type: VectorType, function: str, value: int, count: int, column: str = "") -> None:
-        self.kind = kind
-        self.type = type
-        self.function = function
-        self.value = value
-        self.count = count
-        self.column = column
-
-
-class KernelPlan:
-    """A generated kernel and all that a launch needs to know.
-
-    ``columns``, ``scalars`` and ``text_params`` are parameters by name, ``storage`` how the columns lie in memory, and
-    ``linear`` the columns that have the kernel's rows (from others rows are only picked): ``most_rows`` at most, and
-    ``is_stored`` says that they are a stored table's. ``only_picks`` says that nothing is computed from them.
-
-    ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected;
-    ``errors`` the messages by error code, from 1. ``space`` says where groups are accumulated, ``groups`` how many
-    there can be, ``exists`` which accumulator counts their rows.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.module = Module()
-        self.columns: list[str] = []
-        self.linear: list[str] = []
-        self.most_rows = 0
-        self.is_stored = False
-        self.only_picks = False
-        self.storage: dict[str, Storage] = {}
-        self.scalars: list[str] = []
-        self.text_params: list[TextParam] = []
-        self.row_buffers: list[str] = []
-        self.counters = 0
-        self.accumulators: list[Accumulator] = []
-        self.groups = 1
-        self.keys: list[GroupKey] = []
-        self.exists = -1
-        self.space = "register"
-        self.reduces_lanes = True
-        self.outputs: list[Output] = []
-        self.errors: list[str] = []
-
-    @property
-    def slots(self) -> int:
-        return sum([a.slots for a in self.accumulators])
-
-
-def parameter(variable: str) -> str:
-    """The PTX parameter of a HorseIR variable: no name of an instruction, and none of the kernel's own."""
-    return "p_" + variable
 
 
 def generate(

@@ -8,10 +8,10 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse.accumulate import WARP, Accumulator
-from drawloom.horse.codegen import KernelPlan, Output, Storage, parameter
 from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
+from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
 from drawloom.horse.kernels.library import Library
 from drawloom.horse.kernels.workspace import Memory, Workspace
 from drawloom.horse.memory import MemoryUse

@@ -11,11 +11,12 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse import ranges
 from drawloom.horse.blocks import on_all_cores
-from drawloom.horse.codegen import KernelPlan, Storage, generate
+from drawloom.horse.codegen import generate
 from drawloom.horse.infer import infer, variable_types
 from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
+from drawloom.horse.kernel_plan import KernelPlan, Storage
 from drawloom.horse.kernels.library import Library
 from drawloom.horse.launch import STORED_DTYPES, Launched, LoadedKernel, Resident
 from drawloom.horse.library import call
