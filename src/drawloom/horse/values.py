@@ -168,6 +168,8 @@ class RawText(Deferred):
 
     def __init__(self, strings: Strings) -> None:
         self.strings = strings
+        #: What devices keep of them, by their names.
+        self.copies: dict[str, object] = {}
         self.dtype = narrowest(0, max(len(strings) - 1, 0))
 
     def length(self) -> int:

@@ -12,9 +12,10 @@ from drawloom.horse.evaluate import like_pattern
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
 from drawloom.horse.types import STR
-from drawloom.horse.values import Vector, from_values
+from drawloom.horse.values import RawText, Vector, from_values
 from drawloom.horse.words import words_of
 from drawloom.runtime import device as find_device
+from tests.horse.apart import Apart
 from tests.horse.kernels.checks import assembled, kernels_on, same_as_host, taken_by_the_vendor
 
 ALPHABET = ["a", "b", "ab", "%", "_", "\\", "é", "€", "🙂", "\u0301", "\n", "\x00", "\x7f", "ß"]
@@ -32,6 +33,21 @@ def text_of(rows: list[str]) -> Vector:
     words = words_of(rows)
     place = {word: code for code, word in enumerate(words)}
     return Vector(STR, np.array([place[row] for row in rows], dtype=np.int16), words)
+
+
+@pytest.mark.parametrize("name", ["cpu", "apart"])
+def test_rows_without_codes_are_matched_piece_by_piece(name: str) -> None:
+    rows = WORDS * 3
+    pieces = [pa.array(rows[a:b], pa.large_string()) for a, b in ((0, 1), (1, 1), (1, 20), (20, len(rows)))]
+    device = find_device("cpu") if name == "cpu" else Apart()
+    for pattern in PATTERNS:
+        text = Vector(
+            STR, RawText(pa.chunked_array([*pieces[:2], pieces[2], pieces[3].slice(0, 9), pieces[3].slice(9)]))
+        )
+        made = CALLS["like"](DeviceKernels(device), [text, from_values([pattern], STR)])
+        assert isinstance(made, Vector) and isinstance(text.deferred, RawText), "no codes were made"
+        matcher = like_pattern(pattern)
+        assert made.data.tolist() == [matcher.fullmatch(row) is not None for row in rows], pattern
 
 
 def random_text(rng: random.Random) -> str:

@@ -10,9 +10,11 @@ stands at the end or nowhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
@@ -20,8 +22,8 @@ from drawloom.horse.kernels.gather import gathered
 from drawloom.horse.kernels.rows import Rounds, RowKernel, stored
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.types import BOOL, I64
-from drawloom.horse.values import Array, Value, Vector, as_vector, strings
-from drawloom.horse.words import Words
+from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, strings
+from drawloom.horse.words import Strings, Words
 from drawloom.ptx.ir import Address, Register
 
 #: Tokens above the bytes.
@@ -74,13 +76,33 @@ def string_pad(kernels: DeviceKernels, words: Words) -> StringPad:
     known = words.copies.get(kernels.device.name)
     if isinstance(known, StringPad):
         return known
-    _, ends, data = words.arrow.buffers()
-    first = words.arrow.offset
-    starts = np.frombuffer(ends, dtype=np.int64)[first : first + len(words) + 1]
-    text = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
-    pad = StringPad(kernels.workspace.put(starts), kernels.workspace.put(_whole_words(text)))
-    words.copies[kernels.device.name] = pad
+    pad = words.copies[kernels.device.name] = _pad(kernels, words.arrow)
     return pad
+
+
+def _pad(kernels: DeviceKernels, array: Strings) -> StringPad:
+    _, ends, data = array.buffers()
+    starts = np.frombuffer(ends, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    low, high = int(starts[0]), int(starts[-1])
+    starts = starts - low if low else starts
+    text = np.frombuffer(data, dtype=np.uint8)[low:high] if high > low else np.zeros(1, dtype=np.uint8)
+    return StringPad(kernels.workspace.put(starts), kernels.workspace.put(_whole_words(text)))
+
+
+def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[StringPad, int]]:
+    """Pads for strings of rows one behind the other, with the rows of each: on a device apart one, which stays there;
+    on the host those of each piece, as they are asked for."""
+    strings = text.strings
+    chunks = strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]
+    if kernels.device.is_host:
+        for chunk in chunks:
+            if len(chunk):
+                yield _pad(kernels, chunk), len(chunk)
+        return
+    known = text.copies.get(kernels.device.name)
+    if not isinstance(known, StringPad):
+        known = text.copies[kernels.device.name] = _pad(kernels, pa.concat_arrays(chunks))
+    yield known, len(strings)
 
 
 def _whole_words(text: Array) -> Array:
@@ -98,7 +120,14 @@ def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     storage = stored(text)
     if storage is None or len(pattern) != 1:
         return None
-    pad, asked = string_pad(kernels, text.words), kernels.workspace.put(tokens(strings(pattern)[0]))
+    asked = kernels.workspace.put(tokens(strings(pattern)[0]))
+    if isinstance(text.deferred, RawText):
+        hits, start = kernels.workspace.empty(len(text), np.bool_), 0
+        for pad, rows in pads_of_rows(kernels, text.deferred):
+            Like("").run(kernels, "like", [pad.starts, pad.bytes, asked, hits[start:] if start else hits], rows)
+            start += rows
+        return kernels.workspace.vector(BOOL, hits, len(text))
+    pad = string_pad(kernels, text.words)
     codes = kernels.workspace.column(text, text.dtype)
     if len(text) < len(text.words):
         hits = kernels.workspace.empty(len(text), np.bool_)
