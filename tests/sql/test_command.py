@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import drawloom
 from drawloom.cli.sql import command
 from drawloom.errors import DataError, UnsupportedError
 
@@ -152,6 +153,14 @@ def test_csv_options(tmp_path: Path) -> None:
     assert isinstance(wrong.exception, DataError)
     nothing = CliRunner().invoke(command, ["select 1", "--no-header"])
     assert nothing.exit_code == 2 and "are for CSV files" in nothing.stderr
+
+
+def test_a_limit_of_memory(table: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": range(300_000)}), tmp_path / "big.parquet")
+    query, big = "select sum(a) as s from big", f"--table={tmp_path}/big.parquet"
+    assert run(query, big, "--memory-limit=1G", "--format=csv") == "s\n44999850000\n"
+    with pytest.raises(drawloom.Error, match="the limit is"):
+        run(query, big, "--memory-limit=100K")
 
 
 def test_who_does_the_library_functions(table: str) -> None:

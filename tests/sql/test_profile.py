@@ -65,6 +65,14 @@ def test_json_has_all_of_it(profile: Profile) -> None:
     assert len(found["statements"]) >= max(call["statement"] for call in found["calls"])
 
 
+def test_the_peak_of_memory_holds_the_columns(profile: Profile) -> None:
+    big = pa.table({"a": pa.array(range(200_000), pa.int64())})
+    found = connect("cpu", memory_limit="1G").register("t", big).sql("select max(a + 1) from t").profile()
+    assert found.peak_bytes is not None and 4 * 200_000 <= found.peak_bytes < found.limit_bytes == 1 << 30
+    assert re.search(r"^memory .* at most, of 1", str(found), re.MULTILINE)
+    assert json.loads(found.json())["peak_bytes"] == found.peak_bytes and "of memory at most" in found.html()
+
+
 def test_the_table_is_aligned(profile: Profile) -> None:
     lines = str(profile).splitlines()
     rule = next(n for n, line in enumerate(lines) if line.startswith("---"))

@@ -44,6 +44,7 @@ class Command(click.Command):
               help="Say on stderr what each stage, kernel and library call took.")  # fmt: skip
 @click.option("--profile-to", type=click.Path(dir_okay=False), metavar="FILE",
               help="Write the profile there, as HTML or JSON if the name says so.")  # fmt: skip
+@click.option("--memory-limit", metavar="SIZE", help="The most host memory that the query may take, such as 4G.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar, even on a terminal.")
 def command(
     query: str,
@@ -59,6 +60,7 @@ def command(
     style: str,
     profile: str | None,
     profile_to: str | None,
+    memory_limit: str | None,
     quiet: bool,
 ) -> None:
     """Run QUERY over Parquet and CSV files. `-` reads it from standard input."""
@@ -67,7 +69,7 @@ def command(
     from drawloom.sql import connect
 
     text = sys.stdin.read() if query == "-" else query
-    connection = connect(device)
+    connection = connect(device, memory_limit)
     tables_option.register(connection, tables, delimiter, not no_header)
     relation = connection.sql(text, outline, library, fallback, False if quiet else None)
     if emit is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
+from drawloom.horse.memory import shown
 from drawloom.sql.profile import HEADINGS, NUMBERS, Call, Profile, milliseconds, row
 
 _STYLE: Final = """
@@ -27,6 +28,8 @@ ol { font: 13px/1.5 ui-monospace, monospace; padding-left: 3.5rem } li:target { 
 def page(profile: Profile) -> str:
     """The whole page. ``profile.outline`` is drawn where there is one."""
     summary = f"{profile.rows:,} rows on {profile.device} in {milliseconds(profile.total)} ms"
+    if profile.peak_bytes is not None:
+        summary += f", {shown(profile.peak_bytes)} of memory at most"
     if profile.lacking:
         summary += f", run in DataFusion for what is not built yet: {'; '.join(profile.lacking)}"
     parts = [

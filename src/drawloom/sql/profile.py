@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from drawloom.horse.ir import Statement, walk
+from drawloom.horse.memory import shown
 from drawloom.horse.printer import print_statement
 from drawloom.horse.watch import HOST, KERNEL, LIBRARY, Record
 from drawloom.runtime.assembler import Resources, resources_of
@@ -88,8 +89,8 @@ class Profile:
     ``seconds`` has the stages in order; those of the run are compile (machine code, at its first launch), kernels (of
     the program, running), library (library functions, their kernels included) and control (the rest). ``calls`` has
     the calls of kernels and over rows in the order in which they began, ``statements`` the outlined ``main``.
-    ``engine`` is "drawloom", or "datafusion" where the query fell back on it for what is in ``lacking``. ``memory`` is
-    what the run took of it, where that is known.
+    ``engine`` is "drawloom", or "datafusion" where the query fell back on it for what is in ``lacking``.
+    ``peak_bytes`` is the most that columns and values took of the host's memory during the run, of ``limit_bytes``.
     """
 
     def __init__(self, text: str, device: str, seconds: dict[str, float], rows: int) -> None:
@@ -102,7 +103,8 @@ class Profile:
         self.calls: list[Call] = []
         self.statements: list[str] = []
         self.outline: Outline | None = None
-        self.memory: Any = None
+        self.peak_bytes: int | None = None
+        self.limit_bytes: int | None = None
 
     @property
     def total(self) -> float:
@@ -124,6 +126,7 @@ class Profile:
             "query": self.text, "device": self.device, "engine": self.engine, "lacking": self.lacking,
             "rows": self.rows, "seconds": self.seconds, "total_seconds": self.total,
             "calls": [call.as_dict() for call in self.calls], "statements": self.statements,
+            "peak_bytes": self.peak_bytes, "limit_bytes": self.limit_bytes,
         }  # fmt: skip
 
     def json(self) -> str:
@@ -141,6 +144,8 @@ class Profile:
         lines.append(f"{'total':10} {milliseconds(self.total):>10} ms, {self.rows} rows, on {self.device}")
         if self.lacking:
             lines.append(f"in DataFusion, for what is not built yet: {'; '.join(self.lacking)}")
+        if self.peak_bytes is not None and self.limit_bytes is not None:
+            lines.append(f"memory     {shown(self.peak_bytes)} at most, of {shown(self.limit_bytes)}")
         if self.calls:
             lines += ["", *aligned(HEADINGS, [row(call) for call in self.calls], NUMBERS)]
         return "\n".join(lines)

@@ -86,6 +86,7 @@ class Relation:
         seconds = {**query.seconds, **run_seconds(whole, calls, watch.records)}
         profile = Profile(self.text, connection.device.name, seconds, table.num_rows)
         profile.calls, profile.outline = calls, outlined
+        profile.peak_bytes, profile.limit_bytes = connection.memory.peak, connection.memory.limit
         profile.statements = statement_texts(outlined.module)
         return table, profile
 
