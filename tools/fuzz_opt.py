@@ -2,6 +2,7 @@
 
     python -m tools.fuzz_opt --count 20000 --jobs 2                 # -O3, and a pass alone that the seed chooses
     python -m tools.fuzz_opt --passes fold,dead --count 500         # these passes only
+    python -m tools.fuzz_opt --indices --count 20000                # programs of index arithmetic and addresses
 
 SSA form and PTX are verified after every pass. A failing program is made smaller by deleting lines as long as it still
 fails, then written to ``<out>/<seed>.ptx`` with the difference as comments. The exit status is 1 when any failed.
@@ -21,6 +22,7 @@ from drawloom.opt import LEVELS, PASSES, optimize
 from drawloom.ptx import parse
 from tools.fuzz import Outcome, difference, minimise, run_on_reference, save
 from tools.programs import Program, generate
+from tools.programs.indices import generate_indices
 
 
 def optimised(program: Program, level: int, passes: list[str] | None, check: bool = True) -> Program:
@@ -42,9 +44,14 @@ def check_program(program: Program, level: int, passes: list[str] | None, expect
     return difference(program, expected, run_on_reference(after))
 
 
-def check_seed(seed: int, passes: list[str] | None = None) -> tuple[str, list[str] | None]:
+def program_of(seed: int, indices: bool) -> Program:
+    """The program of a seed, of one generator or the other."""
+    return generate_indices(seed) if indices else generate(seed)
+
+
+def check_seed(seed: int, passes: list[str] | None = None, indices: bool = False) -> tuple[str, list[str] | None]:
     """The program of a seed through -O3 and through one pass, or through ``passes``: what differs, and after which."""
-    program = generate(seed)
+    program = program_of(seed, indices)
     expected = run_on_reference(program)
     one = [list(PASSES)[seed % len(PASSES)]]
     for chosen in [passes] if passes is not None else [None, one]:
@@ -65,7 +72,7 @@ def fails(program: Program, passes: list[str] | None) -> bool:
     return check_program(program, len(LEVELS) - 1, passes, expected) != ""
 
 
-def _job(given: tuple[int, list[str] | None]) -> tuple[int, str, list[str] | None]:
+def _job(given: tuple[int, list[str] | None, bool]) -> tuple[int, str, list[str] | None]:
     message, chosen = check_seed(*given)
     return given[0], message, chosen
 
@@ -76,17 +83,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--passes", help="names of passes with commas between")
+    parser.add_argument("--indices", action="store_true", help="programs of index arithmetic")
     parser.add_argument("--out", type=Path, default=Path("build/fuzz_opt"), help="folder for failing programs")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
     given = parser.parse_args()
+    indices = bool(given.indices)
     passes = given.passes.split(",") if given.passes else None
     failures = 0
     with multiprocessing.Pool(given.jobs) as pool:
-        todo = [(seed, passes) for seed in range(given.seed, given.seed + given.count)]
+        todo = [(seed, passes, indices) for seed in range(given.seed, given.seed + given.count)]
         for done, (seed, message, chosen) in enumerate(pool.imap_unordered(_job, todo, chunksize=4), 1):
             if message:
                 failures += 1
-                program = generate(seed)
+                program = program_of(seed, indices)
                 if not given.no_minimise:
                     program = minimise(program, lambda p, c=chosen: fails(p, c), 30.0)  # type: ignore[misc]
                 path = save(program, f"passes: {chosen or '-O3'}\n{message}", given.out)

@@ -9,7 +9,7 @@ import pytest
 
 from drawloom.opt.evaluate import RULES, evaluate
 from drawloom.ptx.isa import FORMS, Opcode, OpcodeError, decode
-from drawloom.ptx.types import PRED, TYPES, U32, Type
+from drawloom.ptx.types import PRED, TYPES, Type
 from drawloom.reference.decode import operand_types
 from drawloom.reference.instructions import semantics
 from drawloom.reference.selection import setp
@@ -50,7 +50,7 @@ def test_constants_are_what_the_reference_computes(name: str) -> None:
         types = operand_types(opcode, count)[1:]
         if opcode.writes_carry or opcode.reads_carry or opcode.vector > 1 or any(t.lanes > 1 for t in opcode.types):
             continue
-        known = [U32 if t is None else t for t in types]
+        known = list(types)
         if name == "mov" and known[0].bits > 64:
             continue
         to = PRED if name == "setp" else TYPES["u32"] if name in ("popc", "clz") else opcode.types[0]

@@ -16,6 +16,12 @@ def test_generated_programs_mean_the_same(seed: int) -> None:
     assert message == "", passes
 
 
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_programs_of_index_arithmetic_mean_the_same(seed: int) -> None:
+    message, passes = check_seed(seed, None, True)
+    assert message == "", passes
+
+
 def test_a_pass_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass that turns every `xor` into `or`: the fuzzer notices."""
     from drawloom.opt.work import Work

@@ -15,7 +15,7 @@ from drawloom.ptx import parse, verify
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "opt"
 CUT = "\n// after "
 #: Passes that another one shows at work: what they leave is removed.
-BEHIND = {"copies": [], "flow": [], "dead": [], "number": []}
+BEHIND: dict[str, list[str]] = {"copies": [], "flow": [], "dead": [], "number": []}
 
 
 def test_every_pass_has_a_program() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.errors import DataError, Error
+from drawloom.opt.addresses import split_addresses
 from drawloom.opt.check import wrong_form
 from drawloom.opt.copies import follow_copies
 from drawloom.opt.dead import remove_dead
@@ -19,6 +20,7 @@ from drawloom.opt.flow import clean_flow
 from drawloom.opt.fold import fold
 from drawloom.opt.number import number_values
 from drawloom.opt.spaces import infer_spaces
+from drawloom.opt.strength import reduce_strength
 from drawloom.opt.work import Remark, Work
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.parser import parse
@@ -33,6 +35,8 @@ PASSES: Final[dict[str, Pass]] = {
     "fold": fold,
     "spaces": infer_spaces,
     "number": number_values,
+    "strength": reduce_strength,
+    "addresses": split_addresses,
     "flow": clean_flow,
     "dead": remove_dead,
 }
@@ -40,8 +44,8 @@ PASSES: Final[dict[str, Pass]] = {
 LEVELS: Final[tuple[tuple[str, ...], ...]] = (
     (),
     ("copies", "fold", "flow", "dead"),
-    ("copies", "fold", "spaces", "number", "fold", "flow", "dead"),
-    ("copies", "fold", "spaces", "number", "fold", "flow", "dead"),
+    ("copies", "fold", "spaces", "number", "strength", "addresses", "number", "fold", "flow", "dead"),
+    ("copies", "fold", "spaces", "number", "strength", "addresses", "number", "fold", "flow", "dead"),
 )
 DEFAULT_LEVEL: Final = 2
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.opt.work import Work
-from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, Statement, Symbol, Variable
+from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, Symbol, Variable
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE, Opcode, OpcodeError, decode
 from drawloom.ptx.ssa import Phi
 
@@ -58,7 +58,7 @@ def infer_spaces(work: Work) -> None:
         access.operands[place] = Address(base, address.offset)
         access.opcode = opcode
         work.changed(access, f"was {old}")
-    twins.insert()
+    work.insert_behind(twins.behind)
 
 
 def _generic_address(instruction: Instruction) -> Address | None:
@@ -237,7 +237,7 @@ def _difference(a: str, b: str) -> str:
 
 
 class _Twins:
-    """Addresses of a space beside the generic ones: ``twin`` makes what an address needs, ``insert`` puts it in."""
+    """Addresses of a space beside the generic ones: ``twin`` makes what an address needs."""
 
     def __init__(self, work: Work, inference: _Inference) -> None:
         self.work = work
@@ -288,13 +288,3 @@ class _Twins:
         if isinstance(operand, Register) and self.inference.state[operand.id] in _SPACES:
             return self.reserve(operand)
         return operand
-
-    def insert(self) -> None:
-        if not self.behind:
-            return
-        for block in self.work.ssa.blocks:
-            out: list[Statement] = []
-            for statement in block.statements:
-                out.append(statement)
-                out.extend(self.behind.get(id(statement), []))
-            block.statements = out

@@ -96,6 +96,17 @@ class Work:
             stack.extend(reversed(children[block_id]))
         return out
 
+    def insert_behind(self, made: dict[int, list[Instruction]]) -> None:
+        """Put instructions behind others, which are named by their ``id()``."""
+        if not made:
+            return
+        for block in self.ssa.blocks:
+            out: list[Statement] = []
+            for statement in block.statements:
+                out.append(statement)
+                out.extend(made.get(id(statement), []))
+            block.statements = out
+
 
 def reverse_postorder(blocks: list[SsaBlock]) -> list[int]:
     """Depth-first from block 0; blocks that it does not lead to are left out."""
