@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 from drawloom.horse.kernels.device import DeviceKernels  # noqa: E402
 from drawloom.horse.kernels.library import CALLS  # noqa: E402
 from drawloom.horse.library import FunctionValue, call  # noqa: E402
-from drawloom.horse.types import BOOL, F64, I64, STR  # noqa: E402
+from drawloom.horse.types import BOOL, F64, I64, STR, SYM  # noqa: E402
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, from_values  # noqa: E402
 from drawloom.horse.words import words_of  # noqa: E402
 from drawloom.runtime import device  # noqa: E402
@@ -67,6 +67,11 @@ def joins(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Valu
         "dense key": ("contains", [keys(some), keys(dense[: fourth // 2])]),
         "sparse key": ("contains", [keys(sparse[some]), keys(sparse[: fourth // 2])]),
         "a hundred options": ("member", [numbers(some), numbers(dense[:100])]),
+        "16,000,000 pairs, few equal": ("loop_join", [from_values(["eq"], SYM), keys(few[:4000]), keys(dense[:4000])]),
+        "16,000,000 pairs, two ranges": (
+            "loop_join",
+            [from_values(["lt", "gt"], SYM), keys(few[:4000], few[:4000]), keys(dense[:4000], few[:4000])],
+        ),
         "every pair": ("cross", [numbers(np.zeros(rows // 8)), numbers(np.zeros(8))]),
     }
 
