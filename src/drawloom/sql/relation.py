@@ -68,7 +68,8 @@ class Relation:
             except UnsupportedError as refusal:
                 if self.fallback is None:
                     raise
-                return connection.fallback.run(query.text, refusal, connection.device.name)
+                plan = str(query.logical().display_indent())
+                return connection.fallback.run(query.text, plan, refusal, connection.device.name)
             finally:
                 query.progress = None
             loaded = query.loaded(connection.resident)
