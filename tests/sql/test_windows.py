@@ -73,6 +73,13 @@ QUERIES = {
         as b, string_agg(g, ',') over (order by id rows 2 preceding) as c, bit_or(x) over (partition by g) as d,
         quantile_cont(x, 0.25) over (partition by g) as e, any_value(x) over (partition by g order by id) as f,
         regr_count(x, d) over (order by id) as h from t""",
+    "filters": """
+        select id, sum(x) filter (where g = 'a') over (order by id) as a, count(*) filter (where d > 0 and g <> ')')
+        over (partition by g) as b, median(d) filter (where (x in (1, 3))) over () as c, max(g) filter (where x > 1) over
+        (order by id rows 2 preceding) as d, avg(x) over (order by id) as e from t""",
+    "filters of what is summed": """
+        select g, sum(sum(x) filter (where id > 1)) over (order by g) as a, sum(sum(x)) filter (where g = 'a') over ()
+        as b from t group by g""",
     "a range of decimals": """
         select id, sum(x) over (order by d range between 1.5 preceding and 2 following) as a, count(*) over
         (order by d desc nulls first range between 0.25 preceding and unbounded following) as b from t""",
@@ -114,7 +121,7 @@ def test_nulls_that_are_ignored(table: pa.Table) -> None:
 @pytest.mark.parametrize(
     ("query", "item"),
     [
-        ("sum(x) filter (where id > 2) over ()", "window functions: FILTER"),
+        ("sum(all x) filter (where id > 2) over ()", "window functions: FILTER"),
         ("count(distinct x) over ()", "window functions: DISTINCT"),
         ("sum(x) over (order by id groups between 1 preceding and current row)", "window functions: a frame of GROUPS"),
         ("sum(x) over (order by g range between 2 preceding and current row)",

@@ -16,6 +16,7 @@ from bisect import bisect_right
 from typing import Final
 
 from drawloom.horse.types import MAX_DIGITS
+from drawloom.sql.filters import without_filters
 
 _EXPLAIN: Final = re.compile(
     r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(?P<explain>explain\b)(?:\s+(?P<analyze>analyze)\b)?"
@@ -77,6 +78,7 @@ class SqlText:
 def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
+    text = without_filters(text)
     given = text
     explain = ""
     asked = _EXPLAIN.match(text)

@@ -18,11 +18,9 @@ _BOUND: Final = r"(CURRENT ROW|UNBOUNDED \w+|(?:[^{}]*?|IntervalMonthDayNano \{.
 _FRAME: Final = re.compile(rf"\b(ROWS|RANGE) BETWEEN {_BOUND} AND {_BOUND}")
 _SPAN: Final = re.compile(r"months: (-?\d+), days: (-?\d+), nanoseconds: (-?\d+)")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
-_IGNORES: Final = re.compile(r"\)\s*IGNORE NULLS\b")
-_LEFT_OUT: Final[dict[str, re.Pattern[str]]] = {
-    "FILTER": re.compile(r" FILTER \(WHERE "),
-    "DISTINCT": re.compile(r"\w\(DISTINCT "),
-}
+#: What may follow a call.
+_IGNORES: Final = "IGNORE NULLS"
+_FILTERS: Final = "FILTER (WHERE "
 _HIDDEN: Final = "window functions that the plan's text does not show"
 
 
@@ -31,27 +29,29 @@ def find_lost(root: plan.Relation, optimised: str, unsupported: list[str]) -> No
     ``unsupported`` what has no place there."""
     text = _TEXT.sub('""', optimised)
     lines = _LINE.findall(text)
-    words = [w for w, pattern in _LEFT_OUT.items() if any(pattern.search(x) for x in lines)]
-    unsupported.extend([f"window functions: {w}" for w in words])
+    items = [item for line in lines for item in _items(line)]
+    if any(_behind_call(item).startswith(_FILTERS) for item in items):
+        unsupported.append("window functions: FILTER")
+    if any(item.partition("(")[2].startswith("DISTINCT ") for item in items):
+        unsupported.append("window functions: DISTINCT")
     if unsupported:
         return
     windows = _windows(root)
-    items = [item for line in lines for item in _items(line)]
     if [w.function for w in windows] != [_name(i) for i in items]:
         unsupported.append(_HIDDEN)
         return
     for window, item in zip(windows, items):
-        window.ignores_nulls = _IGNORES.search(item) is not None
+        window.ignores_nulls = _behind_call(item).startswith(_IGNORES)
         if not _set_frame(window, item):
             unsupported.append("window functions: RANGE with an offset that is no number and no interval")
     measures = [m for r in plan.relations(root) if isinstance(r, plan.Aggregate) for m in r.measures]
     told = [item for line in _AGGREGATE.findall(text) for item in _items(line)]
-    if any(_IGNORES.search(item) for item in told):
+    if any(_IGNORES in _behind_call(item) for item in told):
         if [m.function for m in measures] != [_name(i) for i in told]:
             unsupported.append("IGNORE NULLS of aggregates that the plan's text does not show")
             return
         for measure, item in zip(measures, told):
-            measure.ignores_nulls = _IGNORES.search(item) is not None
+            measure.ignores_nulls = _IGNORES in _behind_call(item)
 
 
 def _windows(root: plan.Relation) -> list[plan.Window]:
@@ -70,6 +70,16 @@ def _items(line: str) -> list[str]:
             start = i + 2
     made.append(line[start:])
     return [item for item in made if item]
+
+
+def _behind_call(item: str) -> str:
+    """What follows the call that an expression begins with."""
+    depth = 0
+    for i, c in enumerate(item):
+        depth += (c == "(") - (c == ")")
+        if c == ")" and depth == 0:
+            return item[i + 1 :].lstrip()
+    return ""
 
 
 def _name(item: str) -> str:
