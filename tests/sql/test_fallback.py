@@ -1,5 +1,6 @@
 """What is not built runs in DataFusion where that is asked for, and is said to."""
 
+import gc
 from decimal import Decimal
 from pathlib import Path
 
@@ -78,6 +79,18 @@ def test_a_table_that_is_registered_again_is_the_new_one() -> None:
     assert con.sql(LIST, fallback="datafusion").fetchall() == [([1, 2, 9], "y")]
     con.register("t", T.slice(2))
     assert con.sql(LIST, fallback="datafusion").fetchall() == [([9], None)]
+
+
+def test_tables_that_are_gone_are_not_kept() -> None:
+    con = connect("cpu")
+    for end in (lambda: con.register("t", T.slice(1)), con.close):
+        table = pa.table({"a": pa.array(range(100_000), pa.int64()), "s": ["x"] * 100_000})
+        con.register("t", table).sql(LIST, fallback="datafusion").arrow()
+        held = pa.total_allocated_bytes()
+        del table
+        end()
+        gc.collect()
+        assert pa.total_allocated_bytes() < held - 800_000
 
 
 def test_text_means_the_same_there() -> None:

@@ -124,6 +124,7 @@ class Connection:
         self.planner.register(name, source.schema)
         source.use = self.memory
         self.sources[name.lower()] = source
+        self.fallback.forget(name.lower())
         for key in [k for k, query in self.prepared.items() if names_table(query.text.given, name)]:
             del self.prepared[key]
             self.statistics.dropped += 1
@@ -187,6 +188,8 @@ class Connection:
         """Forgets tables, prepared queries and the columns kept for them."""
         self.sources.clear()
         self.prepared.clear()
+        self.statistics.kept = 0
+        self.fallback = Fallback(self.planner, self.sources)
         self.resident = Resident(self.device, self.resident.library.choice, self.memory)
         give_back()
 

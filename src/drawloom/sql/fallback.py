@@ -43,7 +43,8 @@ class Fallback:
         self.planner = planner
         self.sources = sources
         self.context: Any = None
-        self.known: dict[str, Source] = {}
+        #: The tables that it was told of, by their names there.
+        self.known: dict[str, list[str]] = {}
 
     def run(self, text: SqlText, plan: str, refusal: UnsupportedError, device: str) -> tuple[pa.Table, Profile]:
         """The answer, in DataFusion's types, and what it took; ``plan`` is the text of its optimised plan. Says on
@@ -85,14 +86,17 @@ class Fallback:
         if self.context is None:
             self.context = new_context()
         for name, source in self.sources.items():
-            if self.known.get(name) is source or not names_table(sql, name):
+            if name in self.known or not names_table(sql, name):
                 continue
-            for spelling in self.planner.spellings[name]:
-                if self.context.table_exist(quoted(spelling)):
-                    self.context.deregister_table(quoted(spelling))
-                assert isinstance(source, ArrowSource)
-                self.put(quoted(spelling), source)
-            self.known[name] = source
+            assert isinstance(source, ArrowSource)
+            self.known[name] = [quoted(spelling) for spelling in self.planner.spellings[name]]
+            for spelling in self.known[name]:
+                self.put(spelling, source)
+
+    def forget(self, name: str) -> None:
+        """The table is another one now, or none."""
+        for spelling in self.known.pop(name, []):
+            self.context.deregister_table(spelling)
 
     def put(self, name: str, source: ArrowSource) -> None:
         if source.data is not None:
