@@ -262,7 +262,7 @@ class Results:
         """The accumulator's value for every group: its partial results put together."""
         parts = self.slots[accumulator.slot]
         if accumulator.kind in ("i64", "count"):
-            return np.asarray(parts.sum(axis=1))
+            return np.asarray(parts[:, 0] if parts.shape[1] == 1 else parts.sum(axis=1))
         if accumulator.kind == "i128":
             high = self.slots[accumulator.slot + 1]
             low = parts.view(np.uint64) if parts.flags.c_contiguous else np.ascontiguousarray(parts).view(np.uint64)

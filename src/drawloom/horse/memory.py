@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 
 #: Arrays of fewer bytes are not counted.
 COUNTED: Final = 1 << 16
+#: So many bytes are worth a millisecond to give back.
+LARGE: Final = 1 << 22
 #: From so many bytes on what is asked for is compared with what the machine has left, too.
 _LARGE: Final = 1 << 26
 #: How much of what is available a connection may hold.
@@ -60,6 +62,10 @@ class MemoryUse:
 
     def forget_peak(self) -> None:
         self.peak = self.current
+
+    def give_back(self) -> None:
+        """Gives the machine what a query held."""
+        give_back(self.peak - self.current)
 
     def ask(self, size: int, what: str) -> None:
         """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held."""
@@ -167,10 +173,11 @@ def shown(size: int) -> str:
     return f"{size} bytes"
 
 
-def give_back() -> None:
-    """Gives the machine what Arrow's and the C library's allocators keep for later."""
+def give_back(size: int) -> None:
+    """Gives the machine what Arrow's allocator keeps for later in this thread, and after work on ``size`` bytes, where
+    these are many, what the C library's keeps."""
     pa.default_memory_pool().release_unused()
-    trim = _trim()
+    trim = _trim() if size >= LARGE else None
     if trim is not None:
         trim(0)
 

@@ -167,6 +167,8 @@ class LoadedProgram:
         with counted_by(use):
             made = interpret(module, self.program.sources, kernel=self.call, library=self.evaluate, watch=watch)
         self.resident.workspace.give_back()
+        if use is not None:
+            use.give_back()
         return made
 
     def evaluate(self, name: str, arguments: list[Value]) -> Value:

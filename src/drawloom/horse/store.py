@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from drawloom.errors import DataError
 from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
-from drawloom.horse.memory import MemoryUse, counted_by
+from drawloom.horse.memory import MemoryUse, counted_by, give_back
 from drawloom.horse.types import (
     BOOL,
     CLOCK,
@@ -90,6 +90,7 @@ class ArrowSource(Source):
             with counted_by(self.use):
                 found = convert(while_wanted(self._chunks(name)), self.rows, self.column_type(name), what)
             self.columns[name] = found
+            give_back(found.nbytes)
         return found
 
     def _field(self, name: str) -> pa.Field:

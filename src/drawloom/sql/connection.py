@@ -191,7 +191,7 @@ class Connection:
         self.statistics.kept = 0
         self.fallback = Fallback(self.planner, self.sources)
         self.resident = Resident(self.device, self.resident.library.choice, self.memory)
-        give_back()
+        give_back(self.memory.peak)
 
     def __enter__(self) -> Connection:
         return self
