@@ -78,7 +78,7 @@ def sort_keys(
     """The columns as keys, their values' range known; None where no kernel takes one."""
     keys: list[SortKey] = []
     for vector, up, first in zip(columns, ascends, nulls_first):
-        storage = storage_of(vector.data)
+        storage = storage_of(vector)
         if storage is None or storage == "u64":
             return None
         key = SortKey(vector, storage, up, first)
