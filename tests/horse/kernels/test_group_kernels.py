@@ -1,5 +1,6 @@
 """Groups and distinct values by kernels: what the host makes, by sorting and by hash."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from drawloom.horse.kernels.keys import key_columns
 from drawloom.horse.kernels.library import CALLS
 from drawloom.horse.library import call
 from drawloom.horse.types import F64, I64
-from drawloom.horse.values import Dictionary, ListValue, Ragged, Value, Vector
+from drawloom.horse.values import Array, Dictionary, ListValue, Ragged, Value, Vector, as_vector
 from drawloom.runtime import device as find_device
 from tests.horse.kernels.checks import (
     SIZES,
@@ -26,6 +27,7 @@ from tests.horse.kernels.checks import (
 
 SEVERAL = [["i16", "str"], ["bool", "f32", "i8"], ["i64", "f64", "str"], ["date", "i16", "equal"]]
 WAYS = ["sort", "hash"]
+ON_HOST = partial(call, "group")
 
 
 @pytest.fixture(params=WAYS)
@@ -45,28 +47,29 @@ def grouped(kernels: DeviceKernels, *columns: Vector) -> None:
     assert parts(CALLS["group"](kernels, [keys])) == parts(call("group", [keys]))
 
 
-ON = [("cpu", size) for size in SIZES] + [("reference", size) for size in (0, 1, 33)]
+ON = [("cpu", size) for size in SIZES] + [("reference", 33)]
 
 
 @pytest.mark.parametrize(("device", "size"), ON)
 def test_keys_of_every_kind(device: str, size: int, way: str) -> None:
     kernels, columns = kernels_on(device), vectors(size)
-    for names in [*[[n] for n in columns], *SEVERAL] if device == "cpu" else SEVERAL[1:3]:
+    kinds = [*[[n] for n in columns], *SEVERAL] if size == 97 else [["i8"], ["i64"], SEVERAL[1]]
+    for names in kinds if device == "cpu" else [["i64"]]:
         grouped(kernels, *[columns[n] for n in names])
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
-@pytest.mark.parametrize("size", [0, 1, 33, 97])
+@pytest.mark.parametrize("size", [0, 1, 97])
 def test_the_first_row_of_each_value(device: str, size: int) -> None:
     columns = vectors(size)
-    for name in columns if device == "cpu" else ["i16", "f64"]:
+    for name in columns if size == 97 and device == "cpu" else ["f64"]:
         same_as_host(kernels_on(device), "unique", columns[name])
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_blocks_of_several_warps(monkeypatch: pytest.MonkeyPatch, device: str, way: str) -> None:
-    columns = vectors(1100 if device == "cpu" else 300)
-    grouped(as_on_a_gpu(monkeypatch, device), columns["i16"], columns["f64"])
+    columns = vectors(1100 if device == "cpu" else 70)
+    grouped(as_on_a_gpu(monkeypatch, device), columns["i16"], columns["bool"])
 
 
 def test_null_keys_come_last(way: str) -> None:
@@ -91,10 +94,17 @@ def test_the_way_is_chosen_by_size() -> None:
 
 def test_a_million_rows(way: str) -> None:
     rng = np.random.default_rng(7)
-    grouped(kernels_on("cpu"), Vector(I64, rng.integers(0, 300, 1_000_000) * 2**50))
-    values = Vector(I64, rng.integers(0, 2**62, 1_000_000))
-    grouped(kernels_on("cpu"), values)
-    same_as_host(kernels_on("cpu"), "unique", values)
+    for data in (rng.integers(0, 300, 1_000_000) * 2**50, rng.integers(0, 2**62, 1_000_000)):
+        ours, host = [
+            run([ListValue([Vector(I64, data)])]) for run in (partial(CALLS["group"], kernels_on("cpu")), ON_HOST)
+        ]
+        for made, wanted in zip(arrays(ours), arrays(host)):
+            assert np.array_equal(made, wanted)
+
+
+def arrays(value: Value | None) -> list[Array]:
+    assert isinstance(value, Dictionary) and isinstance(value.values, Ragged)
+    return [as_vector(value.keys).data, value.values.flat.data, value.values.offsets]
 
 
 def test_what_no_kernel_takes() -> None:

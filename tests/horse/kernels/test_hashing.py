@@ -56,10 +56,11 @@ def check(device: str, columns: list[Array], asked: list[Array]) -> str:
     return table.kind
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("device", "kind"), [*[("cpu", kind) for kind in KINDS], ("reference", "two dense"), ("reference", "mixed")]
+)
 def test_every_kind_of_key(device: str, kind: str) -> None:
-    for size in SIZES if device == "cpu" else [0, 1, 33, 97]:
+    for size in SIZES if device == "cpu" else [0, 1, 33]:
         rng = np.random.default_rng(size)
         columns = KINDS[kind](rng, size)
         others = KINDS[kind](rng, size // 2 + 3)
@@ -95,6 +96,6 @@ def test_assemblers_take_tables_by_keys(ptxas: str, tmp_path: Path) -> None:
         table = hashing.build(kernels, keys, keys, kernels.workspace.empty(50, np.int32))
         hashing.find(kernels, table, keys)
         hashing.contains(kernels, table, keys)
-    hashing.found_by(kernels, keys, keys)
+        hashing.found_by(kernels, keys, keys)
     assembled(kernels)
     taken_by_the_vendor(kernels, ptxas, tmp_path)
