@@ -97,3 +97,12 @@ def test_an_extreme_of_f32_is_kept_in_32_bits() -> None:
     (table,) = LoadedProgram(made, device("reference"), Resident(device("reference"))).values()
     assert isinstance(table, TableValue)
     assert [column.data.dtype.name for column in table.columns] == ["float32", "float32"]
+
+
+@pytest.mark.parametrize("mode", ["flow", "full"])
+def test_figure_4_12(mode: str) -> None:
+    """The reduction is a region of its own, for the edge out of it is synchronised; comparing and compressing are one."""
+    text = f"var t2:i32 = @min(i); var t3:bool = @eq(i, t2); var t4:i32 = @compress(t3, i); {result(['t4'])}"
+    made = program(numbers(100), text, mode=mode)
+    assert kernels(made) == [["min"], ["eq", "compress"]]
+    assert on_device(made, "reference") == made.interpret().to_arrow()
