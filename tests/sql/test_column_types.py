@@ -173,6 +173,16 @@ QUERIES = {
     "aggregates of wide decimals": """
         select sum(w) as a, avg(w) as b, min(w) as c, max(w) as d, count(w) as e, sum(w2) as f, count(distinct w2) as g,
         median(w) as h, quantile_cont(w, 0.3) as j, any_value(w order by id) as k, sum(distinct w) as l from t""",
+    "what is given by constants": """
+        select u8 in (1, 255) as a, u64 in (3, 18446744073709551615) as b, u8 between 1 and 200 as c, tz between
+        timestamp '1990-01-01' and timestamp '2000-01-01' as d, tm between time '00:00:00' and time '13:00:00' as e,
+        tz > cast('2000-01-01 00:00:00+02' as timestamp with time zone) as f, cast(ts as timestamp with time zone) as g,
+        cast('12:30' as time) as h, try_cast('2020-02-30' as date) as j, tm + interval '13 hour' as k from t""",
+    "what time it is": "select ts < now() as a, tz < now() as b, dt < current_date as c from t",
+    "an order with a limit": "select i, u8, w from t order by u8 nulls first, w desc, id limit 5",
+    "an outer join of both sides": """
+        select sum(a.u8) as s, count(*) as c from t a full join t b on a.u64 = b.u64 and a.id = b.id + 1""",
+    "the first by bytes": "select distinct on (u8) u8, w from t order by u8, w, id",
     "by few keys": """
         select i, sum(u8) as a, sum(u64) as b, max(u64) as f, sum(w) as g, min(tsn) as h, max(tm) as j, count(w2) as k,
         avg(w) as l from t group by i""",

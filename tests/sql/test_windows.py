@@ -75,8 +75,8 @@ QUERIES = {
         regr_count(x, d) over (order by id) as h from t""",
     "filters": """
         select id, sum(x) filter (where g = 'a') over (order by id) as a, count(*) filter (where d > 0 and g <> ')')
-        over (partition by g) as b, median(d) filter (where (x in (1, 3))) over () as c, max(g) filter (where x > 1) over
-        (order by id rows 2 preceding) as d, avg(x) over (order by id) as e from t""",
+        over (partition by g) as b, median(d) filter (where (x in (1, 3))) over () as c, max(g) filter (where x > 1)
+        over (order by id rows 2 preceding) as d, avg(x) over (order by id) as e from t""",
     "filters of what is summed": """
         select g, sum(sum(x) filter (where id > 1)) over (order by g) as a, sum(sum(x)) filter (where g = 'a') over ()
         as b from t group by g""",

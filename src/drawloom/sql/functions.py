@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import Literal, Operand
-from drawloom.horse.types import BOOL, DATE, F32, F64, I64, STR, SYM, TIMESTAMP, TIMESTAMP_UTC, DecimalType
+from drawloom.horse.types import BOOL, CLOCK, DATE, F32, F64, I64, STR, SYM, TIMESTAMP, TIMESTAMP_UTC, DecimalType
 from drawloom.sql import plan
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, unified
 from drawloom.sql.frames import Frame, Result
@@ -108,7 +108,7 @@ def _truncated(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _later(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """A moment, and months, days and microseconds after it. A date is its midnight then; a date and a number of days,
-    which the planner writes as so many hours, stays a date."""
+    which the planner writes as so many hours, stays a date; a time of day goes around."""
     given = t.expression(call.arguments[0], frame)
     amounts = [int(a.value) for a in call.arguments[1:] if isinstance(a, plan.Constant) and a.value is not None]
     months, days, micros = amounts
@@ -119,7 +119,7 @@ def _later(t: Translator, call: plan.Apply, frame: Frame) -> Result:
         made = t.result("add_months", [made.value, Literal([months], I64)], made.valid)
     if days or micros:
         made = t.result("plus", [made.value, Literal([days * plan.DAY + micros], I64)], made.valid)
-    return t.cast(made, TIMESTAMP_UTC) if given.type == TIMESTAMP_UTC else made
+    return t.cast(made, given.type) if given.type in (TIMESTAMP_UTC, CLOCK) else made
 
 
 def _binned(t: Translator, call: plan.Apply, frame: Frame) -> Result:

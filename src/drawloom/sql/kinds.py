@@ -163,6 +163,8 @@ class _Checker:
         function = expression.function
         if function == "divide":
             return "float"
+        if function == "subtract" and kinds[0] == kinds[1] == "timestamp":
+            self.refuse("the difference of two moments, which is an interval")
         if function in _SAME_KIND:
             return _joined(function, kinds)
         if function in SCALARS:
@@ -175,9 +177,9 @@ class _Checker:
             for given, word in zip(kinds, TABLE[function].arguments):
                 if given is not None and given not in KINDS_OF[word.rstrip("?")]:
                     self.refuse(f"function: {function} of {_NAMES.get(given, given)}")
-        elif function.startswith("date_") and kind == "clock":
+        elif function.startswith(("date_", "to_unixtime")) and "clock" in kinds:
             self.refuse(f"function: {function} of a time of day")
-        elif function == "later" and kind not in ("time", "timestamp", None):
+        elif function == "later" and kind not in ("time", "timestamp", "clock", None):
             self.refuse(f"an interval added to {_NAMES.get(kind, kind)}")
         if function == "later" and kind == "time":
             months, days, micros = [a.value for a in call.arguments[1:] if isinstance(a, Constant)]

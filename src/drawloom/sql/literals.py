@@ -5,6 +5,7 @@ What has no place there is collected in ``unsupported``, each thing once.
 
 from __future__ import annotations
 
+import math
 import struct
 from fractions import Fraction
 from typing import Any, Final
@@ -121,12 +122,9 @@ class Literals:
         return Constant(getattr(body, kind), _PLAIN[kind])
 
     def moment(self, body: Any, type: VectorType) -> Constant:
-        """The microseconds that a moment is; one between two of them is a moment of nanoseconds, a time of day is cut
-        off there."""
+        """The microseconds that a moment is; one between two of them is a moment of nanoseconds. Times of day and
+        moments with a zone are cut off there."""
         micros = Fraction(body.value * 10**6, 10**body.precision)
-        if micros.denominator == 1 or type == CLOCK:
-            return Constant(micros.__floor__(), type)
-        if type == TIMESTAMP:
-            return Constant(int(micros * 1000), TIMESTAMP_NS)
-        self.refuse(f"literal: {type} of {body.precision} digits of a second")
-        return ANYTHING
+        if micros.denominator == 1 or type != TIMESTAMP:
+            return Constant(math.floor(micros), type)
+        return Constant(int(micros * 1000), TIMESTAMP_NS)

@@ -17,7 +17,11 @@ from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
 
 #: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
-_OPTIONS: Final[dict[str, str]] = {"parse_float_as_decimal": "true", "default_null_ordering": "nulls_last"}
+#: The zone of moments with one is universal time.
+_OPTIONS: Final[dict[str, str]] = {
+    "datafusion.sql_parser.parse_float_as_decimal": "true",
+    "datafusion.sql_parser.default_null_ordering": "nulls_last", "datafusion.execution.time_zone": "UTC",
+}  # fmt: skip
 _PREFIX: Final = re.compile(
     r"^(?:DataFusion error: |Error during planning: |SQL error: |Schema error: |Arrow error: |Execution error: "
     r"|Cast error: |Parser error: |Optimizer rule '\w+' failed\ncaused by\n|type_coercion\ncaused by\n)+"
@@ -99,7 +103,7 @@ def new_context() -> datafusion.SessionContext:
     """A session that reads SQL as DuckDB does, as far as options go."""
     config = datafusion.SessionConfig()
     for option, value in _OPTIONS.items():
-        config = config.set("datafusion.sql_parser." + option, value)
+        config = config.set(option, value)
     return datafusion.SessionContext(config)
 
 
