@@ -101,7 +101,7 @@ def test_an_extreme_of_f32_is_kept_in_32_bits() -> None:
 
 @pytest.mark.parametrize("mode", ["flow", "full"])
 def test_figure_4_12(mode: str) -> None:
-    """The reduction is a region of its own, for the edge out of it is synchronised; comparing and compressing are one."""
+    """The reduction is a region of its own, as the edge out of it is synchronised; the two behind it are another."""
     text = f"var t2:i32 = @min(i); var t3:bool = @eq(i, t2); var t4:i32 = @compress(t3, i); {result(['t4'])}"
     made = program(numbers(100), text, mode=mode)
     assert kernels(made) == [["min"], ["eq", "compress"]]
