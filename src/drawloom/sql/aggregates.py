@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from drawloom.horse.evaluate import scale_of
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import FOLDS, QUANTILES
 from drawloom.horse.types import BOOL, DATE, F64, I64, STR, SYM, TIMESTAMP, VectorType
@@ -218,8 +219,6 @@ def fold_option(arguments: list[plan.Expression], name: str) -> Operand:
 
 
 def _number(constant: plan.Constant) -> float:
-    from drawloom.horse.evaluate import scale_of
-
     assert isinstance(constant.value, int | float)
     return float(constant.value / 10 ** scale_of(constant.type))
 

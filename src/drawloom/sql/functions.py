@@ -11,7 +11,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import Literal, Operand
-from drawloom.horse.types import BOOL, CLOCK, DATE, F32, F64, I64, STR, SYM, TIMESTAMP, TIMESTAMP_UTC, DecimalType
+from drawloom.horse.types import (
+    BOOL,
+    CLOCK,
+    DATE,
+    F32,
+    F64,
+    I64,
+    I128,
+    STR,
+    SYM,
+    TIMESTAMP,
+    TIMESTAMP_UTC,
+    U64,
+    DecimalType,
+)
 from drawloom.sql import plan
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, unified
 from drawloom.sql.frames import Frame, Result
@@ -212,6 +226,8 @@ def _rounded(t: Translator, call: plan.Apply, frame: Frame) -> Result:
             made = t.result(name, [below.value if below.type == F64 else t.cast(below, F64).value], below.valid)
         return t.cast(made, F32) if below.type == F32 else made
     scale = below.type.scale if isinstance(below.type, DecimalType) else 0
+    if name == "round" and asked < 0 and below.type.is_unsigned:
+        below = t.cast(below, I128 if below.type == U64 else I64)
     if asked >= scale:
         return below if name in ("round", "trunc") or isinstance(below.type, DecimalType) else t.cast(below, F64)
     return _cut(t, below, scale, asked, name)
@@ -219,30 +235,22 @@ def _rounded(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _cut(t: Translator, below: Result, scale: int, digits: int, name: str) -> Result:
     """An exact number without its digits behind the given one, rounded as ``name`` says."""
-    unit = 10 ** (scale - digits)
     type = below.type
-    given = Literal([unit], type) if isinstance(type, DecimalType) else Literal([unit], I64)
-    rest = t.emit("mod", [below.value, given])
-    low: Operand = t.emit("minus", [below.value, rest])
+    unit = 10 ** (scale - digits)
     zero = Literal([0], type)
-    step: Operand | None = None
+    divisor = Literal([unit], type if isinstance(type, DecimalType) else I64)
+    rest = t.emit("mod", [below.value, divisor])
+    whole = t.result("minus", [below.value, rest])
     up, down = t.emit("gt", [rest, zero]), t.emit("lt", [rest, zero])
     if name == "round":
         half = Literal([unit // 2], type)
         up, down = t.emit("geq", [rest, half]), t.emit("leq", [rest, t.emit("neg", [half])])
-    amount = Literal([unit], type)
-    none = Literal([0], type)
     if name in ("round", "ceil"):
-        step = t.emit("if_else", [up, amount, none])
-        low = t.emit("plus", [low, step])
+        whole = t.result("plus", [whole.value, t.emit("if_else", [up, Literal([unit], type), zero])])
     if name in ("round", "floor"):
-        low = t.emit("minus", [low, t.emit("if_else", [down, amount, none])])
+        whole = t.result("minus", [whole.value, t.emit("if_else", [down, Literal([unit], type), zero])])
     shown = DecimalType(type.precision, max(digits, 0)) if isinstance(type, DecimalType) else type
-    made_type = t.type_of(low)
-    from drawloom.horse.types import VectorType
-
-    assert isinstance(made_type, VectorType)
-    return t.cast(Result(low, made_type, below.valid), shown)
+    return t.cast(Result(whole.value, whole.type, below.valid), shown)
 
 
 def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
