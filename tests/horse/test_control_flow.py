@@ -162,3 +162,27 @@ def test_an_assignment_whose_declaration_is_not_needed_declares_its_variable() -
         made = program(numbers(100), body, mode=mode)
         infer(parse(str(made.outlined.module)))
         assert on_device(made, "reference") == made.interpret().to_arrow()
+
+
+WILD = """module m {{ import Builtin.*;
+    def main() : table {{
+        var t:table = @load_table(`t:sym); var d:? = check_cast(@column_value(t, `d:sym), decimal<15,2>);
+        var h:? = check_cast(@column_value(t, `h:sym), i16);
+        var a:? = @weighted(d, h); var b:? = @weighted(h, h); var l:list<?> = @list(a, b);
+        var r:table = @table((`a, `b):sym, l); return r; }}
+    def weighted(x:?, y:?) : ? {{ {} var z:? = @mul(x, y); var s:? = @sum(z); return s; }} }}"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("more", ["", "var c:bool = @gt(1:i64, 0:i64); if (c) { c = 0:bool; }"])
+def test_functions_whose_types_are_those_of_their_arguments(mode: str, more: str) -> None:
+    """Once kernels waited for each other: rows of no known type were in kernels, and nothing could leave them."""
+    table = numbers(50)
+    made = Program(parse(WILD.format(more)), {"t": from_arrow("t", table)}, mode=mode)
+    assert on_device(made, "reference") == made.interpret().to_arrow()
+    assert on_device(made, "reference").to_pylist() == [{
+        "a": sum(d * h for d, h in zip(table["d"].to_pylist(), table["h"].to_pylist())),
+        "b": sum(h * h for h in table["h"].to_pylist()),
+    }]  # fmt: skip
+    if mode == "full" and not more:
+        assert list(made.plans) == ["main_0"]

@@ -164,6 +164,8 @@ class Placement:
             return False
         if node.function == "where" and self.is_fused and self.is_compressed(node.call.arguments[0]):
             return False  # a kernel over all rows does not count those that a mask leaves
+        if not isinstance(self.types[node.name], VectorType):
+            return False
         return base(self.shapes[node.name].size) is not None and has_template(node.call, self.types, self.ranges)
 
     def is_compressed(self, operand: Operand) -> bool:

@@ -73,6 +73,8 @@ class Program:
         start = time.perf_counter()
         self.module = infer(module)
         inlined = inline(self.module)
+        if inlined is not self.module:
+            inlined = infer(inlined)  # a function's wildcards are of one type where it is called
         facts = SourceFacts(sources)
         self.load_columns(inlined, facts)
         loaded = time.perf_counter()
