@@ -18,7 +18,7 @@ from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import KeyColumns, key_pairs
 from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, WARP, Rounds, RowKernel, tile_for
-from drawloom.horse.kernels.scan import Walk, offsets, scan, shuffled
+from drawloom.horse.kernels.scan import Walk, offsets, scan, scanned, shuffled
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.library import columns_of
 from drawloom.horse.matching import check_pairs
@@ -94,9 +94,9 @@ def _pairs(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns) -> tup
     table = hashing.build(kernels, keys, probing, leaders)
     found = hashing.find(kernels, table, probing)
     hits = [kernels.workspace.empty(probing.rows, ROW) for _ in range(2)]
-    count = scan(kernels, "hits", _Hits(), [found, *hits], probing.rows)
+    count = scanned(kernels, "hits", _Hits(), [found, *hits], probing.rows)
     if table.repeats:
-        hits, count = _expanded(kernels, leaders, keys.rows, hits, count)
+        hits, count = _expanded(kernels, leaders, keys.rows, hits, int(count))
     rows, partners = [kernels.workspace.vector(I64, side, count) for side in hits]
     return rows, partners
 

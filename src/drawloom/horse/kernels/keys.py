@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.emit import Emitter, float64
-from drawloom.horse.evaluate import comparable
+from drawloom.horse.evaluate import comparable, scale_of
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import bits_of, storage_of
 from drawloom.horse.kernels.workspace import Memory
@@ -52,7 +52,7 @@ class KeyColumns:
 def key_columns(vectors: list[Vector]) -> KeyColumns | None:
     """The vectors as keys; None where there are none, or of unlike lengths, or one that no kernel takes (Python's
     integers)."""
-    storages = [storage_of(v.data) or "" for v in vectors]
+    storages = [storage_of(v) or "" for v in vectors]
     if "" in storages or "u64" in storages or len({len(v) for v in vectors}) != 1:
         return None
     return KeyColumns(storages, vectors, len(vectors[0]))
@@ -69,8 +69,19 @@ def key_pairs(left: list[Vector], right: list[Vector]) -> tuple[KeyColumns, KeyC
 
 
 def _pair(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    if _compare_as_stored(a, b):
+        return a, b
     left, right = comparable(a, b)
     return _as_key(a, left), _as_key(b, right)
+
+
+def _compare_as_stored(a: Vector, b: Vector) -> bool:
+    """Whether the elements compare as they lie, so that nobody has to look at them on the host."""
+    if a.type.kind == "text":
+        return a.dictionary is not None and a.dictionary is b.dictionary
+    if a.type.is_float or b.type.is_float:
+        return a.type == b.type
+    return scale_of(a.type) == scale_of(b.type)
 
 
 def _as_key(vector: Vector, data: Array) -> Vector:

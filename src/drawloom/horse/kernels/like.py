@@ -21,8 +21,8 @@ from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.gather import gathered
 from drawloom.horse.kernels.rows import Rounds, RowKernel, stored
 from drawloom.horse.kernels.workspace import Memory
-from drawloom.horse.types import BOOL, I64
-from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, strings
+from drawloom.horse.types import BOOL
+from drawloom.horse.values import Array, RawText, Value, as_vector, strings
 from drawloom.horse.words import Strings, Words
 from drawloom.ptx.ir import Address, Register
 
@@ -136,7 +136,7 @@ def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     hits = kernels.workspace.empty(len(text.words), np.bool_)
     Like("").run(kernels, "like", [pad.starts, pad.bytes, asked, hits], len(text.words))
     by_word = kernels.workspace.vector(BOOL, hits, len(text.words))
-    return gathered(kernels, by_word, Vector(I64, text.data))
+    return gathered(kernels, by_word, text)
 
 
 #: Builtins by kernels.
