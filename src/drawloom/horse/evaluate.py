@@ -50,6 +50,7 @@ from drawloom.horse.values import (
     integers,
     narrow,
     strings,
+    taken,
 )
 from drawloom.horse.words import FEW, Strings, united
 
@@ -247,7 +248,7 @@ def _compared(vector: Vector, scale: int) -> Array:
 def one_dictionary(texts: list[Vector]) -> list[Vector]:
     """The same texts, all with the words of all for their dictionary."""
     moved, words = united([t.words for t in texts])
-    codes = [t.data if m is None else m.take(t.data) for t, m in zip(texts, moved)]
+    codes = [t.data if m is None else taken(m, t.data) for t, m in zip(texts, moved)]
     return [Vector(t.type, c, words) for t, c in zip(texts, codes)]
 
 
@@ -342,7 +343,7 @@ def _like(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
     words, codes = text.spelled()
     hits = like_hits(words, strings(as_vector(arguments[1]))[0])
-    return Vector(BOOL, hits if codes is None else hits.take(codes))
+    return Vector(BOOL, hits if codes is None else taken(hits, codes))
 
 
 def like_hits(words: Strings, pattern: str) -> Array:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.types import BOOL, F64, I64, VectorType
-from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, narrowest, strings
+from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, narrowest, strings, taken
 from drawloom.horse.words import Strings, ranked
 
 
@@ -25,7 +25,7 @@ def coded(words: Strings, codes: Array | None, type: VectorType) -> Vector:
     if codes is None:
         return Vector(type, RawText(words))
     ranks, ordered = ranked(words)
-    return Vector(type, ranks.astype(narrowest(0, max(len(ordered) - 1, 0))).take(codes), ordered)
+    return Vector(type, taken(ranks.astype(narrowest(0, max(len(ordered) - 1, 0))), codes), ordered)
 
 
 def _options(arguments: list[Value]) -> list[str]:
@@ -41,7 +41,7 @@ def _text(name: str, arguments: list[Value]) -> Value:
 def _number(name: str, arguments: list[Value]) -> Value:
     words, codes = as_vector(arguments[0]).spelled()
     made = _TO_NUMBER[name](words, *_options(arguments)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Vector(I64, made if codes is None else made.take(codes))
+    return Vector(I64, made if codes is None else taken(made, codes))
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
