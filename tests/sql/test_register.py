@@ -91,6 +91,14 @@ def test_one_damaged_file_among_many_is_named(folder: Path) -> None:
         connect("cpu").register("t", folder)
 
 
+def test_columns_in_names_of_folders_are_not_left_out_silently(folder: Path) -> None:
+    (folder / "year=2024").mkdir()
+    (folder / "below" / "2.parquet").rename(folder / "year=2024" / "2.parquet")
+    with pytest.raises(drawloom.UnsupportedError, match="columns in names of folders, such as year=2024"):
+        connect("cpu").register("t", folder)
+    assert rows([folder / "year=2024" / "2.parquet", folder / "1.pq"], "select count(*) from t") == [(2,)]
+
+
 def test_two_formats_are_no_table(folder: Path) -> None:
     (folder / "x.csv").write_text("a,s\n1,x\n")
     with pytest.raises(drawloom.DataError, match=r"0\.parquet is Parquet and .*x\.csv is CSV"):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from drawloom.errors import DataError
+from drawloom.errors import DataError, UnsupportedError
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type, open_parquet
 
 #: The formats of files, by how a name ends; CSV files may be compressed.
@@ -122,10 +122,17 @@ def found(path: str) -> list[str]:
 
 
 def in_folder(folder: str) -> list[str]:
-    """The Parquet and CSV files in a folder and those below it, sorted; not what is hidden by a dot or underscore."""
+    """The Parquet and CSV files in a folder and those below it, sorted; not what is hidden by a dot or underscore.
+
+    Raises UnsupportedError for folders whose names are the values of a column.
+    """
     made: list[str] = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted([f for f in folders if not f.startswith((".", "_"))])
+        partition = next((f for f in folders if "=" in f), None)
+        if partition is not None:
+            what = f"columns in names of folders, such as {partition}; a list of files is a table without them"
+            raise UnsupportedError(f"{folder}: this folder needs what is not built yet:", [what])
         made.extend([os.path.join(place, f) for f in sorted(files) if not f.startswith((".", "_")) and format_of(f)])
     return made
 
