@@ -394,6 +394,9 @@ QUERIES = {
         select k from t except all select k from t where q except all select cast(7 as smallint)""",
     "the whole of a text": """
         select s, s similar to '[a-z.]+' as a, s not similar to '(12|a.*)' as b from t where p similar to '.'""",
+    "existence in the select list": """
+        select i, exists (select 1 from t as u where u.k = t.k and u.b > 0) as a, not exists (select u.i, 'from' from t
+        as u where u.s = t.p) as b, case when exists (select * from t as u where u.i = t.k) then 'x' end as c from t""",
     "no groups": "select sum(i) as x from t having sum(i) > 3",
     "an aggregate of aggregates": "select median(x) as m from (select sum(i) as x from t group by q) v",
 }

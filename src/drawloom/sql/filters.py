@@ -19,7 +19,7 @@ _TOKEN: Final = re.compile(
 _OWN: Final = frozenset(["distinct", "all", "order"])
 
 
-class _Token:
+class Token:
     def __init__(self, text: str, start: int, depth: int) -> None:
         self.text = text
         self.start = start
@@ -30,26 +30,26 @@ def without_filters(text: str) -> str:
     """The text with the filters of window aggregates within their calls. Other filters, and those of functions that
     would take the CASE for a value, stay as they are."""
     while True:
-        tokens = _tokens(text)
+        tokens = tokens_of(text)
         made = next((m for i in range(len(tokens)) if (m := _rewritten(text, tokens, i))), "")
         if not made:
             return text
         text = made
 
 
-def _tokens(text: str) -> list[_Token]:
+def tokens_of(text: str) -> list[Token]:
     """Words, in lower case, brackets and commas; a bracket has the depth that is outside of it."""
-    made: list[_Token] = []
+    made: list[Token] = []
     depth = 0
     for match in _TOKEN.finditer(text):
         if match["word"] or match["mark"]:
             depth -= match["mark"] == ")"
-            made.append(_Token((match["word"] or match["mark"]).lower(), match.start(), depth))
+            made.append(Token((match["word"] or match["mark"]).lower(), match.start(), depth))
             depth += match["mark"] == "("
     return made
 
 
-def _rewritten(text: str, tokens: list[_Token], at: int) -> str:
+def _rewritten(text: str, tokens: list[Token], at: int) -> str:
     """The text with the filter that token ``at`` begins moved into its call; "" where there is none to move."""
     if [t.text for t in tokens[at - 1 : at + 3]] != [")", "filter", "(", "where"] or at < 3:
         return ""

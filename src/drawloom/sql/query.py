@@ -16,6 +16,7 @@ from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
+from drawloom.sql.existence import counted_existence
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
@@ -107,9 +108,12 @@ class Query:
             unsupported = list(self.text.unsupported)
             try:
                 data = self.timed("substrait", lambda: self.planner.serialise(logical))
-            except SqlError:
-                unsupported_parts(self.planner, logical, unsupported)
-                raise UnsupportedError(_REFUSAL, unsupported) from None
+            except SqlError as problem:
+                data = self.serialised_counts(problem)
+                if not data:
+                    unsupported_parts(self.planner, logical, unsupported)
+                    raise UnsupportedError(_REFUSAL, unsupported) from None
+                logical = self.logical()
             made = self.timed("decode", lambda: decode(data, unsupported))
             optimised = str(logical.display_indent())
             self.find_unknowns(made.root, optimised, unsupported)
@@ -126,6 +130,20 @@ class Query:
             made.names = [shown_name(n) for n in made.names]
             self._relation = sink_casts(made)
         return self._relation
+
+    def serialised_counts(self, problem: SqlError) -> bytes:
+        """The plan with counts in the place of EXISTS as Substrait, where ``problem`` was a correlated subquery;
+        nothing where that has no such form either."""
+        text = counted_existence(self.text.sql) if "OuterReferenceColumn" in problem.message else self.text.sql
+        if text == self.text.sql:
+            return b""
+        try:
+            logical = self.planner.plan(text)
+            data = self.planner.serialise(logical)
+        except SqlError:
+            return b""
+        self.text.sql, self._logical = text, logical
+        return data
 
     def find_unknowns(self, root: plan.Relation, optimised: str, unsupported: list[str]) -> None:
         """Marks the joins of the plan, whose text is ``optimised``, that come of IN and NOT IN."""
