@@ -103,7 +103,7 @@ class Programs:
 
     def statements(self, count: int, depth: int) -> None:
         makers = [self.element_wise] * 10 + [self.compress] * 5 + [self.reduce] * 5 + [self.gather, self.group] * 2
-        makers += [self.sort, self.call, self.update, self.update, self.cells]
+        makers += [self.sort, self.call, self.update, self.update, self.cells, self.join, self.join]
         for _ in range(count):
             if depth and self.rng.random() < 0.12:
                 self.rng.choice([self.branch, self.repeat, self.loop])(depth - 1)
@@ -251,6 +251,27 @@ class Programs:
         rows = self.fresh()
         self.lines.append(f"var {rows}:i64 = @order({listed}, {up}:bool, 0:bool);")
         self.assign("index", [Name(a.name), Name(rows)], [a.type, I64], a.rows, a.is_clean)
+
+    def join(self) -> None:
+        """The rows of both sides, and what is picked by them; or a mask of the rows that have a partner."""
+        a = self.pick("", "int text time")
+        b = self.pick(type=a.type) if a is not None else None
+        if a is None or b is None or "1" in (a.rows, b.rows):
+            return
+        left, right, pairs = self.fresh(), self.fresh(), self.fresh()
+        self.lines.append(f"var {left}:list<?> = @list({a.name}); var {right}:list<?> = @list({b.name});")
+        if self.rng.random() < 0.3:
+            self.assign("contains", [Name(left), Name(right)], [ListType(a.type), ListType(b.type)], a.rows)
+            return
+        self.lines.append(f"var {pairs}:? = @join({left}, {right});")
+        for side, given in ((0, a), (1, b)):
+            rows = self.fresh()
+            self.lines.append(f"var {rows}:? = @item({pairs}, {side}:i64);")
+            self.known.append(Variable(rows, I64, pairs))
+            for _ in range(self.rng.randint(0, 2)):
+                picked = self.pick(given.rows)
+                if picked is not None:
+                    self.assign("index", [Name(picked.name), Name(rows)], [picked.type, I64], pairs, picked.is_clean)
 
     def group(self) -> None:
         """Groups as a kernel may aggregate in place, and what is made of their results."""
