@@ -10,6 +10,7 @@ from drawloom.horse.kernels import bitonic
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
 from drawloom.horse.kernels.sort import fields, sort_keys
+from drawloom.horse.library import call
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import ListValue, Vector
 from tests.horse.kernels.checks import (
@@ -17,6 +18,7 @@ from tests.horse.kernels.checks import (
     as_on_a_gpu,
     assembled,
     kernels_on,
+    plain,
     same_as_host,
     taken_by_the_vendor,
     vectors,
@@ -121,9 +123,10 @@ def test_first_rows_of_an_order(size: int, wanted: int) -> None:
     for names in (["f64"], ["bool", "str"], ["i64", "f64"], ["equal"], ["equal", "bool", "i64"]):
         keys = [with_nulls(columns[names[0]]), *[columns[n] for n in names[1:]]]
         flag = flags(*[True] * len(keys))
-        same_as_host(
-            kernels_on("cpu"), "order_first", ListValue(list(keys)), flag, flag, Vector(I64, np.array([wanted]))
-        )
+        given = [ListValue(list(keys)), flag, flag]
+        made = same_as_host(kernels_on("cpu"), "order_first", *given, Vector(I64, np.array([wanted])))
+        whole = call("order", list(given))
+        assert isinstance(whole, Vector) and plain(made) == plain(whole.take(np.arange(min(wanted, size))))
 
 
 def test_first_rows_on_the_reference_and_with_several_warps(monkeypatch: pytest.MonkeyPatch) -> None:
