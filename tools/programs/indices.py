@@ -54,7 +54,7 @@ class _Writer:
         pick = self.random
         bits = pick.choice([32, 64, 64])
         type = pick.choice("us") + str(bits)
-        kind = pick.choice("add add add sub mul mad shl neg wide madwide cvt narrow and".split())
+        kind = pick.choice("add add add sub mul mad shl neg wide madwide cvt narrow and div".split())
         if kind in ("wide", "madwide", "cvt"):
             bits = 64
         if kind == "narrow":
@@ -79,9 +79,24 @@ class _Writer:
             self.emit(f"cvt.{sign}64.{sign}32 {out}, {self.value(32)}")
         elif kind == "narrow":
             self.emit(f"cvt.u32.u64 {out}, {self.value(64)}")
+        elif kind == "div":
+            self.division(bits, type, out)
         else:
             self.emit(f"and.b{bits} {out}, {self.value(bits)}, {pick.choice([7, 63, 255, 4095])}")
         self.values[bits].append(out)
+
+    def division(self, bits: int, type: str, out: str) -> None:
+        """By an odd positive number; now and then the other result of the same operands."""
+        pick = self.random
+        positive, odd, value = self.new(bits), self.new(bits), self.value(bits)
+        self.emit(f"and.b{bits} {positive}, {self.value(bits)}, {pick.choice([255, 65535, (1 << bits - 1) - 1])}")
+        self.emit(f"or.b{bits} {odd}, {positive}, 1")
+        first, second = pick.choice([("div", "rem"), ("rem", "div")])
+        self.emit(f"{first}.{type} {out}, {value}, {odd}")
+        if pick.random() < 0.4:
+            other = self.new(bits)
+            self.emit(f"{second}.{type} {other}, {value}, {odd}")
+            self.values[bits].append(other)
 
     def store(self, bits: int, value: str) -> None:
         if self.slot < SLOTS:
@@ -177,7 +192,8 @@ class _Writer:
         text = "\n".join(
             [
                 ".version 8.6", ".target sm_80", ".address_size 64", f".shared .align 8 .b8 tile[{4 * TILE}];",
-                ".visible .entry k(.param .u64 input, .param .u64 output, .param .u64 accumulators, .param .u32 n)", "{",
+                ".visible .entry k(.param .u64 input, .param .u64 output, .param .u64 accumulators, .param .u32 n)",
+                "{",
                 "    .reg .b32 %tid, %zero;", "    .reg .b64 %input, %own, %offset, %shared, %local;",
                 f"    .reg .pred %p<{self.labels + 1}>, %first;", f"    .reg .b32 %r<{self.count[32] + 1}>;",
                 f"    .reg .b64 %d<{self.count[64] + 1}>;", f"    .local .align 8 .b8 frame[{4 * TILE}];",
@@ -185,7 +201,8 @@ class _Writer:
                 f"    mul.wide.u32 %offset, %tid, {SLOTS * 8};", "    add.u64 %own, %own, %offset;",
                 "    setp.ne.u32 %first, %tid, 0;", "    @%first bra filled;", *share, "filled:", "    bar.sync 0;",
                 "    mov.u64 %shared, tile;", "    cvta.shared.u64 %shared, %shared;",
-                "    mov.u64 %local, frame;", "    cvta.local.u64 %local, %local;", *fill, *self.lines, "    ret;", "}", "",
+                "    mov.u64 %local, frame;", "    cvta.local.u64 %local, %local;", *fill, *self.lines,
+                "    ret;", "}", "",
             ]
         )  # fmt: skip
         data = np.random.default_rng(self.seed)

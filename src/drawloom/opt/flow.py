@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.opt.work import Replacements, Work, can_replace, move_of, reverse_postorder
-from drawloom.ptx.ir import BranchTargets, CallPrototype, CallTargets, Directive, Instruction, Label, LabelRef
+from drawloom.ptx.ir import BranchTargets, CallPrototype, CallTargets, Directive, Instruction, LabelRef
 from drawloom.ptx.isa import BRANCH
 from drawloom.ptx.ssa import Phi, SsaBlock
 
@@ -83,12 +83,7 @@ class _Cleaning:
     def label_of(self, block: SsaBlock) -> str:
         """A label of a block, which gets one if it has none."""
         if not block.labels:
-            taken = {label.name for other in self.ssa.blocks for label in other.labels}
-            taken.update([r.name for r in self.ssa.source.registers])
-            number = block.id
-            while f"$opt_{number}" in taken:
-                number += 1
-            block.labels.append(Label(f"$opt_{number}"))
+            block.labels.append(self.work.new_label())
         return block.labels[0].name
 
     # -- rules -------------------------------------------------------------------------------------------
@@ -140,17 +135,7 @@ class _Cleaning:
                         self.remove_edge(block, blocks[successor])
                 # Tables and prototypes in it may be those of code that stays.
                 left[0].statements[:0] = [s for s in block.statements if isinstance(s, _DECLARING)]
-        self.number(left)
-
-    def number(self, blocks: list[SsaBlock]) -> None:
-        """Make these the blocks of the function; all their edges are among them."""
-        place = {block.id: index for index, block in enumerate(blocks)}
-        for block in blocks:
-            block.id = place[block.id]
-            block.succs = [place[s] for s in block.succs]
-            block.preds = [place[p] for p in block.preds]
-        self.ssa.blocks = blocks
-        self.work.forget_flow()
+        self.work.number_blocks(left)
 
     def skip_empty_blocks(self) -> None:
         """A branch to a block that only branches on goes where that one goes."""
@@ -230,7 +215,7 @@ class _Cleaning:
             self.work.changed(None, f"block {block.id} joined with the one before")
         if len(left) == len(self.ssa.blocks):
             return
-        self.number(left)
+        self.work.number_blocks(left)
         for block in left:
             for statement in block.statements:
                 if isinstance(statement, Instruction):

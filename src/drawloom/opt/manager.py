@@ -13,13 +13,16 @@ from typing import Final
 
 from drawloom.errors import DataError, Error
 from drawloom.opt.addresses import split_addresses
+from drawloom.opt.bypass import bypass_divisions
 from drawloom.opt.check import wrong_form
 from drawloom.opt.copies import follow_copies
 from drawloom.opt.dead import remove_dead
 from drawloom.opt.flow import clean_flow
 from drawloom.opt.fold import fold
+from drawloom.opt.invariant import move_invariants
 from drawloom.opt.number import number_values
 from drawloom.opt.spaces import infer_spaces
+from drawloom.opt.speculate import speculate
 from drawloom.opt.strength import reduce_strength
 from drawloom.opt.work import Remark, Work
 from drawloom.ptx.ir import Function, Module
@@ -35,17 +38,20 @@ PASSES: Final[dict[str, Pass]] = {
     "fold": fold,
     "spaces": infer_spaces,
     "number": number_values,
+    "invariant": move_invariants,
+    "speculate": speculate,
     "strength": reduce_strength,
     "addresses": split_addresses,
+    "bypass": bypass_divisions,
     "flow": clean_flow,
     "dead": remove_dead,
 }
 #: The passes of -O0 to -O3, in order.
 LEVELS: Final[tuple[tuple[str, ...], ...]] = (
     (),
-    ("copies", "fold", "flow", "dead"),
-    ("copies", "fold", "spaces", "number", "strength", "addresses", "number", "fold", "flow", "dead"),
-    ("copies", "fold", "spaces", "number", "strength", "addresses", "number", "fold", "flow", "dead"),
+    tuple("copies fold flow dead".split()),
+    tuple("copies fold spaces number invariant strength addresses number fold flow dead".split()),
+    tuple("copies fold spaces number bypass invariant speculate strength addresses number fold flow dead".split()),
 )
 DEFAULT_LEVEL: Final = 2
 

@@ -18,6 +18,7 @@ from drawloom.ptx.ir import (
     Arguments,
     Immediate,
     Instruction,
+    Label,
     Module,
     Not,
     Operand,
@@ -64,6 +65,7 @@ class Work:
         #: Predicates that are the same in every thread and time, by value: there is no literal for them.
         self.known_predicates: dict[int, int] = {}
         self._tree: DominatorTree | None = None
+        self._names: set[str] | None = None
 
     def changed(self, statement: Statement | None, text: str) -> None:
         """Count a change and, where anyone listens, say what it was; ``statement`` is what it was made to."""
@@ -95,6 +97,43 @@ class Work:
             out.append(self.ssa.blocks[block_id])
             stack.extend(reversed(children[block_id]))
         return out
+
+    def maybe_undefined(self) -> set[int]:
+        """The values that may be of a register that nobody wrote: these are not read where they were not before."""
+        found = set(self.ssa.undefined)
+        size = -1
+        while found and size != len(found):
+            size = len(found)
+            for block in self.ssa.blocks:
+                for phi in block.phis:
+                    if any(a.id in found for a in phi.arguments):
+                        found.add(phi.destination.id)
+            for destination, old in self.ssa.kept.items():
+                if old.id in found:
+                    found.add(destination)
+        return found
+
+    def number_blocks(self, blocks: list[SsaBlock]) -> None:
+        """Make these the blocks of the function, in this order; all their edges are among them."""
+        place = {block.id: index for index, block in enumerate(blocks)}
+        for block in blocks:
+            block.id = place[block.id]
+            block.succs = [place[s] for s in block.succs]
+            block.preds = [place[p] for p in block.preds]
+        self.ssa.blocks = blocks
+        self._tree = None
+
+    def new_label(self) -> Label:
+        """A label with a name that nothing in the function has."""
+        if self._names is None:
+            self._names = {label.name for block in self.ssa.blocks for label in block.labels}
+            self._names.update([r.name for r in self.ssa.source.registers])
+            self._names.update([v.name for v in self.ssa.source.variables + self.ssa.source.params])
+        number = len(self._names)
+        while f"$opt_{number}" in self._names:
+            number += 1
+        self._names.add(f"$opt_{number}")
+        return Label(f"$opt_{number}")
 
     def insert_behind(self, made: dict[int, list[Instruction]]) -> None:
         """Put instructions behind others, which are named by their ``id()``."""

@@ -1,0 +1,150 @@
+"""64-bit divisions whose operands fit in 32 bits go the short way (Wu and others, "gpucc", CGO 2016, section 3.6).
+
+    div.u64 %rd3, %rd1, %rd2;       or.b64 %t, %rd1, %rd2;
+                                    shr.u64 %h, %t, 32;
+                                    setp.ne.u64 %p, %h, 0;
+                                    @%p bra wide;
+                                    ... div.u32 of the low halves, widened ...
+                                    bra join;
+                                    wide: div.u64 %rd3, %rd1, %rd2;
+                                    join: ...
+
+That holds for signed ones as well: with no bit above the low half both are positive. Quotient and remainder of the
+same operands share one test and one narrow division. Divisors that are constant are left to multiplication, and no test
+is needed where both operands were widened from 32 bits.
+"""
+
+from __future__ import annotations
+
+from drawloom.opt.work import Work
+from drawloom.ptx.ir import Immediate, Instruction, LabelRef, Operand, Register, Statement
+from drawloom.ptx.isa import decode
+from drawloom.ptx.ssa import Phi, SsaBlock
+from drawloom.ptx.types import PRED, U32, U64
+
+
+def bypass_divisions(work: Work) -> None:
+    """Rewrite every 64-bit division by a register."""
+    widened = _widened(work)
+    blocks: list[SsaBlock] = []
+    number = len(work.ssa.blocks)
+    for block in list(work.ssa.blocks):
+        rest: SsaBlock | None = block
+        while rest is not None:
+            blocks.append(rest)
+            made = _split(work, rest, widened, number)
+            blocks.extend(made[:-1])
+            number += len(made)
+            rest = made[-1] if made else None
+    if len(blocks) > len(work.ssa.blocks):
+        work.number_blocks(blocks)
+
+
+def _widened(work: Work) -> set[int]:
+    """The values that are 32-bit numbers, widened with zeros."""
+    return {
+        statement.destinations()[0].id
+        for block in work.ssa.blocks
+        for statement in block.statements
+        if isinstance(statement, Instruction) and statement.guard is None and statement.opcode.text == "cvt.u64.u32"
+    }
+
+
+def _is_division(statement: Statement) -> bool:
+    if not isinstance(statement, Instruction) or statement.guard is not None:
+        return False
+    type = statement.opcode.type
+    if statement.opcode.name not in ("div", "rem") or type is None or type.is_float or type.bits != 64:
+        return False
+    return isinstance(statement.operands[1], Register) and isinstance(statement.operands[2], Register)
+
+
+def _split(work: Work, block: SsaBlock, widened: set[int], number: int) -> list[SsaBlock]:
+    """Cut a block at its first division: the blocks that follow it, the last with what came behind. Narrow divisions
+    stay in it."""
+    for place, statement in enumerate(block.statements):
+        if not isinstance(statement, Instruction) or not _is_division(statement):
+            continue
+        a, b = statement.operands[1], statement.operands[2]
+        both = [
+            other
+            for other in block.statements[place:]
+            if isinstance(other, Instruction) and _is_division(other) and _is_pair(other, statement)
+        ]
+        if isinstance(a, Register) and isinstance(b, Register) and {a.id, b.id} <= widened:
+            for one in both:
+                work.changed(one, "is a division of 32 bits")
+            before = block.statements[:place]
+            behind = [s for s in block.statements[place:] if s not in both]
+            block.statements = [*before, *_narrow(work, both, [one.destinations()[0] for one in both]), *behind]
+            return _split(work, block, widened, number)
+        return _cut(work, block, place, both, number)
+    return []
+
+
+def _is_pair(a: Instruction, b: Instruction) -> bool:
+    """Whether two divisions have the same operands and sign."""
+    return a.opcode.types == b.opcode.types and a.operands[1] is b.operands[1] and a.operands[2] is b.operands[2]
+
+
+def _cut(work: Work, block: SsaBlock, place: int, both: list[Instruction], number: int) -> list[SsaBlock]:
+    narrow, wide, join = (SsaBlock(number + k, []) for k in range(3))
+    wide.labels, join.labels = [work.new_label()], [work.new_label()]
+    pos = both[0].pos
+    bits, high = work.ssa.new_value(U64), work.ssa.new_value(U64)
+    test = work.ssa.new_value(PRED)
+    branch = _made("bra", [LabelRef(wide.labels[0].name)], pos)
+    branch.guard = test
+    back = _made("bra", [LabelRef(join.labels[0].name)], pos)
+    join.statements = [s for s in block.statements[place:] if s not in both]
+    join.terminator, join.results, join.succs = block.terminator, block.results, block.succs
+    for successor in join.succs:
+        preds = work.ssa.blocks[successor].preds
+        preds[preds.index(block.id)] = join.id
+    block.statements = [
+        *block.statements[:place],
+        _made("or.b64", [bits, both[0].operands[1], both[0].operands[2]], pos),
+        _made("shr.u64", [high, bits, Immediate(32)], pos),
+        _made("setp.ne.u64", [test, high, Immediate(0)], pos),
+        branch,
+    ]
+    block.terminator, block.results, block.succs = branch, [], [wide.id, narrow.id]
+    narrow.preds, wide.preds, join.preds = [block.id], [block.id], [narrow.id, wide.id]
+    narrow.succs, wide.succs = [join.id], [join.id]
+    shorts = [work.ssa.new_value(one.destinations()[0].type) for one in both]
+    narrow.statements = [*_narrow(work, both, shorts), back]
+    narrow.terminator = back
+    for one, short in zip(both, shorts, strict=True):
+        destination = one.destinations()[0]
+        long = work.ssa.new_value(destination.type)
+        wide.statements.append(Instruction(one.opcode, [long, *one.operands[1:]], pos=one.pos))
+        join.phis.append(Phi(destination, [short, long]))
+        work.changed(one, "goes by 32 bits where both operands fit")
+    return [narrow, wide, join]
+
+
+def _narrow(work: Work, both: list[Instruction], destinations: list[Register]) -> list[Statement]:
+    """The quotients and remainders of the low halves, from one division."""
+    pos = both[0].pos
+    a, b, quotient = (work.ssa.new_value(U32) for _ in range(3))
+    out: list[Statement] = [
+        _made("cvt.u32.u64", [a, both[0].operands[1]], pos),
+        _made("cvt.u32.u64", [b, both[0].operands[2]], pos),
+    ]
+    if any(one.opcode.name == "div" for one in both):
+        out.append(_made("div.u32", [quotient, a, b], pos))
+        product, remainder = work.ssa.new_value(U32), work.ssa.new_value(U32)
+        if any(one.opcode.name == "rem" for one in both):
+            out.append(_made("mul.lo.u32", [product, quotient, b], pos))
+            out.append(_made("sub.u32", [remainder, a, product], pos))
+    else:
+        remainder = work.ssa.new_value(U32)
+        out.append(_made("rem.u32", [remainder, a, b], pos))
+    for one, destination in zip(both, destinations, strict=True):
+        source = quotient if one.opcode.name == "div" else remainder
+        out.append(_made("cvt.u64.u32", [destination, source], pos))
+    return out
+
+
+def _made(text: str, operands: list[Operand], pos: int) -> Instruction:
+    return Instruction(decode(text), operands, pos=pos)

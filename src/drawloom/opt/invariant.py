@@ -1,0 +1,98 @@
+"""Instructions whose operands a loop does not change, before the loop.
+
+    again: mul.lo.u32 %r3, %r1, 5;  mul.lo.u32 %r3, %r1, 5;
+    add.u32 %r2, %r2, %r3;          again: add.u32 %r2, %r2, %r3;
+    ...  @%p1 bra again;            ...  @%p1 bra again;
+
+They go to the end of the block that runs into the loop, where there is one; from inner loops first, so that they may
+go out of several. Divisions and roots go from blocks that every round runs, loads only from the first block of the
+loop, and only if what they read never changes in a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.opt.work import Work, is_pure, reads_what_never_changes
+from drawloom.ptx.ir import Immediate, Instruction, Statement
+from drawloom.ptx.ssa import SsaBlock
+
+
+class _Loop:
+    """A natural loop: ``members`` is a set of block ids, ``latches`` lead back to the header."""
+
+    def __init__(self, header: int, members: set[int], latches: list[int]) -> None:
+        self.header = header
+        self.members = members
+        self.latches = latches
+
+
+def move_invariants(work: Work) -> None:
+    """Move out of every loop that one block runs into."""
+    for loop in _loops(work):
+        blocks = work.ssa.blocks
+        outside = [p for p in blocks[loop.header].preds if p not in loop.members]
+        if len(outside) == 1 and blocks[outside[0]].succs == [loop.header]:
+            _move(work, loop, blocks[outside[0]])
+
+
+def _loops(work: Work) -> list[_Loop]:
+    """The natural loops, inner ones before those around them."""
+    blocks, tree = work.ssa.blocks, work.tree
+    found: list[_Loop] = []
+    for block in work.preorder():
+        latches = [p for p in block.preds if tree.dominates(block.id, p)]
+        if latches:
+            members = {block.id}
+            todo = list(latches)
+            while todo:
+                member = todo.pop()
+                if member not in members:
+                    members.add(member)
+                    todo.extend(blocks[member].preds)
+            found.append(_Loop(block.id, members, latches))
+    found.sort(key=lambda loop: len(loop.members))
+    return found
+
+
+def _move(work: Work, loop: _Loop, before: SsaBlock) -> None:
+    changing = work.maybe_undefined()
+    undefined = set(changing)
+    for block_id in loop.members:
+        block = work.ssa.blocks[block_id]
+        changing.update([phi.destination.id for phi in block.phis])
+        for statement in block.statements:
+            if isinstance(statement, Instruction):
+                changing.update([d.id for d in statement.destinations()])
+    moved: list[Statement] = []
+    for block in work.preorder():
+        if block.id not in loop.members:
+            continue
+        left: list[Statement] = []
+        every_round = all(work.tree.dominates(block.id, latch) for latch in loop.latches)
+        for statement in block.statements:
+            if isinstance(statement, Instruction) and _can_move(work, statement, block.id == loop.header, every_round):
+                if not any(r.id in changing for r in statement.sources()):
+                    moved.append(statement)
+                    changing.difference_update([d.id for d in statement.destinations() if d.id not in undefined])
+                    work.changed(statement, "computed before the loop")
+                    continue
+            left.append(statement)
+        block.statements = left
+    place = len(before.statements) - (1 if before.terminator is not None else 0)
+    before.statements[place:place] = moved
+
+
+#: What is too dear to be computed for nothing.
+_DEAR: Final = frozenset("div rem sqrt rcp rsqrt".split())
+
+
+def _can_move(work: Work, instruction: Instruction, first: bool, every_round: bool) -> bool:
+    """Whether an instruction may run before the loop: ``first`` is its first block. Literals cost no register there."""
+    if instruction.guard is not None:
+        return False
+    if is_pure(instruction):
+        if instruction.opcode.name == "mov" and isinstance(instruction.operands[1], Immediate):
+            return False
+        return every_round or instruction.opcode.name not in _DEAR
+    return first and reads_what_never_changes(work, instruction)
