@@ -48,6 +48,7 @@ fuzz: build/compiled/.stamp
 	for targets in 90 "80 86 89" 75 61; do PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass \
 	    --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target $$targets || exit 1; done
 	$(BIN)/python -m tools.fuzz_horse --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+	$(BIN)/python -m tools.fuzz_library --count $(COUNT) --seed $(SEED)
 	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --joins
 	$(BIN)/python -m tools.fuzz_sql --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --windows

@@ -1,0 +1,113 @@
+"""Random calls of library functions by kernels and on the host: finds those whose values differ in any bit.
+
+    python -m tools.fuzz_library --count 2000 --seed 0 --device cpu
+
+Keys of joins and groups are of every kind and skew, patterns of LIKE of every form. The exit status is 1 when any call
+differed; each one that does is printed with the seed that makes it again (``--seed N --count 1``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from drawloom.horse.kernels import groups
+from drawloom.horse.kernels.device import DeviceKernels
+from drawloom.horse.kernels.library import CALLS
+from drawloom.horse.library import call
+from drawloom.horse.types import F32, F64, I64, STR, SYM
+from drawloom.horse.values import Array, Dictionary, ListValue, Ragged, Value, Vector, from_values
+from drawloom.horse.words import words_of
+from drawloom.runtime import device
+
+Random = np.random.Generator
+SIZES: Final = (0, 1, 2, 31, 32, 33, 97, 500, 1025, 5000)
+WORDS: Final = words_of(["", "a", "ab", "abab", "b%", "é", "éa", "🙂", "🙂b_", "\\", "aé🙂b", "bb\n", "abcabcab"])
+PARTS: Final = ["a", "b", "ab", "é", "🙂", "%", "%", "_", "\\%", "\\_", "\\", "\n"]
+_ODD: Final = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1.5, -1e30])
+
+
+def floats(rng: Random, rows: int, values: int) -> Array:
+    return np.where(rng.random(rows) < 0.5, rng.choice(_ODD, rows), rng.integers(0, values + 1, rows) / 3)
+
+
+#: A column of so many rows with so many values, by what kernels find in memory.
+COLUMNS: Final[dict[str, Callable[[Random, int, int], Vector]]] = {
+    "i8": lambda r, n, m: Vector(I64, r.integers(-min(m, 128), min(m, 127) + 1, n).astype(np.int8)),
+    "i16": lambda r, n, m: Vector(I64, r.integers(0, m + 1, n).astype(np.int16)),
+    "i32": lambda r, n, m: Vector(I64, (r.integers(0, m + 1, n) * 70_001 - 2**30).astype(np.int32)),
+    "i64": lambda r, n, m: Vector(I64, r.integers(0, m + 1, n) * 0x1234_5678_9ABC - 2**61),
+    "f32": lambda r, n, m: Vector(F32, floats(r, n, m).astype(np.float32)),
+    "f64": lambda r, n, m: Vector(F64, floats(r, n, m)),
+    "str": lambda r, n, m: Vector(STR, r.integers(0, min(m + 1, len(WORDS)), n).astype(np.int8), WORDS),
+}
+
+
+def random_call(rng: Random) -> tuple[str, list[Value]]:
+    name = str(rng.choice(["join", "join", "contains", "member", "group", "group", "unique", "loop_join", "like"]))
+    kinds = [str(k) for k in rng.choice(list(COLUMNS), 1 if name in ("member", "unique") else int(rng.integers(1, 4)))]
+    left, right = int(rng.choice(SIZES)), int(rng.choice(SIZES))
+    values = int(rng.choice([1, 3, 40, 1000, 30_000]))
+
+    def side(rows: int) -> list[Value]:
+        return [COLUMNS[kind](rng, rows, values) for kind in kinds]
+
+    if name == "like":
+        pattern = "".join([str(p) for p in rng.choice(PARTS, int(rng.integers(0, 7)))])
+        return name, [COLUMNS["str"](rng, left, 100), from_values([pattern], STR)]
+    if name in ("member", "unique"):
+        return name, [*side(left), *(side(right) if name == "member" else [])]
+    lists: list[Value] = [ListValue(side(left)), *([] if name == "group" else [ListValue(side(right))])]
+    if name == "loop_join":
+        tests = rng.choice(["eq", "neq", "lt", "leq", "gt", "geq"], len(kinds))
+        return name, [from_values([str(t) for t in tests], SYM), *lists]
+    return name, lists
+
+
+def arrays(value: Value | None) -> list[Array]:
+    """What a value holds."""
+    if isinstance(value, Dictionary):
+        assert isinstance(value.values, Ragged)
+        return [*arrays(value.keys), *arrays(value.values.flat), value.values.offsets]
+    if isinstance(value, ListValue):
+        return [made for cell in value.cells for made in arrays(cell)]
+    assert isinstance(value, Vector), f"no kernel took the call, or gave a {type(value).__name__}"
+    return [value.data]
+
+
+def differs(kernels: DeviceKernels, seed: int) -> str:
+    """The call of a seed, where its values differ; else ""."""
+    rng = np.random.default_rng(seed)
+    name, arguments = random_call(rng)
+    by_hash = bool(rng.random() < 0.5)
+    chosen, groups._prefers_hash = groups._prefers_hash, lambda *given: by_hash
+    try:
+        ours, host = arrays(CALLS[name](kernels, arguments)), arrays(call(name, arguments))
+    finally:
+        groups._prefers_hash = chosen
+    same = len(ours) == len(host) and all(np.array_equal(a, b) for a, b in zip(ours, host))
+    return "" if same else f"@{name}, {'by hash, ' if by_hash else ''}seed {seed}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    kernels = DeviceKernels(device(options.device))
+    found = [d for d in (differs(kernels, options.seed + n) for n in range(options.count)) if d]
+    print("\n".join([*found, f"{options.count} calls, {len(found)} differ"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
