@@ -1,0 +1,133 @@
+"""What each pass of the optimiser does to the corpus and to the example of the paper, and how long -O2 takes.
+
+    python benchmarks/opt.py                  # every second file of the corpus
+    python benchmarks/opt.py --every 1 --markdown
+
+Passes are added one by one, as in figure 10 of Wu and others, "gpucc" (CGO 2016): each column has those before it, too.
+A cell is the number of PTX instructions after over those before, all files of a group together; in the last table,
+generic loads, stores and atomics are counted. Instructions are counted in the text, not as they are executed. Times are
+processor time without parsing, best of the rounds; SSA form and back is a part of them. The goal is 15 microseconds an
+instruction with the compiled build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.common.timing import markdown_table  # noqa: E402
+from drawloom.build_info import build_kind  # noqa: E402
+from drawloom.opt import Report, optimize  # noqa: E402
+from drawloom.ptx import Module, parse  # noqa: E402
+from drawloom.ptx.isa import ATOMIC, LOAD, STORE  # noqa: E402
+from drawloom.ptx.ssa import construct, destruct  # noqa: E402
+
+CORPUS = ROOT / "tests" / "golden" / "corpus"
+FIGURE = ROOT / "tests" / "golden" / "opt" / "strength-figure6.ptx"
+#: Group: which files are in it. The rest are other variants of the same sources.
+GROUPS = {
+    "nvcc -O3": "nvcc/*.O3.ptx", "nvcc -O0": "nvcc/*.O0.ptx", "clang -O3": "clang/*.O3.ptx",
+    "clang -O0": "clang/*.O0.ptx", "triton": "triton/*.ptx",
+}  # fmt: skip
+#: A column: what is added, and all that runs then, in its order.
+STEPS = (
+    ("copies, dead", "copies dead"),
+    ("fold, flow", "copies fold flow dead"),
+    ("spaces", "copies fold spaces flow dead"),
+    ("number", "copies fold spaces number fold flow dead"),
+    ("invariant", "copies fold spaces number invariant fold flow dead"),
+    ("addresses", "copies fold spaces number invariant addresses number fold flow dead"),
+    ("strength: -O2", "copies fold spaces number invariant strength addresses number fold flow dead"),
+    ("-O3", ""),
+)
+
+
+def instructions(module: Module) -> int:
+    return sum([len(f.instructions()) for f in module.functions.values() if f.has_body])
+
+
+def generic(module: Module) -> int:
+    """Accesses without a space."""
+    found = [i for f in module.functions.values() for i in f.instructions()]
+    return len([i for i in found if i.opcode.effect in (LOAD, STORE, ATOMIC) and not i.opcode.space])
+
+
+def groups(every: int) -> dict[str, list[Module]]:
+    paths = {group: sorted(CORPUS.glob(pattern))[::every] for group, pattern in GROUPS.items()}
+    out = {
+        group: [parse(path.read_text(encoding="utf-8"), path.name) for path in files] for group, files in paths.items()
+    }
+    text = FIGURE.read_text(encoding="utf-8").partition("\n// after ")[0]
+    return {"figure 6 of the paper": [parse(text)], **out}
+
+
+def quality(modules: dict[str, list[Module]]) -> list[list[str]]:
+    rows = []
+    for group, members in modules.items():
+        before = sum([instructions(m) for m in members])
+        row = [group, str(before)]
+        for _, names in STEPS:
+            after = sum([instructions(optimize(m, 3, passes=names.split() or None)) for m in members])
+            row.append(f"{after / before:.3f}")
+        rows.append(row)
+    return rows
+
+
+def accesses(modules: dict[str, list[Module]]) -> list[list[str]]:
+    rows = []
+    for group, members in modules.items():
+        before, after = sum(map(generic, members)), sum([generic(optimize(m, 2)) for m in members])
+        if before:
+            rows.append([group, str(before), str(after)])
+    return rows
+
+
+def times(modules: dict[str, list[Module]], rounds: int) -> list[list[str]]:
+    """Microseconds an instruction of -O2, and of SSA form and back alone."""
+    rows = []
+    for group, members in modules.items():
+        count = sum(map(instructions, members))
+        best = [1e9, 1e9]
+        for _ in range(rounds):
+            start = time.process_time()
+            for module in members:
+                optimize(module, 2, report=Report())
+            middle = time.process_time()
+            for module in members:
+                for function in module.functions.values():
+                    if function.has_body:
+                        destruct(construct(function, module))
+            best = [min(best[0], middle - start), min(best[1], time.process_time() - middle)]
+        rows.append([group, *[f"{seconds / count * 1e6:.1f}" for seconds in best]])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=2, help="take every n-th file of a group")
+    parser.add_argument("--rounds", type=int, default=3, help="of which the best counts")
+    parser.add_argument("--markdown", action="store_true", help="print for docs/benchmarks.md")
+    given = parser.parse_args()
+    modules = groups(given.every)
+    tables = [
+        (["PTX", "before", *[name for name, _ in STEPS]], quality(modules)),
+        (["generic accesses", "before", "-O2"], accesses(modules)),
+        ([f"us an instruction, {build_kind()}", "-O2", "SSA form and back"], times(modules, given.rounds)),
+    ]
+    for head, rows in tables:
+        if given.markdown:
+            print(markdown_table(head, rows), end="\n\n")
+            continue
+        widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+        for row in [head, *rows]:
+            print("  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip())
+        print()
+
+
+if __name__ == "__main__":
+    main()
