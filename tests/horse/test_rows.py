@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from drawloom.horse import launch
-from drawloom.horse.launch import LoadedKernel, Resident
+from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
 from drawloom.ptx import parse, verify
 from drawloom.runtime.machine import device as find_device
@@ -134,8 +134,16 @@ def test_few_rows_are_numpys_on_a_cpu() -> None:
     loaded = LoadedProgram(made, device, Resident(device))
     assert loaded.run().to_arrow() == made.interpret().to_arrow()
     assert loaded.launches == []
-    kernel: LoadedKernel = loaded.kernels["main_0"]
+    (kernel,) = loaded.kernels.values()
     assert kernel.is_better(launch.LEAST_COMPUTED, "auto") and not kernel.is_better(launch.LEAST_COMPUTED - 1, "auto")
+
+
+def test_what_is_asked_for_once_is_not_compiled() -> None:
+    text = f"{JOIN} var a:? = @index(i, left); var c:? = @neg(a); {result(['c'])}"
+    device = find_device("cpu")
+    for rows, first in ((launch.LEAST_COMPUTED, False), (launch.LEAST_COMPILED, True)):
+        (kernel,) = LoadedProgram(program(joined(10), text), device, Resident(device)).kernels.values()
+        assert [kernel.is_better(rows, "auto") for _ in range(3)] == [first, True, True]
 
 
 def test_more_groups_than_rows_are_not_in_place(monkeypatch: pytest.MonkeyPatch) -> None:

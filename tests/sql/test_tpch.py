@@ -60,6 +60,12 @@ def test_the_interpreter_equals_duckdb(query: int, connection: Connection, answe
     assert_equal(program.interpret_outlined().to_arrow(), answers[query])
 
 
+@pytest.mark.parametrize("connection", ["cpu"], indirect=True)
+@pytest.mark.parametrize("query", [3, 9, 13, 18, 21])
+def test_kernels_for_every_call_equal_duckdb(query: int, connection: Connection, answers: dict[int, pa.Table]) -> None:
+    assert_equal(connection.sql(tpch.text(query), library="kernels").arrow(), answers[query])
+
+
 def assert_equal(result: pa.Table, wanted: pa.Table) -> None:
     assert result.schema.types == wanted.schema.types
     assert result.rename_columns(wanted.column_names).to_pylist() == wanted.to_pylist()

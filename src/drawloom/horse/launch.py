@@ -37,6 +37,8 @@ _RESULTS: Final[dict[str, Any]] = {BOOL.text: np.bool_, F32.text: np.float32}
 #: picks and two calculations 0.5 0.6, 1.0 1.9, 3.9 27.7; two picks summed up by group 0.8 0.8, 2.0 4.4, 9.6 47.2.
 LEAST_PICKED: Final = 1 << 17
 LEAST_COMPUTED: Final = 1 << 14
+#: And when it is asked for first, so that it has to be compiled: some 50 ms.
+LEAST_COMPILED: Final = 1 << 21
 
 
 class Geometry:
@@ -95,6 +97,7 @@ class LoadedKernel:
         self.device = device
         self.kernel = load(plan.module, device=device)[plan.name]
         self.first: tuple[float, bool] | None = None
+        self.times_asked = 0
 
     def rows(self, arguments: list[Value]) -> int:
         """The rows of the arguments; -1 where they have unlike ones, which is for the interpreter to judge."""
@@ -105,11 +108,14 @@ class LoadedKernel:
     def is_better(self, rows: int, choice: str) -> bool:
         """Whether the kernel, and not the interpreter, is to compute so many rows; ``choice`` is the library's."""
         plan = self.plan
-        if rows < 0 or rows > MAX_ROWS:
+        if not 0 <= rows <= MAX_ROWS or plan.groups > max(FEW_GROUPS, rows):
             return False
         if plan.is_stored or choice == "kernels" or self.device.kind != "cpu":
-            return plan.groups <= max(FEW_GROUPS, rows)
-        return rows >= (LEAST_PICKED if plan.only_picks else LEAST_COMPUTED) and plan.groups <= max(FEW_GROUPS, rows)
+            return True
+        self.times_asked += 1
+        if self.times_asked == 1:
+            return rows >= LEAST_COMPILED
+        return rows >= (LEAST_PICKED if plan.only_picks else LEAST_COMPUTED)
 
     def run(self, arguments: list[Value], resident: Resident) -> tuple[list[Value], Launched]:
         """The kernel's results for these arguments, in the order of its return. Raises DataError for an overflow."""

@@ -193,7 +193,7 @@ class LoadedProgram:
         if loaded is None:
             return None
         rows = loaded.rows(arguments)
-        if not loaded.is_better(rows, self.resident.library.choice):
+        if not loaded.is_better(rows, (self.library or self.resident.library).choice):
             return None
         if rows > loaded.plan.most_rows:
             # A join can make more rows than any table has, and their sums be wider than those of a table's.
