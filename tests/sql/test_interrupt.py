@@ -1,5 +1,6 @@
 """Ctrl-C, as a real signal to a process: the query ends at once, nobody works on it any more, the next one runs."""
 
+import io
 import os
 import pty
 import re
@@ -123,12 +124,16 @@ class Terminal:
 
 
 def slow_query(shown: bool | None, seconds: float = 0.4, problem: Exception | None = None) -> Relation:
-    """A query that is a while at reading its columns."""
+    """A query that is a while at reading its columns: ``seconds`` from when there is a bar, if there is to be one."""
     relation = connect("cpu").register("t", pa.table({"a": [1, 2, 3]})).sql("select a from t", progress=shown)
     query = relation.query
     load = query.load_columns
 
     def slowly(tree: plan.Relation) -> None:
+        shower, until = query.progress, time.monotonic() + 30
+        assert shower is not None
+        while shower.shown and progress.PATIENCE < 1 and shower.bar is None and time.monotonic() < until:
+            time.sleep(0.01)
         time.sleep(seconds)
         if problem is not None:
             raise problem
@@ -149,6 +154,15 @@ def test_no_bar_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch, shown: boo
     terminal = Terminal(monkeypatch, is_terminal)
     assert len(slow_query(shown).fetchall()) == 3
     assert terminal.seen() == ""
+
+
+def test_there_may_be_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not progress.Progress().shown
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    assert not progress.Progress().shown
 
 
 def test_a_quick_query_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ class Progress:
     """
 
     def __init__(self, shown: bool | None = None) -> None:
-        self.shown = sys.stderr.isatty() if shown is None else shown
+        self.shown = _is_terminal(sys.stderr) if shown is None else shown
         self.label = ""
         self.done = 0
         self.all: int | None = None
@@ -94,3 +94,8 @@ class Progress:
             if self.bar is not None:
                 self.bar.stop()
                 self.bar = None
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether a stream, if there is one and it is open, is a terminal."""
+    return stream is not None and not stream.closed and bool(stream.isatty())
