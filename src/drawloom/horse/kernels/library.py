@@ -36,6 +36,8 @@ class Library:
             raise DataError(f"library={choice!r}: expected one of {', '.join(CHOICES)}")
         self.kernels = kernels or DeviceKernels(device)
         self.choice = choice
+        #: Calls that kernels would have done, by their columns' types.
+        self.asked: set[str] = set()
 
     def call(self, name: str, arguments: list[Value]) -> Value | None:
         """The value of ``@name(arguments)`` by kernels; None where it is the host's work.
@@ -50,12 +52,18 @@ class Library:
         return made(self.kernels, arguments) if all(is_flat(a) for a in arguments) else None
 
     def prefers_kernels(self, name: str, arguments: list[Value]) -> bool:
-        """Whether kernels do the call faster than the host: off a GPU as measured."""
+        """Whether kernels do the call faster than the host: off a GPU as measured, and not when such a call is the
+        first, whose kernels have to be compiled: some 50 ms each."""
         if self.kernels.device.kind == "cuda":
             return True
         if name in WIDE_ONLY and not is_wide(arguments[0]):
             return False
-        return FASTER_ON_CPU.get(name, MAX_ROWS) <= longest(arguments)
+        if FASTER_ON_CPU.get(name, MAX_ROWS) > longest(arguments):
+            return False
+        call = " ".join([name, *[str(v.dtype) for v in vectors_of(arguments)]])
+        known = call in self.asked
+        self.asked.add(call)
+        return known
 
 
 def is_flat(value: Value) -> bool:
@@ -67,15 +75,19 @@ def is_flat(value: Value) -> bool:
 
 def is_wide(keys: Value) -> bool:
     """Whether keys are several, floats, or of 64 bits."""
-    vectors = [v for v in (keys.cells if isinstance(keys, ListValue) else [keys]) if isinstance(v, Vector)]
-    return len(vectors) > 1 or any(v.data.dtype.kind == "f" or v.data.dtype.itemsize == 8 for v in vectors)
+    vectors = vectors_of([keys])
+    return len(vectors) > 1 or any(v.dtype.kind == "f" or v.dtype.itemsize == 8 for v in vectors)
 
 
 def longest(values: list[Value]) -> int:
     """The rows of the longest vector among the values, or in a list of them."""
+    return max([len(v) for v in vectors_of(values)], default=0)
+
+
+def vectors_of(values: list[Value]) -> list[Vector]:
+    """The vectors among the values, and in lists of them."""
     flat = [v for value in values for v in (value.cells if isinstance(value, ListValue) else [value])]
-    vectors = [v.flat if isinstance(v, Ragged) else v for v in flat]
-    return max([len(v) for v in vectors if isinstance(v, Vector)], default=0)
+    return [v for v in [v.flat if isinstance(v, Ragged) else v for v in flat] if isinstance(v, Vector)]
 
 
 #: Library functions whose kernels measured faster than NumPy and Arrow on a CPU, and from how many rows on: with fewer,

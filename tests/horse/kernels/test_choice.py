@@ -1,0 +1,30 @@
+"""Who does a library function on a CPU: kernels where they measured faster, from the second such call on."""
+
+import numpy as np
+
+from drawloom.horse.kernels.library import FASTER_ON_CPU, Library
+from drawloom.horse.types import I64
+from drawloom.horse.values import ListValue, Value, Vector
+from drawloom.runtime import device
+from tests.horse.kernels.checks import plain
+
+
+def keys(rows: int, dtype: type) -> list[Value]:
+    return [ListValue([Vector(I64, np.arange(rows).astype(dtype))])]
+
+
+def test_kernels_do_the_second_call_over_many_rows() -> None:
+    library = Library(device("cpu"))
+    rows = FASTER_ON_CPU["group"]
+    assert [library.prefers_kernels("group", keys(rows, np.int64)) for _ in range(3)] == [False, True, True]
+    assert not any(library.prefers_kernels("group", keys(rows - 1, np.int64)) for _ in range(3))
+    assert not any(library.prefers_kernels("group", keys(rows, np.int32)) for _ in range(3))
+    assert not any(library.prefers_kernels("keys", keys(rows, np.int64)) for _ in range(3))
+
+
+def test_the_choice_of_one() -> None:
+    few = [*keys(3, np.int64), *keys(4, np.int64)]
+    assert Library(device("cpu"), "host").call("join", few) is None
+    assert Library(device("cpu")).call("join", few) is None
+    made = Library(device("cpu"), "kernels").call("join", few)
+    assert made is not None and plain(made) == [["i64", [0, 1, 2]], ["i64", [0, 1, 2]]]
