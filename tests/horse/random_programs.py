@@ -83,6 +83,8 @@ class Programs:
         #: What a mask made of rows, by the mask and those rows, and how often each mask was written.
         self.compressed: dict[tuple[str, int, str], str] = {}
         self.version: dict[str, int] = {}
+        #: What each copy is a copy of.
+        self.data: dict[tuple[str, int], tuple[str, int]] = {}
 
     def program(self, statements: int) -> str:
         """The text of a program; ``main`` returns some of its variables."""
@@ -103,7 +105,7 @@ class Programs:
 
     def statements(self, count: int, depth: int) -> None:
         makers = [self.element_wise] * 10 + [self.compress] * 5 + [self.reduce] * 5 + [self.gather, self.group] * 2
-        makers += [self.sort, self.call, self.update, self.update, self.cells, self.join, self.join]
+        makers += [self.sort, self.call, self.update, self.update, self.cells, self.join, self.join, self.copy]
         for _ in range(count):
             if depth and self.rng.random() < 0.12:
                 self.rng.choice([self.branch, self.repeat, self.loop])(depth - 1)
@@ -215,7 +217,7 @@ class Programs:
         for _ in range(self.rng.randint(1, 3)):
             a = self.pick(mask.rows)
             if a is not None:
-                key = (mask.name, self.version.get(mask.name, 0), mask.rows)
+                key = (*self.data_of(mask), mask.rows)
                 rows = self.compressed.setdefault(key, f"{mask.name}_{len(self.compressed)}")
                 self.assign("compress", [Name(mask.name), Name(a.name)], [BOOL, a.type], rows, a.is_clean)
 
@@ -349,6 +351,18 @@ class Programs:
 
             self.lines.append(f"{a.name} = @if_else({mask.name}, {a.name}, {print_operand(y)});")
             a.is_clean = a.is_clean and is_clean
+
+    def copy(self) -> None:
+        a = self.pick("", self.rng.choice(["bool", ""]))
+        if a is not None:
+            name = self.fresh()
+            self.lines.append(f"var {name}:{a.type} = {a.name};")
+            self.known.append(Variable(name, a.type, a.rows, a.is_clean))
+            self.data[(name, self.version.get(name, 0))] = self.data_of(a)
+
+    def data_of(self, variable: Variable) -> tuple[str, int]:
+        own = (variable.name, self.version.get(variable.name, 0))
+        return self.data.get(own, own)
 
     # Control flow. What a body declares ends with it; a loop's masks are others in each round.
 

@@ -49,6 +49,12 @@ PROGRAMS: dict[str, tuple[str, list[str], list[set[str]]]] = {
         var s0:? = @sum(x); var s1:? = @sum(y);""",
         ["s0", "s1"], [],
     ),
+    "copies of one mask": (
+        """var m:bool = @gt(h, 4:i32); var k:bool = m; var l:bool = m; var x:? = @compress(k, b);
+        var y:? = @compress(l, i); var z:? = @plus(x, y); m = @lt(h, 3:i32); var n:bool = m; var u:? = @compress(n, b);
+        var s0:? = @sum(z); var s1:? = @sum(u);""",
+        ["s0", "s1"], [],
+    ),
     "a group in a loop": (
         """var total:i128 = 0:i128; var n:i32 = 0:i32;
         repeat (3:i64) {

@@ -185,3 +185,12 @@ def test_copies_are_one_data_object() -> None:
     main = infer(parse(text)).functions[0]
     assert objects(main) == {"x": "x", "c": "c", "y": "x", "z": "x", "w": "w", "v": "v", "u": "u"}
     assert len(list(walk(main.body))) == 8
+
+
+def test_copies_of_what_one_definition_wrote_are_one_data_object() -> None:
+    text = """module m { import Builtin.*; def main(x:i32, c:bool) : i32 {
+        var a:i32 = @neg(x); var p:i32 = a; var q:i32 = a; a = @abs(x); var r:i32 = a; if (c) { a = x; }
+        var s:i32 = a; return s; } }"""
+    assert objects(infer(parse(text)).functions[0]) == {
+        "x": "x", "c": "c", "a": "a", "p": "a#2", "q": "a#2", "r": "a#5", "s": "s"
+    }  # fmt: skip

@@ -215,6 +215,16 @@ def test_paths_merge_where_they_meet() -> None:
     assert {name: str(shape) for name, shape in analyse(main, module).items()}["x"] == "?"
 
 
+def test_rows_under_copies_of_one_mask_go_together() -> None:
+    body = """var t:table = @load_table(`t:sym); var k:? = check_cast(@column_value(t, `k:sym), i64);
+        var m:bool = @gt(k, 3:i64); var a:bool = m; var b:bool = m; var x:? = @compress(a, k);
+        var y:? = @compress(b, k); var z:? = @plus(x, y); m = @lt(k, 1:i64); var d:bool = m;
+        var w:? = @compress(d, k);"""
+    shapes = shapes_of(body)
+    assert shapes["x"] == shapes["y"] == shapes["z"] == "Vector(`t[m#2])"
+    assert shapes["w"] == "Vector(`t[m#8])"
+
+
 def test_calls_have_the_shapes_of_their_arguments() -> None:
     functions = """
         def twice(x:i64) : i64 { var c:bool = @gt(1:i64, 0:i64); if (c) { return x; }

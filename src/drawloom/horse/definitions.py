@@ -75,20 +75,40 @@ def reaching(function: Function, definitions: Definitions) -> States[int]:
 
 
 def objects(function: Function) -> dict[str, str]:
-    """The variable whose data each variable stands for, itself unless it is a copy.
+    """The data that each variable stands for: that of what it is a copy of, else its own.
 
-    A copy ``b = a`` is one where both are written once: they are the same rows wherever both are assigned. What has
-    several definitions is a new object wherever paths meet, so it only stands for itself.
+    A copy ``b = a`` that is the only definition of ``b`` is the same rows as ``a`` wherever ``b`` is assigned; where
+    ``a`` is written several times, as the one definition of ``a`` that reaches the copy (``a#2``, by its number). Where
+    several reach it, and of what is itself written several times, the data are its own.
     """
     single = assigned_once(function)
     written = {t.name for s in walk(function.body) if isinstance(s, Assign) for t in s.targets}
     once = single | {p.name for p in function.params if p.name not in written}
     found = {name: name for name in [*[p.name for p in function.params], *written]}
+    reached: _Reached | None = None
     for statement in walk(function.body):
         if not isinstance(statement, Assign) or len(statement.targets) != 1:
             continue
         value = statement.value.value if isinstance(statement.value, CheckCast) else statement.value
         target = statement.targets[0].name
-        if isinstance(value, Use) and isinstance(value.operand, Name) and {target, value.operand.name} <= once:
+        if not isinstance(value, Use) or not isinstance(value.operand, Name) or target not in once:
+            continue
+        if value.operand.name in once:
             found[target] = found[value.operand.name]
+        else:
+            reached = reached or _Reached(function)
+            found[target] = reached.data(value.operand.name, statement) or target
     return found
+
+
+class _Reached:
+    """The definitions that reach each statement, for those who ask."""
+
+    def __init__(self, function: Function) -> None:
+        self.definitions = Definitions(function)
+        self.at = reaching(function, self.definitions).at
+
+    def data(self, variable: str, statement: Statement) -> str:
+        """The one definition of the variable that reaches the statement; "" where several do, or none."""
+        numbers = self.definitions.numbers(self.at.get(statement, 0) & self.definitions.of[variable])
+        return f"{variable}#{numbers[0]}" if len(numbers) == 1 else ""
