@@ -30,7 +30,7 @@ def datafusions(kind: str) -> set[str]:
 def outcome(connection: drawloom.Connection, text: str) -> str:
     """ "runs" or "refused"; DataFusion may refuse what it cannot type."""
     try:
-        connection.sql(text).arrow()
+        connection.sql(text).query.program().interpret()
     except (drawloom.UnsupportedError, SqlError):
         return "refused"
     return "runs"
