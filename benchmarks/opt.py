@@ -42,7 +42,8 @@ STEPS = (
     ("number", "copies fold spaces number fold flow dead"),
     ("invariant", "copies fold spaces number invariant fold flow dead"),
     ("addresses", "copies fold spaces number invariant addresses number fold flow dead"),
-    ("strength: -O2", "copies fold spaces number invariant strength addresses number fold flow dead"),
+    ("strength", "copies fold spaces number invariant strength addresses number fold flow dead"),
+    ("loads: -O2", "copies fold spaces number invariant strength addresses number loads fold flow dead"),
     ("-O3", ""),
 )
 

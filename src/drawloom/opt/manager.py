@@ -20,6 +20,7 @@ from drawloom.opt.dead import remove_dead
 from drawloom.opt.flow import clean_flow
 from drawloom.opt.fold import fold
 from drawloom.opt.invariant import move_invariants
+from drawloom.opt.loads import reuse_loads
 from drawloom.opt.number import number_values
 from drawloom.opt.spaces import infer_spaces
 from drawloom.opt.speculate import speculate
@@ -42,6 +43,7 @@ PASSES: Final[dict[str, Pass]] = {
     "speculate": speculate,
     "strength": reduce_strength,
     "addresses": split_addresses,
+    "loads": reuse_loads,
     "bypass": bypass_divisions,
     "flow": clean_flow,
     "dead": remove_dead,
@@ -50,8 +52,10 @@ PASSES: Final[dict[str, Pass]] = {
 LEVELS: Final[tuple[tuple[str, ...], ...]] = (
     (),
     tuple("copies fold flow dead".split()),
-    tuple("copies fold spaces number invariant strength addresses number fold flow dead".split()),
-    tuple("copies fold spaces number bypass invariant speculate strength addresses number fold flow dead".split()),
+    tuple("copies fold spaces number invariant strength addresses number loads fold flow dead".split()),
+    tuple(
+        "copies fold spaces number bypass invariant speculate strength addresses number loads fold flow dead".split()
+    ),
 )
 DEFAULT_LEVEL: Final = 2
 
