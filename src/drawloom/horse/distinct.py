@@ -90,4 +90,3 @@ def _distinct(columns: list[Array], rows: int) -> tuple[list[Array], Array]:
     first = np.zeros(int(places.max(initial=-1)) + 1, dtype=np.int64)
     first[places] = np.arange(rows)
     return [column[first] for column in columns], places
-
