@@ -139,12 +139,13 @@ class LoadedKernel:
         launch = self.kernel[shape.blocks, shape.threads](*[given[p.name] for p in self.kernel.parameters])
         if error[0]:
             raise DataError(plan.errors[int(error[0]) - 1])
+        given.clear()  # buffers go when they are read
         results = Results(workspace, plan, named, rows, self.by_slot(out, shape), buffers, kept, shape.share)
         took = Launched(plan.name, rows, launch.compile_seconds, launch.run_seconds)
         if self.first is None:
             self.first = (launch.compile_seconds, launch.cached)
         took.first_compile_seconds, took.cached = self.first
-        return [results.output(o) for o in plan.outputs], took
+        return results.outputs(), took
 
     def partials(self, shape: Geometry) -> Array:
         """Memory for the partial results; a global table starts as its accumulators do."""
@@ -212,6 +213,16 @@ class Results:
         self.present: Array | None = None
         if plan.exists >= 0:
             self.present = np.flatnonzero(self.total(plan.accumulators[plan.exists]))
+
+    def outputs(self) -> list[Value]:
+        """All results; a buffer of rows goes with the last one that is in it."""
+        made: list[Value] = []
+        last = {output.value: output for output in self.plan.outputs if output.kind == "rows"}
+        for output in self.plan.outputs:
+            made.append(self.output(output))
+            if last.get(output.value) is output:
+                self.buffers[output.value] = None
+        return made
 
     def output(self, output: Output) -> Vector:
         dictionary = self.named[output.column].dictionary if output.type.kind == "text" else None
