@@ -28,7 +28,7 @@ from drawloom.ptx.isa import ATOMIC, LOAD, STORE  # noqa: E402
 from drawloom.ptx.ssa import construct, destruct  # noqa: E402
 
 CORPUS = ROOT / "tests" / "golden" / "corpus"
-FIGURE = ROOT / "tests" / "golden" / "opt" / "strength-figure6.ptx"
+FIGURE = ROOT / "tests" / "golden" / "opt" / "strength-figure6.txt"
 #: Group: which files are in it. The rest are other variants of the same sources.
 GROUPS = {
     "nvcc -O3": "nvcc/*.O3.ptx", "nvcc -O0": "nvcc/*.O0.ptx", "clang -O3": "clang/*.O3.ptx",
