@@ -2,8 +2,8 @@
 
     python -m tools.fuzz_library --count 2000 --seed 0 --device cpu
 
-Keys of joins and groups are of every kind and skew, patterns of LIKE of every form. The exit status is 1 when any call
-differed; each one that does is printed with the seed that makes it again (``--seed N --count 1``).
+Keys of joins, groups and orders are of every kind and skew, patterns of LIKE of every form. The exit status is 1 when
+any call differed; each one that does is printed with the seed that makes it again (``--seed N --count 1``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 from drawloom.horse.kernels import groups
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
-from drawloom.horse.library import call
-from drawloom.horse.types import F32, F64, I64, STR, SYM
+from drawloom.horse.library import FunctionValue, call
+from drawloom.horse.types import BOOL, F32, F64, I64, STR, SYM
 from drawloom.horse.values import Array, Dictionary, ListValue, Ragged, Value, Vector, from_values
 from drawloom.horse.words import words_of
 from drawloom.runtime import device
@@ -72,6 +72,33 @@ def random_call(rng: Random) -> tuple[str, list[Value]]:
     return name, lists
 
 
+def random_rows(rng: Random) -> tuple[str, list[Value]]:
+    """A call of what sorts, picks, compacts, or reduces rows."""
+    name = str(
+        rng.choice(["order", "order", "order_first", "run_start", "run_end", "index", "compress", "before", "each"])
+    )
+    rows, values = int(rng.choice([2, *SIZES[3:], 20_000])), int(rng.choice([1, 3, 40, 1000, 30_000]))
+    columns = [COLUMNS[str(kind)](rng, rows, values) for kind in rng.choice(list(COLUMNS), int(rng.integers(1, 4)))]
+    if name.startswith("run"):
+        return name, [ListValue(list(columns))]
+    if name.startswith("order"):
+        for column in columns:
+            column.valid = rng.random(rows) < 0.8 if rng.random() < 0.3 else None
+        flags = [Vector(BOOL, rng.random(len(columns)) < 0.5) for _ in range(2)]
+        wanted = [Vector(I64, rng.integers(0, 200, 1))] if name == "order_first" else []
+        return name, [ListValue(list(columns)), *flags, *wanted]
+    mask = Vector(BOOL, rng.random(rows) < rng.random())
+    if name == "compress":
+        return name, [mask, columns[0]]
+    places = Vector(I64, rng.integers(0, rows, int(rng.choice(SIZES))))
+    if name in ("index", "before"):
+        return name, [columns[0] if name == "index" else mask, places]
+    cuts = np.sort(rng.integers(0, rows + 1, int(rng.integers(0, 2 * rows))))
+    cells = Ragged(columns[0], np.concatenate([[0], cuts, [rows]]))
+    exact = columns[0].type == I64
+    return name, [FunctionValue(str(rng.choice(["min", "max", *(["sum", "avg"] if exact else [])]))), cells]
+
+
 def arrays(value: Value | None) -> list[Array]:
     """What a value holds."""
     if isinstance(value, Dictionary):
@@ -79,21 +106,28 @@ def arrays(value: Value | None) -> list[Array]:
         return [*arrays(value.keys), *arrays(value.values.flat), value.values.offsets]
     if isinstance(value, ListValue):
         return [made for cell in value.cells for made in arrays(cell)]
+    if isinstance(value, Ragged):
+        return [*arrays(value.flat), value.offsets]
     assert isinstance(value, Vector), f"no kernel took the call, or gave a {type(value).__name__}"
     return [value.data]
+
+
+def equal(a: Array, b: Array) -> bool:
+    """Whether the values are, NaN being itself."""
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f")
 
 
 def differs(kernels: DeviceKernels, seed: int) -> str:
     """The call of a seed, where its values differ; else ""."""
     rng = np.random.default_rng(seed)
-    name, arguments = random_call(rng)
+    name, arguments = random_call(rng) if rng.random() < 0.5 else random_rows(rng)
     by_hash = bool(rng.random() < 0.5)
     chosen, groups._prefers_hash = groups._prefers_hash, lambda *given: by_hash
     try:
         ours, host = arrays(CALLS[name](kernels, arguments)), arrays(call(name, arguments))
     finally:
         groups._prefers_hash = chosen
-    same = len(ours) == len(host) and all(np.array_equal(a, b) for a, b in zip(ours, host))
+    same = len(ours) == len(host) and all(equal(a, b) for a, b in zip(ours, host))
     return "" if same else f"@{name}, {'by hash, ' if by_hash else ''}seed {seed}"
 
 
