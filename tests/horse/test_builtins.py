@@ -39,7 +39,7 @@ def test_targets_geometries_and_marks_are_of_the_language(name: str) -> None:
 #: A call of each builtin with a template, over the columns of ``numbers``, in a kernel.
 IN_KERNELS = {
     **{re.findall(r"@(\w+)", call)[0]: f"var x:? = {call};" for call in ELEMENT_WISE},
-    **{name: f"var x:? = @{name}(i);" for name in REDUCTIONS},
+    **{name: f"var x:? = @{name}(i);" for name in sorted(REDUCTIONS)},
     "compress": "var x:? = @compress(q, i);",
     **{name: f"var x:? = @{name}(f);" for name in ("sqrt", "floor", "ceil", "round")},
     **{name: f"var x:? = @{name}(dt);" for name in
