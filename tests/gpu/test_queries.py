@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import drawloom
+from drawloom.horse.kernels.workspace import SHARED, Block
 from drawloom.sql import connect
 from tests.sql.compare import differences
 from tests.sql.random_queries import Queries, random_table
@@ -34,9 +35,13 @@ def test_queries(query: str, table: pa.Table, device: str) -> None:
 
 def test_columns_are_copied_to_the_device_once(table: pa.Table, device: str) -> None:
     connection = connect(device).register("t", table)
+    addresses = []
     for limit in (1, 2, 3):
         connection.sql(f"select sum(d), sum(b) from t where i > {limit}").arrow()
-    assert len(connection.resident.copies) == 3
+        blocks = [connection.sources["t"].column(name).vector.block for name in ("d", "b", "i")]
+        assert all(isinstance(block, Block) and block.state == SHARED for block in blocks)
+        addresses.append([block.read_device().address for block in blocks if isinstance(block, Block)])
+    assert addresses[0] == addresses[1] == addresses[2]
 
 
 def test_an_overflow_is_an_error_and_the_device_answers_after_it(device: str) -> None:
