@@ -17,7 +17,7 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse.distinct import by_rows
-from drawloom.horse.evaluate import ELEMENT_WISE, divide_rounding, exact, mul_exact, scale_of
+from drawloom.horse.evaluate import ELEMENT_WISE, divide_rounding, exact, mul_exact
 from drawloom.horse.scalar_rules import integer_type
 from drawloom.horse.types import (
     BOOL,
@@ -30,6 +30,7 @@ from drawloom.horse.types import (
     VectorType,
     exact_bounds,
     named_type,
+    scale_of,
 )
 from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
 

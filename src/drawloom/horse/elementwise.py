@@ -15,8 +15,8 @@ from drawloom.horse.evaluate import like_pattern
 from drawloom.horse.held import REGISTERS, Held, integer_kind
 from drawloom.horse.moments import DATE_PARTS, TIME_PARTS, Moments
 from drawloom.horse.signatures import float_type
-from drawloom.horse.templates import S64, fits, scale_of
-from drawloom.horse.types import BOOL, DATE, VectorType, exact_bounds
+from drawloom.horse.templates import S64, fits
+from drawloom.horse.types import BOOL, DATE, VectorType, exact_bounds, scale_of
 from drawloom.horse.words import Words
 from drawloom.ptx.ir import Immediate, Operand, Register
 from drawloom.ptx.types import B64, F32, F64, PRED, S32, U64

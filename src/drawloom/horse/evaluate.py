@@ -33,6 +33,7 @@ from drawloom.horse.types import (
     VectorType,
     exact_bounds,
     named_type,
+    scale_of,
 )
 from drawloom.horse.values import (
     INT64_MAX,
@@ -62,10 +63,6 @@ _WORDS_A_BLOCK: Final = 1 << 16
 
 
 # Exact numbers
-
-
-def scale_of(type: VectorType) -> int:
-    return type.scale if isinstance(type, DecimalType) else 0
 
 
 def rescaled(vector: Vector, scale: int) -> Array:

@@ -16,7 +16,7 @@ from drawloom.horse.kernels.library import Library
 from drawloom.horse.kernels.workspace import Memory, Workspace
 from drawloom.horse.memory import MemoryUse
 from drawloom.horse.ranges import MAX_ROWS
-from drawloom.horse.types import BOOL, F32, DecimalType, VectorType
+from drawloom.horse.types import BOOL, F32, scale_of
 from drawloom.horse.values import PAD, Array, Value, Vector, as_vector, padded_rows
 from drawloom.runtime.machine import Device
 
@@ -267,7 +267,7 @@ class Results:
             with np.errstate(all="ignore"):
                 return np.asarray(values / counts)
         assert accumulator.held is not None
-        scale = _scale(accumulator.held.type)
+        scale = scale_of(accumulator.held.type)
         return averages(values, counts, scale)
 
     def picked(self, accumulator: Accumulator) -> Array:
@@ -298,10 +298,6 @@ class Results:
                 return np.asarray(parts.sum(axis=1))
             # fmin passes over NaN, maximum does not: NaN is above every number.
             return np.asarray(np.fmin.reduce(parts, axis=1) if accumulator.kind == "min" else parts.max(axis=1))
-
-
-def _scale(type: VectorType) -> int:
-    return type.scale if isinstance(type, DecimalType) else 0
 
 
 def _scalar(vector: Vector) -> int | float:

@@ -22,7 +22,7 @@ from drawloom.horse.ir import (
     assigned_once,
     walk,
 )
-from drawloom.horse.types import DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds
+from drawloom.horse.types import DATE, TIMESTAMP, Type, VectorType, exact_bounds, scale_of
 
 Range = tuple[int, int]
 
@@ -194,17 +194,13 @@ def _moment_range(function: str, type: VectorType, ranges: list[Range | None]) -
     return (low + (min(months[0], 0) * 31 - 31) * unit, high + (max(months[1], 0) * 31 + 31) * unit)
 
 
-def _scale(type: Type | None) -> int:
-    return type.scale if isinstance(type, DecimalType) else 0
-
-
 def _scaled(range: Range, type: Type | None, to: VectorType) -> Range:
-    factor = 10 ** (_scale(to) - _scale(type)) if to not in (DATE, TIMESTAMP) else 1
+    factor = 10 ** (scale_of(to) - scale_of(type)) if to not in (DATE, TIMESTAMP) else 1
     return (range[0] * factor, range[1] * factor)
 
 
 def _converted(given: Type | None, range: Range, to: VectorType) -> Range | None:
-    shift = _scale(to) - _scale(given)
+    shift = scale_of(to) - scale_of(given)
     if shift >= 0:
         return (range[0] * 10**shift, range[1] * 10**shift)
     # Rounding moves a quotient by at most one.

@@ -11,7 +11,16 @@ from typing import Final
 from drawloom.horse.evaluate import EXACT_POWERS, MAX_EXACT
 from drawloom.horse.ir import Call, FunctionRef, Literal, Name, Operand
 from drawloom.horse.ranges import DAY, LONGEST_UNIT, Range, Ranges
-from drawloom.horse.types import BOOL, DATE, TIMESTAMP, DecimalType, Type, VectorType, exact_bounds, named_type
+from drawloom.horse.types import (
+    BOOL,
+    DATE,
+    TIMESTAMP,
+    Type,
+    VectorType,
+    exact_bounds,
+    named_type,
+    scale_of,
+)
 
 #: Most options of @member that become comparisons, and most entries of a dictionary that become one bit mask.
 MAX_OPTIONS: Final = 64
@@ -23,10 +32,6 @@ _COMPARE: Final = frozenset(["eq", "neq", "lt", "leq", "gt", "geq"])
 
 def fits(range: Range | None, within: Range) -> bool:
     return range is not None and within[0] <= range[0] and range[1] <= within[1]
-
-
-def scale_of(type: VectorType) -> int:
-    return type.scale if isinstance(type, DecimalType) else 0
 
 
 def scaled(range: Range, digits: int) -> Range:

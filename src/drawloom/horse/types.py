@@ -174,6 +174,11 @@ def accepts(declared: Type, actual: Type) -> bool:
     return False
 
 
+def scale_of(type: Type | None) -> int:
+    """The scale of a decimal type, 0 of every other."""
+    return type.scale if isinstance(type, DecimalType) else 0
+
+
 def integer_digits(type: VectorType) -> int:
     """The decimal digits an integer type counts as beside a decimal: i8 3, i16 5, i32 10, i64 19, u64 20, i128 38.
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.errors import DataError
-from drawloom.horse.evaluate import averages, exact, scale_of
-from drawloom.horse.types import BOOL, F64, I64, I128, MAX_DIGITS, DecimalType, VectorType
+from drawloom.horse.evaluate import averages, exact
+from drawloom.horse.types import BOOL, F64, I64, I128, MAX_DIGITS, DecimalType, VectorType, scale_of
 from drawloom.horse.values import (
     INT64_MAX,
     INT64_MIN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.work import reverse_postorder
+from drawloom.ptx.cfg import reverse_postorder
 from drawloom.ptx.dominators import DominatorTree
 from drawloom.ptx.ir import Instruction, Register
 from drawloom.ptx.ssa import SsaFunction
@@ -54,7 +54,7 @@ class _Check:
                 self.expect(index + 1 in block.succs, f"block {index} falls through without an edge")
             if block.terminator is not None:
                 self.expect(block.statements[-1] is block.terminator, f"block {index} goes on behind its end")
-        self.expect(len(reverse_postorder(blocks)) == len(blocks), "a block cannot be reached")
+        self.expect(len(reverse_postorder([b.succs for b in blocks])) == len(blocks), "a block cannot be reached")
 
     def definitions(self) -> None:
         for block in self.ssa.blocks:
@@ -72,7 +72,7 @@ class _Check:
 
     def uses(self) -> None:
         blocks = self.ssa.blocks
-        self.tree = DominatorTree(0, reverse_postorder(blocks), [b.preds for b in blocks])
+        self.tree = DominatorTree(0, reverse_postorder([b.succs for b in blocks]), [b.preds for b in blocks])
         for block in blocks:
             for phi in block.phis:
                 for argument, pred in zip(phi.arguments, block.preds, strict=True):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.work import Replacements, Work, can_replace, move_of, reverse_postorder
+from drawloom.opt.work import Replacements, Work, can_replace, move_of
+from drawloom.ptx.cfg import reverse_postorder
 from drawloom.ptx.ir import BranchTargets, CallPrototype, CallTargets, Directive, Instruction, LabelRef
 from drawloom.ptx.isa import BRANCH
 from drawloom.ptx.ssa import Phi, SsaBlock
@@ -123,7 +124,7 @@ class _Cleaning:
     def drop_unreachable(self) -> None:
         """Leave out blocks that no path leads to, and number the others anew."""
         blocks = self.ssa.blocks
-        reached = set(reverse_postorder(blocks))
+        reached = set(reverse_postorder([b.succs for b in blocks]))
         if len(reached) == len(blocks):
             return
         left = [b for b in blocks if b.id in reached]

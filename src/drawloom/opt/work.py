@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.ptx.cfg import reverse_postorder
 from drawloom.ptx.dominators import DominatorTree
 from drawloom.ptx.ir import (
     FLOAT32,
@@ -79,7 +80,9 @@ class Work:
     def tree(self) -> DominatorTree:
         """The dominator tree of the blocks."""
         if self._tree is None:
-            self._tree = DominatorTree(0, reverse_postorder(self.ssa.blocks), [b.preds for b in self.ssa.blocks])
+            self._tree = DominatorTree(
+                0, reverse_postorder([b.succs for b in self.ssa.blocks]), [b.preds for b in self.ssa.blocks]
+            )
         return self._tree
 
     def forget_flow(self) -> None:
@@ -145,28 +148,6 @@ class Work:
                 out.append(statement)
                 out.extend(made.get(id(statement), []))
             block.statements = out
-
-
-def reverse_postorder(blocks: list[SsaBlock]) -> list[int]:
-    """Depth-first from block 0; blocks that it does not lead to are left out."""
-    order: list[int] = []
-    seen = [False] * len(blocks)
-    seen[0] = True
-    stack = [0]
-    at = [0] * len(blocks)
-    while stack:
-        block_id = stack[-1]
-        succs = blocks[block_id].succs
-        if at[block_id] == len(succs):
-            order.append(stack.pop())
-            continue
-        successor = succs[at[block_id]]
-        at[block_id] += 1
-        if not seen[successor]:
-            seen[successor] = True
-            stack.append(successor)
-    order.reverse()
-    return order
 
 
 class Replacements:

@@ -64,7 +64,7 @@ class Cfg:
         self.function = function
         self.blocks = blocks
         self.label_block = label_block
-        self.rpo = _reverse_postorder(blocks)
+        self.rpo = reverse_postorder([b.succs for b in blocks])
         self.rpo_index = [-1] * len(blocks)
         for index, block_id in enumerate(self.rpo):
             self.rpo_index[block_id] = index
@@ -235,16 +235,17 @@ def _add_successor(block: Block, successor: int) -> None:
         block.succs.append(successor)
 
 
-def _reverse_postorder(blocks: list[Block]) -> list[int]:
-    """Depth-first from block 0, first successor first, so that a fallthrough comes before the branch target."""
+def reverse_postorder(successors: list[list[int]]) -> list[int]:
+    """Depth-first from block 0, first successor first, so that a fallthrough comes before the branch target. Blocks
+    that it does not lead to are left out; ``successors`` are those of each block."""
     order: list[int] = []
-    seen = [False] * len(blocks)
+    seen = [False] * len(successors)
     seen[0] = True
     stack = [0]
-    next_successor = [0] * len(blocks)
+    next_successor = [0] * len(successors)
     while stack:
         block_id = stack[-1]
-        succs = blocks[block_id].succs
+        succs = successors[block_id]
         at = next_successor[block_id]
         if at == len(succs):
             stack.pop()

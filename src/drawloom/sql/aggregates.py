@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.evaluate import scale_of
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import FOLDS, QUANTILES
-from drawloom.horse.types import BOOL, DATE, F64, I64, STR, SYM, TIMESTAMP, VectorType
+from drawloom.horse.types import BOOL, DATE, F64, I64, STR, SYM, TIMESTAMP, VectorType, scale_of
 from drawloom.sql import plan
 from drawloom.sql.coercion import drop_in_sum
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result

@@ -15,10 +15,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.evaluate import scale_of
 from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.plain import FOLDS
-from drawloom.horse.types import BOOL, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType
+from drawloom.horse.types import BOOL, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType, scale_of
 from drawloom.sql import plan
 from drawloom.sql.aggregates import FOLDED, REDUCTIONS, fold_option, folded_argument
 from drawloom.sql.coercion import drop_in_comparison, drop_in_sum

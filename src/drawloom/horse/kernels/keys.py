@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.emit import Emitter, float64
-from drawloom.horse.evaluate import comparable, scale_of
+from drawloom.horse.evaluate import comparable
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import bits_of, storage_of
 from drawloom.horse.kernels.workspace import Memory
-from drawloom.horse.types import I64
+from drawloom.horse.types import I64, scale_of
 from drawloom.horse.values import Array, Vector
 from drawloom.ptx.ir import Register
 from drawloom.ptx.types import B64
