@@ -20,8 +20,8 @@ from drawloom.horse.evaluate import averages, exact
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, RowKernel, integer64, stored
-from drawloom.horse.kernels.scan import shuffled
 from drawloom.horse.kernels.sort import ordered
+from drawloom.horse.kernels.warps import shuffled
 from drawloom.horse.types import F64, I64, I128, MAX_DIGITS, DecimalType, VectorType, scale_of
 from drawloom.horse.values import INT64_MAX, INT64_MIN, Array, Ragged, Value, Vector
 from drawloom.ptx.ir import Register

@@ -18,7 +18,8 @@ from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import KeyColumns, key_pairs
 from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, WARP, Rounds, RowKernel, tile_for
-from drawloom.horse.kernels.scan import Walk, offsets, scan, scanned, shuffled
+from drawloom.horse.kernels.scan import Walk, offsets, scan, scanned
+from drawloom.horse.kernels.warps import shuffled
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.library import columns_of
 from drawloom.horse.matching import check_pairs

@@ -18,8 +18,8 @@ from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel, bits_of, storage_of
-from drawloom.horse.kernels.scan import shuffled
 from drawloom.horse.kernels.topk import least
+from drawloom.horse.kernels.warps import shuffled
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import ListValue, Ragged, Value, Vector, as_vector
