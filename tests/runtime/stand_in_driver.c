@@ -218,6 +218,13 @@ static CUresult f_cuMemcpyDtoHAsync(void *to, uintptr_t from, size_t size, Strea
     bad = f_cuMemcpyDtoH(to, from, size);
     return sticky ? OK : bad; /* queued behind a failing kernel: reported later */
 }
+static CUresult f_cuMemcpyDtoDAsync(uintptr_t to, uintptr_t from, size_t size, Stream *stream)
+{
+    CUresult bad = check_stream(stream);
+    if (bad) return bad;
+    if (!inside(from, size)) return INVALID_VALUE;
+    return f_cuMemcpyHtoD(to, (void *)from, size);
+}
 static CUresult f_cuMemHostRegister(void *address, size_t size, unsigned flags)
 {
     NEED_CONTEXT();
@@ -407,7 +414,7 @@ static struct { const char *name; void *function; } table[] = {
     ENTRY(cuDevicePrimaryCtxRelease), ENTRY(cuDevicePrimaryCtxReset), ENTRY(cuCtxPushCurrent),
     ENTRY(cuCtxPopCurrent), ENTRY(cuCtxSynchronize), ENTRY(cuMemAlloc), ENTRY(cuMemFree), ENTRY(cuMemsetD8), ENTRY(cuMemGetInfo),
     ENTRY(cuMemcpyHtoD), ENTRY(cuMemcpyDtoH), ENTRY(cuMemcpyHtoDAsync), ENTRY(cuMemcpyDtoHAsync),
-    ENTRY(cuMemHostRegister), ENTRY(cuMemHostUnregister), ENTRY(cuModuleLoadDataEx), ENTRY(cuModuleUnload), ENTRY(cuModuleGetFunction),
+    ENTRY(cuMemcpyDtoDAsync), ENTRY(cuMemHostRegister), ENTRY(cuMemHostUnregister), ENTRY(cuModuleLoadDataEx), ENTRY(cuModuleUnload), ENTRY(cuModuleGetFunction),
     ENTRY(cuModuleGetGlobal), ENTRY(cuFuncGetAttribute), ENTRY(cuFuncSetAttribute), ENTRY(cuLaunchKernel),
     ENTRY(cuStreamCreate), ENTRY(cuStreamDestroy), ENTRY(cuStreamSynchronize), ENTRY(cuStreamWaitEvent),
     ENTRY(cuEventCreate), ENTRY(cuEventRecord), ENTRY(cuEventQuery), ENTRY(cuEventElapsedTime),
