@@ -13,10 +13,22 @@ _lock: Final = threading.Lock()
 _initialised = False
 
 
-class Host:
-    """The target machine of this CPU. ``features`` are LLVM's names of what it can do."""
+#: What the levels of x86-64 bring (System V ABI, processor supplement, section 3.1.1), in LLVM's names.
+_LEVEL_3: Final = (
+    "cx8 fxsr mmx sse sse2 cmov x87 cx16 sahf popcnt sse3 sse4.1 sse4.2 ssse3 avx avx2 bmi bmi2 f16c fma lzcnt movbe "
+    "xsave 64bit"
+)
+LEVELS: Final[dict[str, frozenset[str]]] = {
+    "x86-64-v3": frozenset(_LEVEL_3.split()),
+    "x86-64-v4": frozenset([*_LEVEL_3.split(), "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]),
+}
 
-    def __init__(self) -> None:
+
+class Host:
+    """The target machine of this CPU, or of any that has a level of x86-64. ``features`` are LLVM's names of what it
+    can do."""
+
+    def __init__(self, level: str = "") -> None:
         global _initialised
         with _lock:
             if not _initialised:
@@ -25,7 +37,7 @@ class Host:
                 _initialised = True
         self.triple: str = llvm.get_process_triple()
         found = llvm.get_host_cpu_features()
-        self.features = frozenset([name for name, present in found.items() if present])
+        self.features = LEVELS[level] if level else frozenset([name for name, present in found.items() if present])
         # LLVM guesses the CPU's name from its model number and then misses features; the list is what counts.
         self.cpu = "x86-64-v4" if "avx512f" in self.features else "x86-64-v3" if "avx2" in self.features else ""
         wanted = ["+" + f for f in sorted(self.features)]
@@ -65,13 +77,14 @@ def level() -> int:
     return QUICK if os.environ.get("DRAWLOOM_OPTIMIZE", "") == "0" else FULL
 
 
-def optimise(text: str) -> Any:
+def optimise(text: str, target: Host | None = None, wanted: int = -1) -> Any:
     """Parse LLVM IR and run the optimiser over it; raises ``RuntimeError`` with LLVM's message on bad IR.
 
-    The loops are vector code already, so the vectorisers stay off.
+    ``target`` is this host without one, ``wanted`` the ``level``. The loops are vector code already, so the vectorisers
+    stay off.
     """
-    wanted = level()
-    machine = host().machine(wanted)
+    wanted = level() if wanted < 0 else wanted
+    machine = (target or host()).machine(wanted)
     module = llvm.parse_assembly(text)
     module.triple = host().triple
     module.data_layout = str(machine.target_data)
