@@ -1,0 +1,136 @@
+"""Finds a clang, and runs its front end: from `clang -cc1` arguments to what it writes, or to its diagnostics as one
+error. The clang is the one on PATH, 16 or later, else the one inside PyPI's `ziglang`; DRAWLOOM_CLANG names another.
+"""
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from drawloom.errors import SourceError, UnsupportedError
+
+OLDEST: Final = 16  # the first whose CUDA mode knows sm_90 and C++20
+NO_CLANG: Final = (
+    "no clang for CUDA C++ and OpenCL C: install one with `pip install drawloom[cuda]`, or put clang 16 or later on PATH"
+)
+#: The host that mixed programs are compiled for; its types and macros are what device code sees, too.
+HOST_TRIPLE: Final = "x86_64-unknown-linux-gnu"
+#: As zig spells that host: with the oldest C library that programs are to run on.
+ZIG_HOST: Final = "x86_64-linux-gnu.2.28"
+HEADERS: Final = Path(__file__).parent / "include"
+
+_DIAGNOSTIC: Final = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M)
+_ANY_ERROR: Final = re.compile(r"^(?:fatal )?error: (.*)$", re.M)
+
+
+class CompileError(SourceError):
+    """A source that clang refuses. `diagnostics` is clang's whole text, warnings and notes included; the message and
+    the place are those of its first error."""
+
+    def __init__(self, diagnostics: str) -> None:
+        diagnostics = diagnostics.strip()
+        first = _DIAGNOSTIC.search(diagnostics)
+        if first is not None:
+            super().__init__(first["message"], first["file"], int(first["line"]), int(first["column"]))
+        else:
+            bare = _ANY_ERROR.search(diagnostics)
+            super().__init__(bare[1] if bare is not None else diagnostics.splitlines()[-1] if diagnostics else "clang failed")
+        self.diagnostics = diagnostics
+
+    def __str__(self) -> str:
+        return self.diagnostics or self.message
+
+
+@dataclass(frozen=True)
+class Clang:
+    """A clang: the command that takes `-cc1 ...`, and the driver commands of C++ and C for this machine's host."""
+
+    command: tuple[str, ...]
+    cxx: tuple[str, ...]
+    c: tuple[str, ...]
+    version: int
+    bundled: bool  # inside the ziglang package, which brings the host's headers and libraries, too
+
+    def cc1(self, arguments: list[str], text: str | None = None) -> tuple[bytes, str]:
+        """Runs `clang -cc1`, with `text` as standard input. (What it wrote to standard output, its warnings.)
+
+        Raises CompileError with its diagnostics.
+        """
+        done = subprocess.run(
+            [*self.command, "-cc1", *arguments], input=None if text is None else text.encode(), capture_output=True
+        )
+        diagnostics = done.stderr.decode("utf-8", "replace")
+        if done.returncode:
+            raise CompileError(diagnostics)
+        return done.stdout, diagnostics
+
+
+def ziglang() -> str | None:
+    """The compiler inside the ziglang package, or None where it is not installed."""
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or spec.origin is None:
+        return None
+    zig = os.path.join(os.path.dirname(spec.origin), "zig")
+    return zig if os.path.isfile(zig) else None
+
+
+def version_of(command: list[str]) -> int:
+    """The major version that `clang --version` tells; 0 for what is no clang."""
+    try:
+        told = subprocess.run([*command, "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        return 0
+    found = re.search(r"clang version (\d+)", told)
+    return int(found[1]) if found else 0
+
+
+def find_clang() -> Clang:
+    """The clang that compiles. Raises UnsupportedError that says what to install."""
+    return clang_for(os.environ.get("DRAWLOOM_CLANG", ""), os.environ.get("PATH", ""))
+
+
+@cache
+def clang_for(chosen: str, path: str) -> Clang:
+    if chosen:
+        version = version_of([chosen])
+        if version < OLDEST:
+            raise UnsupportedError(f"DRAWLOOM_CLANG={chosen}: expected the path of clang {OLDEST} or later")
+        return on_path(chosen, version)
+    there = shutil.which("clang", path=path)
+    if there is not None:
+        version = version_of([there])
+        if version >= OLDEST:
+            return on_path(there, version)
+    zig = ziglang()
+    if zig is None:
+        raise UnsupportedError(NO_CLANG)
+    target = ("-target", ZIG_HOST)
+    return Clang((zig, "clang"), (zig, "c++", *target), (zig, "cc", *target), version_of([zig, "clang"]), True)
+
+
+def on_path(clang: str, version: int) -> Clang:
+    return Clang((clang,), (clang, "--driver-mode=g++"), (clang,), version, False)
+
+
+@cache
+def host_headers(clang: Clang) -> tuple[str, ...]:
+    """The -cc1 options under which the host's C++ and C headers are found, with the macros that they need: those that
+    clang's driver would give. Device code sees the host's headers, too (seed 004, section 2.2)."""
+    shown = subprocess.run(
+        [*clang.cxx, "-v", "-E", "-x", "c++", os.devnull], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    ).stderr
+    command = next((line for line in shown.splitlines() if " -cc1 " in line), "")
+    words = shlex.split(command)
+    found: list[str] = []
+    for option, value in zip(words, words[1:]):
+        if option in ("-isystem", "-internal-isystem", "-internal-externc-isystem", "-resource-dir") or (
+            option == "-D" and value.startswith(("_LIB", "__GLIBC"))
+        ):
+            found += [option, value]
+    return tuple(found)

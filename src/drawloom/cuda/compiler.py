@@ -1,0 +1,202 @@
+"""From CUDA C++ or OpenCL C to PTX, by `clang -cc1` with the headers of `include/` (seed 004, sections 2.2 and 2.3).
+
+No CUDA toolkit and no vendor header takes part: the keywords, types and functions of the language are ours.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
+from drawloom.errors import DataError, UnsupportedError
+from drawloom.ptx.ir import Module
+
+Source = str | os.PathLike[str]
+
+#: Inlining pays more on GPUs, where a call spills registers to local memory (seed 004, section 3): LLVM's -O3 has 250.
+INLINE_THRESHOLD: Final = 1100
+#: A loop of known length is unrolled up to this size, in LLVM's instructions, also without `#pragma unroll`.
+UNROLL_THRESHOLD: Final = 600
+CUDA_STANDARDS: Final = tuple(prefix + year for prefix in ("c++", "gnu++") for year in ("11", "14", "17", "20", "23"))
+OPENCL_STANDARDS: Final = ("CL1.2", "CL2.0", "CL3.0")
+DEFAULT_ARCH: Final = "sm_80"
+#: The PTX version of targets that it is enough for; later ones take the first that knows them, as clang does.
+PTX_VERSION: Final = 78
+PTX_VERSION_UP_TO: Final = 90
+
+_INCLUDE: Final = re.compile(r"^[ \t]*#[ \t]*(?:include|import)\b", re.M)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a source is compiled. `defines` are NAME or NAME=VALUE, `includes` folders; `line_info` keeps source lines
+    in the PTX; `fast_math` is nvcc's -use_fast_math; `standard` is "" for the language's default."""
+
+    standard: str = ""
+    optimise: int = 3
+    defines: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    line_info: bool = False
+    fast_math: bool = False
+    extra: tuple[str, ...] = ()  # further -cc1 options, as they stand
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The PTX text of a source, and clang's warnings, "" without any."""
+
+    ptx: str
+    warnings: str
+
+
+def compile_cuda(
+    source: Source,
+    arch: str = DEFAULT_ARCH,
+    *,
+    standard: str = "c++17",
+    optimise: int = 3,
+    defines: Sequence[str] = (),
+    includes: Sequence[str] = (),
+    line_info: bool = False,
+    fast_math: bool = False,
+    filename: str = "",
+) -> Module:
+    """The PTX module of the device code of a CUDA C++ program.
+
+    `source` is the path of a file, or text (anything with a line break), whose diagnostics then name `filename`.
+    `arch` is the `sm_NN` that the PTX asks for at least. Host code is parsed and checked, and left out.
+
+    Raises CompileError with clang's diagnostics, DataError (unreadable file), UnsupportedError (no clang, an unknown
+    option), VerifyError (inline PTX that breaks a rule).
+    """
+    options = Options(standard, optimise, tuple(defines), tuple(includes), line_info, fast_math)
+    return verified(translate_cuda(source, arch, options, filename).ptx)
+
+
+def compile_opencl(
+    source: Source,
+    arch: str = DEFAULT_ARCH,
+    *,
+    standard: str = "CL1.2",
+    optimise: int = 3,
+    defines: Sequence[str] = (),
+    includes: Sequence[str] = (),
+    line_info: bool = False,
+    fast_math: bool = False,
+    filename: str = "",
+) -> Module:
+    """The PTX module of an OpenCL C program; arguments and errors as of `compile_cuda`. `local` arguments of kernels
+    become addresses in dynamic shared memory."""
+    options = Options(standard, optimise, tuple(defines), tuple(includes), line_info, fast_math)
+    return verified(translate_opencl(source, arch, options, filename).ptx)
+
+
+def verified(ptx: str) -> Module:
+    from drawloom.ptx.parser import parse
+    from drawloom.ptx.verifier import verify
+
+    module = parse(ptx)
+    verify(module)
+    return module
+
+
+def translate_cuda(source: Source, arch: str, options: Options, filename: str = "") -> Translated:
+    """The PTX text of a CUDA program's device code, with clang's warnings. Raises as `compile_cuda`."""
+    clang = find_clang()
+    text, name = read_source(source, filename or "<text>", ".cu")
+    return translate(clang, text, name, cuda_arguments(clang, arch, options, bool(_INCLUDE.search(text))))
+
+
+def translate_opencl(source: Source, arch: str, options: Options, filename: str = "") -> Translated:
+    """The PTX text of an OpenCL program, with clang's warnings. Raises as `compile_opencl`."""
+    clang = find_clang()
+    text, name = read_source(source, filename or "<text>", ".cl")
+    return translate(clang, text, name, opencl_arguments(arch, options))
+
+
+def translate(clang: Clang, text: str, name: str, arguments: list[str]) -> Translated:
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    folder = os.path.dirname(os.path.abspath(name)) if os.path.isfile(name) else ""
+    found = ["-iquote", folder] if folder else []  # `#include "x.h"` beside the source, which clang gets as text
+    out, warnings = clang.cc1(
+        [*arguments, *found, "-main-file-name", os.path.basename(name), "-o", "-", "-"], f'#line 1 "{quoted}"\n{text}'
+    )
+    return Translated(out.decode("utf-8"), warnings)
+
+
+def read_source(source: Source, filename: str, kind: str) -> tuple[str, str]:
+    """(text, file name) of a path or of text. Raises DataError."""
+    if isinstance(source, str) and "\n" in source:
+        return source, filename
+    path = os.fspath(source)
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8"), path
+    except (OSError, ValueError) as refusal:
+        reason = refusal.strerror if isinstance(refusal, OSError) else str(refusal)
+        raise DataError(f"cannot read {path!r}: {reason}; expected a {kind} file") from refusal
+
+
+def cuda_arguments(clang: Clang, arch: str, options: Options, has_includes: bool = True) -> list[str]:
+    """The -cc1 arguments that make PTX of a CUDA program's device side. The host's headers are looked for only where
+    a source includes some."""
+    standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
+    return [
+        *device_target(arch, options),
+        *cuda_language(standard, options),
+        "-fcuda-is-device",
+        *(host_headers(clang) if has_includes else ()),
+        "-include", "cuda_runtime.h",
+    ]  # fmt: skip
+
+
+def cuda_language(standard: str, options: Options) -> list[str]:
+    """What both sides of a program are parsed with."""
+    return [
+        "-x", "cuda", f"-std={standard}", "-fdeclspec", "-fcuda-allow-variadic-functions", "-fno-autolink",
+        "-fcxx-exceptions", "-fexceptions", "-target-sdk-version=12.8", "-ferror-limit", "20", "-fgnuc-version=4.2.1",
+        *(word for name in options.defines for word in ("-D", name)),
+        *(word for folder in options.includes for word in ("-I", folder)),
+        "-internal-isystem", str(HEADERS),
+    ]  # fmt: skip
+
+
+def opencl_arguments(arch: str, options: Options) -> list[str]:
+    """The -cc1 arguments that make PTX of an OpenCL program."""
+    standard = chosen(options.standard or "CL1.2", OPENCL_STANDARDS, "an OpenCL C standard")
+    return [
+        *device_target(arch, options),
+        "-x", "cl", f"-cl-std={standard}", "-ferror-limit", "20", "-fgnuc-version=4.2.1",
+        *(word for name in options.defines for word in ("-D", name)),
+        *(word for folder in options.includes for word in ("-I", folder)),
+        "-internal-isystem", str(HEADERS), "-include", "drawloom/opencl.h",
+    ]  # fmt: skip
+
+
+def device_target(arch: str, options: Options) -> list[str]:
+    number = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    if number is None:
+        raise UnsupportedError(f"target {arch!r}: expected sm_50 or later, such as sm_80")
+    if options.optimise not in range(4):
+        raise UnsupportedError(f"optimisation level {options.optimise}: expected 0 to 3")
+    version = ["-target-feature", f"+ptx{PTX_VERSION}"] if int(number[1]) <= PTX_VERSION_UP_TO else []
+    inline = ["-mllvm", f"-inline-threshold={INLINE_THRESHOLD}", "-mllvm", f"-unroll-threshold={UNROLL_THRESHOLD}"]
+    fast = ["-ffast-math", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign", "-D__DRAWLOOM_FAST_MATH__"]
+    return [
+        "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version, "-S",
+        f"-O{options.optimise}", *(inline if options.optimise > 1 else []), "-ffp-contract=fast-honor-pragmas",
+        "-mconstructor-aliases", "-Wno-unknown-cuda-version", "-nostdsysteminc",
+        *(["-debug-info-kind=line-directives-only", "-dwarf-version=2"] if options.line_info else []),
+        *(fast if options.fast_math else []), *options.extra,
+    ]  # fmt: skip
+
+
+def chosen(text: str, among: tuple[str, ...], what: str) -> str:
+    if text not in among:
+        raise UnsupportedError(f"{text!r} is not {what} that is taken; there are: {', '.join(among)}")
+    return text
+
+
+__all__ = ["CompileError", "Options", "Translated", "compile_cuda", "compile_opencl", "translate_cuda", "translate_opencl"]

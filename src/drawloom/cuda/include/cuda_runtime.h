@@ -1,0 +1,20 @@
+// What every CUDA source begins with: the language of the device, then the host's interface where it is there.
+#pragma once
+#include "drawloom/qualifiers.h"
+#include "drawloom/vector_types.h"
+#include "drawloom/builtin_variables.h"
+#include "drawloom/synchronise.h"
+#include "drawloom/warp.h"
+#include "drawloom/atomics.h"
+#include "drawloom/loads.h"
+#include "drawloom/integers.h"
+#include "drawloom/conversions.h"
+#include "drawloom/rounded.h"
+#include "drawloom/math.h"
+#include "drawloom/library.h"
+#include "drawloom/refused.h"
+#if __has_include(<cuda_runtime_api.h>)
+#include <cuda_runtime_api.h>
+#else
+#include "drawloom/launch.h"
+#endif

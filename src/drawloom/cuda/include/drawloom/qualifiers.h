@@ -1,0 +1,26 @@
+// The keywords of CUDA C++, as attributes of clang.
+#pragma once
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#if __has_attribute(grid_constant)
+#define __grid_constant__ __attribute__((grid_constant))
+#endif
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define __cluster_dims__(...) _Pragma("GCC error \"__cluster_dims__: thread block clusters are not supported\"")
+#define __managed__ __attribute__((device))
+#define __nv_pure__ __attribute__((const))
+#define CUDARTAPI
+
+typedef __SIZE_TYPE__ size_t;
+
+// Functions of these headers: for the device alone, and for both sides.
+#define __DL_DEVICE static __inline__ __attribute__((device))
+#define __DL_BOTH static __inline__ __attribute__((host, device))
+// Functions that a target has from this architecture on; the host side knows them all.
+#define __DL_SINCE(arch) (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= (arch))
