@@ -5,6 +5,7 @@ been checked before it reaches a backend.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from drawloom.errors import LaunchError
@@ -73,8 +74,8 @@ class Program:
         """Runs a kernel and returns when it is done. Raises KernelFault, LaunchError or DeviceError."""
         raise NotImplementedError
 
-    def enqueue(self, request: Request, queue: "Queue", done: Callable[[Timing], None]) -> None:
-        """Puts a launch on `queue`; `done` is called when it finished."""
+    def enqueue(self, request: Request, queue: "Queue", done: Callable[[Timing], None]) -> "Mark":
+        """Puts a launch on `queue`; `done` is called when it finished. Its end in the queue."""
         raise NotImplementedError
 
     def read_variable(self, name: str) -> Array:
@@ -138,6 +139,10 @@ class Backend:
 
     def queue(self) -> Queue:
         raise NotImplementedError
+
+    def session(self) -> AbstractContextManager[object]:
+        """Around many calls of one thread: what each of them makes ready in it is made ready once."""
+        return nullcontext()
 
     def pin(self, memory: Bytes) -> None:
         """Makes copies between `memory` and the device run beside kernels, for as long as it lives."""

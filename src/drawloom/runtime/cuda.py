@@ -8,18 +8,63 @@ rest of the process is unharmed.
 
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from types import TracebackType
+from typing import Any, Final
 
 from drawloom.errors import DeviceError, KernelFault, LaunchError, UnsupportedError
 from drawloom.ptx.ir import Module
 from drawloom.runtime.backend import Allocation, Backend, Program, Queue
 from drawloom.runtime.driver import STICKY, CudaError, Driver, probe
 from drawloom.runtime.machine import Device
-from drawloom.runtime.memory import Bytes, Span
+from drawloom.runtime.memory import HOST, Bytes, Span, aligned_bytes
+from drawloom.runtime.pages import Pages
 
+#: Bytes of a page of device memory for launches' host arrays, and of one of page-locked memory.
+STAGING_BYTES: Final = 16 << 20
+LANDING_BYTES: Final = 4 << 20
+#: Page-locking goes by pages of the machine.
+PAGE_ALIGNMENT: Final = 4096
 _REGISTER_PORTABLE: Final = 1  # CU_MEMHOSTREGISTER_PORTABLE
+
+
+class _Here(threading.local):
+    """The generations of the contexts that this thread's `active` blocks are in, the outermost first."""
+
+    def __init__(self) -> None:
+        self.generations: list[int] = []
+
+
+class Active:
+    """`with backend.active() as driver`: the GPU's context is current in this thread.
+
+    Blocks nest, and the outermost alone calls the driver. Any call may report what a kernel did earlier: such an error
+    makes a new context and comes out as KernelFault. Raises DeviceError when the GPU is lost.
+    """
+
+    def __init__(self, backend: "CudaBackend") -> None:
+        self.backend = backend
+        self.here = _Here()
+
+    def __enter__(self) -> Driver:
+        backend = self.backend
+        if backend.lost:
+            raise DeviceError(f"{backend.device.name}: {backend.lost}")
+        generations = self.here.generations
+        generation = backend.generation
+        if not generations or generations[-1] != generation:
+            backend.driver.call("cuCtxPushCurrent", backend.context)
+        generations.append(generation)
+        return backend.driver
+
+    def __exit__(
+        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        generations = self.here.generations
+        generation = generations.pop()
+        if not generations or generations[-1] != generation:
+            self.backend.driver.status("cuCtxPopCurrent")
+        if isinstance(failure, CudaError) and failure.code in STICKY:
+            raise self.backend.reset(failure, generation) from failure
 
 
 class CudaBackend(Backend):
@@ -38,29 +83,33 @@ class CudaBackend(Backend):
         self.running: list[str] = []  # the kernels of launches that are not known to be done, oldest first
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
         self.abandoned: list[Queue] = []  # launches that Ctrl-C left running
+        self.plain: list[Queue] = []  # queues for launches without a stream that nobody uses now
+        self.spare_events: list[Any] = []
         self.handle = self.driver.call("cuDeviceGet", device.index)
         self.context = self.driver.call("cuDevicePrimaryCtxRetain", self.handle)
         self.shared_limit = self.driver.attribute(self.handle, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        self.blocks = Active(self)
+        #: Device memory for the host arrays of a launch, and page-locked memory of the host for what comes down.
+        self.staging: Pages = DevicePages(self)
+        self.landing: Pages = LockedPages(self)
 
-    @contextmanager
-    def active(self) -> Iterator[Driver]:
-        """The driver, with this GPU's context current in this thread.
+    def active(self) -> Active:
+        return self.blocks
 
-        Any call may report what a kernel did earlier: such an error makes a new context and comes out as
-        KernelFault. Raises DeviceError when the GPU is lost.
-        """
-        if self.lost:
-            raise DeviceError(f"{self.device.name}: {self.lost}")
-        generation = self.generation
-        self.driver.call("cuCtxPushCurrent", self.context)
+    def session(self) -> Active:
+        return self.blocks
+
+    def take_event(self) -> Any:
+        """An event that nobody uses, of the current context, which must be active."""
         try:
-            yield self.driver
-        except CudaError as failure:
-            if failure.code in STICKY:
-                raise self.reset(failure, generation) from failure
-            raise
-        finally:
-            self.driver.status("cuCtxPopCurrent")
+            return self.spare_events.pop()
+        except IndexError:
+            return self.driver.call("cuEventCreate", 0)
+
+    def give_event(self, event: Any, generation: int) -> None:
+        """Keeps an event of the context of `generation` for the next one who needs one."""
+        if event is not None and self.is_current(generation):
+            self.spare_events.append(event)
 
     def is_current(self, generation: int) -> bool:
         return generation == self.generation and not self.lost
@@ -75,6 +124,8 @@ class CudaBackend(Backend):
                 return self.fault
             self.fault = self.blame(failure)
             self.running.clear()
+            self.spare_events.clear()
+            self.plain.clear()
             self.generation += 1
             try:
                 self.driver.call("cuDevicePrimaryCtxReset", self.handle)
@@ -138,7 +189,7 @@ class CudaBackend(Backend):
         return CudaProgram(self, module, assembler)
 
     def queue(self) -> Queue:
-        from drawloom.runtime.cuda_launch import CudaQueue
+        from drawloom.runtime.cuda_queue import CudaQueue
 
         return CudaQueue(self)
 
@@ -146,13 +197,16 @@ class CudaBackend(Backend):
         """Page-locks memory that stays NumPy's own, so that losing the context cannot take it away."""
         if not memory.nbytes:
             return
-        address = memory.ctypes.data
-        with self.active() as driver:
-            driver.call("cuMemHostRegister", address, memory.nbytes, _REGISTER_PORTABLE)
+        self.lock_pages(memory)
         owner = memory if memory.base is None else memory.base
-        weakref.finalize(owner, self.unpin, address, self.generation)
+        weakref.finalize(owner, self.unlock_pages, memory.ctypes.data, self.generation)
 
-    def unpin(self, address: int, generation: int) -> None:
+    def lock_pages(self, memory: Bytes) -> None:
+        """Page-locks memory of the host. Raises DeviceError where the driver does not take it."""
+        with self.active() as driver:
+            driver.call("cuMemHostRegister", memory.ctypes.data, memory.nbytes, _REGISTER_PORTABLE)
+
+    def unlock_pages(self, address: int, generation: int) -> None:
         if self.is_current(generation):
             with self.active() as driver:
                 driver.status("cuMemHostUnregister", address)
@@ -195,7 +249,7 @@ class CudaAllocation(Allocation):
         self.copy("cuMemcpyHtoD", self.address + offset, source.ctypes.data, source, queue)
 
     def copy(self, function: str, to: int, source: int, host: Bytes, queue: Queue | None) -> None:
-        from drawloom.runtime.cuda_launch import CudaQueue
+        from drawloom.runtime.cuda_queue import CudaQueue
 
         self.require()
         if not host.nbytes:
@@ -211,3 +265,48 @@ class CudaAllocation(Allocation):
         if self.address and self.backend.is_current(self.generation):
             with self.backend.active() as driver:
                 driver.status("cuMemFree", self.address)
+
+
+class DevicePages(Pages):
+    """Device memory that launches take for host arrays, and give back."""
+
+    def __init__(self, backend: CudaBackend) -> None:
+        super().__init__(backend.device, STAGING_BYTES)
+        self.backend = backend
+
+    def make(self, size: int) -> Allocation:
+        return self.backend.allocate(size, zero=False)
+
+
+class LockedPages(Pages):
+    """Page-locked memory of the host, for copies that nobody waits for."""
+
+    def __init__(self, backend: CudaBackend) -> None:
+        super().__init__(backend.device, LANDING_BYTES)
+        self.backend = backend
+
+    def make(self, size: int) -> Allocation:
+        return LockedAllocation(self.backend, size)
+
+
+class LockedAllocation(Allocation):
+    """Page-locked memory of the host for as long as the context is: afterwards plain memory."""
+
+    def __init__(self, backend: CudaBackend, size: int) -> None:
+        self.backend = backend
+        self.generation = backend.generation
+        self.size = size
+        self.memory = aligned_bytes(size, PAGE_ALIGNMENT, zero=False)
+        self.address = int(self.memory.ctypes.data)
+        backend.lock_pages(self.memory)
+
+    def span(self) -> Span:
+        if not self.backend.is_current(self.generation):
+            raise DeviceError(f"the memory is page-locked for {self.backend.device.name} no more, which was reset")
+        return Span(self.address, self.size, HOST, True, self, self.memory)
+
+    def view(self) -> Bytes:
+        return self.memory
+
+    def release(self) -> None:
+        self.backend.unlock_pages(self.address, self.generation)

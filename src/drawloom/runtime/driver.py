@@ -5,6 +5,7 @@ then says why not. Nothing here knows about modules or launches.
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from drawloom.errors import DeviceError
@@ -43,20 +44,28 @@ class Driver:
 
     def __init__(self, api: Any) -> None:
         self.api = api
+        self.functions: dict[str, Callable[..., tuple[Any, ...]]] = {}
+
+    def function(self, name: str) -> Callable[..., tuple[Any, ...]]:
+        """What calls a function of the driver: it returns the CUresult, 0 for success, and the values."""
+        found = self.functions.get(name)
+        if found is None:
+            found = self.functions[name] = getattr(self.api, name)
+        return found
 
     def status(self, function: str, *args: object) -> tuple[int, tuple[Any, ...]]:
         """(CUresult, values) of a call, whatever the result."""
-        returned = getattr(self.api, function)(*args)
-        return int(returned[0]), tuple(returned[1:])
+        returned = self.function(function)(*args)
+        return int(returned[0]), returned[1:]
 
     def call(self, function: str, *args: object) -> Any:
         """What a call returns: None, one value, or a tuple. Raises CudaError when it failed."""
-        code, values = self.status(function, *args)
-        if code != SUCCESS:
-            raise self.error(function, code)
-        if not values:
-            return None
-        return values[0] if len(values) == 1 else values
+        returned = self.function(function)(*args)
+        if returned[0]:
+            raise self.error(function, int(returned[0]))
+        if len(returned) == 2:
+            return returned[1]
+        return returned[1:] or None
 
     def error(self, function: str, code: int) -> CudaError:
         return CudaError(function, code, self.words("cuGetErrorName", code), self.words("cuGetErrorString", code))

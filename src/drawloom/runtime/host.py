@@ -187,9 +187,10 @@ class HostProgram(Program):
     def run(self, request: Request, ranges: list[tuple[int, int]]) -> Timing:
         raise NotImplementedError
 
-    def enqueue(self, request: Request, queue: Queue, done: Callable[[Timing], None]) -> None:
+    def enqueue(self, request: Request, queue: Queue, done: Callable[[Timing], None]) -> Mark:
         assert isinstance(queue, HostQueue)
         queue.put(lambda: done(self.launch(request)))
+        return queue.mark()
 
     def read_variable(self, name: str) -> Array:
         return self.image.view(name)

@@ -245,8 +245,7 @@ class Configured:
                 observed.append(launch)
             return launch
         queue = self.stream.queue(module.device)
-        module.program.enqueue(request, queue, launch.finish)
-        launch.follow(self.stream.record())
+        launch.follow(Event(self.stream, module.program.enqueue(request, queue, launch.finish)))
         if observed is not None:
             observed.append(launch)
         return launch

@@ -106,13 +106,17 @@ class Pages:
             page.live += 1
             return part
 
+    def make(self, size: int) -> Allocation:
+        """The memory of a page."""
+        return self.device.backend.allocate(size, zero=False)
+
     def add(self, needed: int) -> Page:
         size = max(self.page_bytes, needed)
         try:
-            allocation = self.device.backend.allocate(size, zero=False)
+            allocation = self.make(size)
         except DeviceError:
             self.give_back()
-            allocation = self.device.backend.allocate(needed, zero=False)
+            allocation = self.make(needed)
         page = Page(allocation)
         self.pages.append(page)
         self.peak = max(self.peak, self.size)
