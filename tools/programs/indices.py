@@ -1,6 +1,7 @@
 """Seeds to programs of index arithmetic: sums, products and shifts of a few values with small constants, in blocks that
-dominate each other, and loads and stores at addresses made of them, generic ones of every space too. The optimiser's
-passes over integers and pointers find more to do here than in the programs of ``generator``."""
+dominate each other, and loads and stores at addresses made of them, generic ones of every space too; and a few places
+of each thread in global, shared and local memory that are written and read again and again, by halves and bytes, too.
+The optimiser's passes over integers, pointers and memory find more here than in the programs of ``generator``."""
 
 from __future__ import annotations
 
@@ -14,6 +15,10 @@ THREADS = 4
 #: 8-byte slots of a thread in the output, and elements of the tile that is read at computed places.
 SLOTS = 96
 TILE = 64
+#: Bytes of a thread's own that are written and read again, in each space.
+SCRATCH = 32
+#: Registers with the address of those: global, shared as such and as a generic address, local.
+SCRATCHES = (("own", "global", SLOTS * 8), ("mine", "shared", 0), ("any", "", 0), ("frame", "local", 0))
 
 
 def generate_indices(seed: int) -> Program:
@@ -126,12 +131,37 @@ class _Writer:
         self.emit(f"ld.u32 {out}, [{place}+{offset}]")
         self.values[32].append(out)
 
+    def scratch(self) -> None:
+        """A store or a load of one of a few bytes, now and then at a place that is only known when it runs."""
+        pick = self.random
+        name, space, start = pick.choice(SCRATCHES)
+        type = pick.choice("u32 u32 b32 s32 u64 u16 s16 u8".split())
+        bytes = int(type[1:]) // 8
+        offset = start + pick.randrange(0, SCRATCH // 2, bytes)
+        base = f"%{name}"
+        if pick.random() < 0.3:
+            index = self.new(64)
+            base = self.new(64)
+            self.emit(f"and.b64 {index}, {self.value(64)}, {SCRATCH // 2 - bytes & -bytes}")
+            self.emit(f"add.u64 {base}, %{name}, {index}")
+        where = f"{'.' + space if space else ''}.{type}"
+        bits = 64 if bytes == 8 else 32
+        if pick.random() < 0.5:
+            guard = f"@{pick.choice(['', '!'])}%first " if pick.random() < 0.15 else ""
+            self.emit(f"{guard}st{where} [{base}+{offset}], {self.value(bits)}")
+        else:
+            out = self.new(bits)
+            self.emit(f"ld{where} {out}, [{base}+{offset}]")
+            self.values[bits].append(out)
+
     def statements(self, depth: int) -> None:
         pick = self.random
         for _ in range(pick.randint(4, 14)):
             chance = pick.random()
-            if chance < 0.72:
+            if chance < 0.57:
                 self.operation()
+            elif chance < 0.74:
+                self.scratch()
             elif chance < 0.84:
                 self.access()
             elif chance < 0.94 or depth > 2:
@@ -182,23 +212,35 @@ class _Writer:
             emit(f"ld.global.u64 {register}, [%input+{32 + 8 * k}]")
             self.values[64].append(register)
         self.values[32].append("%tid")
-        self.statements(0)
-        self.statements(0)
+        for _ in range(3):
+            self.statements(0)
+        for name, space, start in SCRATCHES:
+            for offset in range(0, SCRATCH if space != "local" else 0, 8):
+                emit(f"ld{'.' + space if space else ''}.u64 %offset, [%{name}+{start + offset}]")
+                self.store(64, "%offset")
         for bits in (32, 64):
             for name in self.values[bits]:
                 self.store(bits, name)
         fill = [f"    st.local.u32 [frame+{4 * k}], {k * 77};" for k in range(TILE)]
+        fill += [f"    st.{space}.u64 [%{name}+{start + 8 * k}], {k * 55};" for name, space, start in SCRATCHES if space
+                 for k in range(SCRATCH // 8)]  # fmt: skip
         share = [f"    st.shared.u32 [tile+{4 * k}], {k * 99};" for k in range(TILE)]
         text = "\n".join(
             [
                 ".version 8.6", ".target sm_80", ".address_size 64", f".shared .align 8 .b8 tile[{4 * TILE}];",
+                f".shared .align 8 .b8 mine[{THREADS * SCRATCH}];",
                 ".visible .entry k(.param .u64 input, .param .u64 output, .param .u64 accumulators, .param .u32 n)",
                 "{",
-                "    .reg .b32 %tid, %zero;", "    .reg .b64 %input, %own, %offset, %shared, %local;",
+                "    .reg .b32 %tid, %zero;",
+                "    .reg .b64 %input, %own, %offset, %shared, %local, %mine, %any, %frame;",
                 f"    .reg .pred %p<{self.labels + 1}>, %first;", f"    .reg .b32 %r<{self.count[32] + 1}>;",
                 f"    .reg .b64 %d<{self.count[64] + 1}>;", f"    .local .align 8 .b8 frame[{4 * TILE}];",
+                f"    .local .align 8 .b8 scratch[{SCRATCH}];",
                 "    ld.param.u64 %input, [input];", "    ld.param.u64 %own, [output];", "    mov.u32 %tid, %tid.x;",
-                f"    mul.wide.u32 %offset, %tid, {SLOTS * 8};", "    add.u64 %own, %own, %offset;",
+                f"    mul.wide.u32 %offset, %tid, {SLOTS * 8 + SCRATCH};", "    add.u64 %own, %own, %offset;",
+                "    mov.u64 %mine, mine;", f"    mul.wide.u32 %offset, %tid, {SCRATCH};",
+                "    add.u64 %mine, %mine, %offset;", "    cvta.shared.u64 %any, %mine;",
+                "    mov.u64 %frame, scratch;",
                 "    setp.ne.u32 %first, %tid, 0;", "    @%first bra filled;", *share, "filled:", "    bar.sync 0;",
                 "    mov.u64 %shared, tile;", "    cvta.shared.u64 %shared, %shared;",
                 "    mov.u64 %local, frame;", "    cvta.local.u64 %local, %local;", *fill, *self.lines,
@@ -207,6 +249,6 @@ class _Writer:
         )  # fmt: skip
         data = np.random.default_rng(self.seed)
         words = data.choice(np.array(EDGES, np.uint32), INPUT_WORDS)
-        output = np.zeros(THREADS * SLOTS * 2, np.uint32)
+        output = np.zeros(THREADS * (SLOTS * 2 + SCRATCH // 4), np.uint32)
         accumulators = np.zeros(ACCUMULATORS * 2, np.uint32)
         return Program(self.seed, text, (1, 1, 1), (THREADS, 1, 1), 0, words, output, accumulators, 0)

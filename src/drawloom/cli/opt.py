@@ -19,29 +19,35 @@ STANDARD_STREAM = "-"
 @click.option("--passes", metavar="NAMES", help="Run these passes instead, in order, with commas between.")
 @click.option("--list", "listed", is_flag=True, help="Print the passes of the level and leave.")
 @click.option("--remarks", is_flag=True, help="Say on standard error what was done where.")
+@click.option("--promise", metavar="NAMES", help="What is known of the kernels, with commas between; see below.")
 @click.option("--bisect", type=click.IntRange(0), metavar="N", help="Stop after N runs of a pass over a function.")
 def command(
     file: str, output: str, level: int, passes: str | None, listed: bool, remarks: bool,
-    bisect: int | None,
+    promise: str | None, bisect: int | None,
 ) -> None:  # fmt: skip
     """Optimise the PTX FILE, - for standard input.
 
     With --bisect every run of a pass over a function is listed on standard error with its number: halving N finds the
     run that breaks a program.
+
+    Promises: global-parameters, generic addresses that are kernel parameters are global; distinct-parameters, what one
+    pointer parameter writes no other reads or writes.
     """
     from drawloom.cli.assemble import read
     from drawloom.opt import Report, optimize
     from drawloom.opt.manager import pass_names
     from drawloom.ptx import parse, verify
 
-    names = pass_names(level, None if passes is None else [name.strip() for name in passes.split(",")])
+    names = pass_names(level, None if passes is None else _listed(passes))
     if listed:
         click.echo("\n".join(names))
         return
     module = parse(*read(file))
     verify(module)
     report = Report()
-    text = str(optimize(module, passes=names, limit=bisect, report=report, remarks=remarks))
+    promises = () if promise is None else tuple(_listed(promise))
+    better = optimize(module, passes=names, limit=bisect, report=report, remarks=remarks, promises=promises)
+    text = str(better)
     for remark in report.remarks:
         click.echo(repr(remark), err=True)
     if bisect is not None:
@@ -51,6 +57,10 @@ def command(
         click.echo(text, nl=False)
     else:
         write(Path(output), text)
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
 
 
 def write(path: Path, text: str) -> None:

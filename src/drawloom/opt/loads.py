@@ -1,120 +1,203 @@
-"""Loads of what a thread has just loaded or stored take the value from there (Wu and others, "gpucc", CGO 2016,
-section 3.3: memory spaces tell what does not alias).
+"""Loads of what a thread has loaded or stored on every way to them take the value from there (Wu and others, "gpucc",
+CGO 2016, section 3.3: memory spaces tell what does not alias).
 
     st.shared.u32 [%rd1], %r1;      st.shared.u32 [%rd1], %r1;
     st.global.u32 [%rd2], %r2;      st.global.u32 [%rd2], %r2;      -- global is not shared
+    @%p1 bra L;                     @%p1 bra L;
     ld.shared.u32 %r3, [%rd1];      (nothing)
     add.u32 %r4, %r3, 1;            add.u32 %r4, %r1, 1;
 
-Only weak loads and stores of one value, inside a block. Barriers, fences, warp operations, atomics, calls and volatile
-accesses end everything that was known: other threads may have written. A store ends what it may overlap: addresses of
-different spaces do not, nor do different offsets of one register or variable; a generic one may be in any space.
+Available places are found by iteration over the blocks, as sets of bits. Where ways meet with different values, a phi
+joins them. Only weak accesses of one value take part. Barriers, fences, warp operations, atomics, calls and volatile
+accesses end everything that was known: other threads may have written.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from drawloom.opt.work import Replacements, Work, can_replace
-from drawloom.ptx.ir import Address, Instruction, Register, Statement
-from drawloom.ptx.isa import BRANCH, LOAD, PURE, STORE, Opcode
-
-_SPACES: Final = ("", "global", "shared", "local")
-#: Modifiers of accesses that are no more than what their type and space say, or tell the caches something.
-_HARMLESS: Final = frozenset("weak global shared local ca cg wb cs wt".split())
-#: Values that are remembered at a time.
-_MOST_KNOWN: Final = 32
-Base = tuple[object, ...]
-
-
-class _Known:
-    """``register`` holds what is at ``size`` bytes from ``offset`` on; ``load`` is the opcode that read it, or None."""
-
-    def __init__(self, space: str, base: Base, address: Address, size: int, register: Register, load: str) -> None:
-        self.space = space
-        self.base = base
-        self.offset = address.offset
-        self.size = size
-        self.register = register
-        self.load = load
+from drawloom.opt.memory import Memory, Place
+from drawloom.opt.work import Replacements, Work, can_replace, move_of
+from drawloom.ptx.ir import Instruction, Register, Statement
+from drawloom.ptx.isa import LOAD, STORE
+from drawloom.ptx.ssa import Phi, SsaBlock
+from drawloom.ptx.types import Type
 
 
 def reuse_loads(work: Work) -> None:
-    """Walk over every block with what is known in it."""
-    replacements = Replacements(work.ssa)
-    for block in work.preorder():
-        known: list[_Known] = []
+    """Find what is available, then walk over every block in reverse postorder."""
+    memory = Memory(work)
+    if not any(place.loads for place in memory.places):
+        return
+    _Reuse(work, memory).run()
+
+
+class _Reuse:
+    """``entering[b]`` are the places that are known where block ``b`` begins; ``defined[b]`` has the registers of those
+    that it loads or stores itself, as they are at its end, and ``ended[b]`` is what it makes unknown."""
+
+    def __init__(self, work: Work, memory: Memory) -> None:
+        self.work = work
+        self.memory = memory
+        self.replacements = Replacements(work.ssa)
+        count = len(work.ssa.blocks)
+        self.entering = [memory.all] * count
+        self.defined: list[dict[int, Register]] = [{} for _ in range(count)]
+        self.ended = [0] * count
+        self.joined: dict[tuple[int, int], Register] = {}
+        self.phis: list[tuple[SsaBlock, Phi, Place]] = []
+
+    def run(self) -> None:
+        blocks = self.work.ssa.blocks
+        for block in blocks:
+            self.summarise(block)
+        self.solve()
+        for block_id in self.work.tree.order:
+            self.rewrite(blocks[block_id])
+        if not self.work.changes:
+            return
+        self.finish_phis()
+        for block in blocks:
+            for statement in block.statements:
+                if isinstance(statement, Instruction):
+                    self.replacements.rewrite(statement)
+        self.replacements.finish()
+
+    # -- what is known where -----------------------------------------------------------------------------
+
+    def summarise(self, block: SsaBlock) -> None:
+        memory = self.memory
+        ended = memory.moved([phi.destination for phi in block.phis])
+        defined: dict[int, Register] = {}
+        for statement in block.statements:
+            if isinstance(statement, Instruction):
+                lost = memory.written(statement) | memory.moved(statement.destinations())
+                if lost:
+                    ended |= lost
+                    defined = {index: register for index, register in defined.items() if not lost >> index & 1}
+                place, register = self.known(statement)
+                if place is not None and register is not None:
+                    defined[place.index] = register
+        self.ended[block.id] = ended
+        self.defined[block.id] = defined
+
+    def known(self, instruction: Instruction) -> tuple[Place | None, Register | None]:
+        """The register that holds what is at a place, once an instruction has run."""
+        place = self.memory.place(instruction)
+        if place is None or instruction.guard is not None:
+            return None, None
+        value = instruction.operands[0 if instruction.opcode.effect == LOAD else 1]
+        if not isinstance(value, Register) or (instruction.opcode.effect == STORE and not place.whole):
+            return None, None
+        return place, value
+
+    def solve(self) -> None:
+        """Known is what is so on all ways; it falls until nothing changes."""
+        blocks = self.work.ssa.blocks
+        entering = self.entering
+        own = [sum([1 << index for index in defined]) for defined in self.defined]
+        entering[0] = 0
+        changed = True
+        while changed:
+            changed = False
+            for block_id in self.work.tree.order:
+                found = entering[block_id]
+                for pred in blocks[block_id].preds:
+                    found &= own[pred] | (entering[pred] & ~self.ended[pred])
+                if found != entering[block_id]:
+                    entering[block_id] = found
+                    changed = True
+
+    def at_end(self, block_id: int, place: Place, like: Type) -> Register:
+        """What holds the value of a place that is known at the end of a block."""
+        found = self.defined[block_id].get(place.index)
+        return self.at_entry(block_id, place, like) if found is None else found
+
+    def at_entry(self, block_id: int, place: Place, like: Type) -> Register:
+        """What holds it where the block begins: in a block where ways meet a phi, of type ``like``."""
+        block = self.work.ssa.blocks[block_id]
+        while len(block.preds) == 1:
+            found = self.defined[block.preds[0]].get(place.index)
+            if found is not None:
+                return found
+            block = self.work.ssa.blocks[block.preds[0]]
+        known = self.joined.get((block.id, place.index))
+        if known is None:
+            known = self.joined[block.id, place.index] = self.work.ssa.new_value(like)
+            phi = Phi(known, [])
+            block.phis.append(phi)
+            phi.arguments = [self.at_end(pred, place, like) for pred in block.preds]
+            self.phis.append((block, phi, place))
+        return known
+
+    # -- rewriting ---------------------------------------------------------------------------------------
+
+    def rewrite(self, block: SsaBlock) -> None:
+        memory = self.memory
+        entering = self.entering[block.id] & ~memory.moved([phi.destination for phi in block.phis])
+        known: dict[int, Register] = {}
         left: list[Statement] = []
         for statement in block.statements:
             if isinstance(statement, Instruction):
-                replacements.rewrite(statement)
-                effect = statement.opcode.effect
-                if effect == LOAD and _is_plain(statement.opcode):
-                    if statement.guard is None and _taken(work, statement, known, replacements):
-                        continue
-                elif effect == STORE and _is_plain(statement.opcode):
-                    known = _stored(statement, known)
-                elif effect not in (PURE, BRANCH) and not _is_elsewhere(statement.opcode):
-                    known = []
+                lost = memory.written(statement) | memory.moved(statement.destinations())
+                if lost:
+                    entering &= ~lost
+                    known = {index: register for index, register in known.items() if not lost >> index & 1}
+                place, register = self.known(statement)
+                if place is not None and register is not None:
+                    if statement.opcode.effect == LOAD:
+                        earlier = known.get(place.index)
+                        if earlier is None and entering >> place.index & 1:
+                            earlier = self.at_entry(block.id, place, register.type)
+                        if earlier is not None:
+                            known[place.index] = earlier
+                            self.take(statement, register, earlier, left)
+                            continue
+                    known[place.index] = register
             left.append(statement)
         block.statements = left
-    replacements.finish()
+
+    def take(self, load: Instruction, register: Register, earlier: Register, left: list[Statement]) -> None:
+        """Let an earlier value stand for a load."""
+        self.work.changed(load, f"is {earlier!r}, which was loaded or stored there")
+        if can_replace(register, earlier):
+            self.replacements.replace(register, earlier)
+        else:
+            left.append(Instruction(move_of(register.type), [register, earlier], pos=load.pos))
+
+    def finish_phis(self) -> None:
+        """Phis of one value are that value; arguments of other types are copied at the ends of their blocks."""
+        values = self.replacements.values
+        again = True
+        while again:
+            again = False
+            for entry in list(self.phis):
+                block, phi, _ = entry
+                others = {resolved(a, values).id for a in phi.arguments} - {phi.destination.id}
+                if len(others) == 1:
+                    source = self.work.ssa.registers[others.pop()]
+                    if can_replace(phi.destination, source):
+                        values[phi.destination.id] = source
+                        block.phis.remove(phi)
+                        self.phis.remove(entry)
+                        again = True
+        for old in list(values):
+            values[old] = resolved(values[old], values)
+        for block, phi, _ in self.phis:
+            phi.arguments = [
+                self.fitting(resolved(argument, values), phi.destination.type, self.work.ssa.blocks[pred])
+                for argument, pred in zip(phi.arguments, block.preds, strict=True)
+            ]
+
+    def fitting(self, argument: Register, type: Type, block: SsaBlock) -> Register:
+        if argument.type is type:
+            return argument
+        copy = self.work.ssa.new_value(type)
+        made = Instruction(move_of(type), [copy, argument])
+        block.statements.insert(len(block.statements) - (1 if block.terminator is not None else 0), made)
+        return copy
 
 
-def _is_plain(opcode: Opcode) -> bool:
-    """Whether an access is weak, in a space that is followed, and of one value."""
-    if opcode.space not in _SPACES or opcode.order not in ("", "weak") or opcode.vector > 1 or opcode.type is None:
-        return False
-    return all(m in _HARMLESS for m in opcode.modifiers)
-
-
-def _is_elsewhere(opcode: Opcode) -> bool:
-    """Whether an access is to parameters, or only reads what nobody writes."""
-    return opcode.space in ("param", "const") or opcode.nc
-
-
-def _place(address: Address) -> Base:
-    return () if address.base is None else address.base.key()
-
-
-def _taken(work: Work, load: Instruction, known: list[_Known], replacements: Replacements) -> bool:
-    """Whether a value that is known stands for that of a load; if none does, it is known from now on."""
-    destination, address = load.operands[0], load.operands[1]
-    type = load.opcode.type
-    if not isinstance(destination, Register) or not isinstance(address, Address) or type is None:
-        return False
-    base = _place(address)
-    for entry in reversed(known):
-        if entry.base != base or entry.offset != address.offset or entry.size != type.bytes:
-            continue
-        if entry.space != load.opcode.space or not can_replace(destination, entry.register):
-            continue
-        whole = destination.type.bits == 8 * type.bytes
-        if entry.load == load.opcode.text or (whole and not entry.load):
-            replacements.replace(destination, entry.register)
-            work.changed(load, f"is {entry.register!r}, which was {'loaded' if entry.load else 'stored'} there")
-            return True
-    known.append(_Known(load.opcode.space, base, address, type.bytes, destination, load.opcode.text))
-    if len(known) > _MOST_KNOWN:
-        del known[0]
-    return False
-
-
-def _stored(store: Instruction, known: list[_Known]) -> list[_Known]:
-    """What is known behind a store."""
-    address, value = store.operands[0], store.operands[1]
-    type = store.opcode.type
-    assert isinstance(address, Address) and type is not None
-    base = _place(address)
-    left = [entry for entry in known if not _may_overlap(entry, store.opcode.space, base, address.offset, type.bytes)]
-    if store.guard is None and isinstance(value, Register) and value.type.bits == 8 * type.bytes:
-        left.append(_Known(store.opcode.space, base, address, type.bytes, value, ""))
-    return left
-
-
-def _may_overlap(entry: _Known, space: str, base: Base, offset: int, size: int) -> bool:
-    if entry.space != space:
-        return not entry.space or not space
-    if entry.base == base:
-        return entry.offset < offset + size and offset < entry.offset + entry.size
-    return True
+def resolved(register: Register, values: dict[int, Register]) -> Register:
+    """What stands for a register in the end."""
+    while register.id in values:
+        register = values[register.id]
+    return register

@@ -24,8 +24,9 @@ from drawloom.opt.loads import reuse_loads
 from drawloom.opt.number import number_values
 from drawloom.opt.spaces import infer_spaces
 from drawloom.opt.speculate import speculate
+from drawloom.opt.stores import remove_stores
 from drawloom.opt.strength import reduce_strength
-from drawloom.opt.work import Remark, Work
+from drawloom.opt.work import NOTHING, PROMISES, Remark, Work
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.parser import parse
 from drawloom.ptx.ssa import construct, destruct
@@ -44,6 +45,7 @@ PASSES: Final[dict[str, Pass]] = {
     "strength": reduce_strength,
     "addresses": split_addresses,
     "loads": reuse_loads,
+    "stores": remove_stores,
     "bypass": bypass_divisions,
     "flow": clean_flow,
     "dead": remove_dead,
@@ -52,9 +54,10 @@ PASSES: Final[dict[str, Pass]] = {
 LEVELS: Final[tuple[tuple[str, ...], ...]] = (
     (),
     tuple("copies fold flow dead".split()),
-    tuple("copies fold spaces number invariant strength addresses number loads fold flow dead".split()),
+    tuple("copies fold spaces number invariant strength addresses number loads stores fold flow dead".split()),
     tuple(
-        "copies fold spaces number bypass invariant speculate strength addresses number loads fold flow dead".split()
+        "copies fold spaces number bypass invariant speculate strength addresses number loads stores fold flow "
+        "dead".split()
     ),
 )
 DEFAULT_LEVEL: Final = 2
@@ -90,20 +93,26 @@ def optimize(
     report: Report | None = None,
     remarks: bool = False,
     check: bool = False,
+    promises: tuple[str, ...] = (),
 ) -> Module:
     """A module with the meaning of ``source``, PTX text or a module, which is left as it is.
 
     ``level`` is 0 to 3; ``passes`` names what to run instead. ``limit`` stops after so many runs of a pass over a
     function: halving it finds the run that broke a program. ``report`` is filled with the runs, and with ``remarks``
-    with what each pass did where. ``check`` verifies SSA form and PTX after each run, for tests.
+    with what each pass did where. ``check`` verifies SSA form and PTX after each run, for tests. ``promises`` are names
+    out of ``PROMISES``: what the caller knows of the kernels.
 
-    Raises DataError for a level or pass that does not exist, ParseError and VerifyError for what is no PTX.
+    Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX.
     """
     names = pass_names(level, passes)
+    for promise in promises:
+        if promise not in PROMISES:
+            raise DataError(f"there is no promise '{promise}': expected {', '.join(PROMISES)}")
     module = parse(source) if isinstance(source, str) else source
     if isinstance(source, str):
         verify(module)
     manager = _Manager(module, names, limit, Report() if report is None else report, remarks, check)
+    manager.promises = frozenset(promises)
     changed: dict[str, Function] = {}
     if names:
         for function in module.functions.values():
@@ -134,10 +143,13 @@ class _Manager:
         self.report = report
         self.remarks = remarks
         self.check = check
+        self.promises = NOTHING
 
     def function(self, function: Function) -> Function:
         """One function through all passes."""
-        work = Work(self.module, construct(function, self.module), self.report.remarks if self.remarks else None)
+        work = Work(
+            self.module, construct(function, self.module), self.report.remarks if self.remarks else None, self.promises
+        )
         runs = self.report.runs
         for name in self.names:
             if self.limit is not None and len(runs) >= self.limit:

@@ -6,11 +6,15 @@ CGO 2016, section 3.2, algorithm 1).
     add.u64 %rd3, %rd2, %rd9;       add.u64 %rd4, %rd1, %rd9;
     ld.f32 %f1, [%rd3+4];           ld.shared.f32 %f1, [%rd4+4];
 
-What an address is derived from is known from ``cvta``; kernel parameters that are used as generic addresses, and the
-global variables whose address was moved, are global. Every value starts out as anything, and falls as it must, so that
-a pointer that a loop advances keeps the space it came in with. A pointer plus a number stays where it is; the sum of
-two values that may both be pointers is in no space. As a generic address of shared, local or constant memory is that
-of the space plus a constant, what is computed from it is computed beside it in the space; a global one is the same.
+What an address is derived from is known from ``cvta``, and the addresses of global variables are global. Every value
+starts out as anything, and falls as it must, so that a pointer that a loop advances keeps the space it came in with. A
+pointer plus a number stays where it is. As a generic address of shared, local or constant memory is that of the space
+plus a constant, what is computed from it is computed beside it in the space; a global one is the same.
+
+A 64-bit kernel parameter may be an address in global or in constant memory, or a number: shared and local memory end
+with the grid that has them, and the window of parameters lies in global memory (PTX ISA, 6.4.1.1). So stores and
+atomics by it are global, as nobody writes constant memory; loads stay generic, unless ``.ptr .global`` stands at the
+parameter or the caller promises "global-parameters", which is what the paper assumes.
 """
 
 from __future__ import annotations
@@ -22,9 +26,12 @@ from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, 
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE, Opcode, OpcodeError, decode
 from drawloom.ptx.ssa import Phi
 
-#: What a value can be: anything so far, a number, a generic address of a space, or nobody knows.
+#: What a value can be: anything so far; a number; a number that an address of any space went into; a number, or an
+#: address in global or constant memory; a generic address of a space; or nobody knows.
 _OPEN: Final = ""
 _NUMBER: Final = "number"
+_MIXED: Final = "mixed"
+_ARGUMENT: Final = "argument"
 _UNKNOWN: Final = "unknown"
 _SPACES: Final = ("global", "shared", "local", "const")
 _ADDRESS_BITS: Final = 64
@@ -49,6 +56,8 @@ def infer_spaces(work: Work) -> None:
         address = _generic_address(access)
         assert address is not None and isinstance(address.base, Register)
         space = inference.state[address.base.id]
+        if space == _ARGUMENT and access.opcode.effect != LOAD:
+            space = "global"
         opcode = _in_space(access.opcode, space)
         if opcode is None:
             continue
@@ -136,9 +145,9 @@ class _Inference:
             destinations = [maker.destination] if isinstance(maker, Phi) else maker.destinations()
             for destination in destinations:
                 state = self.state[destination.id]
-                found = self.found(maker, destination)
-                if found not in (state, _OPEN):
-                    self.state[destination.id] = found if state == _OPEN else _UNKNOWN
+                found = _meet([state, self.found(maker, destination)])
+                if found != state:
+                    self.state[destination.id] = found
                     self.todo.extend(self.users[destination.id])
 
     def found(self, maker: Instruction | Phi, destination: Register) -> str:
@@ -156,11 +165,11 @@ class _Inference:
         operands = instruction.operands
         if name in ("add", "or"):
             found = _sum(self.of(operands[1]), self.of(operands[2]))
-            return found if name == "add" or found in (_OPEN, _NUMBER, "global") else _UNKNOWN
+            return found if name == "add" or found not in _MOVED else _UNKNOWN
         if name == "sub":
             return _difference(self.of(operands[1]), self.of(operands[2]))
         if name == "mad":
-            return _sum(_NUMBER, self.of(operands[3]))
+            return _sum(self.scaled(operands[1:3]), self.of(operands[3]))
         if name == "mov":
             return self.of(operands[1])
         if name == "selp":
@@ -175,7 +184,15 @@ class _Inference:
             return _NUMBER if isinstance(mask, Immediate) and 0 <= mask.value < 1 << 32 else _UNKNOWN
         if name == "cvt" and instruction.opcode.types[1].bits == _ADDRESS_BITS:
             return self.of(operands[1])
-        return _NUMBER if name in _COUNTING else _UNKNOWN
+        return self.scaled(operands[1:]) if name in _SCALING else _UNKNOWN
+
+    def scaled(self, operands: list[Operand]) -> str:
+        """What is left of values that were multiplied or shifted: no address, but perhaps one in disguise, which only
+        counts where it is one of shared or local memory."""
+        states = [self.of(operand) for operand in operands]
+        if _OPEN in states:
+            return _OPEN
+        return _NUMBER if all(state in _HARMLESS for state in states) else _MIXED
 
     def of(self, operand: Operand) -> str:
         if isinstance(operand, Register):
@@ -194,7 +211,7 @@ class _Inference:
         return self.work.module.variables.get(name)
 
     def loaded(self, load: Instruction) -> str:
-        """A kernel's parameter is global where it is an address, unless it is said to be one of another space."""
+        """A kernel's parameter."""
         address = load.operands[1]
         if load.opcode.space != "param" or not isinstance(address, Address) or not isinstance(address.base, Symbol):
             return _UNKNOWN
@@ -202,21 +219,44 @@ class _Inference:
             return _UNKNOWN
         for variable in self.work.ssa.source.params if self.work.ssa.source.is_entry else []:
             if variable.name == address.base.name:
-                return "global" if variable.pointer_space in ("", "global") else _UNKNOWN
+                if variable.pointer_space == "global":
+                    return "global"
+                promised = "global-parameters" in self.work.promises
+                return _UNKNOWN if variable.pointer_space else "global" if promised else _ARGUMENT
         return _UNKNOWN
 
 
-#: Instructions whose 64-bit result is a number, as no address is multiplied, shifted or widened.
-_COUNTING: Final = frozenset("mul shl shr cvt popc clz bfind div rem".split())
+#: Instructions with a 64-bit result that is no address, as none is multiplied, shifted or widened.
+_SCALING: Final = frozenset("mul shl shr cvt popc clz bfind div rem neg not".split())
+#: What may be scaled without leaving an address of shared or local memory in disguise.
+_HARMLESS: Final = frozenset([_NUMBER, _ARGUMENT, "global", "const"])
+#: Spaces in which an address is another one than the generic address.
+_MOVED: Final = ("shared", "local", "const")
+#: What a value is that may be the one or the other; what is not here is unknown.
+_EITHER: Final[dict[tuple[str, str], str]] = {
+    (_NUMBER, _MIXED): _MIXED, (_NUMBER, _ARGUMENT): _ARGUMENT, (_NUMBER, "global"): _ARGUMENT,
+    ("global", _ARGUMENT): _ARGUMENT,
+}  # fmt: skip
+#: What a sum is, beside those with a number; the rest is unknown.
+_SUMS: Final[dict[tuple[str, str], str]] = {
+    **{(_MIXED, space): space for space in _SPACES},
+    (_MIXED, _MIXED): _MIXED, (_ARGUMENT, _ARGUMENT): _ARGUMENT, (_ARGUMENT, "global"): _ARGUMENT,
+    ("global", "global"): _ARGUMENT,
+}  # fmt: skip
+_DIFFERENCES: Final[dict[tuple[str, str], str]] = {
+    **{(space, _MIXED): space for space in _SPACES}, **{(space, space): _NUMBER for space in _SPACES},
+    (_MIXED, _MIXED): _MIXED, (_ARGUMENT, _ARGUMENT): _ARGUMENT, (_ARGUMENT, "global"): _ARGUMENT,
+    ("global", _ARGUMENT): _ARGUMENT,
+}  # fmt: skip
 
 
 def _meet(states: list[str]) -> str:
     found = _OPEN
     for state in states:
-        if state != _OPEN:
-            if found not in (_OPEN, state):
-                return _UNKNOWN
+        if found in (_OPEN, state):
             found = state
+        elif state != _OPEN:
+            found = _EITHER.get((found, state)) or _EITHER.get((state, found), _UNKNOWN)
     return found
 
 
@@ -225,15 +265,13 @@ def _sum(a: str, b: str) -> str:
         return _OPEN
     if a == _NUMBER:
         return b
-    return a if b == _NUMBER else _UNKNOWN
+    return a if b == _NUMBER else _SUMS.get((a, b)) or _SUMS.get((b, a), _UNKNOWN)
 
 
 def _difference(a: str, b: str) -> str:
     if _OPEN in (a, b):
         return _OPEN
-    if b == _NUMBER:
-        return a
-    return _NUMBER if a == b and a in _SPACES else _UNKNOWN
+    return a if b == _NUMBER else _DIFFERENCES.get((a, b), _UNKNOWN)
 
 
 class _Twins:

@@ -51,11 +51,22 @@ class Remark:
         return f"{place}: {self.pass_name}: {self.text}"
 
 
+#: What a caller may promise of kernels, by name; nothing of it can be read off PTX.
+PROMISES: Final[dict[str, str]] = {
+    "global-parameters": "64-bit parameters that are used as generic addresses point to global memory",
+    "distinct-parameters": "what is written through one pointer parameter is read and written through no other",
+}
+NOTHING: Final[frozenset[str]] = frozenset()
+
+
 class Work:
     """One function. ``changes`` counts what the current pass did; ``address_bits`` is 64 or 32."""
 
-    def __init__(self, module: Module, ssa: SsaFunction, remarks: list[Remark] | None = None) -> None:
+    def __init__(
+        self, module: Module, ssa: SsaFunction, remarks: list[Remark] | None = None, promises: frozenset[str] = NOTHING
+    ) -> None:
         self.module = module
+        self.promises = promises
         self.ssa = ssa
         self.remarks = remarks
         self.address_bits = module.address_size

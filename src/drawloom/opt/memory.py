@@ -1,0 +1,293 @@
+"""The places in memory that a function's weak loads and stores go to, as bits of sets, and which of them may be the
+same: what ``loads``, ``stores``, ``invariant`` and ``readonly`` ask (Wu and others, "gpucc", CGO 2016, section 3.3).
+
+    Place ::= space, base register or symbol or none, offset, size, how the bytes become the register
+
+Two places do not overlap if they are in two spaces, which tell memory apart; if they lie beside each other at one base;
+or if their addresses come from different variables. What an address comes from is a set of bits, too: all that went
+into it. A difference of two addresses has the bits of both, and what was loaded, or came from outside, has a bit that
+is anything. Kernel parameters have bits of their own where the caller promises "distinct-parameters".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.opt.work import Work
+from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Variable, Vector
+from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, FENCE, LOAD, PURE, STORE, WARP, Opcode
+
+_SPACES: Final = ("", "global", "shared", "local")
+#: Modifiers of accesses that are no more than what their type and space say, or tell the caches something.
+_HARMLESS: Final = frozenset("weak global shared local ca cg wb cs wt v2 v4 v8".split())
+#: Bits of sources: anything; after it one for each variable or parameter.
+_ANYTHING: Final = 1
+#: Rounds over a function in which sources may still grow around loops; then all that do are anything.
+_MOST_ROUNDS: Final = 8
+Base = tuple[str, int, str]
+
+
+class Place:
+    """``bit`` is this place in sets of places; ``whole`` says that its bytes are the register as it is, ``loads`` how
+    many instructions load from it, and ``own`` that nobody sees it once the function has returned."""
+
+    def __init__(self, index: int, space: str, base: Base, offset: int, size: int, sources: int, whole: bool) -> None:
+        self.index = index
+        self.bit = 1 << index
+        self.space = space
+        self.base = base
+        self.offset = offset
+        self.size = size
+        self.sources = sources
+        self.whole = whole
+        self.loads = 0
+        self.own = False
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether a byte of both may be the same."""
+        if self.space != other.space and self.space and other.space:
+            return False
+        if self.base == other.base and self.space == other.space:
+            return self.offset < other.offset + other.size and other.offset < self.offset + self.size
+        common = self.sources & other.sources
+        return common != 0 or ((self.sources | other.sources) & _ANYTHING) != 0
+
+    def covers(self, other: Place) -> bool:
+        """Whether all bytes of another place are in this one."""
+        if self.space != other.space or self.base != other.base:
+            return False
+        return self.offset <= other.offset and other.offset + other.size <= self.offset + self.size
+
+
+class Memory:
+    """The places of a function, as it is when this is made. ``place`` finds that of a plain access."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.places: list[Place] = []
+        self.stored = 0  # stores among the plain accesses
+        self.sources = _Sources(work)
+        self._of: dict[tuple[str, Base, int, int, str], Place] = {}
+        self._overlapping: list[int] = []
+        self._covered: list[int] = []
+        self._instructions: dict[int, Place] = {}
+        self.based: dict[int, int] = {}  # by register: the places that it is the base of
+        for block in work.ssa.blocks:
+            for statement in block.statements:
+                if isinstance(statement, Instruction) and is_plain(statement.opcode):
+                    self._instructions[id(statement)] = self._enter(statement)
+        self.all = (1 << len(self.places)) - 1
+        self.shared = 0  # what other threads may write to
+        for place in self.places:
+            if place.space != "local":
+                self.shared |= place.bit
+
+    def _enter(self, access: Instruction) -> Place:
+        opcode = access.opcode
+        address, value = access.operands[0], access.operands[1]
+        if opcode.effect == LOAD:
+            address, value = value, address
+        assert isinstance(address, Address) and opcode.type is not None
+        base = _base(address)
+        size = opcode.type.bytes * opcode.vector
+        extension = _extension(opcode, value)
+        key = (opcode.space, base, address.offset, size, extension)
+        known = self._of.get(key)
+        if known is None:
+            sources = self.sources.of_address(address)
+            known = Place(len(self.places), opcode.space, base, address.offset, size, sources, not extension)
+            known.own = opcode.space == "local" and (self.work.ssa.source.is_entry or not sources & _ANYTHING)
+            self._of[key] = known
+            self.places.append(known)
+            if isinstance(address.base, Register):
+                self.based[address.base.id] = self.based.get(address.base.id, 0) | known.bit
+        if opcode.effect == LOAD:
+            known.loads += 1
+        else:
+            self.stored += 1
+        return known
+
+    def place(self, instruction: Instruction) -> Place | None:
+        """The place of a plain access, None for all else."""
+        return self._instructions.get(id(instruction))
+
+    def overlapping(self, place: Place) -> int:
+        """The places that may overlap one, itself with them."""
+        if not self._overlapping:
+            self._overlapping = [-1] * len(self.places)
+        found = self._overlapping[place.index]
+        if found < 0:
+            found = 0
+            for other in self.places:
+                if place.overlaps(other):
+                    found |= other.bit
+            self._overlapping[place.index] = found
+        return found
+
+    def covered(self, place: Place) -> int:
+        """The places all of whose bytes are in one."""
+        if not self._covered:
+            self._covered = [-1] * len(self.places)
+        found = self._covered[place.index]
+        if found < 0:
+            found = 0
+            for other in self.places:
+                if place.covers(other):
+                    found |= other.bit
+            self._covered[place.index] = found
+        return found
+
+    def moved(self, registers: list[Register]) -> int:
+        """The places that are others once these registers are written: in a loop, those of its next round."""
+        found = 0
+        for register in registers:
+            found |= self.based.get(register.id, 0)
+        return found
+
+    def written(self, instruction: Instruction) -> int:
+        """The places in which another value may be behind an instruction, as it or another thread has written there."""
+        opcode = instruction.opcode
+        if opcode.effect in (PURE, BRANCH) or is_elsewhere(opcode):
+            return 0
+        place = self.place(instruction)
+        if place is None:
+            return self.touched(opcode)
+        return 0 if opcode.effect == LOAD else self.overlapping(place)
+
+    def touched(self, opcode: Opcode) -> int:
+        """The places that other threads, or an instruction that is not followed, may read or write: of barriers and
+        the like not those of local memory."""
+        if opcode.effect in (BARRIER, FENCE, WARP) or (opcode.effect == ATOMIC and opcode.space in _SPACES[1:3]):
+            return self.shared
+        return self.all
+
+
+def is_plain(opcode: Opcode) -> bool:
+    """Whether an instruction is a weak load or store in a space that is followed."""
+    if opcode.effect not in (LOAD, STORE) or opcode.name not in ("ld", "st") or opcode.space not in _SPACES:
+        return False
+    if opcode.order not in ("", "weak") or opcode.type is None:
+        return False
+    return _HARMLESS.issuperset(opcode.modifiers)
+
+
+def is_elsewhere(opcode: Opcode) -> bool:
+    """Whether an access is to parameters, or only reads what nobody writes."""
+    return opcode.effect in (LOAD, STORE) and (opcode.space in ("param", "const") or opcode.nc)
+
+
+def _base(address: Address) -> Base:
+    base = address.base
+    if isinstance(base, Register):
+        return ("register", base.id, "")
+    return ("symbol", -1, base.name) if base is not None else ("", -1, "")
+
+
+def _extension(opcode: Opcode, value: Operand) -> str:
+    """How bytes become a register: "" where they are all of it; vectors and literals are of no use to others."""
+    assert opcode.type is not None
+    if isinstance(value, Register) and value.type.bits == 8 * opcode.type.bytes and value.type.kind != "p":
+        return ""
+    if isinstance(value, Register) and opcode.effect == LOAD and not isinstance(value, Vector):
+        return f"{opcode.type.name}.{value.type.bits}"
+    return opcode.text
+
+
+class _Sources:
+    """What went into values: a set of bits for each register of 32 and 64 bits."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        ssa = work.ssa
+        self.bits: dict[str, int] = {}
+        self.promised = "distinct-parameters" in work.promises and ssa.source.is_entry
+        self.of = [0] * len(ssa.registers)
+        for value in [*ssa.parameters, *[ssa.registers[v] for v in sorted(ssa.undefined)]]:
+            if value is not None:
+                self.of[value.id] = _ANYTHING
+        for round in range(_MOST_ROUNDS):
+            if not self.round(_ANYTHING if round == _MOST_ROUNDS - 1 else 0):
+                break
+
+    def round(self, more: int) -> bool:
+        """Whether a walk over all instructions has made a set larger; those get ``more``, too."""
+        grown = False
+        of = self.of
+        for block in self.work.ssa.blocks:
+            for phi in block.phis:
+                found = of[phi.destination.id]
+                for argument in phi.arguments:
+                    found |= of[argument.id]
+                if found != of[phi.destination.id]:
+                    of[phi.destination.id] = found | more
+                    grown = True
+            for statement in block.statements:
+                if isinstance(statement, Instruction) and statement.opcode.has_destination:
+                    found = self.computed(statement)
+                    for register in statement.destinations():
+                        kept = self.work.ssa.kept.get(register.id)
+                        union = found | of[register.id] | (0 if kept is None else of[kept.id])
+                        if union != of[register.id]:
+                            of[register.id] = union | more
+                            grown = True
+        return grown
+
+    def computed(self, instruction: Instruction) -> int:
+        opcode = instruction.opcode
+        if opcode.effect != PURE:
+            return self.loaded(instruction)
+        found = 0
+        for operand in instruction.operands[1:]:
+            if isinstance(operand, Symbol):
+                found |= self.symbol(operand.name)
+        for register in instruction.sources():
+            found |= self.of[register.id]
+        if self.promised and opcode.name in _SCALING:
+            # A number, which leads from no parameter to another; between variables it might, on purpose.
+            found &= ~self.parameters()
+            addend = instruction.operands[-1]
+            if opcode.name == "mad" and isinstance(addend, Register):
+                found |= self.of[addend.id]
+        return found
+
+    def parameters(self) -> int:
+        """The bits that a promise is about."""
+        found = _ANYTHING
+        for name, bit in self.bits.items():
+            if name in self.work.kernel_parameters:
+                found |= bit
+        return found
+
+    def loaded(self, instruction: Instruction) -> int:
+        if instruction.opcode.space != "param" or not self.promised:
+            return _ANYTHING
+        address = instruction.operands[1]
+        if not isinstance(address, Address) or not isinstance(address.base, Symbol):
+            return _ANYTHING
+        name = address.base.name
+        return self.bit(name) if name in self.work.kernel_parameters else _ANYTHING
+
+    def symbol(self, name: str) -> int:
+        """The bit of a variable whose address is taken. Arrays without a size are all at one address."""
+        variable = self.variable(name)
+        if variable is None or variable.space not in ("global", "shared", "local"):
+            return _ANYTHING
+        return self.bit("extern" if variable.linkage == ".extern" and variable.space == "shared" else name)
+
+    def variable(self, name: str) -> Variable | None:
+        for variable in self.work.ssa.source.variables:
+            if variable.name == name:
+                return variable
+        return self.work.module.variables.get(name)
+
+    def bit(self, name: str) -> int:
+        return self.bits.setdefault(name, 2 << len(self.bits))
+
+    def of_address(self, address: Address) -> int:
+        if isinstance(address.base, Register):
+            # A number for an address may be anywhere.
+            return self.of[address.base.id] or _ANYTHING
+        return self.symbol(address.base.name) if isinstance(address.base, Symbol) else _ANYTHING
+
+
+_SCALING: Final = frozenset("mul shl shr mad".split())
