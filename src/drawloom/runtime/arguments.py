@@ -48,6 +48,11 @@ class Parameter:
             and not self.type.is_float
             and self.pointer_space in ("", "global", "const")
         )
+        #: The integers that it takes; none where it takes something else, or only some of them.
+        self.integers = (0, 0)
+        if not (self.by_value or self.type.is_float or (self.takes_memory and self.pointer_align > 1)):
+            low, high = integer_range(self.size)
+            self.integers = (low, high + 1)
 
     def describe(self) -> str:
         """What this parameter accepts, for messages and `drawloom run`."""
@@ -81,6 +86,7 @@ class Signature:
             Parameter(index, variable, place[0], place[1], bool(written >> index & 1))
             for index, (variable, place) in enumerate(zip(kernel.params, places, strict=True))
         ]
+        self.offsets = [parameter.offset for parameter in self.parameters]
 
     def names(self) -> list[str]:
         return [parameter.name for parameter in self.parameters]
@@ -98,10 +104,18 @@ class Arguments:
     """A checked parameter block. Host pointers stand in it already; `pointers` lists all that are memory.
 
     `offsets` are the parameters' places in the block, in bytes; `reaches` is memory that the kernel gets at
-    through addresses stored in its data.
+    through addresses stored in its data. `in_buffers` says that all of it is in Buffers.
     """
 
-    def __init__(self, block: bytearray, offsets: list[int], pointers: list[Pointer], reaches: list[Span]) -> None:
+    def __init__(
+        self,
+        block: bytearray,
+        offsets: list[int],
+        pointers: list[Pointer],
+        reaches: list[Span],
+        in_buffers: bool = False,
+    ) -> None:
+        self.in_buffers = in_buffers
         self.block = block
         self.offsets = offsets
         self.pointers = pointers
@@ -128,16 +142,30 @@ def prepare(
         )
     block = bytearray(signature.size)
     pointers: list[Pointer] = []
-    for parameter, value in zip(parameters, values, strict=True):
+    in_buffers = not reaches
+    for parameter, value in zip(parameters, values):
+        offset, size = parameter.offset, parameter.size
+        # Most arguments are integers and Buffers, which are kept short.
+        if type(value) is int:
+            low, high = parameter.integers
+            if low <= value < high:
+                block[offset : offset + size] = value.to_bytes(size, "little", signed=value < 0)
+                continue
+        elif type(value) is Buffer and value.device is device and parameter.takes_memory and not value.freed:
+            span = value.span()
+            if not span.address % parameter.pointer_align:
+                pointers.append(Pointer(parameter, span))
+                block[offset : offset + size] = span.address.to_bytes(8, "little")
+                continue
+        in_buffers = False
         try:
-            data = encode(parameter, value, device, pointers)
+            block[offset : offset + size] = encode(parameter, value, device, pointers)
         except Refused as refusal:
             raise LaunchError(
                 f"parameter {parameter.index} ({parameter.name}): {refusal}", signature.kernel
             ) from refusal
-        block[parameter.offset : parameter.offset + parameter.size] = data
-    offsets = [parameter.offset for parameter in parameters]
-    return Arguments(block, offsets, pointers, [reached_span(signature, value, device) for value in reaches])
+    reached = [reached_span(signature, value, device) for value in reaches]
+    return Arguments(block, signature.offsets, pointers, reached, in_buffers)
 
 
 def reached_span(signature: Signature, value: object, device: Device) -> Span:
@@ -270,7 +298,11 @@ def memory_of(value: object, device: Device) -> Span:
     if isinstance(value, Buffer):
         if value.freed:
             raise Refused("the Buffer is freed")
-        if value.device.name != device.name and not (value.device.is_host and device.is_host):
+        if (
+            value.device is not device
+            and value.device.name != device.name
+            and not (value.device.is_host and device.is_host)
+        ):
             raise Refused(f"the Buffer lives on {value.device.name}, the kernel on {device.name}")
         return value.span()
     span = span_of(value)

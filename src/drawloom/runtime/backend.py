@@ -44,6 +44,9 @@ class Allocation:
     address: int
     size: int
 
+    def require(self) -> None:
+        """Raises DeviceError when the memory is lost."""
+
     def span(self) -> Span:
         raise NotImplementedError
 

@@ -1,5 +1,6 @@
 """Memory on a device as one object with an owner: allocated, filled, read back, and freed exactly once."""
 
+import math
 import threading
 from types import TracebackType
 from typing import Any, Self
@@ -30,9 +31,10 @@ class Buffer:
         self.device = where
         self.shape = shape
         self.dtype = dtype
-        self.size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        self.size = math.prod(shape) * dtype.itemsize
         self._lock = threading.Lock()
         self._allocation: Allocation | None = allocation or where.backend.allocate(self.size)
+        self._span: Span | None = None
 
     @classmethod
     def alloc(cls, shape: Shape, dtype: npt.DTypeLike = np.uint8, device: str | Device | None = None) -> "Buffer":
@@ -73,7 +75,12 @@ class Buffer:
 
     def span(self) -> Span:
         """For launches: its memory as a span."""
-        return self.allocation().span()
+        allocation = self.allocation()
+        if self._span is None:
+            self._span = allocation.span()
+        else:
+            allocation.require()
+        return self._span
 
     def numpy(self) -> Array:
         """The memory itself as a NumPy array; writes go to the buffer.
@@ -119,6 +126,7 @@ class Buffer:
         self.shape = (rows,)
         self.size = rows * self.dtype.itemsize
         self.allocation().shrink(self.size)
+        self._span = None
 
     def free(self) -> None:
         """Gives the memory back now. Freeing it again does nothing."""
@@ -177,6 +185,6 @@ def pinned_array(shape: Shape, dtype: npt.DTypeLike = np.uint8, device: str | De
     """
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     kind = np.dtype(dtype)
-    memory = aligned_bytes(int(np.prod(extents, dtype=object)) * kind.itemsize, 4096)
+    memory = aligned_bytes(math.prod(extents) * kind.itemsize, 4096)
     find_device(device).backend.pin(memory)
     return memory.view(kind).reshape(extents)

@@ -85,6 +85,8 @@ class CudaBackend(Backend):
         self.abandoned: list[Queue] = []  # launches that Ctrl-C left running
         self.plain: list[Queue] = []  # queues for launches without a stream that nobody uses now
         self.spare_events: list[Any] = []
+        self.record_event = found.function("cuEventRecord")
+        self.query_event = found.function("cuEventQuery")
         self.handle = self.driver.call("cuDeviceGet", device.index)
         self.context = self.driver.call("cuDevicePrimaryCtxRetain", self.handle)
         self.shared_limit = self.driver.attribute(self.handle, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
@@ -99,12 +101,14 @@ class CudaBackend(Backend):
     def session(self) -> Active:
         return self.blocks
 
-    def take_event(self) -> Any:
-        """An event that nobody uses, of the current context, which must be active."""
-        try:
-            return self.spare_events.pop()
-        except IndexError:
-            return self.driver.call("cuEventCreate", 0)
+    def record(self, stream: Any) -> Any:
+        """An event at the end of what the stream has; the context must be active."""
+        spare = self.spare_events
+        event = spare.pop() if spare else self.driver.call("cuEventCreate", 0)
+        (code,) = self.record_event(event, stream)
+        if code:
+            raise self.driver.error("cuEventRecord", int(code))
+        return event
 
     def give_event(self, event: Any, generation: int) -> None:
         """Keeps an event of the context of `generation` for the next one who needs one."""
@@ -300,9 +304,12 @@ class LockedAllocation(Allocation):
         self.address = int(self.memory.ctypes.data)
         backend.lock_pages(self.memory)
 
-    def span(self) -> Span:
+    def require(self) -> None:
         if not self.backend.is_current(self.generation):
             raise DeviceError(f"the memory is page-locked for {self.backend.device.name} no more, which was reset")
+
+    def span(self) -> Span:
+        self.require()
         return Span(self.address, self.size, HOST, True, self, self.memory)
 
     def view(self) -> Bytes:

@@ -128,14 +128,17 @@ class CudaProgram(Program):
         function = self.function(driver, request.kernel, arguments)
         if request.shared_bytes:
             function.allow_shared(driver, request.shared_bytes)
-        staged = staged_copies(self.backend, request)
-        copy_in(driver, staged, arguments, stream, pending)
-        pending.start = pending.record(driver, self.backend, stream)
-        self.backend.running.append(request.kernel)
+        staged: list[Staged] = []
+        if not arguments.in_buffers:
+            staged = staged_copies(self.backend, request)
+            copy_in(driver, staged, arguments, stream, pending)
+        backend = self.backend
+        pending.start = backend.record(stream)
+        backend.running.append(request.kernel)
         function.launch(driver, request, stream)
-        pending.stop = pending.end = pending.record(driver, self.backend, stream)
-        if staged and copy_out(driver, self.backend, staged, arguments, stream, pending):
-            pending.end = pending.record(driver, self.backend, stream)
+        pending.stop = pending.end = backend.record(stream)
+        if staged and copy_out(driver, backend, staged, arguments, stream, pending):
+            pending.end = backend.record(stream)
 
     def launch_error(self, request: Request, failure: CudaError) -> Exception:
         if failure.code == LAUNCH_OUT_OF_RESOURCES:

@@ -41,11 +41,6 @@ class Pending:
         self.is_done = False
         self.error: Exception | None = None
 
-    def record(self, driver: Driver, backend: CudaBackend, stream: Any) -> Any:
-        event = backend.take_event()
-        driver.call("cuEventRecord", event, stream)
-        return event
-
     def finish(self, driver: Driver, backend: CudaBackend) -> None:
         """What is left when the stream got there."""
         seconds = 0.0
@@ -107,9 +102,8 @@ class CudaMark(Mark):
         self.error: Exception | None = None
         try:
             if not queue.drops():
-                with queue.backend.active() as driver:
-                    self.event = queue.backend.take_event()
-                    driver.call("cuEventRecord", self.event, queue.stream)
+                with queue.backend.active():
+                    self.event = queue.backend.record(queue.stream)
         except KernelFault as fault:
             queue.failed(fault)
         self.error = queue.error
@@ -229,10 +223,10 @@ class CudaQueue(Queue):
         """Whether the stream got there; None when it failed."""
         try:
             with self.backend.active() as driver:
-                code, _ = driver.status("cuEventQuery", event)
-                if code not in (SUCCESS, NOT_READY):
-                    raise driver.error("cuEventQuery", code)
-                return code == SUCCESS
+                (code,) = self.backend.query_event(event)
+                if code and code != NOT_READY:
+                    raise driver.error("cuEventQuery", int(code))
+                return not code
         except KernelFault as fault:
             self.failed(fault)
             return None
@@ -240,23 +234,24 @@ class CudaQueue(Queue):
     def collect(self, known: Pending | None = None) -> None:
         """Reports the work that is done, in order; `known` is done, and so is all before it."""
         with self.lock:
-            if self.drops():
+            if self.drops() or not self.pending:
                 return
             if known is not None and (known.is_done or known not in self.pending):
                 known = None
-            while self.pending:
-                if known is None and not self.reached(self.pending[0].end):
-                    return
-                pending = self.pending.popleft()
-                if pending is known:
-                    known = None
-                try:
-                    with self.backend.active() as driver:
+            pending = self.pending[0]
+            try:
+                with self.backend.active() as driver:
+                    while self.pending:
+                        pending = self.pending[0]
+                        if known is None and not self.reached(pending.end):
+                            return
+                        self.pending.popleft()
                         pending.finish(driver, self.backend)
-                except KernelFault as fault:
-                    pending.fail(fault)
-                    self.failed(fault)
-                    return
+                        if pending is known:
+                            known = None
+            except KernelFault as fault:
+                pending.fail(fault)
+                self.failed(fault)
 
     def idle(self) -> bool:
         if self.pending:
@@ -275,7 +270,7 @@ class CudaQueue(Queue):
         try:
             with self.backend.active() as driver:
                 work(driver, pending)
-                pending.end = pending.record(driver, self.backend, self.stream)
+                pending.end = self.backend.record(self.stream)
         except KernelFault as fault:
             self.failed(fault)
             return self.dropped()

@@ -47,6 +47,8 @@ def directive_extents(text: str) -> Dim3:
 
 def dimensions(value: object, what: str, kernel: str) -> Dim3:
     """An int or up to three of them as (x, y, z). Raises LaunchError."""
+    if type(value) is int:
+        return (value, 1, 1)
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(items) <= 3:
         raise LaunchError(f"{what}: got {len(items)} dimensions, expected 1 to 3", kernel)
@@ -68,12 +70,11 @@ def check_launch(limits: Limits, grid: Dim3, block: Dim3, shared_bytes: object, 
     Raises LaunchError.
     """
     kernel = limits.kernel
-    for axis, extent, most in zip("xyz", grid, MAX_GRID):
-        if not 1 <= extent <= most:
-            raise LaunchError(f"grid.{axis} is {extent}, expected 1..{most}", kernel)
-    for axis, extent, most in zip("xyz", block, MAX_BLOCK):
-        if not 1 <= extent <= most:
-            raise LaunchError(f"block.{axis} is {extent}, expected 1..{most}", kernel)
+    for what, extents, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        x, y, z = extents
+        if not (1 <= x <= most[0] and 1 <= y <= most[1] and 1 <= z <= most[2]):
+            axis, extent, limit = next(e for e in zip("xyz", extents, most) if not 1 <= e[1] <= e[2])
+            raise LaunchError(f"{what}.{axis} is {extent}, expected 1..{limit}", kernel)
     threads = block[0] * block[1] * block[2]
     if threads > MAX_THREADS:
         raise LaunchError(f"a block of {block} has {threads} threads, expected at most {MAX_THREADS}", kernel)

@@ -29,7 +29,7 @@ class Page:
     def is_usable(self) -> bool:
         """Whether the device still has it: a GPU that was reset has not."""
         try:
-            self.allocation.span()
+            self.allocation.require()
         except DeviceError:
             return False
         return True
@@ -44,6 +44,9 @@ class Part(Allocation):
         self.offset = offset
         self.size = size
         self.address = page.allocation.address + offset
+
+    def require(self) -> None:
+        self.page.allocation.require()
 
     def span(self) -> Span:
         whole = self.page.allocation.span()
