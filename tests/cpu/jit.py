@@ -71,7 +71,7 @@ def compile_function(text: str, target: str, name: str = "run") -> int:
     machine = llvm.Target.from_default_triple().create_target_machine(cpu="", features=flags, opt=2, jit=True)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
     builder.getModulePassManager().run(module, builder)
-    engine = llvm.create_mcjit_compiler(module, machine)
+    engine = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
     engine.finalize_object()
     _engines.append(engine)
     return engine.get_function_address(name)

@@ -353,7 +353,7 @@ def llvm_engine() -> Any:
     for index, (line, _) in enumerate(LLVM_FUNCTIONS.values()):
         text += f"define i32 @f{index}(i32 %a, i32 %b, i32 %c) {{\n{line}\nret i32 %r\n}}\n"
     machine = llvm.Target.from_default_triple().create_target_machine()
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine, use_lmm=True)
 
 
 @pytest.mark.parametrize("name", sorted(LLVM_FUNCTIONS))

@@ -132,8 +132,8 @@ class Loaded:
     def __init__(self, code: bytes, symbols: list[str], imports: dict[str, int] | None = None) -> None:
         host()
         with _lock:
+            self.jit = _session(Loaded._count)
             Loaded._count += 1
-            self.jit = _jit()
             builder = llvm.JITLibraryBuilder()
             builder.add_object_img(code)
             builder.add_current_process()
@@ -145,11 +145,19 @@ class Loaded:
             self.addresses: dict[str, int] = {name: int(self.tracker[name]) for name in symbols}
 
 
+#: A linking session never forgets the names of what it unloaded, 10 KB each, and walks them on every link; so each
+#: serves this many libraries and goes with the last of them. To start one takes as long as to link two.
+_SESSION_LIBRARIES: Final = 64
 _lljit: Any = None
 
 
-def _jit() -> Any:
+def _session(count: int) -> Any:
+    """The session for library number ``count``.
+
+    JITLink places the sections of a library side by side. LLVM's older linker maps each where there is room, and its
+    32-bit distances from code to constants end the process once more than 2 GiB lie between.
+    """
     global _lljit
-    if _lljit is None:
-        _lljit = llvm.create_lljit_compiler(host().machine(2), use_jit_link=False)
+    if count % _SESSION_LIBRARIES == 0:
+        _lljit = llvm.create_lljit_compiler(host().machine(FULL), use_jit_link=True)
     return _lljit
