@@ -1,0 +1,2 @@
+// Bessel functions: not yet here.
+#pragma once

@@ -1,0 +1,409 @@
+// The runtime interface's calls about errors, devices, streams, events and launches, to operations of the device.
+#include "api.h"
+#include "cpu_launch.h"
+
+#include <cstring>
+
+using namespace drawloom;
+
+namespace drawloom {
+
+static thread_local cudaError_t last_error;
+
+cudaError_t note(cudaError_t error) {
+  if (error && error != cudaErrorNotReady) last_error = error;
+  return error;
+}
+
+}  // namespace drawloom
+
+namespace {
+
+struct ErrorText {
+  cudaError_t code;
+  const char *name, *text;
+};
+#define ERROR_ROW(name, number, text) {name, #name, text},
+constexpr ErrorText kErrors[] = {__DL_ERROR_CODES(ERROR_ROW)};
+#undef ERROR_ROW
+
+struct Configuration {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+};
+thread_local std::vector<Configuration> configurations;
+
+// Attributes as fields of the properties; those that are not here are asked as 0.
+struct Attribute {
+  cudaDeviceAttr attribute;
+  int (*value)(const cudaDeviceProp &);
+};
+#define ATTRIBUTE_ROW(attribute, field) {attribute, [](const cudaDeviceProp &p) { return int(p.field); }},
+constexpr Attribute kAttributes[] = {
+    ATTRIBUTE_ROW(cudaDevAttrMaxThreadsPerBlock, maxThreadsPerBlock)
+    ATTRIBUTE_ROW(cudaDevAttrMaxBlockDimX, maxThreadsDim[0])
+    ATTRIBUTE_ROW(cudaDevAttrMaxBlockDimY, maxThreadsDim[1])
+    ATTRIBUTE_ROW(cudaDevAttrMaxBlockDimZ, maxThreadsDim[2])
+    ATTRIBUTE_ROW(cudaDevAttrMaxGridDimX, maxGridSize[0])
+    ATTRIBUTE_ROW(cudaDevAttrMaxGridDimY, maxGridSize[1])
+    ATTRIBUTE_ROW(cudaDevAttrMaxGridDimZ, maxGridSize[2])
+    ATTRIBUTE_ROW(cudaDevAttrMaxSharedMemoryPerBlock, sharedMemPerBlock)
+    ATTRIBUTE_ROW(cudaDevAttrTotalConstantMemory, totalConstMem)
+    ATTRIBUTE_ROW(cudaDevAttrWarpSize, warpSize)
+    ATTRIBUTE_ROW(cudaDevAttrMaxPitch, memPitch)
+    ATTRIBUTE_ROW(cudaDevAttrMaxRegistersPerBlock, regsPerBlock)
+    ATTRIBUTE_ROW(cudaDevAttrClockRate, clockRate)
+    ATTRIBUTE_ROW(cudaDevAttrTextureAlignment, textureAlignment)
+    ATTRIBUTE_ROW(cudaDevAttrGpuOverlap, deviceOverlap)
+    ATTRIBUTE_ROW(cudaDevAttrMultiProcessorCount, multiProcessorCount)
+    ATTRIBUTE_ROW(cudaDevAttrKernelExecTimeout, kernelExecTimeoutEnabled)
+    ATTRIBUTE_ROW(cudaDevAttrIntegrated, integrated)
+    ATTRIBUTE_ROW(cudaDevAttrCanMapHostMemory, canMapHostMemory)
+    ATTRIBUTE_ROW(cudaDevAttrComputeMode, computeMode)
+    ATTRIBUTE_ROW(cudaDevAttrConcurrentKernels, concurrentKernels)
+    ATTRIBUTE_ROW(cudaDevAttrEccEnabled, ECCEnabled)
+    ATTRIBUTE_ROW(cudaDevAttrPciBusId, pciBusID)
+    ATTRIBUTE_ROW(cudaDevAttrPciDeviceId, pciDeviceID)
+    ATTRIBUTE_ROW(cudaDevAttrMemoryClockRate, memoryClockRate)
+    ATTRIBUTE_ROW(cudaDevAttrGlobalMemoryBusWidth, memoryBusWidth)
+    ATTRIBUTE_ROW(cudaDevAttrL2CacheSize, l2CacheSize)
+    ATTRIBUTE_ROW(cudaDevAttrMaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor)
+    ATTRIBUTE_ROW(cudaDevAttrAsyncEngineCount, asyncEngineCount)
+    ATTRIBUTE_ROW(cudaDevAttrUnifiedAddressing, unifiedAddressing)
+    ATTRIBUTE_ROW(cudaDevAttrComputeCapabilityMajor, major)
+    ATTRIBUTE_ROW(cudaDevAttrComputeCapabilityMinor, minor)
+    ATTRIBUTE_ROW(cudaDevAttrMaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor)
+    ATTRIBUTE_ROW(cudaDevAttrMaxRegistersPerMultiprocessor, regsPerMultiprocessor)
+    ATTRIBUTE_ROW(cudaDevAttrManagedMemory, managedMemory)
+    ATTRIBUTE_ROW(cudaDevAttrConcurrentManagedAccess, concurrentManagedAccess)
+    ATTRIBUTE_ROW(cudaDevAttrCooperativeLaunch, cooperativeLaunch)
+    ATTRIBUTE_ROW(cudaDevAttrMaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin)
+    ATTRIBUTE_ROW(cudaDevAttrMaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor)
+};
+#undef ATTRIBUTE_ROW
+
+// The limits that cudaDeviceSetLimit keeps and cudaDeviceGetLimit tells.
+size_t limits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
+
+const ErrorText *text_of(cudaError_t error) {
+  for (const ErrorText &one : kErrors)
+    if (one.code == error) return &one;
+  return nullptr;
+}
+
+bool valid_device(int index) { return index >= 0 && index < device_count(); }
+
+template <class F> cudaError_t with_function(const void *host, F use) {
+  return on_device([&](Device &d) {
+    Function *function = function_of(host);
+    return function ? use(d, *function) : cudaErrorInvalidDeviceFunction;
+  });
+}
+
+cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
+                   bool cooperative) {
+  return with_function(host, [&](Device &d, Function &function) {
+    const unsigned g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
+    for (int i = 0; i < 3; ++i)
+      if (!g[i] || !b[i] || g[i] > unsigned(kMostGrid[i]) || b[i] > unsigned(kMostBlock[i]))
+        return cudaErrorInvalidConfiguration;
+    if (uint64_t(block.x) * block.y * block.z > kMostThreads) return cudaErrorInvalidConfiguration;
+    Launch one{&function, grid, block, arguments, shared, stream, cooperative};
+    if (cooperative) {
+      int blocks = 0;
+      cudaDeviceProp properties;
+      cudaError_t error = d.occupancy(&blocks, function, int(block.x * block.y * block.z), shared);
+      if (!error) error = d.properties(properties);
+      if (error) return error;
+      if (uint64_t(grid.x) * grid.y * grid.z > uint64_t(blocks) * unsigned(properties.multiProcessorCount))
+        return cudaErrorCooperativeLaunchTooLarge;
+    }
+    return d.launch(one);
+  });
+}
+
+cudaError_t refused() { return note(cudaErrorNotSupported); }
+cudaError_t accepted() {
+  return on_device([](Device &) { return cudaSuccess; });
+}
+
+}  // namespace
+
+extern "C" {
+
+// -- errors
+
+cudaError_t cudaGetLastError() {
+  cudaError_t error = last_error;
+  last_error = cudaSuccess;
+  return error;
+}
+cudaError_t cudaPeekAtLastError() { return last_error; }
+const char *cudaGetErrorName(cudaError_t error) {
+  const ErrorText *found = text_of(error);
+  return found ? found->name : "unrecognized error code";
+}
+const char *cudaGetErrorString(cudaError_t error) {
+  const ErrorText *found = text_of(error);
+  return found ? found->text : "unrecognized error code";
+}
+
+// -- devices
+
+cudaError_t cudaGetDeviceCount(int *count) {
+  if (!count) return note(cudaErrorInvalidValue);
+  *count = device_count();
+  return note(*count ? cudaSuccess : cudaErrorNoDevice);
+}
+cudaError_t cudaGetDevice(int *index) {
+  if (!index) return note(cudaErrorInvalidValue);
+  *index = current_device();
+  return note(device_count() ? cudaSuccess : cudaErrorNoDevice);
+}
+cudaError_t cudaSetDevice(int index) {
+  if (!valid_device(index)) return note(cudaErrorInvalidDevice);
+  current_device() = index;
+  return accepted();
+}
+cudaError_t cudaSetDeviceFlags(unsigned int) { return accepted(); }
+cudaError_t cudaGetDeviceFlags(unsigned int *flags) {
+  if (!flags) return note(cudaErrorInvalidValue);
+  *flags = cudaDeviceScheduleAuto | cudaDeviceMapHost;
+  return accepted();
+}
+
+// Asks another device than the thread's.
+template <class F> static cudaError_t with_device(int index, F use) {
+  if (!valid_device(index)) return note(cudaErrorInvalidDevice);
+  int before = current_device();
+  current_device() = index;
+  cudaError_t error = on_device(use);
+  current_device() = before;
+  return error;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int index) {
+  if (!properties) return note(cudaErrorInvalidValue);
+  return with_device(index, [&](Device &d) { return d.properties(*properties); });
+}
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int index) {
+  if (!value) return note(cudaErrorInvalidValue);
+  return with_device(index, [&](Device &d) {
+    cudaDeviceProp properties;
+    if (cudaError_t error = d.properties(properties)) return error;
+    *value = 0;
+    for (const Attribute &one : kAttributes)
+      if (one.attribute == attribute) *value = one.value(properties);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaChooseDevice(int *index, const cudaDeviceProp *) {
+  if (!index) return note(cudaErrorInvalidValue);
+  *index = 0;
+  return accepted();
+}
+cudaError_t cudaDeviceSynchronize() {
+  return on_device([](Device &d) { return d.synchronize(); });
+}
+cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+cudaError_t cudaDeviceReset() {
+  cudaError_t error;
+  Device *found = device(error);
+  if (found) error = found->reset();
+  last_error = cudaSuccess;
+  return note(error);
+}
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return accepted(); }
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *config) {
+  if (!config) return note(cudaErrorInvalidValue);
+  *config = cudaFuncCachePreferNone;
+  return accepted();
+}
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return accepted(); }
+cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit) {
+  if (!value || unsigned(limit) >= sizeof limits / sizeof *limits) return note(cudaErrorInvalidValue);
+  *value = limits[limit];
+  return accepted();
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  if (unsigned(limit) >= sizeof limits / sizeof *limits) return note(cudaErrorInvalidValue);
+  limits[limit] = value;
+  if (limit == cudaLimitMallocHeapSize) limit_device_heap(value);
+  return accepted();
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  if (least) *least = 0;
+  if (greatest) *greatest = 0;
+  return accepted();
+}
+cudaError_t cudaDeviceCanAccessPeer(int *can, int index, int peer) {
+  if (!can) return note(cudaErrorInvalidValue);
+  if (!valid_device(index) || !valid_device(peer)) return note(cudaErrorInvalidDevice);
+  *can = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int) {
+  return note(valid_device(peer) ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return note(valid_device(peer) ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
+}
+cudaError_t cudaDriverGetVersion(int *version) {
+  if (!version) return note(cudaErrorInvalidValue);
+  return on_device([&](Device &d) {
+    *version = d.driver_version();
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  if (!version) return note(cudaErrorInvalidValue);
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+// -- streams and events
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) {
+  return on_device([&](Device &d) {
+    if (!stream || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
+    return d.create(stream, flags, priority);
+  });
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return on_device([&](Device &d) { return d.destroy(stream); });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return on_device([&](Device &d) { return d.synchronize(stream); });
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return on_device([&](Device &d) { return d.query(stream); });
+}
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) {
+  return on_device([&](Device &d) { return flags ? d.flags(stream, flags, nullptr) : cudaErrorInvalidValue; });
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) {
+  return on_device([&](Device &d) { return priority ? d.flags(stream, nullptr, priority) : cudaErrorInvalidValue; });
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+  return on_device([&](Device &d) { return d.wait(stream, event); });
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
+  return on_device([&](Device &d) { return function ? d.call(stream, function, data) : cudaErrorInvalidValue; });
+}
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags) {
+  struct Call {
+    cudaStream_t stream;
+    cudaStreamCallback_t callback;
+    void *data;
+  };
+  if (!callback || flags) return note(cudaErrorInvalidValue);
+  auto run = [](void *given) {
+    std::unique_ptr<Call> call(static_cast<Call *>(given));
+    call->callback(call->stream, cudaSuccess, call->data);
+  };
+  return cudaLaunchHostFunc(stream, run, new Call{stream, callback, data});
+}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void *, size_t, unsigned int) { return accepted(); }
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
+  return on_device([&](Device &d) {
+    if (!event || flags > (cudaEventBlockingSync | cudaEventDisableTiming)) return cudaErrorInvalidValue;
+    return d.create(event, flags);
+  });
+}
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return on_device([&](Device &d) { return d.destroy(event); });
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return on_device([&](Device &d) { return d.record(event, stream); });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return on_device([&](Device &d) { return d.synchronize(event); });
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return on_device([&](Device &d) { return d.query(event); });
+}
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  return on_device([&](Device &d) {
+    return milliseconds ? d.elapsed(milliseconds, begin, end) : cudaErrorInvalidValue;
+  });
+}
+
+// -- kernels
+
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
+  configurations.push_back({grid, block, shared, stream});
+  return 0;
+}
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream) {
+  if (configurations.empty()) return note(cudaErrorMissingConfiguration);
+  const Configuration &top = configurations.back();
+  *grid = top.grid;
+  *block = top.block;
+  *shared = top.shared;
+  *static_cast<cudaStream_t *>(stream) = top.stream;
+  configurations.pop_back();
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared,
+                             cudaStream_t stream) {
+  return launch(function, grid, block, arguments, shared, stream, false);
+}
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared,
+                                        cudaStream_t stream) {
+  return launch(function, grid, block, arguments, shared, stream, true);
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *function) {
+  if (!attributes) return note(cudaErrorInvalidValue);
+  return with_function(function, [&](Device &d, Function &f) { return d.attributes(*attributes, f); });
+}
+cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int value) {
+  return with_function(function, [&](Device &d, Function &f) {
+    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) return d.limit_dynamic_shared(f, value);
+    return attribute == cudaFuncAttributePreferredSharedMemoryCarveout ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+cudaError_t cudaFuncSetCacheConfig(const void *function, cudaFuncCache) {
+  return with_function(function, [](Device &, Function &) { return cudaSuccess; });
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void *function, cudaSharedMemConfig) {
+  return with_function(function, [](Device &, Function &) { return cudaSuccess; });
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
+                                                          size_t dynamic_shared) {
+  if (!blocks) return note(cudaErrorInvalidValue);
+  return with_function(
+      function, [&](Device &d, Function &f) { return d.occupancy(blocks, f, block_threads, dynamic_shared); });
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function,
+                                                                   int block_threads, size_t dynamic_shared,
+                                                                   unsigned int) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_threads, dynamic_shared);
+}
+
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+
+// -- refused: textures, surfaces, arrays, graphs
+
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *, const cudaResourceDesc *, const cudaTextureDesc *,
+                                    const cudaResourceViewDesc *) {
+  return refused();
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t) { return refused(); }
+cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *, const cudaResourceDesc *) { return refused(); }
+cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t) { return refused(); }
+cudaError_t cudaMallocArray(cudaArray_t *, const cudaChannelFormatDesc *, size_t, size_t, unsigned int) {
+  return refused();
+}
+cudaError_t cudaFreeArray(cudaArray_t) { return refused(); }
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return refused(); }
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) { return refused(); }
+cudaError_t cudaGraphCreate(cudaGraph_t *, unsigned int) { return refused(); }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return refused(); }
+}

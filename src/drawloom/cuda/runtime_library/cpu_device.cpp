@@ -1,0 +1,452 @@
+// This machine's cores as a device: allocations that are known by their ranges, copies and launches that are done when
+// the call returns, streams and events that only tell the order and the time.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "cpu_launch.h"
+#include "cpu_pool.h"
+
+struct CUstream_st {
+  unsigned flags;
+  int priority;
+};
+
+struct CUevent_st {
+  unsigned flags;
+  bool recorded;
+  std::chrono::steady_clock::time_point when;
+};
+
+namespace drawloom {
+namespace {
+
+constexpr size_t kAlignment = 256;                     // of what cudaMalloc gives
+constexpr size_t kGap = 4096;                          // between allocations while accesses are checked
+constexpr size_t kKeptAfterFree = size_t(256) << 20;   // freed memory that is not used again, to tell late accesses
+constexpr int kSharedPerBlock = 160 << 10;
+
+struct Allocation {
+  size_t size;
+  Memory kind;
+  bool registered;  // the program's own memory, from cudaHostRegister
+};
+
+size_t host_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)); }
+
+bool checks_memory() {
+  const char *wanted = std::getenv("DRAWLOOM_CHECK");
+  return wanted && !strcmp(wanted, "memory");
+}
+
+// All that was allocated and is not freed, by its first address; while accesses are checked also what was freed lately.
+class Allocations {
+ public:
+  cudaError_t take(void **memory, size_t size, Memory kind, bool checked) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (size > host_memory() || used_ + size > host_memory()) return cudaErrorMemoryAllocation;
+    size_t bytes = (size + (checked ? kGap : 0) + kAlignment - 1) / kAlignment * kAlignment;
+    void *found = std::aligned_alloc(kAlignment, bytes);
+    if (!found) return cudaErrorMemoryAllocation;
+    live_[address(found)] = {size, kind, false};
+    used_ += size;
+    *memory = found;
+    return cudaSuccess;
+  }
+
+  cudaError_t give(void *memory, bool pinned, bool checked) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = live_.find(address(memory));
+    if (found == live_.end() || found->second.registered || (found->second.kind == Memory::pinned) != pinned)
+      return cudaErrorInvalidValue;
+    used_ -= found->second.size;
+    if (checked) {
+      freed_[found->first] = found->second.size;
+      freed_bytes_ += found->second.size;
+      live_.erase(found);
+      while (freed_bytes_ > kKeptAfterFree) {
+        auto oldest = freed_.begin();
+        freed_bytes_ -= oldest->second;
+        std::free(reinterpret_cast<void *>(oldest->first));
+        freed_.erase(oldest);
+      }
+    } else {
+      live_.erase(found);
+      std::free(memory);
+    }
+    return cudaSuccess;
+  }
+
+  cudaError_t add(void *memory, size_t size) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!live_.insert({address(memory), {size, Memory::pinned, true}}).second)
+      return cudaErrorHostMemoryAlreadyRegistered;
+    return cudaSuccess;
+  }
+
+  cudaError_t remove(void *memory) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = live_.find(address(memory));
+    if (found == live_.end() || !found->second.registered) return cudaErrorHostMemoryNotRegistered;
+    live_.erase(found);
+    return cudaSuccess;
+  }
+
+  // Module variables: memory of the device that nobody frees.
+  void add_variables(void *memory, size_t size) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    live_[address(memory)] = {size, Memory::device, true};
+  }
+
+  // The allocation that `memory` points into; false where there is none.
+  bool find(const void *memory, uint64_t &begin, Allocation &out) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto after = live_.upper_bound(address(memory));
+    if (after == live_.begin()) return false;
+    --after;
+    if (address(memory) - after->first >= std::max<size_t>(after->second.size, 1)) return false;
+    begin = after->first;
+    out = after->second;
+    return true;
+  }
+
+  std::vector<Range> ranges() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<Range> all;
+    for (auto &one : live_) all.push_back({one.first, one.second.size});
+    return all;
+  }
+
+  // What an address that is in no allocation is near to.
+  std::string explain(uint64_t at) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    char text[160] = "";
+    for (auto &one : freed_) {
+      if (at - one.first >= one.second) continue;
+      snprintf(text, sizeof text, ", use after free: %llu bytes into an allocation of %zu bytes that was freed",
+               static_cast<unsigned long long>(at - one.first), one.second);
+      return text;
+    }
+    auto after = live_.upper_bound(at);
+    if (after != live_.begin()) {
+      auto before = std::prev(after);
+      uint64_t past = at - before->first - before->second.size;
+      if (past < kGap) {
+        snprintf(text, sizeof text, ", %llu bytes past the end of an allocation of %zu bytes",
+                 static_cast<unsigned long long>(past), before->second.size);
+        return text;
+      }
+    }
+    if (after != live_.end() && after->first - at < kGap)
+      snprintf(text, sizeof text, ", %llu bytes before an allocation of %zu bytes",
+               static_cast<unsigned long long>(after->first - at), after->second.size);
+    return text;
+  }
+
+  size_t used() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return used_;
+  }
+
+ private:
+  static uint64_t address(const void *memory) { return reinterpret_cast<uint64_t>(memory); }
+
+  std::mutex mutex_;
+  std::map<uint64_t, Allocation> live_;
+  std::map<uint64_t, size_t> freed_;
+  size_t used_ = 0, freed_bytes_ = 0;
+};
+
+Allocations &allocations() {
+  static Allocations *one = new Allocations;  // never destroyed: static destructors of programs free memory
+  return *one;
+}
+
+std::string explain(uint64_t at) { return allocations().explain(at); }
+
+// Where a program's variables stand, with the addresses of each other filled in.
+char *variables_of(Program &program) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (program.loaded) return static_cast<char *>(program.loaded);
+  const Image &image = *program.image;
+  size_t alignment = std::max<size_t>(size_t(image.align), kAlignment);
+  size_t size = (std::max<size_t>(size_t(image.size), 1) + alignment - 1) / alignment * alignment;
+  char *base = static_cast<char *>(std::aligned_alloc(alignment, size));
+  memcpy(base, image.bytes, size_t(image.size));
+  const Relocation *relocations = static_cast<const Relocation *>(image.relocations);
+  for (int64_t i = 0; i < image.relocation_count; ++i) {
+    const Relocation &one = relocations[i];
+    uint64_t value = reinterpret_cast<uint64_t>(base) + uint64_t(one.target);
+    if (uint64_t mask = uint64_t(one.mask)) value = (value & mask) >> __builtin_ctzll(mask);
+    memcpy(base + one.offset, &value, size_t(one.width));
+  }
+  if (image.size) allocations().add_variables(base, size_t(image.size));
+  program.loaded = base;
+  return base;
+}
+
+class CpuDevice : public Device {
+ public:
+  CpuDevice() : checked_(checks_memory()) {}
+
+  cudaError_t failure() override { return failed_; }
+
+  cudaError_t properties(cudaDeviceProp &out) override {
+    out = {};
+    snprintf(out.name, sizeof out.name, "Drawloom CPU device");
+    out.totalGlobalMem = host_memory();
+    out.sharedMemPerBlock = kStaticShared;
+    out.sharedMemPerBlockOptin = out.sharedMemPerMultiprocessor = kSharedPerBlock;
+    out.regsPerBlock = out.regsPerMultiprocessor = 65536;
+    out.warpSize = WARP;
+    out.memPitch = 2147483647;
+    out.maxThreadsPerBlock = kMostThreads;
+    std::copy(kMostBlock, kMostBlock + 3, out.maxThreadsDim);
+    std::copy(kMostGrid, kMostGrid + 3, out.maxGridSize);
+    out.clockRate = 1000000;
+    out.totalConstMem = 64 << 10;
+    out.major = 8;
+    out.textureAlignment = 512;
+    out.multiProcessorCount = Pool::cores();
+    out.integrated = out.canMapHostMemory = out.concurrentKernels = out.unifiedAddressing = out.managedMemory = 1;
+    out.memoryClockRate = 1000000;
+    out.memoryBusWidth = 64;
+    out.l2CacheSize = 1 << 20;
+    out.maxThreadsPerMultiProcessor = 2048;
+    out.maxBlocksPerMultiProcessor = 32;
+    out.pageableMemoryAccess = out.concurrentManagedAccess = out.canUseHostPointerForRegisteredMem = 1;
+    out.cooperativeLaunch = 1;
+    return cudaSuccess;
+  }
+
+  cudaError_t synchronize() override {
+    fflush(stdout);
+    failed_ = pending_;
+    return failed_;
+  }
+
+  cudaError_t reset() override {
+    pending_ = failed_ = cudaSuccess;
+    return cudaSuccess;
+  }
+
+  int driver_version() override { return CUDART_VERSION; }
+
+  cudaError_t allocate(void **memory, size_t size, Memory kind) override {
+    return allocations().take(memory, size, kind, checked_);
+  }
+
+  cudaError_t release(void *memory, bool pinned) override {
+    cudaError_t error = synchronize();
+    return error ? error : allocations().give(memory, pinned, checked_);
+  }
+
+  cudaError_t register_host(void *memory, size_t size) override { return allocations().add(memory, size); }
+  cudaError_t unregister_host(void *memory) override { return allocations().remove(memory); }
+
+  cudaError_t attributes(cudaPointerAttributes &out, const void *memory) override {
+    out = {};
+    uint64_t begin;
+    Allocation found;
+    void *pointer = const_cast<void *>(memory);
+    if (!allocations().find(memory, begin, found)) {
+      out.type = cudaMemoryTypeUnregistered;
+      out.device = cudaInvalidDeviceId;
+      out.hostPointer = pointer;
+      return cudaSuccess;
+    }
+    out.type = found.kind == Memory::device    ? cudaMemoryTypeDevice
+               : found.kind == Memory::managed ? cudaMemoryTypeManaged
+                                               : cudaMemoryTypeHost;
+    out.devicePointer = pointer;
+    out.hostPointer = found.kind == Memory::device ? nullptr : pointer;
+    return cudaSuccess;
+  }
+
+  cudaError_t memory_info(size_t &available, size_t &total) override {
+    total = host_memory();
+    available = total - std::min(total, allocations().used());
+    return cudaSuccess;
+  }
+
+  cudaError_t copy(const Rows &rows, cudaStream_t, bool asynchronous) override {
+    if (cudaError_t error = asynchronous ? failed_ : synchronize()) return error;
+    bool to_device = rows.kind == cudaMemcpyHostToDevice || rows.kind == cudaMemcpyDeviceToDevice;
+    bool from_device = rows.kind == cudaMemcpyDeviceToHost || rows.kind == cudaMemcpyDeviceToDevice;
+    size_t to_bytes = rows.height ? (rows.height - 1) * rows.to_pitch + rows.width : 0;
+    size_t from_bytes = rows.height ? (rows.height - 1) * rows.from_pitch + rows.width : 0;
+    if (!fits(rows.to, to_bytes, to_device) || !fits(rows.from, from_bytes, from_device)) return cudaErrorInvalidValue;
+    if (rows.to_pitch == rows.width && rows.from_pitch == rows.width) {
+      memmove(rows.to, rows.from, rows.width * rows.height);
+      return cudaSuccess;
+    }
+    for (size_t row = 0; row < rows.height; ++row)
+      memmove(static_cast<char *>(rows.to) + row * rows.to_pitch,
+              static_cast<const char *>(rows.from) + row * rows.from_pitch, rows.width);
+    return cudaSuccess;
+  }
+
+  cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t, bool) override {
+    if (failed_) return failed_;
+    if (!fits(to, height ? (height - 1) * pitch + width : 0, true)) return cudaErrorInvalidValue;
+    for (size_t row = 0; row < height; ++row) memset(static_cast<char *>(to) + row * pitch, value, width);
+    return cudaSuccess;
+  }
+
+  cudaError_t create(cudaStream_t *stream, unsigned flags, int priority) override {
+    *stream = new CUstream_st{flags, priority};
+    return cudaSuccess;
+  }
+  cudaError_t destroy(cudaStream_t stream) override {
+    if (special(stream)) return cudaErrorInvalidResourceHandle;
+    delete stream;
+    return cudaSuccess;
+  }
+  cudaError_t synchronize(cudaStream_t) override { return synchronize(); }
+  cudaError_t query(cudaStream_t) override { return synchronize(); }
+  cudaError_t flags(cudaStream_t stream, unsigned *flags, int *priority) override {
+    if (flags) *flags = special(stream) ? cudaStreamDefault : stream->flags;
+    if (priority) *priority = special(stream) ? 0 : stream->priority;
+    return cudaSuccess;
+  }
+  cudaError_t wait(cudaStream_t, cudaEvent_t event) override {
+    return event ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  }
+  cudaError_t call(cudaStream_t, cudaHostFn_t function, void *data) override {
+    function(data);
+    return cudaSuccess;
+  }
+
+  cudaError_t create(cudaEvent_t *event, unsigned flags) override {
+    *event = new CUevent_st{flags, false, {}};
+    return cudaSuccess;
+  }
+  cudaError_t destroy(cudaEvent_t event) override {
+    if (!event) return cudaErrorInvalidResourceHandle;
+    delete event;
+    return cudaSuccess;
+  }
+  cudaError_t record(cudaEvent_t event, cudaStream_t) override {
+    if (!event) return cudaErrorInvalidResourceHandle;
+    event->recorded = true;
+    event->when = std::chrono::steady_clock::now();
+    return failed_;
+  }
+  cudaError_t synchronize(cudaEvent_t event) override {
+    return event ? synchronize() : cudaErrorInvalidResourceHandle;
+  }
+  cudaError_t query(cudaEvent_t event) override { return synchronize(event); }
+  cudaError_t elapsed(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) override {
+    if (!begin || !end || !begin->recorded || !end->recorded) return cudaErrorInvalidResourceHandle;
+    if ((begin->flags | end->flags) & cudaEventDisableTiming) return cudaErrorInvalidResourceHandle;
+    *milliseconds = std::chrono::duration<float, std::milli>(end->when - begin->when).count();
+    return failed_;
+  }
+
+  cudaError_t address(Symbol &symbol, void **memory) override {
+    const Image *image = symbol.program->image;
+    const Variable *variables = static_cast<const Variable *>(image->variables);
+    for (int64_t i = 0; i < image->variable_count; ++i) {
+      if (symbol.name != static_cast<const char *>(variables[i].name)) continue;
+      *memory = variables_of(*symbol.program) + variables[i].offset;
+      symbol.size = size_t(variables[i].size);
+      return cudaSuccess;
+    }
+    return cudaErrorInvalidSymbol;
+  }
+
+  cudaError_t attributes(cudaFuncAttributes &out, Function &function) override {
+    out = {};
+    const Kernel &kernel = *function.kernel;
+    out.sharedSizeBytes = size_t(kernel.shared_bytes);
+    out.localSizeBytes = size_t(static_cast<const Variant *>(kernel.variants)[0].local_bytes);
+    out.maxThreadsPerBlock = kernel.most_threads ? int(kernel.most_threads) : kMostThreads;
+    out.numRegs = 32;  // as many as leave room for all threads of a multiprocessor: a CPU has no such limit
+    out.ptxVersion = out.binaryVersion = 80;
+    out.maxDynamicSharedSizeBytes = std::max(kStaticShared - int(kernel.shared_bytes), function.dynamic_shared_limit);
+    out.preferredShmemCarveout = -1;
+    return cudaSuccess;
+  }
+
+  cudaError_t limit_dynamic_shared(Function &function, int bytes) override {
+    if (bytes < 0 || bytes + function.kernel->shared_bytes > kSharedPerBlock) return cudaErrorInvalidValue;
+    function.dynamic_shared_limit = bytes;
+    return cudaSuccess;
+  }
+
+  cudaError_t occupancy(int *blocks, Function &function, int threads, size_t dynamic_shared) override {
+    if (threads <= 0) return cudaErrorInvalidValue;
+    int64_t shared = function.kernel->shared_bytes + int64_t(dynamic_shared);
+    int64_t warps = (threads + WARP - 1) / WARP;
+    int64_t most = std::min<int64_t>(32, 2048 / WARP / warps);
+    if (threads > kMostThreads) most = 0;
+    *blocks = int(shared ? std::min<int64_t>(most, kSharedPerBlock / shared) : most);
+    return cudaSuccess;
+  }
+
+  cudaError_t launch(const Launch &launch) override {
+    if (failed_) return failed_;
+    const Kernel &kernel = *launch.function->kernel;
+    if (cudaError_t error = refusal(launch, kernel)) return error;
+    if (pending_) return cudaSuccess;  // work behind what failed is not done; whoever synchronizes is told
+    std::vector<char> parameters(size_t(kernel.parameter_bytes) + 1);
+    const int64_t *places = static_cast<const int64_t *>(kernel.parameters);
+    for (int64_t i = 0; i < kernel.parameter_count; ++i)
+      memcpy(&parameters[size_t(places[2 * i])], launch.arguments[i], size_t(places[2 * i + 1]));
+    char *base = variables_of(*launch.function->program);
+    std::vector<Range> ranges;
+    if (checked_) {
+      ranges = allocations().ranges();
+      ranges.push_back(device_heap());
+    }
+    Fault fault = run_kernel(launch, parameters, base, checked_ ? &ranges : nullptr, explain);
+    if (!fault.code) return cudaSuccess;
+    if (fault.code != cudaErrorAssert) {
+      fflush(stdout);
+      fprintf(stderr, "drawloom: %s\n", fault.report.c_str());
+    }
+    pending_ = fault.code;
+    return cudaSuccess;
+  }
+
+ private:
+  static bool special(cudaStream_t stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
+
+  // Whether `bytes` at `memory` may be copied: those of a device must be inside one allocation; of memory that a caller
+  // calls the host's, only what is in an allocation is known to end.
+  static bool fits(const void *memory, size_t bytes, bool on_device) {
+    if (!bytes) return true;
+    uint64_t begin;
+    Allocation found;
+    if (!allocations().find(memory, begin, found)) return !on_device && memory;
+    return reinterpret_cast<uint64_t>(memory) - begin + bytes <= found.size;
+  }
+
+  static cudaError_t refusal(const Launch &launch, const Kernel &kernel) {
+    int64_t threads = int64_t(launch.block.x) * launch.block.y * launch.block.z;
+    if (kernel.required_x && (launch.block.x != kernel.required_x || launch.block.y != kernel.required_y ||
+                              launch.block.z != kernel.required_z))
+      return cudaErrorInvalidValue;
+    if (kernel.most_threads && threads > kernel.most_threads) return cudaErrorLaunchOutOfResources;
+    int64_t allowed = std::max<int64_t>(kStaticShared - kernel.shared_bytes, launch.function->dynamic_shared_limit);
+    if (int64_t(launch.dynamic_shared) > allowed) return cudaErrorInvalidValue;
+    return cudaSuccess;
+  }
+
+  bool checked_;
+  cudaError_t pending_ = cudaSuccess;  // of a launch, until somebody synchronizes
+  cudaError_t failed_ = cudaSuccess;   // told; from then on every call fails
+};
+
+}  // namespace
+
+std::unique_ptr<Device> cpu_device() { return std::unique_ptr<Device>(new CpuDevice); }
+
+}  // namespace drawloom

@@ -1,0 +1,92 @@
+// Threads that run kernels: one for each core, started once, with stacks that device functions may recurse on.
+#pragma once
+#include <pthread.h>
+#include <sched.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+
+namespace drawloom {
+
+class Pool {
+ public:
+  // The cores that this process may use, or DRAWLOOM_THREADS.
+  static int cores() {
+    const char *wanted = std::getenv("DRAWLOOM_THREADS");
+    int number = wanted ? std::atoi(wanted) : 0;
+    if (number > 0) return number < kMost ? number : kMost;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    return 1;
+  }
+
+  // Runs body(0) to body(workers - 1), each on a thread of its own. While they run, `look` is called about every 50 ms.
+  void run(int workers, const std::function<void(int)> &body, const std::function<void()> &look) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (started_ < workers) start(started_++);
+    body_ = &body;
+    workers_ = workers;
+    left_ = workers;
+    ++job_;
+    begin_.notify_all();
+    while (!end_.wait_for(lock, std::chrono::milliseconds(50), [this] { return left_ == 0; })) {
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+    body_ = nullptr;
+  }
+
+ private:
+  static constexpr int kMost = 1024;
+  static constexpr size_t kStackBytes = size_t(64) << 20;  // STACK_LIMIT, and some more
+
+  struct Start {
+    Pool *pool;
+    int index;
+    unsigned long job;
+  };
+
+  void start(int index) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kStackBytes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    Start *given = new Start{this, index, job_};
+    if (pthread_create(&thread, &attributes, enter, given)) std::abort();  // no memory for one more stack
+    pthread_attr_destroy(&attributes);
+  }
+
+  static void *enter(void *start) {
+    Start given = *static_cast<Start *>(start);
+    delete static_cast<Start *>(start);
+    given.pool->work(given.index, given.job);
+    return nullptr;
+  }
+
+  void work(int index, unsigned long seen) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      begin_.wait(lock, [&] { return job_ != seen; });
+      seen = job_;
+      if (index >= workers_) continue;
+      const std::function<void(int)> *body = body_;
+      lock.unlock();
+      (*body)(index);
+      lock.lock();
+      if (--left_ == 0) end_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable begin_, end_;
+  const std::function<void(int)> *body_ = nullptr;
+  int started_ = 0, workers_ = 0, left_ = 0;
+  unsigned long job_ = 0;
+};
+
+}  // namespace drawloom

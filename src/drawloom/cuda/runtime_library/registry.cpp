@@ -1,0 +1,154 @@
+// From the calls that clang puts into a program's constructors (CUDA's registration interface, version 12) to tables.
+#include "registry.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace drawloom {
+namespace {
+
+// What `-fcuda-include-gpubinary` embeds, and the wrapper that clang puts around it.
+struct Wrapper {
+  int magic, version;
+  const char *blob;
+  void *unused;
+};
+constexpr char kMagic[] = "DRAWLOOM";
+constexpr size_t kKeyAt = 8, kKeyBytes = 64;
+
+const Image *images;  // a list through `next`; object files register before anything else runs
+
+struct Registry {
+  std::mutex mutex;
+  std::map<const void *, Function> functions;
+  std::map<const void *, Symbol> symbols;
+};
+
+Registry &registry() {
+  static Registry *one = new Registry;  // never destroyed: other static destructors may still call
+  return *one;
+}
+
+// Found at the first call that needs one: looking for a driver takes its time.
+std::vector<std::unique_ptr<Device>> &devices() {
+  static auto *all = new std::vector<std::unique_ptr<Device>>(find_devices());
+  return *all;
+}
+
+bool runs_here(const char *level) {
+#if defined(__x86_64__)
+  if (!strcmp(level, "x86-64-v3")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (!strcmp(level, "x86-64-v4")) return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#endif
+  return true;
+}
+
+// The program with its tables. They are looked up at the first use: while constructors run, not all are there.
+const Image *tables_of(Program &program) {
+  if (!program.image) program.image = image_of(program.key);
+  return program.image;
+}
+
+}  // namespace
+
+const Image *image_of(const std::string &key) {
+  for (const Image *image = images; image; image = static_cast<const Image *>(image->next))
+    if (key == static_cast<const char *>(image->key))
+      return runs_here(static_cast<const char *>(image->level)) ? image : nullptr;
+  return nullptr;
+}
+
+Function *function_of(const void *host) {
+  Registry &all = registry();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  auto found = all.functions.find(host);
+  if (found == all.functions.end()) return nullptr;
+  Function &function = found->second;
+  if (function.kernel) return &function;
+  const Image *image = tables_of(*function.program);
+  const Kernel *kernels = image ? static_cast<const Kernel *>(image->kernels) : nullptr;
+  for (int64_t i = 0; image && i < image->kernel_count; ++i)
+    if (function.name == static_cast<const char *>(kernels[i].name)) function.kernel = &kernels[i];
+  return function.kernel ? &function : nullptr;
+}
+
+Symbol *symbol_of(const void *host) {
+  Registry &all = registry();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  auto found = all.symbols.find(host);
+  return found == all.symbols.end() || !tables_of(*found->second.program) ? nullptr : &found->second;
+}
+
+int device_count() { return int(devices().size()); }
+
+int &current_device() {
+  static thread_local int index = 0;
+  return index;
+}
+
+Device *device(cudaError_t &error) {
+  error = cudaErrorNoDevice;
+  if (devices().empty()) return nullptr;
+  Device *found = devices()[size_t(current_device())].get();
+  error = found->activate();
+  return error ? nullptr : found;
+}
+
+std::vector<std::unique_ptr<Device>> find_devices() {
+  const char *chosen = std::getenv("DRAWLOOM_DEVICE");
+  std::string wanted = chosen ? chosen : "";
+  std::vector<std::unique_ptr<Device>> found;
+  if (wanted != "cpu") found = driver_devices();
+  if (wanted == "cpu" || (wanted.empty() && found.empty())) found.push_back(cpu_device());
+  if (wanted.rfind("cuda:", 0) == 0) {  // that one alone
+    size_t index = size_t(std::atoi(wanted.c_str() + 5));
+    std::vector<std::unique_ptr<Device>> one;
+    if (index < found.size()) one.push_back(std::move(found[index]));
+    found = std::move(one);
+  } else if (!wanted.empty() && wanted != "cpu" && wanted != "cuda") {
+    fprintf(stderr, "drawloom: DRAWLOOM_DEVICE=%s: expected cpu, cuda or cuda:N\n", wanted.c_str());
+    found.clear();
+  }
+  return found;
+}
+
+}  // namespace drawloom
+
+using namespace drawloom;
+
+extern "C" {
+
+void dl_register_image(Image *image) {
+  image->next = const_cast<Image *>(images);
+  images = image;
+}
+
+void **__cudaRegisterFatBinary(void *wrapper) {
+  Program *program = new Program;
+  program->blob = static_cast<Wrapper *>(wrapper)->blob;
+  if (!strncmp(program->blob, kMagic, kKeyAt))
+    program->key.assign(program->blob + kKeyAt, strnlen(program->blob + kKeyAt, kKeyBytes));
+  return reinterpret_cast<void **>(program);
+}
+
+void __cudaRegisterFatBinaryEnd(void **) {}
+
+void __cudaUnregisterFatBinary(void **) {}  // the program ends: its memory goes with it
+
+void __cudaRegisterFunction(void **handle, const char *host, char *, const char *name, int, uint3 *, uint3 *, dim3 *,
+                            dim3 *, int *) {
+  Function &function = registry().functions[host];
+  function.program = reinterpret_cast<Program *>(handle);
+  function.name = name;
+}
+
+void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int, size_t size, int, int) {
+  Symbol &symbol = registry().symbols[host];
+  symbol.program = reinterpret_cast<Program *>(handle);
+  symbol.name = name;
+  symbol.size = size;
+}
+}

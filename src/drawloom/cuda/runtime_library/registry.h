@@ -1,0 +1,17 @@
+// What the constructors of compiled sources registered: programs, kernels and variables, by the addresses that host code
+// names them with; and the devices that calls go to.
+#pragma once
+#include "device.h"
+
+namespace drawloom {
+
+// Null for what was not registered, or has no code for the present device.
+Function *function_of(const void *host);
+Symbol *symbol_of(const void *host);
+
+// The calling thread's device; null where there is none, with the reason in `error`.
+Device *device(cudaError_t &error);
+int device_count();
+int &current_device();
+
+}  // namespace drawloom
