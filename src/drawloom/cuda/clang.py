@@ -110,6 +110,9 @@ def clang_for(chosen: str, path: str) -> Clang:
     zig = ziglang()
     if zig is None:
         raise UnsupportedError(NO_CLANG)
+    if shutil.which("g++", path=path) is not None:  # its headers, libraries and linker; zig would first build its own
+        host = (zig, "clang", "--target=x86_64-linux-gnu", "-resource-dir", os.path.join(os.path.dirname(zig), "lib"))
+        return Clang((zig, "clang"), (*host, "--driver-mode=g++"), host, version_of([zig, "clang"]), True)
     target = ("-target", ZIG_HOST)
     return Clang((zig, "clang"), (zig, "c++", *target), (zig, "cc", *target), version_of([zig, "clang"]), True)
 

@@ -120,6 +120,22 @@ class GlobalsLayout:
                 image[offset : offset + step * len(parts)] = b"".join(parts)
         return bytes(image)
 
+    def addresses(self) -> list[tuple[int, int, int, int]]:
+        """The places in the image that hold addresses of the image itself, as ``(offset, width, target, mask)``:
+        ``width`` bytes at ``offset`` are the bits ``mask`` (0: all) of the image's base plus ``target``."""
+        found: list[tuple[int, int, int, int]] = []
+        for variable, offset, function in self._placed:
+            step = variable.type.bytes
+            at = offset
+            for item in variable.initializer or []:
+                value = item.value
+                if isinstance(value, Symbol):
+                    target = self._address(value.name, 0, {}, function)
+                    if target >= 0:
+                        found.append((at, step, target + value.offset, item.mask))
+                at += step
+        return found
+
     def _item(
         self, variable: Variable, item: InitializerItem, base: int, ids: dict[str, int], function: Function | None
     ) -> bytes:

@@ -94,6 +94,16 @@ const ErrorText *text_of(cudaError_t error) {
 
 bool valid_device(int index) { return index >= 0 && index < device_count(); }
 
+// Asks another device than the thread's.
+template <class F> cudaError_t with_device(int index, F use) {
+  if (!valid_device(index)) return note(cudaErrorInvalidDevice);
+  int before = current_device();
+  current_device() = index;
+  cudaError_t error = on_device(use);
+  current_device() = before;
+  return error;
+}
+
 template <class F> cudaError_t with_function(const void *host, F use) {
   return on_device([&](Device &d) {
     Function *function = function_of(host);
@@ -173,15 +183,6 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags) {
   return accepted();
 }
 
-// Asks another device than the thread's.
-template <class F> static cudaError_t with_device(int index, F use) {
-  if (!valid_device(index)) return note(cudaErrorInvalidDevice);
-  int before = current_device();
-  current_device() = index;
-  cudaError_t error = on_device(use);
-  current_device() = before;
-  return error;
-}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int index) {
   if (!properties) return note(cudaErrorInvalidValue);
   return with_device(index, [&](Device &d) { return d.properties(*properties); });

@@ -63,7 +63,7 @@ __DL_CORE double __dl_erfcinv(double y) {
   if (!(y > 0.0 && y < 2.0)) return y == 0.0 ? __DL_INFINITY : y == 2.0 ? -__DL_INFINITY : __DL_NAN;
   if (y > 0x1p-48) return (1.0 - y) * __dl_erfinv_factor(-__dl_log(y * (2.0 - y)));
   double root = __builtin_sqrt(-__dl_log(y)), u = 1.0 / root;
-  return root * (u > 0.07545 ? __dl_poly_erfcinv_tail(u) : __dl_poly_erfcinv_end(u));
+  return root * (u > 0.0755 ? __dl_poly_erfcinv_tail(u - 0.125) : __dl_poly_erfcinv_end(u - 0.0625));
 }
 __DL_CORE double __dl_normcdfinv(double p) {
   double z = __dl_erfcinv(2.0 * p);

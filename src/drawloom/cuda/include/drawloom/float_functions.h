@@ -204,20 +204,28 @@ __DL_CORE float __dl_tanf(float x) {
   float s = __dl_sin_reducedf(a.r), c = __dl_cos_reducedf(a.r);
   return x == 0.0f ? x : a.quadrant & 1 ? -c / s : s / c;
 }
-__DL_CORE __dl_anglef __dl_reduce_turnsf(float x) {
-  __dl_anglef angle;
+// Sine, or cosine for a quarter turn more, of pi x, whose angle is a pair.
+__DL_CORE float __dl_sin_turnsf(float x, int quarter) {
   float k = __builtin_rintf(2.0f * x), f = __builtin_fmaf(-0.5f, k, x);
-  angle.r = __builtin_fmaf(f, __DL_PIF, f * __DL_PI_LOF);
-  angle.quadrant = (int)__builtin_fmaf(-4.0f, __builtin_truncf(0.25f * k), k);
-  return angle;
+  int quadrant = (int)__builtin_fmaf(-4.0f, __builtin_truncf(0.25f * k), k) + quarter;
+  __dl_pairf r = __dl_productf(f, __DL_PIF), half, one;
+  r.lo = __builtin_fmaf(f, __DL_PI_LOF, r.lo);
+  float square = r.hi * r.hi, value;
+  if (quadrant & 1) {
+    half = __dl_productf(0.5f * r.hi, r.hi), one = __dl_fast_sumf(1.0f, -half.hi);
+    value = one.hi + (one.lo + __builtin_fmaf(square * square, __dl_poly_cosf(square), -half.lo - r.hi * r.lo));
+  } else {
+    value = r.hi + __builtin_fmaf(square * r.hi, __dl_poly_sinf(square), r.lo);
+  }
+  return quadrant & 2 ? -value : value;
 }
 __DL_CORE float __dl_sinpif(float x) {
   if (!(__dl_absf(x) < __DL_INFINITYF)) return __DL_NANF;
-  return __builtin_truncf(x) == x ? __dl_signf(0.0f, x) : __dl_sin_off(__dl_reduce_turnsf(x), 0);
+  return __builtin_truncf(x) == x ? __dl_signf(0.0f, x) : __dl_sin_turnsf(x, 0);
 }
 __DL_CORE float __dl_cospif(float x) {
   if (!(__dl_absf(x) < __DL_INFINITYF)) return __DL_NANF;
-  float v = __dl_sin_off(__dl_reduce_turnsf(x), 1);
+  float v = __dl_sin_turnsf(x, 1);
   return v == 0.0f ? 0.0f : v;
 }
 // atan of a quotient that is not negative.
@@ -246,7 +254,9 @@ __DL_CORE float __dl_asinf(float x) {
   float size = __dl_absf(x);
   if (size <= 0.5f) return __builtin_fmaf(x, __dl_asin_restf(x * x), x);
   float z = __builtin_fmaf(-0.5f, size, 0.5f), s = __builtin_sqrtf(z);
-  float value = __DL_HALF_PIF - (2.0f * __builtin_fmaf(s, __dl_asin_restf(z), s) - __DL_HALF_PI_LOF);
+  float s_lo = z > 0.0f ? __builtin_fmaf(-s, s, z) / (2.0f * s) : 0.0f;
+  __dl_pairf sum = __dl_fast_sumf(__DL_HALF_PIF, -2.0f * s);
+  float value = sum.hi + (sum.lo + (__DL_HALF_PI_LOF - 2.0f * __builtin_fmaf(s, __dl_asin_restf(z), s_lo)));
   return size <= 1.0f ? __dl_signf(value, x) : __DL_NANF;
 }
 __DL_CORE float __dl_acosf(float x) {
@@ -276,7 +286,9 @@ __DL_CORE float __dl_tanhf(float x) {
   float size = __dl_absf(x);
   if (!(size < 10.0f)) return x != x ? x : __dl_signf(1.0f, x);
   __dl_pairf t = __dl_expm1_pairf(2.0f * size);
-  return __dl_signf(t.hi / (2.0f + t.hi), x);
+  __dl_pairf two = __dl_sumf(2.0f, t.hi);
+  float q = t.hi / two.hi, rest = __builtin_fmaf(-q, two.hi, t.hi) + (t.lo - q * (two.lo + t.lo));
+  return __dl_signf(q + rest / two.hi, x);
 }
 __DL_CORE float __dl_asinhf(float x) {
   float size = __dl_absf(x);

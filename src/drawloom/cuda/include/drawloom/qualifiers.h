@@ -1,10 +1,15 @@
-// The keywords of CUDA C++, as attributes of clang.
+// The keywords of CUDA C++, as attributes of clang; nothing in sources that are no CUDA.
 #pragma once
-#define __host__ __attribute__((host))
-#define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
+#if defined(__CUDA__)
+#define __DL_KEYWORD(word) __attribute__((word))
+#else
+#define __DL_KEYWORD(word)
+#endif
+#define __host__ __DL_KEYWORD(host)
+#define __device__ __DL_KEYWORD(device)
+#define __global__ __DL_KEYWORD(global)
+#define __shared__ __DL_KEYWORD(shared)
+#define __constant__ __DL_KEYWORD(constant)
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #if __has_attribute(grid_constant)
 #define __grid_constant__ __attribute__((grid_constant))
@@ -20,7 +25,7 @@
 typedef __SIZE_TYPE__ size_t;
 
 // Functions of these headers: for the device alone, and for both sides.
-#define __DL_DEVICE static __inline__ __attribute__((device))
-#define __DL_BOTH static __inline__ __attribute__((host, device))
+#define __DL_DEVICE static __inline__ __device__
+#define __DL_BOTH static __inline__ __host__ __device__
 // Functions that a target has from this architecture on; the host side knows them all.
 #define __DL_SINCE(arch) (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= (arch))

@@ -29,8 +29,8 @@ __DL_VECTORS(double, double, 16, 16)
 
 struct dim3 {
   unsigned int x, y, z;
-  __attribute__((host, device)) constexpr dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1)
+  __host__ __device__ constexpr dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1)
       : x(x), y(y), z(z) {}
-  __attribute__((host, device)) constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-  __attribute__((host, device)) constexpr operator uint3() const { return uint3{x, y, z}; }
+  __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
 };

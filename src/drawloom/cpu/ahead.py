@@ -1,0 +1,303 @@
+"""A PTX module to an object file that runs without Python: its kernels for the layouts that blocks may have, and the
+tables that a runtime library launches them by.
+
+    Image = what dl_register_image is called with when the program starts; IMAGE, KERNEL, VARIANT ... give its fields
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from drawloom.cpu import abi
+from drawloom.cpu.compile import KernelCode, compile_kernel
+from drawloom.cpu.engine import FULL, QUICK, Host, optimise
+from drawloom.cpu.faults import available, native
+from drawloom.cpu.layouts import LINEAR, gains_at_once, layout_of
+from drawloom.cpu.scheduler import support
+from drawloom.errors import UnsupportedError
+from drawloom.ptx.ir import Directive, Function, Instruction, Module, SpecialRegister
+from drawloom.ptx.layout import GlobalsLayout, param_layout, reachable_functions, shared_layout
+
+#: The level of x86-64 that object code asks for unless told otherwise; ``NATIVE`` is all that this machine has.
+LEVEL: Final = "x86-64-v3"
+NATIVE: Final = "native"
+
+#: Layouts by the number that a variant names them with; 0 is a variant for blocks of just one shape.
+LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, "general": 5}
+#: What the records consist of, all words of 8 bytes; a name that ends in ``*`` is a pointer. The library's header is
+#: made of these.
+RECORDS: Final[dict[str, str]] = {
+    "Variant": (
+        "layout x y z checked worker* kernel* resolve* frame_bytes local_bytes shared_bytes resumable spins lanes"
+    ),
+    "Kernel": (
+        "name* parameter_bytes parameter_count parameters* variants* variant_count required_x required_y required_z "
+        "most_threads shared_bytes"
+    ),
+    "Variable": "name* offset size constant",
+    "Relocation": "offset width target mask",
+    "Line": "position file line",
+    "Image": (
+        "next* key* level* kernels* kernel_count variables* variable_count bytes* size align relocations* "
+        "relocation_count lines* line_count files* file_count"
+    ),
+}
+
+#: Blocks that a kernel with barriers is most often launched with, and that are worth a variant each.
+_SHAPES_1D: Final = ((64, 1, 1), (128, 1, 1), (256, 1, 1))
+_SHAPES_2D: Final = ((16, 16, 1), (8, 8, 1), (32, 8, 1))
+_ROWS: Final = ("%tid.y", "%tid.z", "%ntid.y", "%ntid.z")
+
+
+class Bounds:
+    """What a kernel asks of its blocks: their shape (0, 0, 0: any) and how many threads (0: any)."""
+
+    def __init__(self, required: tuple[int, int, int] = (0, 0, 0), most: int = 0) -> None:
+        self.required = required
+        self.most = most
+
+
+def target_of(level: str) -> Host:
+    """The machine that code for a level of x86-64, or for ``NATIVE``, runs on. Raises UnsupportedError."""
+    from drawloom.cpu.engine import LEVELS
+
+    if level == NATIVE:
+        return Host()
+    if level not in LEVELS:
+        raise UnsupportedError(f"-march={level}: expected {', '.join([*LEVELS, NATIVE])}")
+    return Host(level)
+
+
+def support_object(level: str) -> bytes:
+    """The object code of what all kernels share: reports, checks, the scheduler, and the guard against signals."""
+    target = target_of(level)
+    text = support(target.is_x86)
+    module = optimise(text, target)
+    if available():
+        module.link_in(optimise(native(), target))
+    return _emitted(module, target)
+
+
+def module_object(module: Module, key: str, level: str, bounds: dict[str, Bounds], checked: bool = True) -> bytes:
+    """The object code of a module's kernels, registered under ``key`` when the program that it is linked to starts.
+
+    ``checked`` adds a variant of each kernel that checks its accesses. Raises UnsupportedError for what the cpu device
+    lacks, and for variables and functions that another file defines.
+    """
+    return _Object(module, key, target_of(level), level).build(bounds, checked)
+
+
+def _emitted(module: Any, target: Host) -> bytes:
+    code: bytes = target.machine(FULL).emit_object(module)
+    return code
+
+
+class _Object:
+    """Collects the code of the variants, and the text of the tables about them."""
+
+    def __init__(self, module: Module, key: str, target: Host, level: str) -> None:
+        self.module = module
+        self.key = key
+        self.target = target
+        self.level = level
+        self.code: Any = None
+        self.lines: list[str] = []
+        self.strings: dict[str, str] = {}
+        self.count = 0
+
+    def build(self, bounds: dict[str, Bounds], checked: bool) -> bytes:
+        layout = GlobalsLayout(self.module)
+        if layout.unresolved:
+            raise UnsupportedError(
+                f"variable '{layout.unresolved[0]}' is defined in another file: device code is not linked over files"
+            )
+        kernels = self.module.kernels
+        variants = [self.variants_of(k, bounds.get(k.name, Bounds()), checked) for k in kernels]
+        rows = [self.kernel_row(k, v, bounds.get(k.name, Bounds())) for k, v in zip(kernels, variants, strict=True)]
+        tables = self.tables(layout, rows)
+        text = "\n".join([*self.lines, tables])
+        found = optimise(text, self.target, QUICK)
+        if self.code is None:
+            self.code = found
+        else:
+            self.code.link_in(found)
+        return _emitted(self.code, self.target)
+
+    # -- code --------------------------------------------------------------------------------------------
+
+    def variants_of(self, kernel: Function, bounds: Bounds, checked: bool) -> list[str]:
+        """The rows of a kernel's variants, the most special ones first."""
+        rows: list[str] = []
+        texts: set[str] = set()
+        for shape in self.shapes(kernel, bounds):
+            x, y, z = shape
+            code = self.compiled(kernel, f"{x}x{y}x{z}", False)
+            if code.lanes == x * y * z:
+                rows.append(self.variant_row(code, 0, shape, False))
+        for name in self.layouts(kernel, bounds):
+            code = self.compiled(kernel, name, False)
+            if code.text in texts:
+                continue  # where the layout makes no difference, the general one does as well
+            texts.add(code.text)
+            rows.append(self.variant_row(code, LAYOUTS[name], (0, 0, 0), False))
+        if checked:
+            code = self.compiled(kernel, "general", True)
+            rows.append(self.variant_row(code, LAYOUTS["general"], (0, 0, 0), True))
+        return rows
+
+    def shapes(self, kernel: Function, bounds: Bounds) -> list[tuple[int, int, int]]:
+        """The shapes of blocks that are worth code that runs them at once."""
+        if not gains_at_once(kernel):
+            return []
+        if bounds.required[0]:
+            x, y, z = bounds.required
+            return [bounds.required] if x * y * z in (64, 128, 256) else []
+        shapes = _SHAPES_2D if self.has_rows(kernel) else _SHAPES_1D
+        return [s for s in shapes if not bounds.most or s[0] * s[1] * s[2] <= bounds.most]
+
+    def layouts(self, kernel: Function, bounds: Bounds) -> list[str]:
+        if bounds.required[0]:
+            return [layout_of(bounds.required)]
+        return ["rows32", "rows16", "rows8", "general"] if self.has_rows(kernel) else [LINEAR, "general"]
+
+    def has_rows(self, kernel: Function) -> bool:
+        """Whether a kernel asks for more than the first dimension of its blocks."""
+        for function in reachable_functions(self.module, kernel):
+            for statement in function.body:
+                if isinstance(statement, Instruction):
+                    for operand in statement.operands:
+                        if isinstance(operand, SpecialRegister) and operand.name in _ROWS:
+                            return True
+        return False
+
+    def compiled(self, kernel: Function, layout: str, check: bool) -> KernelCode:
+        return compile_kernel(self.module, kernel.name, layout, check, self.target.features, self.target.is_x86)
+
+    def variant_row(self, code: KernelCode, layout: int, shape: tuple[int, int, int], checked: bool) -> str:
+        """Compiles a variant; its row of the table."""
+        module = optimise(code.text, self.target, QUICK if checked else FULL)
+        names = {"dl_worker": "null", "kernel": "null", "dl_resolve": "null"}
+        for symbol in code.symbols:
+            function = module.get_function(symbol)
+            self.count += 1
+            function.name = f"dl.{self.key}.{self.count}"
+            names[symbol] = f'@"{function.name}"'
+            self.lines.append(f"declare void {names[symbol]}()")
+        if self.code is None:
+            self.code = module
+        else:
+            self.code.link_in(module)
+        pointers = [names[symbol] for symbol in ("dl_worker", "kernel", "dl_resolve")]
+        return _row(
+            layout, *shape, int(checked), *pointers, code.frame_bytes, code.local_bytes, code.shared_bytes,
+            int(code.resumable), int(code.spins), code.lanes,
+        )  # fmt: skip
+
+    # -- tables ------------------------------------------------------------------------------------------
+
+    def kernel_row(self, kernel: Function, variants: list[str], bounds: Bounds) -> str:
+        places, size = param_layout(kernel)
+        parameters = [_row(offset, width) for offset, width, _ in places]
+        return _row(
+            self.string(kernel.name), size, len(places), self.array("parameters", parameters, 2),
+            self.array("variants", variants, _width("Variant")), len(variants), *bounds.required, bounds.most,
+            shared_layout(self.module, kernel)[1],
+        )  # fmt: skip
+
+    def tables(self, layout: GlobalsLayout, kernels: list[str]) -> str:
+        variables = [
+            _row(self.string(v.name), layout.offsets[v.name], v.size, int(v.space == "const"))
+            for v in self.module.variables.values()
+            if v.name in layout.offsets
+        ]
+        relocations = [_row(*address) for address in layout.addresses()]
+        files, lines = _source_lines(self.module)
+        image = layout.build(0)
+        body = "".join([f"\\{byte:02X}" for byte in image])
+        self.lines.append(f'@dl.bytes = internal constant [{max(len(image), 1)} x i8] c"{body or chr(92) + "00"}"')
+        row = _row(
+            "null", self.string(self.key), self.string(self.level),
+            self.array("kernels", kernels, _width("Kernel")), len(kernels),
+            self.array("variables", variables, _width("Variable")), len(variables), "@dl.bytes", layout.size,
+            layout.align, self.array("relocations", relocations, 4), len(relocations),
+            self.array("lines", [_row(*line) for line in lines], 3), len(lines),
+            self.array("files", [_row(self.string(file)) for file in files], 1), len(files),
+        )  # fmt: skip
+        return "\n".join([
+            f"@dl.image = internal global {row}",
+            "declare void @dl_register_image(ptr)",
+            "define internal void @dl.register() {\n  call void @dl_register_image(ptr @dl.image)\n  ret void\n}",
+            "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
+            "[{ i32, ptr, ptr } { i32 65535, ptr @dl.register, ptr null }]",
+        ])  # fmt: skip
+
+    def string(self, text: str) -> str:
+        """The name of a constant with the bytes of ``text`` and a NUL."""
+        known = self.strings.get(text)
+        if known is None:
+            data = text.encode("utf-8", "surrogateescape") + b"\0"
+            known = self.strings[text] = f"@dl.text{len(self.strings)}"
+            body = "".join([f"\\{byte:02X}" for byte in data])
+            self.lines.append(f'{known} = internal constant [{len(data)} x i8] c"{body}"')
+        return known
+
+    def array(self, stem: str, rows: list[str], width: int) -> str:
+        """The name of a constant array of rows, ``null`` for none."""
+        if not rows:
+            return "null"
+        self.count += 1
+        name = f"@dl.{stem}{self.count}"
+        kinds = [row[: row.index("}") + 1] for row in rows]
+        assert all(kind.count(",") + 1 == width for kind in kinds)
+        self.lines.append(f"{name} = internal constant {{ {', '.join(kinds)} }} {{ {', '.join(rows)} }}")
+        return name
+
+
+def _width(record: str) -> int:
+    return len(RECORDS[record].split())
+
+
+def _row(*fields: str | int) -> str:
+    """A structure of words: numbers, and names of what they point to."""
+    kinds = ", ".join(["i64" if isinstance(field, int) else "ptr" for field in fields])
+    values = ", ".join([f"i64 {field}" if isinstance(field, int) else f"ptr {field}" for field in fields])
+    return f"{{ {kinds} }} {{ {values} }}"
+
+
+def _source_lines(module: Module) -> tuple[list[str], list[tuple[int, int, int]]]:
+    """The files that ``.file`` names, and (position in the PTX, place of the file, line) wherever a new line begins.
+
+    Code before the first ``.loc`` of a function, and PTX without any, has line 0.
+    """
+    files: list[str] = []
+    numbers: dict[str, int] = {}
+    rows: list[tuple[int, int, int]] = []
+    for item in module.items:
+        if isinstance(item, Directive) and item.name == ".file":
+            number, _, rest = item.text.partition('"')
+            numbers[number.strip()] = len(files)
+            files.append(rest.partition('"')[0])
+    for function in module.functions.values():
+        if not function.has_body:
+            continue
+        rows.append((function.pos, 0, 0))
+        for statement in function.body:
+            if isinstance(statement, Directive) and statement.name == ".loc":
+                words = statement.text.replace(",", " ").split()
+                if words[0] in numbers and int(words[1]):
+                    rows.append((statement.pos, numbers[words[0]], int(words[1])))
+    return files, sorted(rows)
+
+
+def library_header() -> str:
+    """The C++ header of the records, and of the numbers of ``abi``, that the runtime library is compiled with."""
+    out = ["#pragma once", "#include <cstdint>", "namespace drawloom {"]
+    for name, value in vars(abi).items():
+        if name.isupper() and isinstance(value, int):
+            out.append(f"constexpr int64_t {name} = {value};")
+    for name, number in LAYOUTS.items():
+        out.append(f"constexpr int64_t LAYOUT_{name} = {number};")
+    for record, fields in RECORDS.items():
+        kinds = [f"const void *{f[:-1]};" if f.endswith("*") else f"int64_t {f};" for f in fields.split()]
+        out.append(f"struct {record} {{ {' '.join(kinds)} }};")
+    return "\n".join([*out, "}  // namespace drawloom", ""])

@@ -1,0 +1,67 @@
+"""The runtime library that CUDA programs are linked with: from the C++ of `runtime_library/` to object files, compiled
+when they are first needed and kept in the cache of compiled kernels.
+"""
+
+import hashlib
+import io
+import subprocess
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from drawloom.build_info import VERSION
+from drawloom.cuda.clang import HEADERS, Clang, CompileError
+from drawloom.runtime.ahead import cpu_support, library_header
+from drawloom.runtime.cache import kernel_store
+
+SOURCES = Path(__file__).parent / "runtime_library"
+#: What a program needs besides: threads, and the driver's library if it is there.
+LIBRARIES = ("-lpthread", "-ldl", "-lm")
+FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
+
+
+def library_objects(clang: Clang, level: str, folder: Path) -> list[Path]:
+    """Writes the library's object files, for CPUs of `level` of x86-64, to `folder`; their paths.
+
+    Raises CompileError where the host's compiler does not take it.
+    """
+    sources = sorted(SOURCES.glob("*.cpp"))
+    texts = [*sources, *sorted(SOURCES.glob("*.h")), HEADERS / "cuda_runtime_api.h"]
+    texts += [HEADERS / "drawloom" / name for name in ("error_codes.h", "vector_types.h", "qualifiers.h")]
+    header = library_header()
+    parts = [VERSION, " ".join(clang.cxx), str(clang.version), level, " ".join(FLAGS), header]
+    digest = hashlib.sha256("\0".join([*parts, *(path.read_text("utf-8") for path in texts)]).encode())
+    store = kernel_store()
+    packed = None if store is None else store.get(digest.hexdigest())
+    if packed is None:
+        packed = compiled(clang, sources, header, level)
+        if store is not None:
+            store.put(digest.hexdigest(), packed)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(folder)
+        return [folder / name for name in archive.namelist()]
+
+
+def compiled(clang: Clang, sources: list[Path], header: str, level: str) -> bytes:
+    """The object files of the library, in one archive."""
+    with TemporaryDirectory(prefix="drawloom-") as temporary:
+        folder = Path(temporary)
+        (folder / "tables.h").write_text(header, "utf-8")
+        includes = [f"-I{folder}", f"-I{SOURCES}", f"-I{HEADERS}"]
+
+        def compile_one(source: Path) -> tuple[str, bytes]:
+            out = folder / f"{source.stem}.o"
+            command = [*clang.cxx, *FLAGS, *includes, "-c", str(source), "-o", str(out)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise CompileError(done.stderr)
+            return out.name, out.read_bytes()
+
+        with ThreadPoolExecutor() as pool:
+            objects = [*pool.map(compile_one, sources), ("support.o", cpu_support(level))]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in objects:
+            archive.writestr(zipfile.ZipInfo(name), data)
+    return packed.getvalue()

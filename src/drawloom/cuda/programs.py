@@ -1,0 +1,203 @@
+"""Whole CUDA programs: from sources with code of both sides to executables that run on a GPU, or on this CPU without
+one (dual-mode compilation, seed 004, section 2).
+
+A `.cu` file is compiled twice. Its device side becomes PTX, and from it machine code for GPUs and an object file for
+the CPU; the host side embeds the former and is linked with the latter. `library.py` has what both call at run time.
+"""
+
+import hashlib
+import os
+import struct
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
+from drawloom.cuda.compiler import CUDA_STANDARDS, Options, chosen, cuda_language, translate_cuda
+from drawloom.cuda.library import LIBRARIES, library_objects
+from drawloom.errors import DataError, UnsupportedError
+from drawloom.ptx.ir import Module
+from drawloom.runtime.ahead import LEVEL, cpu_object, cubin
+
+#: What the embedded device code begins with: these 8 bytes, 64 of the key, the number of images; then for each image
+#: its kind (0: PTX, else the architecture), its size, and its bytes up to a multiple of 8.
+MAGIC: Final = b"DRAWLOOM"
+PTX_IMAGE: Final = 0
+
+CUDA_SOURCES: Final = (".cu",)
+HOST_SOURCES: Final = (".cpp", ".cc", ".cxx", ".c")
+LINKED: Final = (".o", ".a", ".so")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `drawloom cc` is asked to make. `inputs` are sources, object files and libraries in the order of the link;
+    `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code."""
+
+    inputs: tuple[str, ...]
+    output: str = ""
+    options: Options = field(default_factory=Options)
+    archs: tuple[str, ...] = ("sm_80",)
+    level: str = LEVEL
+    compile_only: bool = False
+    shared: bool = False
+    libraries: tuple[str, ...] = ()
+    library_folders: tuple[str, ...] = ()
+    host_options: tuple[str, ...] = ()
+    checked: bool = True
+
+
+def build(request: Request) -> list[str]:
+    """Compiles and links; returns clang's warnings.
+
+    Raises CompileError with the diagnostics of the compiler or the linker, DataError (unreadable or unknown files),
+    UnsupportedError (what device code may not have, or no clang).
+    """
+    clang = find_clang()
+    kinds = [kind_of(name) for name in request.inputs]
+    if not request.inputs:
+        raise DataError("no input files")
+    if request.compile_only and request.output and len(request.inputs) > 1:
+        raise DataError("-o takes one input file with -c")
+    warnings: list[str] = []
+    with TemporaryDirectory(prefix="drawloom-") as temporary:
+        folder = Path(temporary)
+        objects: list[str] = []
+        for number, (name, kind) in enumerate(zip(request.inputs, kinds, strict=True)):
+            if kind == "link":
+                objects.append(name)
+                continue
+            place = folder / str(number)
+            place.mkdir()
+            made = compile_cu(clang, name, request, place, warnings) if kind == "cuda" else [
+                compile_host(clang, name, request, place, warnings)
+            ]  # fmt: skip
+            if request.compile_only:
+                target = request.output or Path(name).stem + ".o"
+                finish(joined(clang, made, place), target)
+            objects += [str(path) for path in made]
+        if not request.compile_only:
+            out = folder / "linked"
+            link(clang, objects, request, out, folder)
+            finish(out, request.output or "a.out")
+    return warnings
+
+
+def kind_of(name: str) -> str:
+    """ "cuda", "host" or "link". Raises DataError for what is no file, or none that a program is made of."""
+    suffix = Path(name).suffix
+    if not os.path.isfile(name):
+        raise DataError(f"cannot read {name!r}: no such file")
+    if suffix in CUDA_SOURCES:
+        return "cuda"
+    if suffix in HOST_SOURCES:
+        return "host"
+    if suffix in LINKED or ".so." in Path(name).name:
+        return "link"
+    known = ", ".join([*CUDA_SOURCES, *HOST_SOURCES, *LINKED])
+    raise DataError(f"{name!r} is no source or object file: expected one that ends in {known}")
+
+
+def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings: list[str]) -> list[Path]:
+    """The object files of both sides of a CUDA source."""
+    translated = translate_cuda(name, request.archs[0], request.options)
+    if translated.warnings:
+        warnings.append(translated.warnings)
+    key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
+    module = optimised(translated.ptx)
+    device = folder / "device.o"
+    device.write_bytes(cpu_object(module, key, request.level, request.checked))
+    embedded = folder / "device.bin"
+    images = [(int("".join(filter(str.isdigit, arch))), cubin(module, arch)) for arch in request.archs]
+    embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
+    host = folder / "host.o"
+    clang.cc1([*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name])
+    return [host, device]
+
+
+def optimised(ptx: str) -> Module:
+    from drawloom.ptx.parser import parse
+    from drawloom.ptx.verifier import verify
+
+    module = parse(ptx)
+    verify(module)
+    return module
+
+
+def packed(key: str, images: list[tuple[int, bytes]]) -> bytes:
+    """What the host's object file embeds: device code by kind."""
+    out = bytearray(MAGIC + key.encode().ljust(64, b"\0") + struct.pack("<Q", len(images)))
+    for kind, data in images:
+        out += struct.pack("<QQ", kind, len(data)) + data.ljust(-(-len(data) // 8) * 8, b"\0")
+    return bytes(out)
+
+
+def host_arguments(clang: Clang, request: Request) -> list[str]:
+    """The -cc1 arguments of the host side."""
+    options = request.options
+    standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
+    return [
+        "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64", "-emit-obj",
+        f"-O{options.optimise}", "-w", "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
+        "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard, options), *host_headers(clang),
+        "-include", "cuda_runtime.h",
+    ]  # fmt: skip
+
+
+def compile_host(clang: Clang, name: str, request: Request, folder: Path, warnings: list[str]) -> Path:
+    """The object file of a source without device code."""
+    out = folder / "host.o"
+    options = request.options
+    plain_c = Path(name).suffix == ".c"
+    words = [f"-D{name}" for name in options.defines] + [f"-I{folder}" for folder in options.includes]
+    standard = [] if plain_c or not options.standard else [f"-std={options.standard}"]
+    run(
+        [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", *standard, *words, f"-I{HEADERS}", "-fPIC",
+         *request.host_options, "-c", name, "-o", str(out)], warnings
+    )  # fmt: skip
+    return out
+
+
+def joined(clang: Clang, objects: list[Path], folder: Path) -> Path:
+    """One object file with all that is in several."""
+    if len(objects) == 1:
+        return objects[0]
+    out = folder / "joined.o"
+    run([*clang.c, "-r", "-nostdlib", *(str(path) for path in objects), "-o", str(out)], [])
+    return out
+
+
+def link(clang: Clang, objects: list[str], request: Request, out: Path, folder: Path) -> None:
+    place = folder / "library"
+    place.mkdir()
+    library = [str(path) for path in library_objects(clang, request.level, place)]
+    kind = ["-shared"] if request.shared else []
+    words = [f"-L{folder}" for folder in request.library_folders] + [f"-l{name}" for name in request.libraries]
+    run([*clang.cxx, *kind, *request.host_options, *objects, *library, *words, *LIBRARIES, "-o", str(out)], [])
+
+
+def run(command: list[str], warnings: list[str]) -> None:
+    """Runs a compiler or linker. Raises CompileError with what it says."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    except OSError as failure:
+        raise UnsupportedError(f"cannot run {command[0]}: {failure.strerror}") from failure
+    if done.returncode:
+        raise CompileError(done.stderr)
+    if done.stderr.strip():
+        warnings.append(done.stderr)
+
+
+def finish(made: Path, target: str) -> None:
+    """Puts a finished file to its place, whole or not at all. Raises DataError."""
+    partial = f"{target}.{os.getpid()}.partial"
+    try:
+        with open(partial, "wb") as out:
+            out.write(made.read_bytes())
+        os.chmod(partial, os.stat(made).st_mode & 0o777)
+        os.replace(partial, target)
+    except OSError as failure:
+        Path(partial).unlink(missing_ok=True)
+        raise DataError(f"cannot write {target}: {failure.strerror}") from failure

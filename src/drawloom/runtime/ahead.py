@@ -1,0 +1,50 @@
+"""A PTX module to what executables embed to run it without Python: an object file of CPU code, and cubins."""
+
+from typing import Final
+
+from drawloom.errors import UnsupportedError
+from drawloom.ptx.ir import Module
+from drawloom.runtime.assembler import arch_for
+from drawloom.runtime.geometry import Limits
+
+#: The level of x86-64 that CPU code asks for unless told otherwise.
+LEVEL: Final = "x86-64-v3"
+
+
+def cpu_object(module: Module, key: str, level: str = LEVEL, checked: bool = True) -> bytes:
+    """The object file of a module's kernels and variables for CPUs of a level of x86-64 ("native": this one).
+
+    A program that it is linked to finds it under ``key``. ``checked`` adds code that checks accesses. Raises
+    UnsupportedError.
+    """
+    from drawloom.cpu.ahead import Bounds, module_object
+
+    bounds = {}
+    for kernel in module.kernels:
+        limits = Limits(module, kernel)
+        bounds[kernel.name] = Bounds(limits.required or (0, 0, 0), limits.max_threads)
+    return module_object(module, key, level, bounds, checked)
+
+
+def cpu_support(level: str = LEVEL) -> bytes:
+    """The object file of what all kernels share."""
+    from drawloom.cpu.ahead import support_object
+
+    return support_object(level)
+
+
+def library_header() -> str:
+    """The C++ header that a runtime library is compiled with: the records that object files hold."""
+    from drawloom.cpu import ahead
+
+    return ahead.library_header()
+
+
+def cubin(module: Module, arch: str) -> bytes:
+    """Machine code of our assembler for an architecture. Raises UnsupportedError where it makes none."""
+    from drawloom.sass.assemble import assemble
+
+    number = int("".join([c for c in arch if c.isdigit()]))
+    if not arch_for((number // 10, number % 10)):
+        raise UnsupportedError(f"our assembler makes no code for {arch}")
+    return bytes(assemble(module, arch))
