@@ -17,10 +17,12 @@ from drawloom.errors import Error
 
 # In the order of `drawloom --help`; the line is shown there, so that help imports no subcommand.
 SUBCOMMANDS: Final[dict[str, str]] = {
-    "run": "Run a kernel of a PTX file, or a HorseIR program, on a device.",
+    "run": "Run a kernel of a PTX, CUDA or OpenCL file, or a HorseIR program, on a device.",
     "sql": "Run a SQL query over Parquet and CSV files on a device.",
     "tpch": "Run the TPC-H queries, and compare with DuckDB.",
+    "cc": "Compile CUDA programs that run on a GPU or on the CPU.",
     "explain": "Show a query after each stage, or draw its kernels.",
+    "build": "Compile CUDA C++ or OpenCL C to PTX or machine code.",
     "as": "Assemble PTX to a cubin.",
     "opt": "Optimise PTX.",
     "disasm": "Disassemble the machine code of a cubin.",

@@ -9,6 +9,7 @@ import hashlib
 import os
 import struct
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -107,13 +108,14 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
     module = optimised(translated.ptx)
-    device = folder / "device.o"
-    device.write_bytes(cpu_object(module, key, request.level, request.checked))
-    embedded = folder / "device.bin"
+    device, embedded, host = folder / "device.o", folder / "device.bin", folder / "host.o"
     images = [(int("".join(filter(str.isdigit, arch))), cubin(module, arch)) for arch in request.archs]
     embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
-    host = folder / "host.o"
-    clang.cc1([*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name])
+    arguments = [*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
+    with ThreadPoolExecutor(1) as beside:
+        compiling = beside.submit(clang.cc1, arguments)
+        device.write_bytes(cpu_object(module, key, request.level, request.checked))
+        compiling.result()
     return [host, device]
 
 
