@@ -66,12 +66,17 @@ class Function:
 
 
 def sinpi(x: Array) -> Array:
-    return np.sin(PI * (x - 2 * np.rint(x / 2)))
+    half = np.rint(2 * x)  # x is half / 2 + rest, and what is left is exact
+    rest = PI * (x - half / 2)
+    quadrant = np.fmod(half, 4).astype(int) % 4
+    return np.choose(quadrant, [np.sin(rest), np.cos(rest), -np.sin(rest), -np.cos(rest)])
 
 
 def cospi(x: Array) -> Array:
-    turn = np.abs(x - 2 * np.rint(x / 2))  # cos(pi t) = sin(pi (1/2 - t)), whose argument is exact
-    return np.sin(PI * (Long("0.5") - turn))
+    half = np.rint(2 * x)
+    rest = PI * (x - half / 2)
+    quadrant = np.fmod(half, 4).astype(int) % 4
+    return np.choose(quadrant, [np.cos(rest), -np.sin(rest), -np.cos(rest), np.sin(rest)])
 
 
 def reciprocal_root(x: Array) -> Array:
@@ -141,7 +146,8 @@ def special_functions() -> list[Function]:
         return compiled("erfcl")(-x / np.sqrt(Long(2))) / 2
 
     def erfcx(x: Array) -> Array:
-        return compiled("erfcl")(x) * np.exp(x * x)
+        upper = (x * 4096).astype(np.float32) / Long(4096)  # the square as two exact parts
+        return compiled("erfcl")(x) * np.exp(upper * upper) * np.exp((x - upper) * (x + upper))
 
     return [
         Function("erf", 2, 2, compiled("erfl"), (("even", -6.0, 6.0), ("log", 1e-20, 1.0))),

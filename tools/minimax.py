@@ -139,6 +139,74 @@ def log_gamma_quotient(x: Real) -> Real:
     return mp.loggamma(x) / ((x - 1) * (x - 2))
 
 
+def without_zeros(f: Callable[[Real], Real], zeros: list[Real]) -> Callable[[Real], Real]:
+    """f(x) divided by x - z for each zero z; beside one, the mean of two points that lie around it."""
+
+    def smooth(x: Real) -> Real:
+        away = mp.mpf(10) ** -18
+        if any(abs(x - z) < away / 2 for z in zeros):
+            return (smooth(x - away) + smooth(x + away)) / 2
+        return f(x) / mp.fprod([x - z for z in zeros])
+
+    return smooth
+
+
+#: The zeros of J0, J1, Y0 and Y1 below 8.
+BESSEL_ZEROS: dict[str, tuple[int, ...]] = {"j0": (1, 2), "j1": (1, 2), "y0": (1, 2, 3), "y1": (1, 2)}
+#: From where Y0 and Y1 are fitted: below, a series with the logarithm is.
+BESSEL_PARTS = (("near", "0.5", "1.5"), ("middle", "1.5", "4"), ("far", "4", "8"))
+
+
+def bessel_zero(name: str, which: int) -> Real:
+    order = int(name[1])
+    return mp.besseljzero(order, which) if name[0] == "j" else mp.besselyzero(order, which)
+
+
+def bessel_fits() -> list[Fit]:
+    fits = []
+    for order in (0, 1):
+        zeros = [bessel_zero(f"j{order}", which) ** 2 for which in BESSEL_ZEROS[f"j{order}"]]
+
+        def j(v: Real, order: int = order) -> Real:
+            x = mp.sqrt(v)
+            return mp.besselj(order, x) / x**order if v > mp.mpf(10) ** -22 else 1 / mp.mpf(2) ** order - v / 4 / (1 + order) / 2**order
+
+        divided = without_zeros(j, zeros)
+        meaning = f"J{order}(x) / (x^{order} (x^2 - z1^2) (x^2 - z2^2)), u = x^2 / 32 - 1, x below 8"
+        fits.append(Fit(f"j{order}", meaning, lambda u, f=divided: f(32 * (u + 1)), -1, 1, (17, 0)))
+        for part, low, high in BESSEL_PARTS:
+            middle, half = (mp.mpf(low) + mp.mpf(high)) / 2, (mp.mpf(high) - mp.mpf(low)) / 2
+            there = [bessel_zero(f"y{order}", which) for which in BESSEL_ZEROS[f"y{order}"]]
+            smooth = without_zeros(lambda x, order=order: mp.bessely(order, x), there)
+            fits.append(Fit(f"y{order}_{part}", f"Y{order}(x) over x - z of its zeros, u = (x - {middle}) / {half}",
+                            lambda u, f=smooth, m=middle, h=half: f(m + h * u), -1, 1, (26, 0)))
+
+        def series(v: Real, order: int = order) -> Real:
+            """What Y is beside 2/pi log(x/2) J: even in x for order 0, odd with a pole for order 1."""
+            x = mp.sqrt(max(v, mp.mpf(10) ** -20))
+            rest = mp.bessely(order, x) - 2 / mp.pi * mp.log(x / 2) * mp.besselj(order, x)
+            return rest if order == 0 else (rest + 2 / mp.pi / x) / x
+
+        fits.append(Fit(f"y{order}_series", f"Y{order}(x) less 2/pi log(x/2) J{order}(x) and its pole, over x^{order}, u = x^2",
+                        series, 0, mp.mpf("0.2501"), (6, 0)))
+        for name, pick in (("p", mp.re), ("q", mp.im)):
+
+            def hankel(v: Real, order: int = order, pick: Callable[[Real], Real] = pick, name: str = name) -> Real:
+                x = 8 / mp.sqrt(max(v, mp.mpf(10) ** -16))
+                turned = mp.hankel1(order, x) * mp.sqrt(mp.pi * x / 2) * mp.expj(-(x - mp.pi / 4 - order * mp.pi / 2))
+                return pick(turned) * (1 if name == "p" else x)
+
+            fits.append(Fit(f"hankel_{name}{order}", f"Hankel's {name.upper()}{order}(x)" + ("" if name == "p" else " x")
+                            + ", u = 64 / x^2, x from 8", hankel, 0, 1, (9, 0)))
+        small = lambda v, order=order: mp.besseli(order, mp.sqrt(max(v, mp.mpf(10) ** -24))) / mp.sqrt(  # noqa: E731
+            max(v, mp.mpf(10) ** -24)) ** order
+        fits.append(Fit(f"i{order}", f"I{order}(x) / x^{order}, u = x^2, x below 8", small, 0, 64, (17, 0)))
+        large = lambda u, order=order: mp.besseli(order, 8 / u) * mp.exp(-8 / u) * mp.sqrt(8 / u) if u > mp.mpf(  # noqa: E731
+            "1e-4") else 1 / mp.sqrt(2 * mp.pi) * (1 - (4 * order - 1) * u / 64)
+        fits.append(Fit(f"i{order}_large", f"I{order}(x) exp(-x) sqrt(x), u = 8 / x, x from 8", large, mp.mpf("0.0001"), 1, (22, 0)))
+    return fits
+
+
 mp.mp.dps = DIGITS
 HALF_LN2 = mp.log(2) / 2 + mp.mpf("1e-4")
 QUARTER_PI = mp.pi / 4 + mp.mpf("1e-4")
@@ -167,10 +235,12 @@ FITS: list[Fit] = [
         lambda u: inverse_erf_of((u + mp.mpf("3.25")) ** 2), mp.mpf("-0.75"), mp.mpf("0.75"), (20, 0)),
     Fit("erfinv_high", "erfinv(x) / x, u = sqrt(w) - 5.1, w from 16 to 38",
         lambda u: inverse_erf_of((u + mp.mpf("5.1")) ** 2), mp.mpf("-1.1"), mp.mpf("1.1"), (19, 0)),
-    Fit("erfcinv_tail", "erfcinv(y) / r, u = 1 / r, r = sqrt(-log(y)), y from 3e-77 to 2e-15",
-        lambda u: inverse_erfc(mp.exp(-1 / u**2)) * u, mp.mpf("0.0754"), mp.mpf("0.172"), (20, 0)),
-    Fit("erfcinv_end", "erfcinv(y) / r, u = 1 / r, r = sqrt(-log(y)), y from 5e-324 to 3e-77",
-        lambda u: inverse_erfc(mp.exp(-1 / u**2)) * u, mp.mpf("0.0365"), mp.mpf("0.0755"), (18, 0)),
+    Fit("erfcinv_tail", "erfcinv(y) / r, u = 1 / r - 1/8, r = sqrt(-log(y)), y from 3e-77 to 2e-15",
+        lambda u: inverse_erfc(mp.exp(-1 / (u + mp.mpf("0.125")) ** 2)) * (u + mp.mpf("0.125")), mp.mpf("-0.0496"),
+        mp.mpf("0.047"), (16, 0)),
+    Fit("erfcinv_end", "erfcinv(y) / r, u = 1 / r - 1/16, r = sqrt(-log(y)), y from 5e-324 to 3e-77",
+        lambda u: inverse_erfc(mp.exp(-1 / (u + mp.mpf("0.0625")) ** 2)) * (u + mp.mpf("0.0625")), mp.mpf("-0.026"),
+        mp.mpf("0.014"), (14, 0)),
     Fit("gamma", "gamma(u + 1.5)", lambda u: mp.gamma(u + mp.mpf("1.5")), mp.mpf("-0.5"), mp.mpf("0.5"), (21, 0)),
     Fit("lgamma_one", "log gamma(x) / ((x - 1) (x - 2)), u = x - 1.5", lambda u: log_gamma_quotient(u + mp.mpf("1.5")),
         mp.mpf("-0.5"), mp.mpf("0.5"), (21, 0)),
@@ -178,6 +248,7 @@ FITS: list[Fit] = [
         mp.mpf("-0.5"), mp.mpf("0.5"), (17, 0)),
     Fit("stirling", "x (log gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2), u = 1 / x^2, x from 10", stirling_rest,
         0, mp.mpf("0.0101"), (6, 0)),
+    *bessel_fits(),
 ]  # fmt: skip
 
 

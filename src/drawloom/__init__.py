@@ -25,6 +25,8 @@ from drawloom.errors import (
 )
 
 if TYPE_CHECKING:
+    from drawloom.cuda import compile_cuda as compile_cuda
+    from drawloom.cuda import compile_opencl as compile_opencl
     from drawloom.opt import optimize as optimize
     from drawloom.runtime import Buffer as Buffer
     from drawloom.runtime import Device as Device
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 LAZY_NAMES: Final[dict[str, str]] = {
     "Cubin": "drawloom.sass.cubin",
     "assemble": "drawloom.sass.assemble",
+    "compile_cuda": "drawloom.cuda",
+    "compile_opencl": "drawloom.cuda",
     "optimize": "drawloom.opt",
     "Buffer": "drawloom.runtime",
     "Device": "drawloom.runtime",
@@ -52,7 +56,7 @@ LAZY_NAMES: Final[dict[str, str]] = {
     "Relation": "drawloom.sql",
     "connect": "drawloom.sql",
 }
-LAZY_ROOMS: Final = ("cpu", "horse", "opt", "ptx", "reference", "runtime", "sass", "sql")
+LAZY_ROOMS: Final = ("cpu", "cuda", "horse", "opt", "ptx", "reference", "runtime", "sass", "sql")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,5 @@
-"""`drawloom run`: one kernel of a PTX file, arguments from the command line, results to files or the terminal; or a
-HorseIR program over Parquet files."""
+"""`drawloom run`: one kernel of a PTX, CUDA C++ or OpenCL C file, arguments from the command line, results to files or
+the terminal; or a HorseIR program over Parquet files."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from drawloom.cli import tables as tables_option
+from drawloom.cli.sources import is_source, read_source
 
 if TYPE_CHECKING:
     from drawloom.cli.run_arguments import Given, Save
@@ -37,6 +38,7 @@ Examples:
       --arg y:f32[1000000]=1 --arg x=x.npy --arg a=2.0 --arg n=1000000 --save y=y.npy
   drawloom run reduce.ptx --grid 1 --block 32 --arg out:f32[1] --arg in:f32[32]=arange --print out
   drawloom run kernel.ptx --block 128 --emit llvm
+  drawloom run scale.cu --kernel scale --grid 4 --block 256 --arg x:f32[1024]=arange --arg n=1024 --print x
   drawloom run query.hir --table lineitem=lineitem.parquet
 """
 
@@ -94,8 +96,8 @@ def command(
     outline: str,
     style: str,
 ) -> None:
-    """Run a kernel of a PTX FILE and say how long compiling and running took; or run a HorseIR program, in a FILE that
-    ends in .hir, over Parquet files.
+    """Run a kernel of a PTX FILE, or of CUDA C++ (.cu) or OpenCL C (.cl), and say how long compiling and running took;
+    or run a HorseIR program, in a FILE that ends in .hir, over Parquet files.
 
     Arrays that are named by --save or --print may also be module-level variables of the file.
     """
@@ -109,7 +111,7 @@ def command(
         return
     try:
         if emit is not None:
-            emit_stage(file, kernel, block, emit)
+            emit_stage(file, kernel, block, emit, device)
             return
         run_kernel(file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler)
     except Malformed as refusal:
@@ -124,19 +126,19 @@ def refuse_options(context: click.Context, is_horse: bool) -> None:
             raise click.UsageError(f"{flag} is for {kind}")
 
 
-def emit_stage(file: str, kernel: str | None, block: tuple[int, ...], stage: str) -> None:
+def emit_stage(file: str, kernel: str | None, block: tuple[int, ...], stage: str, device: str | None) -> None:
     from drawloom.runtime.geometry import dimensions
     from drawloom.runtime.module import read_module
 
     if stage in ("horse", "outline"):
         raise click.UsageError(f"--emit {stage} is for HorseIR programs")
-    module = read_path(file, read_module)
+    module = read_source(file, device) if is_source(file) else read_path(file, read_module)
     if stage == "ptx":
         click.echo(str(module), nl=False)
         return
     from drawloom.cpu import Program
 
-    name = kernel if kernel is not None else only_kernel([entry.name for entry in module.kernels], file)
+    name = chosen_kernel(kernel, [entry.name for entry in module.kernels], file)
     click.echo(Program(module).llvm(name, dimensions(block, "block", name)), nl=False)
 
 
@@ -147,7 +149,12 @@ def read_path(file: str, read: Any) -> Any:
     return read(Path(file))
 
 
-def only_kernel(names: list[str], file: str) -> str:
+def chosen_kernel(name: str | None, names: list[str], file: str) -> str:
+    """The symbol of the kernel that was named, or the only one there is."""
+    if name is not None:
+        from drawloom.cuda.names import symbol_of
+
+        return symbol_of(name, names) if is_source(file) else name
     if len(names) != 1:
         raise click.UsageError(f"{file} has {len(names)} kernels; name one with --kernel: {', '.join(names)}")
     return names[0]
@@ -167,15 +174,17 @@ def run_kernel(
     repeat: int,
     assembler: str | None,
 ) -> None:
+    from pathlib import Path
+
     from drawloom.cli.run_arguments import check_writable, in_order, parse_argument, parse_save, save_array
     from drawloom.runtime import load
 
     wanted = [parse_save(text) for text in saves]
     for save in wanted:
         check_writable(save.path)
-    module: Module = read_path(file, lambda path: load(path, device, check, assembler))
-    name = kernel_name if kernel_name is not None else only_kernel([k.name for k in module], file)
-    kernel = module[name]
+    source = read_source(file, device) if is_source(file) else Path(file)
+    module: Module = load(source, device, check, assembler)
+    kernel = module[chosen_kernel(kernel_name, [function.name for function in module.ptx.kernels], file)]
     given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())
     check_names(module, given, wanted, prints)
     launches = launch_repeatedly(kernel, grid, block, shared, given, repeat)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,8 @@ from drawloom.errors import SourceError, UnsupportedError
 
 OLDEST: Final = 16  # the first whose CUDA mode knows sm_90 and C++20
 NO_CLANG: Final = (
-    "no clang for CUDA C++ and OpenCL C: install one with `pip install drawloom[cuda]`, or put clang 16 or later on PATH"
+    "no clang for CUDA C++ and OpenCL C: install one with `pip install drawloom[cuda]`, "
+    "or put clang 16 or later on PATH"
 )
 #: The host that mixed programs are compiled for; its types and macros are what device code sees, too.
 HOST_TRIPLE: Final = "x86_64-unknown-linux-gnu"
@@ -25,7 +27,9 @@ HOST_TRIPLE: Final = "x86_64-unknown-linux-gnu"
 ZIG_HOST: Final = "x86_64-linux-gnu.2.28"
 HEADERS: Final = Path(__file__).parent / "include"
 
-_DIAGNOSTIC: Final = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M)
+_DIAGNOSTIC: Final = re.compile(
+    r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
+)
 _ANY_ERROR: Final = re.compile(r"^(?:fatal )?error: (.*)$", re.M)
 
 
@@ -40,7 +44,9 @@ class CompileError(SourceError):
             super().__init__(first["message"], first["file"], int(first["line"]), int(first["column"]))
         else:
             bare = _ANY_ERROR.search(diagnostics)
-            super().__init__(bare[1] if bare is not None else diagnostics.splitlines()[-1] if diagnostics else "clang failed")
+            super().__init__(
+                bare[1] if bare is not None else diagnostics.splitlines()[-1] if diagnostics else "clang failed"
+            )
         self.diagnostics = diagnostics
 
     def __str__(self) -> str:
@@ -131,7 +137,7 @@ def host_headers(clang: Clang) -> tuple[str, ...]:
     command = next((line for line in shown.splitlines() if " -cc1 " in line), "")
     words = shlex.split(command)
     found: list[str] = []
-    for option, value in zip(words, words[1:]):
+    for option, value in pairwise(words):
         if option in ("-isystem", "-internal-isystem", "-internal-externc-isystem", "-resource-dir") or (
             option == "-D" and value.startswith(("_LIB", "__GLIBC"))
         ):

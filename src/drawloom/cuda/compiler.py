@@ -199,4 +199,12 @@ def chosen(text: str, among: tuple[str, ...], what: str) -> str:
     return text
 
 
-__all__ = ["CompileError", "Options", "Translated", "compile_cuda", "compile_opencl", "translate_cuda", "translate_opencl"]
+__all__ = [
+    "CompileError",
+    "Options",
+    "Translated",
+    "compile_cuda",
+    "compile_opencl",
+    "translate_cuda",
+    "translate_opencl",
+]

@@ -1,0 +1,52 @@
+"""The CUDA C++ and OpenCL C files of a command line: from a path and options to a PTX module."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from drawloom.cuda.compiler import Options, Translated
+    from drawloom.ptx.ir import Module
+
+SUFFIXES: Final = (".cu", ".cl")
+
+
+def is_source(file: str) -> bool:
+    """Whether a file is to be compiled by clang."""
+    return file.endswith(SUFFIXES)
+
+
+def translate(file: str, arch: str, options: "Options") -> "Translated":
+    """The PTX of a source; clang's warnings go to standard error."""
+    from drawloom.cuda.compiler import translate_cuda, translate_opencl
+
+    made = (translate_opencl if file.endswith(".cl") else translate_cuda)(file, arch, options)
+    if made.warnings:
+        click.echo(made.warnings, nl=False, err=True)
+    return made
+
+
+def read_source(file: str, device: str | None) -> "Module":
+    """The PTX module of a source, for the GPU that is to run it, or for a current one."""
+    from drawloom.cuda.compiler import DEFAULT_ARCH, Options, verified
+    from drawloom.runtime import device as find_device
+
+    major, minor = find_device(device).compute
+    return verified(translate(file, f"sm_{major}{minor}" if major else DEFAULT_ARCH, Options(line_info=True)).ptx)
+
+
+def options_of(command: Any) -> Any:
+    """Adds to a command the options that clang is called with."""
+    for option in reversed(COMPILE_OPTIONS):
+        command = option(command)
+    return command
+
+
+COMPILE_OPTIONS: Final = (
+    click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro."),
+    click.option("-I", "includes", multiple=True, metavar="FOLDER", help="Look for headers there, too."),
+    click.option("-std", "standard", default="", metavar="NAME", help="c++11 to c++23, CL1.2 to CL3.0."),
+    click.option("-O", "level", type=click.IntRange(0, 3), default=3, show_default=True, help="How much to optimise."),
+    click.option("--line-info", is_flag=True, help="Keep the lines of the source."),
+    click.option("--fast-math", is_flag=True, help="Fast and less exact arithmetic, as nvcc's -use_fast_math."),
+)
