@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from drawloom.errors import DataError, OutOfMemoryError
+from drawloom.runtime.allocators import keep_little, trim
 from drawloom.runtime.machine import available_memory
 
 Array = npt.NDArray[Any]
@@ -41,6 +42,7 @@ class MemoryUse:
     machine, or its control group, has left now, and never more than is left later on."""
 
     def __init__(self, limit: int | None = None) -> None:
+        keep_little(LARGE)
         self.is_share = limit is None
         self.limit: int = int(SHARE * available_memory()) if limit is None else limit
         self.peak = 0
@@ -177,21 +179,5 @@ def give_back(size: int) -> None:
     """Gives the machine what Arrow's allocator keeps for later in this thread, and after work on ``size`` bytes, where
     these are many, what the C library's keeps."""
     pa.default_memory_pool().release_unused()
-    trim = _trim() if size >= LARGE else None
-    if trim is not None:
-        trim(0)
-
-
-_trimmers: Final[list[Callable[[int], int] | None]] = []
-
-
-def _trim() -> Callable[[int], int] | None:
-    """glibc's ``malloc_trim``; None for another C library."""
-    if not _trimmers:
-        import ctypes
-
-        try:
-            _trimmers.append(ctypes.CDLL(None).malloc_trim)
-        except (AttributeError, OSError):
-            _trimmers.append(None)
-    return _trimmers[0]
+    if size >= LARGE:
+        trim()

@@ -6,10 +6,14 @@ Names are loaded when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from drawloom.runtime.allocators import import_arrow
+
 if TYPE_CHECKING:
     from drawloom.sql.connection import Connection as Connection
     from drawloom.sql.connection import connect as connect
     from drawloom.sql.relation import Relation as Relation
+
+import_arrow()
 
 # Public name -> the module that defines it.
 LAZY_NAMES: Final[dict[str, str]] = {"Connection": "connection", "Relation": "relation", "connect": "connection"}
