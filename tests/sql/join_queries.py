@@ -43,10 +43,12 @@ class JoinQueries(Queries):
 
     def query(self) -> RandomQuery:
         kind = self.rng.random()
-        if kind < 0.5:
+        if kind < 0.4:
             return self.joined()
-        if kind < 0.8:
+        if kind < 0.65:
             return self.filtered()
+        if kind < 0.8:
+            return self.asked()
         return self.put_together() if kind < 0.9 else self.derived()
 
     def joined(self) -> RandomQuery:
@@ -126,6 +128,68 @@ class JoinQueries(Queries):
             return f"{rng.choice(['exists', 'not exists'])} (select 1 from u where u_i > {rng.randint(-50, 150)})"
         word = rng.choice(["any", "all"])
         return f"i {rng.choice(['>', '<=', '='])} {word} (select {rng.choice(['u_i', 'u_n'])} from u)"
+
+    def asked(self) -> RandomQuery:
+        """Subqueries that depend on the row as values: in the select list, an aggregate, a CASE or a condition."""
+        rng = self.rng
+        found = self.dependent()
+        kind = rng.random()
+        where = self.where() if rng.random() < 0.3 else ""
+        if kind < 0.4:
+            text = f"select {', '.join(rng.sample(OURS, 2))}, {found} as x, {self.dependent()} as y from t{where}"
+        elif kind < 0.6:
+            shown = f"{rng.choice(['s', 'k', 'q2'])} as key, max({found}) as x, count({found}) as y"
+            text = f"select {shown} from t{where} group by 1"
+        elif kind < 0.8:
+            text = f"select b, n from t where ({found}) is {rng.choice(['', 'not '])}null or {self.condition(1)}"
+        else:
+            text = (
+                f"select b, case when {self.truth()} then 'a' when not {self.truth()} then 'b' end as x from t{where}"
+            )
+        return RandomQuery(text, text)
+
+    def dependent(self) -> str:
+        """A subquery of the row: a truth, or one value."""
+        rng = self.rng
+        if rng.random() < 0.5:
+            return self.truth()
+        value = rng.choice(
+            [
+                "max(u_i)",
+                "min(u_s2)",
+                "count(*)",
+                "count(u_n)",
+                "sum(u_k)",
+                "max(u_d2)",
+                "count(distinct u_s)",
+                "bool_or(u_q2)",
+            ]
+        )
+        if rng.random() < 0.2:
+            return f"(select {rng.choice(['u_i', 'u_n', 'u_s2'])} from u{self.inner()} order by u_b limit 1)"
+        return f"(select {value} from u{self.inner()})"
+
+    def truth(self) -> str:
+        rng = self.rng
+        left, right = rng.choice(PAIRS)
+        kind = rng.random()
+        if kind < 0.4:
+            return f"(({left}) {rng.choice(['in', 'not in'])} (select {right} from u{self.inner()}))"
+        if kind < 0.8:
+            return f"({rng.choice(['', 'not '])}exists (select 1 from u{self.inner()}))"
+        comparison = rng.choice([">", "<=", "<>", "="])
+        return (
+            f"(i {comparison} {rng.choice(['any', 'all'])} (select {rng.choice(['u_i', 'u_n'])} from u{self.inner()}))"
+        )
+
+    def inner(self) -> str:
+        rng = self.rng
+        left, right = rng.choice(PAIRS)
+        return rng.choice([
+            "", f" where {left} = {right}", f" where {rng.choice(CONDITIONS)}", f" where {rng.choice(CONDITIONS)}",
+            f" where {left} = {right} and {rng.choice(CONDITIONS)}",
+            f" where ({left} is not distinct from {right}) or {rng.choice(CONDITIONS)}",
+        ])  # fmt: skip
 
     def put_together(self) -> RandomQuery:
         rng = self.rng

@@ -192,7 +192,10 @@ def _bits(name: str, option: Vector, cells: Cells) -> Vector:
 
 
 def _chosen(name: str, option: Vector, cells: Cells) -> Vector:
-    """The entry at a place of each cell, -1 where the cell has no such place."""
+    """The entry at a place of each cell, -1 where the cell has no such place. Raises DataError for the only entry of a
+    cell that has several."""
+    if name == "only" and (cells.counts > 1).any():
+        raise DataError("a subquery that stands for one value gives several rows")
     count = int(option.data[0])
     place = cells.high + count if name == "nth" and count < 0 else cells.low + max(count, 1) - 1
     if name == "last":
@@ -218,6 +221,6 @@ def _joined(name: str, option: Vector, cells: Cells) -> Vector:
 
 _FOLDS: Final[dict[str, Callable[[str, Vector, Cells], Vector]]] = {
     "quantile": _quantile, "quantile_down": _quantile, "bit_and": _bits, "bit_or": _bits, "bit_xor": _bits,
-    "first": _chosen, "last": _chosen, "nth": _chosen, "join": _joined,
+    "first": _chosen, "last": _chosen, "nth": _chosen, "only": _chosen, "join": _joined,
     **dict.fromkeys(["stddev", "stddev_pop", "var", "var_pop"], _variance),
 }  # fmt: skip

@@ -139,7 +139,7 @@ class Fold:
 FOLDS: Final[dict[str, Fold]] = {
     "quantile": Fold(1, "same", 1), "quantile_down": Fold(1, "same", 1),
     "bit_and": Fold(1, "same", 1), "bit_or": Fold(1, "same", 1), "bit_xor": Fold(1, "same", 1),
-    "first": Fold(1, "i64", 1), "last": Fold(1, "i64", 1), "nth": Fold(1, "i64", 1),
+    "first": Fold(1, "i64", 1), "last": Fold(1, "i64", 1), "nth": Fold(1, "i64", 1), "only": Fold(1, "i64", 1),
     "join": Fold(1, "str", 1),
     "stddev": Fold(1, "f64", 2), "stddev_pop": Fold(1, "f64", 1),
     "var": Fold(1, "f64", 2), "var_pop": Fold(1, "f64", 1),

@@ -36,7 +36,7 @@ FOLDED: Final[dict[str, str]] = {
        ("avgx", "avgy", "count", "intercept", "r2", "slope", "sxx", "sxy", "syy")},
 }  # fmt: skip
 #: Those that are the value of one of the rows.
-CHOSEN: Final = frozenset(["first_value", "last_value", "any_value", "nth_value"])
+CHOSEN: Final = frozenset(["first_value", "last_value", "any_value", "nth_value", "only_value"])
 #: All of them, with their numbers of arguments.
 AGGREGATE_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     **dict.fromkeys([*REDUCTIONS, *FOLDED, *CHOSEN], (1,)), "count": (0, 1), "approx_distinct": (1,),
@@ -244,7 +244,7 @@ def _chosen(t: Translator, cells: _Cells) -> Result:
     rows = cells.of(numbers, mask)
     option = measure.arguments[1] if len(measure.arguments) > 1 else None
     count = option.value if isinstance(option, plan.Constant) and option.value is not None else 1
-    name = {"last_value": "last", "nth_value": "nth"}.get(measure.function, "first")
+    name = {"last_value": "last", "nth_value": "nth", "only_value": "only"}.get(measure.function, "first")
     place = cells.folded(name, [rows], Literal([count], I64)).value
     is_there = t.emit("geq", [place, _ZERO])
     found = t.spread(value.value, cells.frame)

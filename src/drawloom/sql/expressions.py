@@ -21,6 +21,7 @@ from drawloom.sql.plan import (
     Case,
     Cast,
     Constant,
+    Dependent,
     Exists,
     Expression,
     Field,
@@ -90,10 +91,12 @@ MAX_CHARACTERS: Final = (1 << 31) - 1
 
 
 class Expressions(Literals):
-    """Reads expressions; ``functions`` are the plan's functions by anchor."""
+    """Reads expressions; ``functions`` are the plan's functions by anchor, ``subqueries`` those by name that stand for
+    a subquery."""
 
-    def __init__(self, unsupported: list[str]) -> None:
+    def __init__(self, unsupported: list[str], subqueries: dict[str, Dependent]) -> None:
         super().__init__(unsupported)
+        self.subqueries = subqueries
         self.functions: dict[int, str] = {}
 
     def relation(self, rel: Any) -> Relation:
@@ -200,6 +203,8 @@ class Expressions(Literals):
         if name == "date_bin":
             return self.date_bin([a.value for a in body.arguments])
         arguments = [self.expression(a.value) for a in body.arguments]
+        if name in self.subqueries:
+            return self.subqueries[name].rebuilt(arguments)
         if name not in SCALAR_FUNCTIONS:
             self.refuse(f"function: {name}")
             return ANYTHING

@@ -5,7 +5,6 @@ What DataFusion leaves out of its plans or plans wrongly is not asked of it.
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from drawloom.horse.store import ArrowSource
 from drawloom.sql.planner import Planner, new_context, only_queries, planner_message, quoted
 from drawloom.sql.profile import Profile
 from drawloom.sql.text import names_table, shown_name
+from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 CHOICES: Final = ("datafusion",)
 #: Parts of queries that DataFusion gives wrong answers to, as refusals name them.
 WRONG_THERE: Final = frozenset([
-    "IS NULL of an IN with a subquery", "IN with a subquery beside EXISTS, ANY or ALL under OR",
-    "anti joins that the plan's text does not show",
+    MIXED_UP, "anti joins that the plan's text does not show",
 ])  # fmt: skip
-#: An IN whose value is used other than to keep rows: DataFusion takes unknown for false there.
-_MARK: Final = re.compile(r"^ *LeftMark Join:", re.MULTILINE)
 
 
 class Fallback:
@@ -46,9 +43,9 @@ class Fallback:
         #: The tables that it was told of, by their names there.
         self.known: dict[str, list[str]] = {}
 
-    def run(self, text: SqlText, plan: str, refusal: UnsupportedError, device: str) -> tuple[pa.Table, Profile]:
-        """The answer, in DataFusion's types, and what it took; ``plan`` is the text of its optimised plan. Says on
-        standard error that it is DataFusion's.
+    def run(self, text: SqlText, bound: str, refusal: UnsupportedError, device: str) -> tuple[pa.Table, Profile]:
+        """The answer, in DataFusion's types, and what it took; ``bound`` is the text of its plan before
+        optimisation. Says on standard error that it is DataFusion's.
 
         Raises the refusal where DataFusion would answer wrongly, UnsupportedError where it refuses as well, DataError
         for what goes wrong while it runs.
@@ -56,8 +53,8 @@ class Fallback:
         wrong = [item for item in refusal.items if item in WRONG_THERE or item in text.unsupported]
         if text.bags:
             wrong.append("INTERSECT ALL, EXCEPT ALL")
-        if text.has_in and _MARK.search(plan):
-            wrong.append("IN with a subquery under OR, or as a value")
+        if text.selects > 1 and is_planned_wrongly(bound):
+            wrong.append(MIXED_UP)
         if wrong:
             said = f"{refusal.message.rstrip(':')}, and DataFusion answers some of it wrongly ({', '.join(wrong)}):"
             raise UnsupportedError(said, refusal.items)

@@ -81,7 +81,8 @@ def mirrored(join: plan.Join) -> plan.Join:
             condition, lambda i: plan.Field(i + width if i < split else i - split), lambda relation: relation
         )
     sides = [plan.JoinKey(k.right, k.left, k.nulls_match) for k in join.keys]
-    return plan.Join(join.kind.removeprefix("right "), join.right, join.left, sides, condition, join.null_aware)
+    kind = join.kind.removeprefix("right ")
+    return plan.Join(kind, join.right, join.left, sides, condition, join.null_aware)
 
 
 def keys(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> list[KeyPair]:
@@ -275,7 +276,7 @@ def marked(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> Fra
 def match(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> Truth:
     """Which of the left side's rows have a match on the right side."""
     pairs = keys(t, relation, left, right)
-    if relation.null_aware and relation.condition is None:
+    if relation.null_aware and relation.condition is None and relation.comparison == "equal":
         return among(t, pairs[0], pairs[1:], left, right)
     if relation.null_aware:
         return among_pairs(t, relation, left, right, pairs)
@@ -308,12 +309,12 @@ def among(t: Translator, key: KeyPair, others: list[KeyPair], left: Frame, right
 
 
 def among_pairs(t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair]) -> Truth:
-    """The same where rows must also meet a condition: every pair of them is looked at."""
+    """The same where rows must also meet a condition, or compare in another way: every pair of them is looked at."""
     found = matching(t, relation, left, right, pairs[1:])
     both = beside(t.picked(left, found.left), t.picked(right, found.right), found)
     first = relation.keys[0]
     moved = plan.replaced(first.right, lambda i: plan.Field(i + relation.left.width), lambda relation: relation)
-    equal = t.truth(plan.Apply("equal", [first.left, moved]), both)
+    equal = t.truth(plan.Apply(relation.comparison, [first.left, moved]), both)
     masks = [equal.true] if equal.false is None else [equal.true, t.negated(equal.false)]
     hits = [t.emit("touched", [kept(t, found, both, m).left, left.anchor()]) for m in masks]
     return Truth(hits[0]) if len(hits) == 1 else Truth(hits[0], t.negated(hits[1]))

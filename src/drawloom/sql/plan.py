@@ -6,6 +6,7 @@
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
                  | Case(branches, otherwise) | InList(input, options) | Scalar(relation) | InRelation(input, relation)
                  | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
+                 | Dependent(kind, arguments, relation)
 
 Types are HorseIR's vector types. A constant of value None is NULL, typed.
 """
@@ -29,6 +30,10 @@ class Expression:
     def parts(self) -> list[Expression]:
         """The expressions directly inside, over the same columns."""
         return []
+
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        """The same over other parts."""
+        return self
 
 
 class Field(Expression):
@@ -65,6 +70,9 @@ class Apply(Expression):
     def parts(self) -> list[Expression]:
         return self.arguments
 
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return Apply(self.function, parts)
+
 
 class Cast(Expression):
     """``is_try`` makes NULL of what has no value in the type, which else is an error."""
@@ -79,6 +87,9 @@ class Cast(Expression):
 
     def parts(self) -> list[Expression]:
         return [self.input]
+
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return Cast(parts[0], self.type, self.is_try)
 
 
 class Case(Expression):
@@ -96,6 +107,10 @@ class Case(Expression):
         arms = [e for branch in self.branches for e in branch]
         return arms if self.otherwise is None else [*arms, self.otherwise]
 
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        branches = [(parts[2 * i], parts[2 * i + 1]) for i in range(len(self.branches))]
+        return Case(branches, None if self.otherwise is None else parts[-1])
+
 
 class InList(Expression):
     def __init__(self, input: Expression, options: list[Expression]) -> None:
@@ -108,6 +123,9 @@ class InList(Expression):
     def parts(self) -> list[Expression]:
         return [self.input, *self.options]
 
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return InList(parts[0], parts[1:])
+
 
 class Scalar(Expression):
     """The one value of a relation of one column; NULL where it has no row, an error where it has several."""
@@ -118,6 +136,9 @@ class Scalar(Expression):
     def key(self) -> str:
         return f"({shown_inline(self.relation)})"
 
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return Scalar(self.relation)
+
 
 class Exists(Expression):
     """Whether a relation has rows."""
@@ -127,6 +148,9 @@ class Exists(Expression):
 
     def key(self) -> str:
         return f"exists ({shown_inline(self.relation)})"
+
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return Exists(self.relation)
 
 
 class InRelation(Expression):
@@ -141,6 +165,45 @@ class InRelation(Expression):
 
     def parts(self) -> list[Expression]:
         return [self.input]
+
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return InRelation(parts[0], self.relation)
+
+
+class Dependent(Expression):
+    """A subquery of the row that it is asked for: whether ``relation`` has rows ("exists"), whether the first argument
+    compares with any or all values of its first column ("any", "all"), or its one value ("scalar").
+
+    The last ``outer`` arguments are the values of the columns, by name, that ``relation`` reads from ``table``. None is
+    left once ``dependent.py`` made them joins.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        comparison: str,
+        arguments: list[Expression],
+        relation: Relation,
+        table: str,
+        columns: list[str],
+    ) -> None:
+        self.kind = kind
+        self.comparison = comparison
+        self.arguments = arguments
+        self.relation = relation
+        self.table = table
+        self.columns = columns
+        self.outer = len(columns)
+
+    def key(self) -> str:
+        arguments = ", ".join([a.key() for a in self.arguments])
+        return f"{self.kind} {self.comparison} [{arguments}] of ({shown_inline(self.relation)})"
+
+    def parts(self) -> list[Expression]:
+        return self.arguments
+
+    def rebuilt(self, parts: list[Expression]) -> Dependent:
+        return Dependent(self.kind, self.comparison, parts, self.relation, self.table, self.columns)
 
 
 class SortKey:
@@ -232,6 +295,12 @@ class Window(Expression):
 
     def parts(self) -> list[Expression]:
         return [*self.arguments, *self.partitions, *[s.expression for s in self.sorts]]
+
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        first, behind = len(self.arguments), len(self.arguments) + len(self.partitions)
+        sorts = [SortKey(e, s.ascending, s.nulls_first) for e, s in zip(parts[behind:], self.sorts)]
+        made = Window(self.function, parts[:first], parts[first:behind], sorts, self.frame, self.ignores_nulls)
+        return made
 
 
 class Relation:
@@ -358,8 +427,8 @@ class Join(Relation):
 
     A pair of rows matches where all ``keys`` do and ``condition``, over the columns of both sides, is true.
     ``null_aware`` makes an "anti" NOT IN and a "mark" IN, whose first key is the comparison: the answer is unknown
-    where that is. ``counts`` makes a "semi" INTERSECT ALL and an "anti" EXCEPT ALL: a row has as many matches as the
-    other side has rows like it.
+    where that is; ``comparison`` is which one. ``counts`` makes a "semi" INTERSECT ALL and an "anti" EXCEPT ALL: a row
+    has as many matches as the other side has rows like it.
     """
 
     def __init__(
@@ -371,7 +440,9 @@ class Join(Relation):
         condition: Expression | None,
         null_aware: bool = False,
         counts: bool = False,
+        comparison: str = "equal",
     ) -> None:
+        self.comparison = comparison
         self.counts = counts
         self.kind = kind
         self.left = left
@@ -440,29 +511,10 @@ def replaced(
     if isinstance(expression, Field):
         return field(expression.index)
 
-    def again(part: Expression) -> Expression:
-        return replaced(part, field, subquery)
-
-    if isinstance(expression, Cast):
-        return Cast(again(expression.input), expression.type, expression.is_try)
-    if isinstance(expression, Apply):
-        return Apply(expression.function, [again(a) for a in expression.arguments])
-    if isinstance(expression, InList):
-        return InList(again(expression.input), [again(o) for o in expression.options])
-    if isinstance(expression, Case):
-        branches = [(again(c), again(v)) for c, v in expression.branches]
-        return Case(branches, None if expression.otherwise is None else again(expression.otherwise))
-    if isinstance(expression, Window):
-        sorts = [SortKey(again(s.expression), s.ascending, s.nulls_first) for s in expression.sorts]
-        arguments, partitions = [[again(e) for e in given] for given in (expression.arguments, expression.partitions)]
-        return Window(expression.function, arguments, partitions, sorts, expression.frame, expression.ignores_nulls)
-    if isinstance(expression, Scalar):
-        return Scalar(subquery(expression.relation))
-    if isinstance(expression, Exists):
-        return Exists(subquery(expression.relation))
-    if isinstance(expression, InRelation):
-        return InRelation(again(expression.input), subquery(expression.relation))
-    return expression
+    made = expression.rebuilt([replaced(part, field, subquery) for part in expression.parts()])
+    if isinstance(made, Scalar | Exists | InRelation | Dependent):
+        made.relation = subquery(made.relation)
+    return made
 
 
 def conjuncts(condition: Expression | None) -> list[Expression]:

@@ -6,6 +6,7 @@ DataFusion sees only empty tables with the right schemas: it plans and never run
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import datafusion
@@ -76,11 +77,29 @@ class Planner:
         except Exception as problem:
             raise DataError(f"table '{name}' cannot be registered: {problem}") from None
 
+    def register_columns(self, name: str, columns: list[str], types: list[pa.DataType]) -> None:
+        """Makes a table known by the names and types of its columns, in place of an earlier one."""
+        schema = pa.schema(list(zip(columns, types)))
+        self.context.deregister_table(name)
+        self.context.register_record_batches(name, [[pa.RecordBatch.from_pylist([], schema=schema)]])
+
+    def register_function(self, name: str, types: list[pa.DataType], output: pa.DataType) -> None:
+        """Makes a function known that plans show and nothing folds."""
+        self.context.register_udf(datafusion.udf(_no_value, types, output, "volatile", name))
+
+    def schema(self, sql: str) -> pa.Schema:
+        """The names and types of a query's columns. Raises SqlError."""
+        schema: pa.Schema = self.asked(sql, lambda frame: frame.schema())
+        return schema
+
     def plan(self, sql: str, optimised: bool = True) -> Any:
         """The logical plan of one query, optimised or as it was bound. Raises SqlError."""
+        return self.asked(sql, lambda frame: frame.optimized_logical_plan() if optimised else frame.logical_plan())
+
+    def asked(self, sql: str, what: Callable[[Any], Any]) -> Any:
+        """``what`` of DataFusion's frame for one query. Raises SqlError."""
         try:
-            frame = self.context.sql_with_options(sql, self.options)
-            return frame.optimized_logical_plan() if optimised else frame.logical_plan()
+            return what(self.context.sql_with_options(sql, self.options))
         except UnicodeEncodeError:
             raise SqlError("the query has text that is not UTF-8") from None
         except Exception as problem:
@@ -97,6 +116,10 @@ class Planner:
         except Exception as problem:
             raise SqlError(f"the plan has no Substrait form: {planner_message(problem)}") from None
         return data
+
+
+def _no_value(*arguments: Any) -> Any:
+    raise NotImplementedError("plans are never run")
 
 
 def new_context() -> datafusion.SessionContext:

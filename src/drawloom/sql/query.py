@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
@@ -16,16 +17,17 @@ from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
-from drawloom.sql.existence import counted_existence
+from drawloom.sql.dependent import joined
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.progress import Progress
 from drawloom.sql.sink import sink_casts
+from drawloom.sql.subqueries import Subquery, take_out
 from drawloom.sql.substrait import decode
-from drawloom.sql.text import read, shown_name
+from drawloom.sql.text import bags_of, read, shown_name
 from drawloom.sql.translate import Schema, translate
-from drawloom.sql.unknowns import mark_counts, mark_unknowns
+from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns
 from drawloom.sql.unserialised import unsupported_parts
 from drawloom.sql.windowtext import find_lost
 
@@ -59,6 +61,8 @@ class Query:
         self.seconds: dict[str, float] = {}
         #: Is told of every stage that begins.
         self.progress: Progress | None = None
+        #: The number of the next subquery that is planned apart.
+        self.next_subquery = 0
         self._logical: Any = None
         self._relation: plan.Plan | None = None
         self._module: Module | None = None
@@ -86,6 +90,10 @@ class Query:
                 raise self.located(problem) from None
         return self._logical
 
+    def bound(self) -> str:
+        """The text of the plan before optimisation. Raises SqlError."""
+        return str(self.planner.plan(self.text.sql, optimised=False).display_indent())
+
     def located(self, problem: SqlError) -> SqlError:
         """The error with the place in the query's text that it is about, where that can be told."""
 
@@ -104,23 +112,21 @@ class Query:
     def relation(self) -> plan.Plan:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""
         if self._relation is None:
-            logical = self.logical()
             unsupported = list(self.text.unsupported)
             try:
-                data = self.timed("substrait", lambda: self.planner.serialise(logical))
-            except SqlError as problem:
-                data = self.serialised_counts(problem)
-                if not data:
-                    unsupported_parts(self.planner, logical, unsupported)
-                    raise UnsupportedError(_REFUSAL, unsupported) from None
                 logical = self.logical()
-            made = self.timed("decode", lambda: decode(data, unsupported))
-            optimised = str(logical.display_indent())
-            self.find_unknowns(made.root, optimised, unsupported)
-            if self.text.bags:
-                joins = [r for r in plan.relations(made.root) if isinstance(r, plan.Join)]
-                mark_counts(joins, self.text.bags, self.text.only_bags, unsupported)
-            find_lost(made.root, optimised, unsupported)
+                made = self.decoded(self.text.sql, logical, unsupported)
+                if made is None:
+                    made = self.taken_apart(self.text.sql, unsupported)
+                if made is None:
+                    unsupported_parts(self.planner, logical, unsupported)
+                    unsupported = unsupported or [MIXED_UP]
+                    raise UnsupportedError(_REFUSAL, unsupported)
+            except SqlError:
+                made = self.taken_apart(self.text.sql, unsupported) if self.text.selects > 1 else None
+                if made is None:
+                    raise
+            made.root = joined(made.root, unsupported)
             unsupported.extend(unsupported_kinds(made.root, self.schema))
             unsupported.extend(self.hidden_by_folding())
             if not made.names:
@@ -131,26 +137,60 @@ class Query:
             self._relation = sink_casts(made)
         return self._relation
 
-    def serialised_counts(self, problem: SqlError) -> bytes:
-        """The plan with counts in the place of EXISTS as Substrait, where ``problem`` was a correlated subquery;
-        nothing where that has no such form either."""
-        text = counted_existence(self.text.sql) if "OuterReferenceColumn" in problem.message else self.text.sql
-        if text == self.text.sql:
-            return b""
+    def decoded(
+        self, sql: str, logical: Any, unsupported: list[str], subqueries: dict[str, plan.Dependent] | None = None
+    ) -> plan.Plan | None:
+        """The tree of a text's plan, in which calls of functions may stand for ``subqueries``; None for a plan that has
+        no Substrait form, or none that says what the text does."""
+        if self.text.selects > 1 and is_planned_wrongly(str(self.planner.plan(sql, optimised=False).display_indent())):
+            return None
         try:
-            logical = self.planner.plan(text)
-            data = self.planner.serialise(logical)
+            data = self.timed("substrait", lambda: self.planner.serialise(logical))
         except SqlError:
-            return b""
-        self.text.sql, self._logical = text, logical
-        return data
+            return None
+        made = self.timed("decode", lambda: decode(data, unsupported, subqueries))
+        optimised = str(logical.display_indent())
+        joins = [r for r in plan.relations(made.root) if isinstance(r, plan.Join)]
+        mark_unknowns(joins, optimised, unsupported)
+        bags, only_bags = bags_of(sql)
+        if bags:
+            mark_counts(joins, bags, only_bags, unsupported)
+        find_lost(made.root, optimised, unsupported)
+        return made
 
-    def find_unknowns(self, root: plan.Relation, optimised: str, unsupported: list[str]) -> None:
-        """Marks the joins of the plan, whose text is ``optimised``, that come of IN and NOT IN."""
-        joins = [r for r in plan.relations(root) if isinstance(r, plan.Join)]
-        if self.text.has_in or any(j.kind == "mark" or j.kind.endswith("anti") for j in joins):
-            bound = self.planner.plan(self.text.sql, optimised=False)
-            mark_unknowns(joins, str(bound.display_indent()), optimised, unsupported)
+    def taken_apart(self, sql: str, unsupported: list[str]) -> plan.Plan | None:
+        """The tree of a text whose subqueries are planned one by one; None where that does not help."""
+        taken: list[Subquery] = []
+        text = take_out(sql, self.planner, self.next_subquery, taken)
+        if not taken:
+            return None
+        self.next_subquery += len(taken)
+        subqueries: dict[str, plan.Dependent] = {}
+        for subquery in taken:
+            below = self.whole(subquery.sql, unsupported)
+            if below is None:
+                return None
+            subqueries[subquery.function] = plan.Dependent(
+                subquery.kind, subquery.comparison, [], below.root, subquery.table, subquery.columns
+            )
+        try:
+            self._logical = logical = self.timed("plan", lambda: self.planner.plan(text))
+            made = self.decoded(text, logical, unsupported, subqueries)
+        except SqlError:
+            return None
+        if made is not None:
+            with suppress(SqlError):  # DataFusion binds most of what it cannot optimise
+                made.names = list(self.planner.schema(sql).names)
+        return made
+
+    def whole(self, sql: str, unsupported: list[str]) -> plan.Plan | None:
+        """The tree of a subquery's text, as a whole or with its own subqueries apart."""
+        made: plan.Plan | None = None
+        try:
+            made = self.decoded(sql, self.timed("plan", lambda: self.planner.plan(sql)), unsupported)
+        except SqlError:
+            made = None
+        return made or self.taken_apart(sql, unsupported)
 
     def hidden_by_folding(self) -> list[str]:
         """What the text computes from constants, which the optimised plan does not show any more."""

@@ -68,8 +68,7 @@ class Relation:
             except UnsupportedError as refusal:
                 if self.fallback is None:
                     raise
-                plan = str(query.logical().display_indent())
-                return connection.fallback.run(query.text, plan, refusal, connection.device.name)
+                return connection.fallback.run(query.text, query.bound(), refusal, connection.device.name)
             finally:
                 query.progress = None
             loaded = query.loaded(connection.resident)

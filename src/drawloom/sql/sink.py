@@ -78,7 +78,7 @@ def _join(join: Join) -> tuple[Relation, list[Pending]]:
     both = [*of_left, *of_right]
     keys = [JoinKey(_used(k.left, of_left), _used(k.right, of_right), k.nulls_match) for k in join.keys]
     condition = None if join.condition is None else _used(join.condition, both)
-    made = Join(join.kind, left, right, keys, condition, join.null_aware, join.counts)
+    made = Join(join.kind, left, right, keys, condition, join.null_aware, join.counts, join.comparison)
     shown = {"semi": of_left, "anti": of_left, "mark": [*of_left, []], "right semi": of_right, "right anti": of_right}
     return made, shown.get(join.kind, both)
 
@@ -93,7 +93,9 @@ def _measure(measure: Measure, pending: list[Pending]) -> Measure:
     arguments = [_used(a, pending) for a in measure.arguments]
     condition = None if measure.condition is None else _used(measure.condition, pending)
     sorts = [SortKey(_used(s.expression, pending), s.ascending, s.nulls_first) for s in measure.sorts]
-    return Measure(measure.function, arguments, condition, sorts, measure.is_distinct)
+    made = Measure(measure.function, arguments, condition, sorts, measure.is_distinct)
+    made.ignores_nulls = measure.ignores_nulls
+    return made
 
 
 def _stripped(expression: Expression) -> tuple[Expression, Pending]:

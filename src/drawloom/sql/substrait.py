@@ -17,6 +17,7 @@ from drawloom.sql.plan import (
     Aggregate,
     Apply,
     Constant,
+    Dependent,
     Empty,
     Expression,
     Field,
@@ -48,15 +49,16 @@ _UNION_ALL: Final = 6
 _DISTINCT: Final = 2  # AGGREGATION_INVOCATION_DISTINCT
 
 
-def decode(data: bytes, unsupported: list[str]) -> Plan:
-    """The tree for a serialised plan. What has no place in the tree is named in ``unsupported``, each once;
-    the plan is only whole while that stays empty."""
-    return _Decoder(SubstraitPlan.FromString(data), unsupported).plan()
+def decode(data: bytes, unsupported: list[str], subqueries: dict[str, Dependent] | None = None) -> Plan:
+    """The tree for a serialised plan, in which calls of the functions that ``subqueries`` names stand for these, their
+    arguments aside. What has no place in the tree is named in ``unsupported``, each once; the plan is only whole while
+    that stays empty."""
+    return _Decoder(SubstraitPlan.FromString(data), unsupported, subqueries or {}).plan()
 
 
 class _Decoder(Expressions):
-    def __init__(self, message: Any, unsupported: list[str]) -> None:
-        super().__init__(unsupported)
+    def __init__(self, message: Any, unsupported: list[str], subqueries: dict[str, Dependent]) -> None:
+        super().__init__(unsupported, subqueries)
         self.message = message
         for extension in message.extensions:
             if extension.HasField("extension_function"):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 from typing import Final
 
 from drawloom.horse.types import MAX_DIGITS
@@ -46,18 +47,17 @@ _BAGS: Final = frozenset(["intersect", "except"])
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
     text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
-    has a word for the type double, ``has_in`` that it may have IN (SELECT ...); ``bags`` counts INTERSECT ALL and
-    EXCEPT ALL, which are ``only_bags`` where there is no INTERSECT or EXCEPT besides; ``is_lasting`` tells that it does
-    not ask what time it is; ``unsupported`` names what a plan would not show. ``given`` is the text as it was,
-    ``pieces`` where in ``sql`` and in ``given`` begin, by turns, what is alike and what was put in the place of
-    something."""
+    has a word for the type double; ``bags`` counts INTERSECT ALL and EXCEPT ALL, ``selects`` the SELECTs;
+    ``is_lasting`` tells that it does not ask what time it is; ``unsupported`` names what a plan would not show.
+    ``given`` is the text as it was, ``pieces`` where in ``sql`` and in ``given`` begin, by turns, what is alike and
+    what was put in the place of something."""
 
     def __init__(
-        self, sql: str, explain: str, digits: int, names_double: bool, has_in: bool, unsupported: list[str],
+        self, sql: str, explain: str, digits: int, names_double: bool, unsupported: list[str],
         given: str = "", pieces: list[tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
+        self.selects = 0
         self.bags = 0
-        self.only_bags = True
         self.is_lasting = True
         self.given = given
         self.pieces = pieces or [(0, 0)]
@@ -65,7 +65,6 @@ class SqlText:
         self.explain = explain
         self.digits = digits
         self.names_double = names_double
-        self.has_in = has_in
         self.unsupported = unsupported
 
     def offset(self, offset: int) -> int:
@@ -90,9 +89,8 @@ def read(text: str) -> SqlText:
         text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
     made: list[str] = []
     at = digits = 0
-    names_double = has_in = False
-    before = ""
-    selects = bags = sets = 0
+    names_double = False
+    selects = 0
     is_lasting = True
     pieces = [(0, 0)]
 
@@ -109,12 +107,8 @@ def read(text: str) -> SqlText:
             continue
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
-        has_in = has_in or word == "in"
         selects += word == "select"
-        bags += word == "all" and before in _BAGS
-        sets += word in _BAGS
         is_lasting = is_lasting and word not in _PASSING
-        before = word or before
         similar = _SIMILAR.match(text, token.start()) if word in ("not", "similar") else None
         if similar is not None:
             sign = "!~" if similar["not"] else "~"
@@ -129,9 +123,16 @@ def read(text: str) -> SqlText:
         digits += sum([c.isdigit() for c in number])
         replace(token.start(), token.end(), _number(number, unsupported))
     made.append(text[at:])
-    read = SqlText("".join(made), explain, digits, names_double, has_in and selects > 1, unsupported, given, pieces)
-    read.bags, read.only_bags, read.is_lasting = bags, bags == sets, is_lasting
+    read = SqlText("".join(made), explain, digits, names_double, unsupported, given, pieces)
+    read.selects, read.bags, read.is_lasting = selects, bags_of(text)[0], is_lasting
     return read
+
+
+def bags_of(sql: str) -> tuple[int, bool]:
+    """How often a text has INTERSECT ALL or EXCEPT ALL, and whether it has no INTERSECT or EXCEPT besides."""
+    words = [word for token in _TOKEN.finditer(sql) if (word := (token.group("word") or "").lower())]
+    bags = sum([a in _BAGS and b == "all" for a, b in pairwise(words)])
+    return bags, bags == sum([word in _BAGS for word in words])
 
 
 def names_table(sql: str, table: str) -> bool:

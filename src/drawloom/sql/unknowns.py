@@ -1,7 +1,8 @@
 """Tells the joins that stand for IN and NOT IN from those that stand for EXISTS, which Substrait writes alike.
 
 The comparison of an IN may be unknown: ``x not in (1, null)`` is never true. DataFusion's own plans say so of an anti
-join, as ``null_aware``; of a mark join only the plan before optimisation tells where it came from.
+join, as ``null_aware``. Its mark joins never are: an IN that is more than a condition is taken out of the text before
+it is planned (``subqueries.py``).
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from typing import Final
 
 from drawloom.sql.plan import Cast, Expression, Field, Join
 
+#: What a query is refused for that DataFusion plans wrongly, where its subqueries cannot be planned apart.
+MIXED_UP: Final = "a subquery in a condition of a join, or the value of IN with a subquery"
 _ANTI: Final = re.compile(r"^ *(?:Left|Right)Anti Join:(.*)$", re.MULTILINE)
 _IN: Final = re.compile(r"\bIN \(<subquery>\)")
-_OTHER: Final = re.compile(r"\b(?:EXISTS|ANY|ALL|SOME) \(<subquery>\)")
-#: DataFusion folds these to a constant, as if an IN were never unknown.
-_NULL_TEST: Final = re.compile(r"\(<subquery>\)\)* IS (?:NOT )?(?:NULL|UNKNOWN)")
+#: An IN whose left side is a column, or a call or sum of such.
+_PLAIN: Final = re.compile(
+    r"(?:NOT )?(?:[\w.\"]+|\w+\([\w., ]*\)|[\w.]+(?: [-+*%] [\w.()]+)+) (?:NOT )?IN \(<subquery>\)"
+)
 
 
 def mark_counts(joins: list[Join], bags: int, only_bags: bool, unsupported: list[str]) -> None:
@@ -41,19 +45,40 @@ def _column(key: Expression) -> int:
     return key.index if isinstance(key, Field) else -1
 
 
-def mark_unknowns(joins: list[Join], bound: str, optimised: str, unsupported: list[str]) -> None:
-    """Sets ``null_aware`` of ``joins``, which are in the order of the optimised plan's text. ``bound`` is the text of
-    the plan before optimisation. What cannot be told is named in ``unsupported``."""
+def mark_unknowns(joins: list[Join], optimised: str, unsupported: list[str]) -> None:
+    """Sets ``null_aware`` of ``joins``, which are in the order of the optimised plan's text. What cannot be told is
+    named in ``unsupported``."""
     antis = [j for j in joins if j.kind.endswith("anti")]
     told = [line.endswith("null_aware") for line in _ANTI.findall(optimised)]
     if len(told) != len(antis):
         unsupported.append("anti joins that the plan's text does not show")
     for join, is_null_aware in zip(antis, told):
         join.null_aware = is_null_aware
-    if _NULL_TEST.search(bound):
-        unsupported.append("IS NULL of an IN with a subquery")
-    marks = [j for j in joins if j.kind == "mark"]
-    if marks and _IN.search(bound) and _OTHER.search(bound):
-        unsupported.append("IN with a subquery beside EXISTS, ANY or ALL under OR")
-    for join in marks:
-        join.null_aware = _IN.search(bound) is not None
+
+
+def is_planned_wrongly(bound: str) -> bool:
+    """Whether a plan before optimisation, by its text, has what DataFusion's optimiser gets wrong: an IN of a subquery
+    other than to keep the rows for which it is true, as the mark that it becomes is taken for one that is never
+    unknown; and correlated subqueries in conditions of joins, where names of both sides are mixed up."""
+    lines = [line.strip() for line in bound.splitlines() if "(<subquery>)" in line]
+    if "outer_ref(" in bound and any(" Join: " in line.partition("(")[0] for line in lines):
+        return True
+    lines = [line for line in lines if _IN.search(line)]
+    return not all(line.startswith("Filter: ") and all(map(_is_kept, _conjuncts(line[8:]))) for line in lines)
+
+
+def _is_kept(condition: str) -> bool:
+    """Whether a condition has no IN of a subquery, or is one whose left side is a column or a call."""
+    return _IN.search(condition) is None or _PLAIN.fullmatch(condition) is not None
+
+
+def _conjuncts(condition: str) -> list[str]:
+    made = [""]
+    depth = 0
+    for word in re.split(r"( AND |[()])", condition):
+        depth += (word == "(") - (word == ")")
+        if word == " AND " and depth == 0:
+            made.append("")
+        else:
+            made[-1] += word
+    return made

@@ -1,0 +1,147 @@
+"""SQL text to tokens with their brackets, and to the SELECTs in it with the places of their clauses.
+
+What changes a query's text before it is planned works on these: what is within quotes or comments is no token, and what
+is not understood is left as it is, for the planner to judge.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""(?P<skip> --[^\n]* | /\*.*?\*/ | \s+ )
+      | (?P<string> [eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ )
+      | (?P<name> "(?:""|[^"])*" | `[^`]*` ) | (?P<word> [^\W\d]\w* )
+      | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? ) | (?P<mark> <> | <= | >= | != | \|\| | :: | . )""",
+    re.VERBOSE | re.DOTALL,
+)
+_OPENS: Final = {"(": ")", "[": "]", "{": "}"}
+#: The words that clauses of a SELECT begin with.
+_CLAUSES: Final = frozenset(
+    ["from", "where", "group", "having", "window", "qualify", "order", "limit", "offset", "fetch"]
+)
+#: What stands between two SELECTs.
+SETS: Final = frozenset(["union", "intersect", "except"])
+
+
+class Token:
+    """``text`` is in lower case for a word, without its quotes for a name. ``depth`` counts the brackets around it,
+    ``mate`` is the number of the bracket that goes with this one, -1 for none."""
+
+    def __init__(self, kind: str, text: str, start: int, end: int, depth: int) -> None:
+        self.kind = kind
+        self.text = text
+        self.start = start
+        self.end = end
+        self.depth = depth
+        self.mate = -1
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind == "word" and self.text in words
+
+    def is_mark(self, *marks: str) -> bool:
+        return self.kind == "mark" and self.text in marks
+
+    @property
+    def is_identifier(self) -> bool:
+        return self.kind in ("word", "name")
+
+
+class Select:
+    """One SELECT: tokens ``start`` to ``end``, which is behind the last; ``clauses`` has where each begins."""
+
+    def __init__(self, start: int, end: int, depth: int, clauses: dict[str, int]) -> None:
+        self.start = start
+        self.end = end
+        self.depth = depth
+        self.clauses = clauses
+
+    def clause(self, word: str) -> range:
+        """The tokens of a clause behind the word that begins it; none where the SELECT has no such clause."""
+        if word not in self.clauses:
+            return range(0)
+        begin = self.clauses[word]
+        return range(begin + 1, min([at for at in self.clauses.values() if at > begin], default=self.end))
+
+    def clause_at(self, token: int) -> str:
+        """The word of the clause that a token is in; "select" for what is shown."""
+        return max(((at, word) for word, at in self.clauses.items() if at < token), default=(0, "select"))[1]
+
+
+class Sql:
+    """A text taken apart."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _tokens(text)
+        self.selects = [self._select(i) for i, t in enumerate(self.tokens) if t.is_word("select")]
+
+    def between(self, first: int, behind: int) -> str:
+        """The text of tokens ``first`` up to before ``behind``."""
+        return self.text[self.tokens[first].start : self.tokens[behind - 1].end] if behind > first else ""
+
+    def within(self, token: int) -> Select | None:
+        """The innermost SELECT that a token is in."""
+        found = [s for s in self.selects if s.start < token < s.end]
+        return max(found, key=lambda s: s.start, default=None)
+
+    def parts(self, tokens: range) -> list[range]:
+        """What commas outside of brackets divide."""
+        made: list[range] = []
+        start = tokens.start
+        for i in tokens:
+            if self.tokens[i].is_mark(",") and self.tokens[i].depth == self.tokens[tokens.start].depth:
+                made.append(range(start, i))
+                start = i + 1
+        return [*made, range(start, tokens.stop)] if tokens else []
+
+    def is_at(self, token: int, *words: str) -> bool:
+        """Whether the tokens from this one on are these words or marks."""
+        found = self.tokens[token : token + len(words)] if token >= 0 else []
+        return [t.text for t in found if t.kind in ("word", "mark")] == list(words)
+
+    def _select(self, start: int) -> Select:
+        depth = self.tokens[start].depth
+        clauses: dict[str, int] = {}
+        for i in range(start + 1, len(self.tokens)):
+            token = self.tokens[i]
+            if token.depth < depth or token.is_mark(";") or (token.depth == depth and token.is_word(*SETS)):
+                return Select(start, i, depth, clauses)
+            if token.depth == depth and token.is_word(*_CLAUSES) and token.text not in clauses:
+                is_comparison = token.text == "from" and self.is_at(i - 1, "distinct") and i > start + 2
+                is_name = self.tokens[i - 1].is_mark(".") or self.tokens[i - 1].is_word("as", "within")
+                if not (is_comparison or is_name):
+                    clauses[token.text] = i
+        return Select(start, len(self.tokens), depth, clauses)
+
+
+def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+    """The text with each ``(start, end, by)`` changed, which do not overlap."""
+    for start, end, by in sorted(changes, reverse=True):
+        text = text[:start] + by + text[end:]
+    return text
+
+
+def _tokens(text: str) -> list[Token]:
+    made: list[Token] = []
+    opened: list[int] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        kind = "string" if kind == "tag" else kind
+        if kind == "skip":
+            continue
+        found = match.group()
+        if kind == "word":
+            found = found.lower()
+        elif kind == "name":
+            found = found[1:-1].replace('""', '"')
+        closes = kind == "mark" and found in _OPENS.values()
+        token = Token(kind, found, match.start(), match.end(), len(opened) - (closes and bool(opened)))
+        if closes and opened:
+            mate = opened.pop()
+            token.mate, made[mate].mate = mate, len(made)
+        elif kind == "mark" and found in _OPENS:
+            opened.append(len(made))
+        made.append(token)
+    return made

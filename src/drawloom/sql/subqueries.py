@@ -1,0 +1,326 @@
+"""Subqueries that DataFusion cannot serialise, or plans wrongly, to calls of functions that stand for them, beside the
+subqueries' own texts:
+
+    select a, exists (select 1 from u where u.x > t.x) from t
+
+    =>  select a, drawloom_subquery_0(t.x) from t
+        select 1 from drawloom_outer_0 cross join u where u.x > drawloom_outer_0.c0
+
+What a subquery names of the query around it is found by asking the planner for the subquery alone: it names what it
+does not know. ``dependent.py`` puts the plans of both together.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Final
+
+import pyarrow as pa
+
+from drawloom.sql.clauses import SETS, Select, Sql, Token, replaced
+from drawloom.sql.planner import Planner, SqlError, quoted
+
+#: What the names of the functions, and of the outer tables, begin with.
+FUNCTION: Final = "drawloom_subquery_"
+OUTER: Final = "drawloom_outer_"
+_UNKNOWN: Final = re.compile(r"No field named ((?:\"[^\"]+\"|\w+)(?:\.(?:\"[^\"]+\"|\w+))?)(?=[.\s]|$)")
+_COMPARISONS: Final[dict[str, str]] = {
+    "=": "equal", "<>": "not_equal", "!=": "not_equal", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte",
+}  # fmt: skip
+#: What the left side of IN and of ANY cannot reach beyond.
+_BEFORE: Final = frozenset([
+    "and", "or", "not", "where", "having", "on", "select", "distinct", "when", "then", "else", "by", "case", "qualify",
+])  # fmt: skip
+#: Words of operators, next to which it is not told what the left side is.
+_OPERATORS: Final = frozenset(["is", "between", "like", "ilike", "similar", "in", "escape", "collate", "from"])
+#: Words behind a table that are no other name of it.
+_BEHIND_TABLES: Final = frozenset([
+    "where", "on", "using", "join", "left", "right", "full", "inner", "cross", "natural", "group", "order", "having",
+    "limit", "offset", "window", "qualify", "fetch", "tablesample", "union", "intersect", "except", "lateral", "outer",
+])  # fmt: skip
+#: The most names that a subquery may have of the query around it.
+_MOST_NAMES: Final = 64
+
+
+class Subquery:
+    """One that was taken out. ``kind`` is "exists", "any", "all" or "scalar"; for "any" and "all" the first argument of
+    its function is compared by ``comparison`` with the values. The other arguments are the columns of its outer table,
+    in their order, by ``columns``."""
+
+    def __init__(self, number: int, kind: str, comparison: str, sql: str, columns: list[str]) -> None:
+        self.function = f"{FUNCTION}{number}"
+        self.table = f"{OUTER}{number}"
+        self.kind = kind
+        self.comparison = comparison
+        self.sql = sql
+        self.columns = columns
+
+
+class _Place:
+    """A subquery in brackets, tokens ``open`` to ``close``, and the tokens from ``start`` on that it goes with."""
+
+    def __init__(self, open: int, close: int, start: int, kind: str, comparison: str = "", value: str = "") -> None:
+        self.open = open
+        self.close = close
+        self.start = start
+        self.kind = kind
+        self.comparison = comparison
+        self.value = value
+        self.is_negated = False
+
+
+def take_out(text: str, planner: Planner, first: int, taken: list[Subquery]) -> str:
+    """The text with calls in the place of subqueries, which are added to ``taken`` and whose functions and outer
+    tables the planner knows then, numbered from ``first`` on. Those that DataFusion can plan for itself, and those that
+    are not understood, stay."""
+    sql = Sql(text)
+    changes: list[tuple[int, int, str]] = []
+    for place in _places(sql):
+        made = _taken(sql, place, planner, first + len(taken))
+        if made is None:
+            continue
+        subquery, call = made
+        taken.append(subquery)
+        changes.append((sql.tokens[place.start].start, sql.tokens[place.close].end, call))
+    return replaced(text, changes)
+
+
+def _places(sql: Sql) -> list[_Place]:
+    """The outermost subqueries of expressions."""
+    made: list[_Place] = []
+    end = -1
+    for i, token in enumerate(sql.tokens):
+        if i > end and token.is_mark("(") and token.mate > i and sql.tokens[i + 1].is_word("select", "with"):
+            place = _place(sql, i)
+            if place is not None:
+                made.append(place)
+                end = place.close
+    return made
+
+
+def _place(sql: Sql, open: int) -> _Place | None:
+    """None for a table, a named query, one side of a set, and what is not understood."""
+    around = sql.within(open)
+    if around is None or open == 0:
+        return None
+    close, before = sql.tokens[open].mate, sql.tokens[open - 1]
+    if before.is_word("exists"):
+        return _Place(open, close, open - 1, "exists")
+    if before.is_word("in"):
+        is_negated = sql.tokens[open - 2].is_word("not")
+        place = _compared(sql, open, open - 2 - is_negated, "any", "equal")
+        if place is not None:
+            place.is_negated = is_negated
+        return place
+    if before.is_word("any", "all", "some") and sql.tokens[open - 2].text in _COMPARISONS:
+        kind = "all" if before.text == "all" else "any"
+        return _compared(sql, open, open - 3, kind, _COMPARISONS[sql.tokens[open - 2].text])
+    if before.is_word("from", "join", "lateral", "as", "all", "distinct", "materialized", *SETS):
+        return None
+    if before.is_mark(",") and around.clause_at(open) == "from" and sql.tokens[open].depth == around.depth:
+        return None
+    if before.is_mark("("):
+        outside = sql.tokens[open - 2]
+        if around.clause_at(open) == "from" or outside.is_word("in", "any", "all", "some", "exists"):
+            return None
+    return _Place(open, close, open, "scalar")
+
+
+def _compared(sql: Sql, open: int, last: int, kind: str, comparison: str) -> _Place | None:
+    """The subquery with the left side of its comparison, whose last token is ``last``; None where that is not told."""
+    tokens = sql.tokens
+    start = last + 1
+    while start > 0:
+        token = tokens[start - 1]
+        if token.mate >= 0 and token.mate < start - 1:
+            start = token.mate
+            continue
+        if token.is_word("end"):
+            opens = [i for i in range(start) if tokens[i].is_word("case") and tokens[i].depth == token.depth]
+            if not opens:
+                return None
+            start = opens[-1]
+            continue
+        if token.mate >= 0 or token.is_mark(",") or token.is_word(*_BEFORE):
+            break
+        if token.is_word(*_OPERATORS) or (token.kind == "mark" and token.text in _COMPARISONS):
+            return None
+        start -= 1
+    if start > last or (start and tokens[start - 1].is_word("and") and _is_between(tokens, start - 1)):
+        return None
+    return _Place(open, tokens[open].mate, start, kind, comparison, sql.between(start, last + 1))
+
+
+def _is_between(tokens: list[Token], at: int) -> bool:
+    """Whether the AND may be that of a BETWEEN."""
+    depth = tokens[at].depth
+    for i in range(at - 1, -1, -1):
+        token = tokens[i]
+        if token.depth < depth or (token.depth == depth and token.is_word("and", "or", "where", "on", "select")):
+            return False
+        if token.depth == depth and token.is_word("between"):
+            return True
+    return False
+
+
+def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subquery, str] | None:
+    around = sql.within(place.open)
+    assert around is not None
+    named = _named_before(sql, place.open)
+    body = _Body(sql.between(place.open + 1, place.close), named, f"{OUTER}{number}")
+    if not body.find_names(planner) or (place.kind in ("exists", "scalar") and not body.names):
+        return None
+    shown = [place.value] if place.value else []
+    arguments = [*shown, *[name for name, _ in body.names]]
+    given = ", ".join([f"{argument} as c{i}" for i, argument in enumerate(arguments)]) or "1 as c0"
+    columns = [column for _, column in body.names]
+    try:
+        types = _types(sql, around, planner, named, given)[: len(arguments)]
+        planner.register_columns(f"{OUTER}{number}", columns, types[len(shown) :])
+        schema = planner.schema(_with(named, body.sql()))
+    except SqlError:
+        return None
+    output = schema.types[0] if place.kind == "scalar" else pa.bool_()
+    planner.register_function(f"{FUNCTION}{number}", types, output)
+    call = f"{FUNCTION}{number}({', '.join(arguments)})"
+    made = Subquery(number, place.kind, place.comparison, _with(named, body.sql()), columns)
+    return made, f"(not {call})" if place.is_negated else call
+
+
+def _types(sql: Sql, around: Select, planner: Planner, named: list[str], given: str) -> list[pa.DataType]:
+    """The types of expressions over the rows of a SELECT, or over its groups."""
+    source = f"select {given} {_clause(sql, around, 'from')}"
+    with suppress(SqlError):
+        return list(planner.schema(_with(named, source)).types)
+    return list(planner.schema(_with(named, f"{source} {_clause(sql, around, 'group')}")).types)
+
+
+def _clause(sql: Sql, select: Select, word: str) -> str:
+    tokens = select.clause(word)
+    return f"{word} {sql.between(tokens.start, tokens.stop)}" if tokens else ""
+
+
+class _Body:
+    """A subquery's text, and the names in it of the query around it, each with its column of the outer table."""
+
+    def __init__(self, text: str, named: list[str], table: str) -> None:
+        self.text = text
+        self.named = named
+        self.table = table
+        self.names: list[tuple[str, str]] = []
+
+    def find_names(self, planner: Planner) -> bool:
+        """Asks the planner until it knows all names; False where that cannot be had."""
+        for _ in range(_MOST_NAMES):
+            planner.register_columns(self.table, [c for _, c in self.names], [pa.null()] * len(self.names))
+            try:
+                planner.plan(_with(self.named, self.sql()), optimised=False)
+            except SqlError as problem:
+                unknown = _UNKNOWN.match(problem.message)
+                if unknown is not None:
+                    if not self.add(unknown[1]):
+                        return False
+                    continue
+            return True
+        return False
+
+    def add(self, name: str) -> bool:
+        """Makes a column of the outer table for the name; False where it has one, or might be another's."""
+        qualifier, _, column = name.rpartition(".")
+        if name in [known for known, _ in self.names]:
+            return False
+        if qualifier and _is_defined(qualifier.strip('"'), Sql(self.text)):
+            return False
+        self.names.append((name, f"c{len(self.names)}" if qualifier else column.strip('"')))
+        return True
+
+    def sql(self) -> str:
+        """The text over the outer table too, wherever a FROM must have it for the names to be seen."""
+        if not self.names:
+            return self.text
+        sql = Sql(self.text)
+        changes: list[tuple[int, int, str]] = []
+        scopes = [s for s in sql.selects if s.depth == 0]
+        for i, token in enumerate(sql.tokens):
+            for name, column in self.names:
+                end = _end_of(sql, i, name)
+                if end >= 0:
+                    scopes.append(_scope(sql, i))
+                    if "." in name:
+                        changes.append((token.start, end, f"{self.table}.{quoted(column)}"))
+        changes.extend([self.source(sql, s) for s in {s.start: s for s in scopes}.values()])
+        return replaced(self.text, changes)
+
+    def source(self, sql: Sql, select: Select) -> tuple[int, int, str]:
+        """The change that gives a SELECT the outer table: as the first, for conditions of joins to see it, or the last
+        where it would be among what has no match, or among all columns."""
+        source = select.clause("from")
+        if not source:
+            end = sql.tokens[min([*select.clauses.values(), select.end]) - 1].end
+            return end, end, f" from {self.table}"
+        is_last = any(sql.tokens[i].is_word("right", "full") for i in source)
+        if is_last or sql.tokens[select.start + 1].is_mark("*"):
+            end = sql.tokens[source.stop - 1].end
+            return end, end, f", {self.table}"
+        start = sql.tokens[source.start].start
+        return start, start, f"{self.table} cross join "
+
+
+def _end_of(sql: Sql, token: int, name: str) -> int:
+    """Where in the text a name that begins with the token ends; -1 where it does not begin there."""
+    qualifier, _, column = name.rpartition(".")
+    places = (
+        [(token, qualifier.strip('"')), (token + 2, column.strip('"'))] if qualifier else [(token, column.strip('"'))]
+    )
+    if any(i >= len(sql.tokens) or not sql.tokens[i].is_identifier or sql.tokens[i].text != t for i, t in places):
+        return -1
+    last = places[-1][0]
+    if (token and sql.tokens[token - 1].is_mark(".")) or sql.is_at(last + 1, ".") or sql.is_at(last + 1, "("):
+        return -1
+    return sql.tokens[last].end if not qualifier or sql.is_at(token + 1, ".") else -1
+
+
+def _scope(sql: Sql, token: int) -> Select:
+    """The SELECT whose FROM a token sees: that around its own where it is in a subquery of an expression."""
+    select = sql.within(token)
+    assert select is not None
+    open = select.start - 1
+    while open >= 0 and not sql.tokens[open].is_mark("("):
+        open -= 1
+    around = sql.within(open) if open >= 0 else None
+    return select if around is None or _place(sql, open) is None else _scope(sql, open)
+
+
+def _is_defined(name: str, sql: Sql) -> bool:
+    """Whether a text may have a table of this name: where it does not stand before a column, nor has another name."""
+    for i, token in enumerate(sql.tokens):
+        if token.is_identifier and token.text == name and not sql.is_at(i + 1, "."):
+            behind = sql.tokens[i + 1] if i + 1 < len(sql.tokens) else None
+            has_alias = behind is not None and behind.is_identifier and not behind.is_word(*_BEHIND_TABLES)
+            if not has_alias or sql.tokens[i - 1].is_word("as") or not sql.tokens[i - 1].is_word("from", "join"):
+                return True
+    return False
+
+
+def _named_before(sql: Sql, token: int) -> list[str]:
+    """The named queries of all WITHs that a token can use, each whole."""
+    made: list[str] = []
+    for i, word in enumerate(sql.tokens):
+        if i >= token or not word.is_word("with") or (i and not sql.tokens[i - 1].is_mark("(")):
+            continue
+        end = sql.tokens[i - 1].mate if i else len(sql.tokens)
+        if end < token or sql.is_at(i + 1, "recursive"):
+            continue
+        main = next((s.start for s in sql.selects if s.start > i and s.depth == word.depth), end)
+        made.extend([sql.between(p.start, p.stop) for p in sql.parts(range(i + 1, main)) if p.stop <= token])
+    return made
+
+
+def _with(named: list[str], text: str) -> str:
+    if not named:
+        return text
+    sql = Sql(text)
+    if sql.tokens and sql.tokens[0].is_word("with"):
+        return f"with {', '.join(named)}, {text[sql.tokens[0].end :]}"
+    return f"with {', '.join(named)} {text}"

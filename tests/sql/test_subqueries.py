@@ -1,0 +1,135 @@
+"""Subqueries that depend on the row, wherever an expression may stand, and the values of IN; beside DuckDB."""
+
+import pyarrow as pa
+import pytest
+
+import drawloom
+from drawloom.sql import connect
+from tests.sql.compare import differences, duckdb_exact
+
+T = pa.table(
+    {
+        "id": pa.array(range(8), pa.int64()),
+        "a": pa.array([1, 2, None, 4, 5, 2, 1, None], pa.int32()),
+        "g": ["x", "y", "x", None, "y", "x", "z", "z"],
+        "q": [True, False, None, True, False, None, True, True],
+    }
+)
+U = pa.table(
+    {
+        "id": pa.array([0, 1, 1, 3, 9, None], pa.int64()),
+        "a": pa.array([1, 2, 2, None, 7, 4], pa.int32()),
+        "g": ["x", "y", "z", None, "w", "x"],
+        "n": pa.array([10, 20, 30, 40, None, 60], pa.int64()),
+    }
+)
+QUERIES = {
+    "in is unknown": "select id, (a in (select a from u)) is null as x from t",
+    "rows of which in is unknown": "select id from t where (a in (select a from u)) is unknown",
+    "in is never unknown": "select id from t where (a in (select a from u where a is not null)) is not null",
+    "in is not true": "select id from t where (a in (select a from u)) is not true",
+    "in is not false": "select id from t where (a in (select a from u)) is not false",
+    "an unknown in for true": "select id from t where coalesce(a in (select a from u), true)",
+    "in in a case": """select id, case when a in (select a from u) then 'in' when a not in (select a from u)
+        then 'out' else 'unknown' end as x from t""",
+    "in beside exists under or": """select id from t where a in (select a from u) or
+        exists (select 1 from u where u.id = t.id)""",
+    "not in beside exists under or": """select id from t where a not in (select a from u where a is not null) or
+        exists (select 1 from u where u.id = t.id)""",
+    "in beside exists": "select id from t where a in (select a from u) and exists (select 1 from u where u.id = t.id)",
+    "in of the row": "select id, a in (select u.a from u where u.g = t.g) as x from t",
+    "not in of a comparison": "select id, a not in (select u.a from u where u.id < t.id) as x from t",
+    "in of another condition": "select id from t where id between 1 and 2 or id in (select a from u)",
+    "an in whose left side is a case": "select id from t where (case when q then id else a end) in (select a from u)",
+    "a sum in": "select id from t where id + 1 in (select id from u) or a is null",
+    "groups in": "select g, sum(a) as s from t group by g having sum(a) in (select a + 1 from u) or g = 'z'",
+    "exists of a comparison": "select id, exists (select 1 from u where u.id > t.id and u.g = t.g) as x from t",
+    "exists of groups": """select id, exists (select u.g from u where u.id < t.id group by u.g having count(*) > 1) as x
+        from t""",
+    "exists of a limit": "select id, exists (select 1 from u where u.id = t.id limit 1) as x from t",
+    "exists of a union": """select id, exists (select u.id from u where u.id > t.id union all
+        select v.id from t v where v.a = t.a and v.id <> t.id) as x from t""",
+    "exists of everything": "select id, exists (select * from u where u.id > t.id) as x from t",
+    "exists in the order": """select id, not exists (select 1 from u where u.g = t.g and u.a > t.a) as x from t
+        order by 2, 1""",
+    "exists in an aggregate": "select count(*) filter (where exists (select 1 from u where u.a > t.a)) as x from t",
+    "exists in the condition of a join": """select t.id, u.n from t join u on t.id = u.id and
+        exists (select 1 from u v where v.id > t.id and v.n > u.n)""",
+    "exists in exists": """select id from t x where exists (select 1 from t y where y.g = x.g and
+        exists (select 1 from u where u.id = y.id and u.a = x.a))""",
+    "a value of an exists": """select id, (select max(n) from u where u.id > t.id and
+        exists (select 1 from t v where v.id < u.id and v.g = t.g)) as x from t""",
+    "distinct exists": "select distinct exists (select 1 from u where u.a > t.a) as x from t",
+    "a value by a comparison": "select id, (select max(n) from u where u.id > t.id) as x from t",
+    "a count of no rows is 0": "select id, (select count(*) from u where u.id < t.id) as x from t",
+    "a count of distinct values": "select id, (select count(distinct g) from u where u.id < t.id) as x from t",
+    "a value that is compared": "select id from t where a > (select min(a) from u where u.id < t.id) or q",
+    "a value of one row": "select id, (select n from u where u.id = t.id and u.n < 25) as x from t",
+    "a value of the last row": "select id, (select g from u where u.id = t.id order by n desc limit 1) as x from t",
+    "a value of the row before that": """select id, (select g from u where u.id < t.id order by n desc limit 1 offset 1)
+        as x from t""",
+    "a value of a window": """select id, (select max(rn) from (select row_number() over (order by n) as rn from u where
+        u.id <> t.id) v) as x from t""",
+    "a value of an outer join": """select id, (select count(*) from u left join t v on u.id = v.id and v.a < t.a where
+        u.n > 10) as x from t""",
+    "a value without a table": "select id, (select t.a + t.id) as x from t",
+    "a value within another": """select id from t where exists (select 1 from u where u.id = t.id and
+        u.n > (select avg(n) from u v where v.g <> u.g and v.id < t.id + 5))""",
+    "a value of NULL and of equal NULLs": """select x.id, (select count(*) from t y where y.id < x.id and
+        y.a is not distinct from x.a) as c from t x""",
+    "values in a window": "select id, sum((select max(n) from u where u.id < t.id)) over (order by id) as x from t",
+    "values in the order": "select id from t order by (select max(n) from u where u.id = t.id) nulls last, id",
+    "a named query": """with w as (select * from u where n > 10) select id, (select count(*) from w where w.id <= t.id)
+        as x from t""",
+    "in a named query": """with x as (select id, exists (select 1 from u where u.a > t.a) as e from t)
+        select e, count(*) as c from x group by e""",
+    "any and all": """select id, a > any (select u.a from u where u.id < t.id) as x, a <= all (select u.a from u where
+        u.id < t.id) as y, a < any (select a from u) as z, a <> all (select a from u) as w from t""",
+}  # fmt: skip
+
+
+NO_ROWS = ["in is unknown", "exists of a comparison", "a count of no rows is 0", "a value of one row", "any and all"]
+
+
+def check(query: str, rows: int) -> None:
+    ours, theirs = connect("cpu"), duckdb_exact()
+    for name, table in (("t", T.slice(0, rows)), ("u", U)):
+        ours.register(name, table)
+        theirs.register(name, table)
+    wanted = theirs.sql(query).to_arrow_table()
+    result = ours.sql(query).query.program().interpret().to_arrow()
+    assert differences(result, wanted) == []
+    assert result.schema.types == wanted.schema.types
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
+def test_subqueries_agree_with_duckdb(query: str) -> None:
+    check(query, 8)
+
+
+@pytest.mark.parametrize("name", NO_ROWS)
+def test_subqueries_of_no_rows(name: str) -> None:
+    check(QUERIES[name], 0)
+
+
+def test_names_are_those_of_the_text() -> None:
+    con = connect("cpu").register("t", T).register("u", U)
+    made = con.sql("select id, exists (select 1 from u where u.id > t.id), a in (select a from u) from t").arrow()
+    assert made.column_names == ["id", "EXISTS", "IN"]
+    assert made.column(1).to_pylist() == [True] * 8
+
+
+def test_several_values_for_one_row_are_an_error() -> None:
+    con = connect("cpu").register("t", T).register("u", U)
+    with pytest.raises(drawloom.DataError, match="a subquery that stands for one value gives several rows"):
+        con.sql("select id, (select n from u where u.id < t.id) as x from t").arrow()
+    assert con.sql("select id, (select n from u where u.id < t.id) as x from t where id < 1").fetchall() == [(0, None)]
+
+
+def test_a_subquery_in_the_condition_of_an_outer_join_is_refused() -> None:
+    con = connect("cpu").register("t", T).register("u", U)
+    with pytest.raises(drawloom.UnsupportedError) as refusal:
+        con.sql(
+            "select t.id from t left join u on t.id = u.id and exists (select 1 from u v where v.id > t.id)"
+        ).arrow()
+    assert refusal.value.items == ["a correlated subquery in the condition of an outer join"]
