@@ -12,11 +12,10 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse.distinct import by_rows
 from drawloom.horse.evaluate import exact, mul_exact
-from drawloom.horse.types import CLOCK, DATE, F64, I64, TIMESTAMP
+from drawloom.horse.types import CLOCK, DATE, DAY, F64, I64, TIMESTAMP
 from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
 
 SECOND: Final = 1_000_000
-DAY: Final = 86_400 * SECOND
 #: Units of @truncate that are a fixed number of microseconds, and those that are a number of months.
 FIXED: Final[dict[str, int]] = {
     "microseconds": 1, "microsecond": 1, "milliseconds": 1000, "millisecond": 1000,

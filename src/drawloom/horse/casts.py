@@ -22,6 +22,7 @@ from drawloom.horse.scalar_rules import integer_type
 from drawloom.horse.types import (
     BOOL,
     DATE,
+    EPOCH,
     F32,
     F64,
     STR,
@@ -34,7 +35,6 @@ from drawloom.horse.types import (
 )
 from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
 
-_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 #: Days of the 400 years after which the calendar repeats.
 _CYCLE: Final = 146_097
 _DATE: Final = re.compile(r"\s*(\d{1,6})[-/](\d{1,2})[-/](\d{1,2})\s*(\(BC\)|BC)?\s*", re.IGNORECASE)
@@ -52,7 +52,7 @@ _FALSE: Final = frozenset(["false", "f", "0", "no", "n", "off"])
 
 
 def shown_date(days: int) -> str:
-    cycles, rest = divmod(days + _EPOCH - 1, _CYCLE)
+    cycles, rest = divmod(days + EPOCH - 1, _CYCLE)
     date = datetime.date.fromordinal(rest + 1)
     year = date.year + 400 * cycles
     return f"{year if year > 0 else 1 - year:04d}-{date.month:02d}-{date.day:02d}{'' if year > 0 else ' (BC)'}"
@@ -164,7 +164,7 @@ def parsed_date(text: str) -> int:
     if match[4]:
         year = 1 - year
     cycles, rest = divmod(year - 1, 400)
-    return datetime.date(rest + 1, month, day).toordinal() - _EPOCH + cycles * _CYCLE
+    return datetime.date(rest + 1, month, day).toordinal() - EPOCH + cycles * _CYCLE
 
 
 def _parsed_clock(text: str, per_second: int) -> int:

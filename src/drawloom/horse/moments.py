@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.calendar import DAY, FIXED, MONTHS, SECOND
+from drawloom.horse.calendar import FIXED, MONTHS, SECOND
 from drawloom.horse.emit import Emitter
 from drawloom.horse.held import Held, integer_kind
 from drawloom.horse.ranges import LONGEST_UNIT, year_of
-from drawloom.horse.types import DATE, I64, TIMESTAMP, VectorType
+from drawloom.horse.types import DATE, DAY, I64, TIMESTAMP, VectorType
 from drawloom.ptx.ir import Register
 
 #: Days before 1970 that eras are counted from: 1 March of year 0.

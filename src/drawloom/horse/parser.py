@@ -33,6 +33,7 @@ from drawloom.horse.ir import (
 )
 from drawloom.horse.types import (
     DATE,
+    EPOCH,
     MAX_DIGITS,
     MONTH,
     NAMED,
@@ -59,7 +60,6 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _STATEMENT_WORDS: Final = frozenset(["if", "while", "repeat", "return", "break", "continue", "var"])
-_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 _UNESCAPE: Final[dict[str, str]] = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 _MAX_NESTING: Final = 100
 
@@ -466,7 +466,7 @@ def _read_date(word: str) -> int:
     parts = word.split(".")
     if len(parts) != 3:
         raise ValueError("a date such as 1994.01.31")
-    return datetime.date(int(parts[0]), int(parts[1]), int(parts[2])).toordinal() - _EPOCH
+    return datetime.date(int(parts[0]), int(parts[1]), int(parts[2])).toordinal() - EPOCH
 
 
 def _read_time(word: str) -> int:

@@ -29,11 +29,10 @@ from drawloom.horse.ir import (
     Use,
     Value,
 )
-from drawloom.horse.types import DATE, MONTH, SYM, TIME, DecimalType, Type, VectorType
+from drawloom.horse.types import DATE, EPOCH, MONTH, SYM, TIME, DecimalType, Type, VectorType
 
 INDENT: Final = "    "
 _PLAIN_SYMBOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 _ESCAPES: Final[dict[str, str]] = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -167,7 +166,7 @@ def print_decimal(unscaled: int, scale: int) -> str:
 
 def print_date(days: int) -> str:
     """``1994.01.01``; days that the calendar of Python cannot name print as ``@days``."""
-    ordinal = days + _EPOCH
+    ordinal = days + EPOCH
     if not 1 <= ordinal <= datetime.date.max.toordinal():
         return f"@{days}"
     date = datetime.date.fromordinal(ordinal)

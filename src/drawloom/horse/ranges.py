@@ -22,12 +22,11 @@ from drawloom.horse.ir import (
     assigned_once,
     walk,
 )
-from drawloom.horse.types import DATE, TIMESTAMP, Type, VectorType, exact_bounds, scale_of
+from drawloom.horse.types import DATE, DAY, EPOCH, TIMESTAMP, Type, VectorType, exact_bounds, scale_of
 
 Range = tuple[int, int]
 
-#: A day in microseconds, and the days of the longest unit that there is: a millennium.
-DAY: Final = 86_400_000_000
+#: Days of the longest unit that there is: a millennium.
 LONGEST_UNIT: Final = 366_000
 
 #: Rows that a kernel can have, so that their numbers fit 32 bits; a launch over more, or by higher numbers, is refused.
@@ -35,8 +34,6 @@ MAX_ROWS: Final = (1 << 31) - 1
 #: What makes row numbers, and what takes them out of it.
 _ROWS: Final = frozenset(["join", "cross", "loop_join", "group"])
 _TAKEN: Final = frozenset(["item", "keys"])
-
-_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
 
 class Facts:
@@ -209,7 +206,7 @@ def _converted(given: Type | None, range: Range, to: VectorType) -> Range | None
 
 def year_of(days: int) -> int:
     """The year of a date; outside Python's calendar a bound on it."""
-    ordinal = days + _EPOCH
+    ordinal = days + EPOCH
     if ordinal < 1:
         return 1970 + days // 365 - 1
     if ordinal > datetime.date.max.toordinal():

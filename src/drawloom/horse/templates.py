@@ -10,10 +10,11 @@ from typing import Final
 
 from drawloom.horse.evaluate import EXACT_POWERS, MAX_EXACT
 from drawloom.horse.ir import Call, FunctionRef, Literal, Name, Operand
-from drawloom.horse.ranges import DAY, LONGEST_UNIT, Range, Ranges
+from drawloom.horse.ranges import LONGEST_UNIT, Range, Ranges
 from drawloom.horse.types import (
     BOOL,
     DATE,
+    DAY,
     TIMESTAMP,
     Type,
     VectorType,

@@ -124,6 +124,9 @@ TIMESTAMP_S: Final = VectorType("timestamp_s", "timestamp", 64)  # seconds since
 TIMESTAMP_MS: Final = VectorType("timestamp_ms", "timestamp", 64)  # milliseconds
 TIMESTAMP_NS: Final = VectorType("timestamp_ns", "timestamp", 64)  # nanoseconds
 TIMESTAMP_UTC: Final = VectorType("timestamp_utc", "timestamp", 64)  # microseconds, in universal time
+#: 1970-01-01 as a ``datetime.date``'s ordinal, and the microseconds of a day.
+EPOCH: Final = 719_163
+DAY: Final = 86_400_000_000
 TABLE: Final = Type("table")
 WILDCARD: Final = Type("?")
 
