@@ -7,11 +7,13 @@ what a real driver and GPU do is only seen on one. Use it in a process of its ow
 """
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,9 @@ SOURCE = Path(__file__).with_suffix(".c")
 COMPUTE_CAPABILITY = 90
 ILLEGAL_ADDRESS, LAUNCH_FAILED, UNKNOWN = 700, 719, 999
 
+#: Runs a launch with these ranges of memory.
+Prepared = Callable[[list[Span]], object]
+
 LoadFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
 LaunchFn = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -39,6 +44,7 @@ LaunchFn = ctypes.CFUNCTYPE(
     ctypes.c_uint,
     ctypes.POINTER(ctypes.c_void_p),
 )
+RunFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 GlobalFn = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_int,
@@ -64,13 +70,14 @@ class PtxModule:
         if int(self.module.ptx.arch.removeprefix("sm_").rstrip("af")) > COMPUTE_CAPABILITY:
             raise SourceError(f"{self.module.ptx.arch} is newer than this GPU")
 
-    def launch(self, name: str, dims: list[int], shared: int, params: list[int], spans: list[Span]) -> None:
+    def prepared(self, name: str, dims: list[int], shared: int, params: list[int]) -> Prepared:
         signature = self.module[name].signature
         places = [(parameter.offset, parameter.size) for parameter in signature.parameters]
         block = parameter_block(signature.size, places, params)
-        arguments = Arguments(block, [offset for offset, _ in places], [], spans)
+        offsets = [offset for offset, _ in places]
         grid, sides = (dims[0], dims[1], dims[2]), (dims[3], dims[4], dims[5])
-        self.module.program.launch(Request(name, grid, sides, shared, arguments))
+        launch = self.module.program.launch
+        return lambda spans: launch(Request(name, grid, sides, shared, Arguments(block, offsets, [], spans)))
 
     def holds(self, address: int, size: int) -> bool:
         image = self.module.program.image
@@ -114,12 +121,16 @@ class MachineModule:
             PersistentLaunch(self, name, [1, 1, 1, 1, 1, 1], 0, bytes(size), [])  # its variables are there from now on
             break
 
-    def launch(self, name: str, dims: list[int], shared: int, params: list[int], spans: list[Span]) -> None:
+    def prepared(self, name: str, dims: list[int], shared: int, params: list[int]) -> Prepared:
         function = self.cubin.functions[name]
         places = [(parameter.offset, parameter.size) for parameter in function.parameters]
         block = parameter_block(function.parameter_bytes, places, params)
-        buffers = [(span.address, span.size) for span in spans]
-        Machine(PersistentLaunch(self, name, dims, shared, bytes(block), buffers), None, False).run()
+
+        def run(spans: list[Span]) -> None:
+            buffers = [(span.address, span.size) for span in spans]
+            Machine(PersistentLaunch(self, name, dims, shared, bytes(block), buffers), None, False).run()
+
+        return run
 
     def holds(self, address: int, size: int) -> bool:
         ranges = [] if self.kept is None else [store.range for store in self.kept]
@@ -158,7 +169,11 @@ class StandIn:
         self.library.stand_in_size.restype = ctypes.c_size_t
         self.host_device = host_device
         self.modules: list[PtxModule | MachineModule] = []
-        self.callbacks = (LoadFn(self.load), LaunchFn(self.guarded), GlobalFn(self.variable))
+        self.library.stand_in_called.restype = ctypes.c_char_p
+        self.library.stand_in_calls.restype = ctypes.c_long
+        self.launches: dict[int, Prepared] = {}
+        self.last = 0
+        self.callbacks = (LoadFn(self.load), LaunchFn(self.queued), RunFn(self.run), GlobalFn(self.variable))
         self.library.stand_in_callbacks(*self.callbacks)
 
     def load(self, image: int, log: int, log_size: int) -> int:
@@ -173,10 +188,25 @@ class StandIn:
             return -1
         return len(self.modules) - 1
 
-    def guarded(self, *request: object) -> int:
-        """An exception cannot pass through C; a driver would report a code too."""
+    def queued(self, module_id: int, name: bytes, dims: list[int], shared: int, params: list[int]) -> int:
+        """Keeps a launch with a copy of its parameters, to be run when its stream comes to it; its number."""
+        launch = self.modules[module_id].prepared(name.decode(), dims[:6], shared, params)
+        self.launches[self.last] = launch
+        self.last += 1
+        return self.last - 1
+
+    def run(self, number: int) -> int:
+        """An exception cannot pass through C; a driver would report a code too. Nothing is finalized while the kernel
+        runs, because that calls the driver."""
+        collects = gc.isenabled()
+        gc.disable()
+        count = self.library.stand_in_live_allocations()
+        spans = [
+            Span(self.library.stand_in_address(i), self.library.stand_in_size(i), HOST, True, None)
+            for i in range(count)
+        ]
         try:
-            self.launch(*request)
+            self.launches.pop(number)(spans)
         except MemoryAccessError:
             return ILLEGAL_ADDRESS
         except DeadlockError:
@@ -187,15 +217,19 @@ class StandIn:
         except BaseException:
             traceback.print_exc()
             return UNKNOWN
+        finally:
+            if collects:
+                gc.enable()
         return 0
 
-    def launch(self, module_id: int, name: bytes, dims: list[int], shared: int, params: list[int]) -> None:
-        count = self.library.stand_in_live_allocations()
-        spans = [
-            Span(self.library.stand_in_address(i), self.library.stand_in_size(i), HOST, True, None)
-            for i in range(count)
-        ]
-        self.modules[module_id].launch(name.decode(), dims, shared, params, spans)
+    def calls(self) -> Counter[str]:
+        """How often each function of the driver was called so far."""
+        found: Counter[str] = Counter()
+        index = 0
+        while (name := self.library.stand_in_called(index)) is not None:
+            found[name.decode()] = self.library.stand_in_calls(index)
+            index += 1
+        return found
 
     def variable(self, module_id: int, name: bytes | None, address: list[int], size: list[int]) -> int:
         """Finds a variable; without a module, whether a range lies in any module's variables."""

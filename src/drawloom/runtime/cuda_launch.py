@@ -86,7 +86,10 @@ class CudaProgram(Program):
         backend = self.backend
         if backend.abandoned:
             backend.collect_abandoned()
-        queue = backend.plain.pop() if backend.plain else CudaQueue(backend, owns_stream=False)
+        try:
+            queue = backend.plain.pop()
+        except IndexError:
+            queue = CudaQueue(backend, owns_stream=False)
         finished: list[Timing] = []
         self.enqueue(request, queue, finished.append)
         try:
