@@ -13,14 +13,16 @@ from drawloom.horse.store import from_arrow
 from drawloom.runtime.machine import device as find_device
 
 
-def program(table: pa.Table, body: str, reduces_lanes: bool = True, mode: str = "full") -> Program:
-    """The program whose ``main`` is ``body``; every column ``c`` of ``table`` is the variable ``c``."""
+def program(table: pa.Table, body: str, reduces_lanes: bool = True, mode: str = "full", results: int = 1) -> Program:
+    """The program whose ``main`` is ``body``, which returns so many tables; every column ``c`` of ``table`` is the
+    variable ``c``."""
     source = from_arrow("t", table)
     lines = ["var t:table = @load_table(`t:sym);"]
     for name in table.column_names:
         type = source.column_type(name)
         lines.append(f"var {name}:{type} = check_cast(@column_value(t, `{name}:sym), {type});")
-    text = "module m { import Builtin.*; def main() : table { " + "\n".join([*lines, body]) + " } }"
+    gives = ", ".join(["table"] * results)
+    text = f"module m {{ import Builtin.*; def main() : {gives} {{ " + "\n".join([*lines, body]) + " } }"
     return Program(parse(text), {"t": source}, reduces_lanes, mode)
 
 

@@ -8,12 +8,16 @@ import random
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from drawloom.errors import DataError
 from drawloom.horse import launch
+from drawloom.horse.interpret import run as interpret
 from drawloom.horse.launch import Resident
 from drawloom.horse.program import LoadedProgram, Program
+from drawloom.horse.results import to_arrow
 from drawloom.ptx import parse, verify
 from drawloom.runtime.machine import device as find_device
 from tests.horse.programs import columns, program, result
@@ -88,14 +92,67 @@ def test_groups_in_place_over_a_joins_rows(count: int, device: str) -> None:
     assert "group" not in str(made.program.outlined.module.function("main"))
 
 
-@pytest.mark.parametrize(("count", "by_warps"), [*[(size, False) for size in SIZES], (3001, True)])
-def test_selected_rows_leave_a_kernel_one_behind_the_other(count: int, by_warps: bool) -> None:
+@pytest.mark.parametrize(("count", "as_on_gpu"), [*[(n, False) for n in SIZES], *[(n, True) for n in (33, 9973)]])
+def test_selected_rows_leave_a_kernel_one_behind_the_other(count: int, as_on_gpu: bool) -> None:
     """Under two masks, one within the other, and with the numbers of the rows."""
     chosen = "".join([f"var x{c}:? = @compress(m, {c}); var y{c}:? = @index({c}, wn);" for c in NAMES])
     text = f"var m:? = @gt(h, 2:i32); var n:? = @and(m, q); var w:? = @where(m); var wn:? = @where(n); {chosen}"
     for names in ([*[f"x{c}" for c in NAMES], "w"], [*[f"y{c}" for c in NAMES], "wn"]):
-        made = same(program(numbers(count), text + result(names), by_warps))
+        made = same(program(numbers(count), text + result(names), as_on_gpu))
         assert len(kernels(made.program)) == 1
+
+
+@pytest.mark.parametrize("as_on_gpu", [False, True])
+def test_selected_rows_of_many_tiles_are_in_order(as_on_gpu: bool) -> None:
+    """Few of some tiles and all of others, beside what is not selected and what is reduced."""
+    x = np.random.default_rng(1).integers(0, 1 << 20, 1_000_000).astype(np.int32)
+    text = f"""var m:? = @lt(x, k); var n:? = @gt(k, 1000000:i32); var a:? = @compress(m, x); var w:? = @where(n);
+        var y:? = @plus(x, 1:i32); var s0:? = @sum(x); var al:? = @list(a); var at:? = @table(`a:sym, al);
+        var wl:? = @list(w); var wt:? = @table(`w:sym, wl); var yl:? = @list(y, k);
+        var yt:? = @table((`y, `k):sym, yl); var sl:? = @list(s0); {result(["s0"])}"""
+    k = np.repeat((np.arange(100) * 12345 % (1 << 20)).astype(np.int32), 10_000)
+    text = text.replace("return zt;", "return at, wt, yt, zt;")
+    made = program(pa.table({"x": x, "k": k}), text, as_on_gpu, results=4)
+    where = find_device("cpu")
+    found = [to_arrow(v) for v in LoadedProgram(made, where, Resident(where, "kernels")).values()]
+    assert len(kernels(made)) == 1
+    expected = [x[x < k], np.flatnonzero(k > 1_000_000), x + 1, [x.sum()]]
+    for table, values in zip(found, expected):
+        assert np.array_equal(table.column(0).to_numpy(), values)
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_many_masks_in_one_kernel(device: str) -> None:
+    """More than a block of a GPU has room for, so that its tiles are smaller."""
+    masks = range(7)
+    text = "".join([f"var m{n}:? = @gt(h, {n}:i16); var x{n}:? = @compress(m{n}, d);" for n in masks])
+    text += "".join([f"var l{n}:? = @list(x{n}); var t{n}:? = @table(`x:sym, l{n});" for n in masks])
+    count = 9973 if device == "cpu" else 300
+    made = program(numbers(count), f"{text} return {', '.join([f't{n}' for n in masks])};", results=7)
+    where = find_device(device)
+    found = [to_arrow(v) for v in LoadedProgram(made, where, Resident(where, "kernels")).values()]
+    assert found == [to_arrow(v) for v in interpret(made.module, made.sources)]
+    assert len(kernels(made)) == 1
+
+
+@pytest.mark.parametrize("as_on_gpu", [False, True])
+@pytest.mark.parametrize("place", ["outside", "between", "inside"])
+def test_an_overflow_of_rows_that_a_later_mask_drops_is_one(place: str, as_on_gpu: bool) -> None:
+    """Values are computed for rows that all masks select, but checked for all that the interpreter computes."""
+    b = [3] * 5000
+    b[{"outside": 4000, "between": 4001, "inside": 4002}[place]] = 1 << 40
+    table = columns(b=(b, pa.int64()), h=([n % 5 for n in range(5000)], pa.int16()))
+    text = f"""var m:? = @gt(h, 0:i16); var c:? = @compress(m, b); var ch:? = @compress(m, h); var y:? = @mul(c, c);
+        var n:? = @gt(ch, 1:i16); var z:? = @compress(n, y); {result(["z"])}"""
+    made = program(table, text, as_on_gpu)
+    if place == "outside":
+        assert same(made).launches
+        return
+    where = find_device("cpu")
+    with pytest.raises(DataError, match="overflow"):
+        made.interpret()
+    with pytest.raises(DataError, match="overflow"):
+        LoadedProgram(made, where, Resident(where, "kernels")).run()
 
 
 def test_what_is_picked_from_leaves_its_kernel_first() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drawloom.horse.accumulate import Accumulator
 from drawloom.horse.elementwise import TextParam
+from drawloom.horse.kernels.rows import Tile
 from drawloom.horse.types import VectorType
 from drawloom.ptx.ir import Module
 
@@ -35,8 +36,8 @@ class Output:
 
     - "reduce": ``function`` of accumulators ``value`` and ``count`` (indexes, -1 for none), one or one a group;
     - "key": key number ``value`` of the groups;
-    - "rows": the rows of buffer ``value``, of each warp as many as counter ``count`` says (-1: all); text codes of
-      ``column``.
+    - "rows": the rows of buffer ``value``, as many as counter ``count`` says (-1: all), of each warp or, where the
+      plan has a ``tile``, in all; text codes of ``column``.
     """
 
     def __init__(self, kind: str, type: VectorType, function: str, value: int, count: int, column: str = "") -> None:
@@ -55,9 +56,9 @@ class KernelPlan:
     ``linear`` the columns that have the kernel's rows (from others rows are only picked): ``most_rows`` at most, and
     ``is_stored`` says that they are a stored table's. ``only_picks`` says that nothing is computed from them.
 
-    ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected;
-    ``errors`` the messages by error code, from 1. ``space`` says where groups are accumulated, ``groups`` how many
-    there can be, ``exists`` which accumulator counts their rows.
+    ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected, and
+    with a ``tile`` by look-back over such; ``errors`` the messages by error code, from 1. ``space`` says where groups
+    are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts their rows.
     """
 
     def __init__(self, name: str) -> None:
@@ -73,6 +74,7 @@ class KernelPlan:
         self.text_params: list[TextParam] = []
         self.row_buffers: list[str] = []
         self.counters = 0
+        self.tile: Tile | None = None
         self.accumulators: list[Accumulator] = []
         self.groups = 1
         self.keys: list[GroupKey] = []

@@ -18,7 +18,7 @@ from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Function, Module, Name
 from drawloom.horse.kernel_plan import KernelPlan, Storage
 from drawloom.horse.kernels.library import Library
-from drawloom.horse.launch import STORED_DTYPES, Launched, LoadedKernel, Resident
+from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, Launched, LoadedKernel, Resident
 from drawloom.horse.library import call
 from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.outline import Outline, outline
@@ -100,7 +100,8 @@ class Program:
         storage = {p.name: self.storage(p.name) for p in kernel.params if not self.is_scalar(p.name)}
         rows = max([rows, *[self.sources[t].rows for t in outlined.ranges.tables.values()]])
         power = 1 << max(rows - 1, 1).bit_length()
-        return generate(kernel, outlined.types, outlined.ranges, outlined.shapes, storage, power, self.reduces_lanes)
+        types, shapes, lanes = outlined.types, outlined.shapes, self.reduces_lanes
+        return generate(kernel, types, outlined.ranges, shapes, storage, power, lanes, LOOK_BACK[lanes])
 
     def is_scalar(self, name: str) -> bool:
         return str(self.outlined.shapes[name].size) == "1"

@@ -56,11 +56,11 @@ class LookBack:
         return emitter.calc("ld.shared.u32", self.drawn)
 
     def before_warp(
-        self, tile: Register, totals: list[Register], is_last: Register, finish: Callable[[list[Register]], None]
+        self, tile: Register, totals: list[Register], is_last: Register, finish: Callable[[list[Register]], None] | None
     ) -> list[Register]:
         """By stream the sum of all before the warp's part of ``tile``, from the ``totals`` of its warps (64 bits,
-        below 2**62, in all lanes). ``finish`` is called in one thread of the tile that ``is_last``, with the sums of
-        all, which are the words from 1 on then."""
+        below 2**62, in all lanes). ``finish`` (if any) is called in one thread of the tile that ``is_last``, with the
+        sums of all, which are the words from 1 on then."""
         emitter = self.emitter
         if self.warps == 1:
             return self.before_tile(tile, totals, is_last, finish)
@@ -84,22 +84,26 @@ class LookBack:
         return [emitter.calc("ld.shared.u64", place) for place in mine]
 
     def before_tile(
-        self, tile: Register, totals: list[Register], is_last: Register, finish: Callable[[list[Register]], None]
+        self, tile: Register, totals: list[Register], is_last: Register, finish: Callable[[list[Register]], None] | None
     ) -> list[Register]:
         """One warp: says the tile's totals, and gives the sums of all tiles before it."""
         emitter = self.emitter
         own = [self.word(tile, stream) for stream in range(self.streams)]
-        for place, total in zip(own, totals):
-            said = emitter.calc("or.b64", total, _SUM)
-            emitter.put("st.relaxed.gpu.global.u64", place, said, guard=self.leads_warp)
-        before = [self.said_before(tile, stream) for stream in range(self.streams)]
+        if self.warps == 1:
+            before = [self.said_by_last(tile, stream) for stream in range(self.streams)]
+        else:
+            for place, total in zip(own, totals):
+                said = emitter.calc("or.b64", total, _SUM)
+                emitter.put("st.relaxed.gpu.global.u64", place, said, guard=self.leads_warp)
+            before = [self.said_before(tile, stream) for stream in range(self.streams)]
         after = [emitter.calc("add.u64", b, t) for b, t in zip(before, totals)]
         for place, sum in zip(own, after):
             emitter.put("st.relaxed.gpu.global.u64", place, emitter.calc("or.b64", sum, _ALL), guard=self.leads_warp)
         with emitter.when(emitter.both(self.leads_warp, is_last)):
             for stream, sum in enumerate(after):
                 emitter.put("st.global.u64", Address(self.states, 8 * (1 + stream)), sum)
-            finish(after)
+            if finish is not None:
+                finish(after)
         return before
 
     def word(self, tile: Register, stream: int) -> Address:
@@ -107,6 +111,19 @@ class LookBack:
         emitter = self.emitter
         index = tile if self.streams == 1 else emitter.calc("mul.lo.u32", tile, self.streams)
         return emitter.element(self.states, emitter.calc("add.u32", index, 1 + self.streams + stream), 8)
+
+    def said_by_last(self, tile: Register, stream: int) -> Register:
+        """The sum of a stream over all tiles before, once the last of them says it. Where a block is a warp there are
+        few at a time: who looked further back would wait for the same ones."""
+        emitter = self.emitter
+        there = emitter.calc("setp.ne.u32", tile, 0)
+        place = self.word(emitter.calc("selp.b32", emitter.calc("sub.u32", tile, 1), 0, there), stream)
+        word = emitter.calc("mov.u64", _ALL)
+        with emitter.loop() as waiting:
+            emitter.put("ld.relaxed.gpu.global.u64", word, place, guard=there)
+            said = emitter.calc("setp.ge.u64", word, _ALL)
+            waiting.leave(emitter.calc("vote.sync.all.pred", said, ALL_LANES))
+        return emitter.calc("and.b64", word, _VALUE)
 
     def said_before(self, tile: Register, stream: int) -> Register:
         """The sum of a stream over all tiles before: 32 words at a time, back to one that says the sum of all."""
