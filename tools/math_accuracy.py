@@ -120,6 +120,7 @@ FUNCTIONS = [
 
 def special_functions() -> list[Function]:
     """Those that NumPy has not; their truth is the C library's, through a compiled helper."""
+
     def inverse(forward: str, x: Array, guess: Array) -> Array:
         """One step of Newton in long doubles from a double's inverse."""
         slope = 2 / np.sqrt(PI) * np.exp(-guess * guess) * (-1 if forward == "erfcl" else 1)
@@ -149,6 +150,15 @@ def special_functions() -> list[Function]:
         upper = (x * 4096).astype(np.float32) / Long(4096)  # the square as two exact parts
         return compiled("erfcl")(x) * np.exp(upper * upper) * np.exp((x - upper) * (x + upper))
 
+    def bessel_i(order: int, x: Array) -> Array:
+        """The power series, all of whose terms have one sign."""
+        term = (x / 2) ** order
+        total = term.copy()
+        for k in range(1, 1100):
+            term = term * (x * x / 4) / (k * (k + order))
+            total += term
+        return total
+
     return [
         Function("erf", 2, 2, compiled("erfl"), (("even", -6.0, 6.0), ("log", 1e-20, 1.0))),
         Function("erfc", 5, 4, compiled("erfcl"), (("even", -6.0, 26.0), ("even", -3.0, 9.0))),
@@ -159,6 +169,12 @@ def special_functions() -> list[Function]:
         Function("normcdfinv", 8, 5, lambda x: -np.sqrt(Long(2)) * erfcinv(2 * x), (("even", 0.0, 0.95), ("log", 1e-300, 0.5)),
                  signed=False),
         Function("tgamma", 10, 5, compiled("tgammal"), (("even", 0.0, 171.0), ("even", -30.0, 0.0), ("log", 1e-20, 1.0))),
+        Function("j0", 7, 9, compiled("j0l"), (("even", -8.0, 8.0),)),
+        Function("j1", 7, 9, compiled("j1l"), (("even", -8.0, 8.0), ("log", 1e-20, 1.0))),
+        Function("y0", 7, 9, compiled("y0l"), (("even", 0.0, 8.0), ("log", 1e-20, 1.0)), signed=False),
+        Function("y1", 7, 9, compiled("y1l"), (("even", 0.0, 8.0), ("log", 1e-20, 1.0)), signed=False),
+        Function("cyl_bessel_i0", 6, 6, lambda x: bessel_i(0, x), (("even", -20.0, 20.0), ("log", 1e-5, 700.0))),
+        Function("cyl_bessel_i1", 6, 6, lambda x: bessel_i(1, x), (("even", -20.0, 20.0), ("log", 1e-5, 700.0))),
         Function("lgamma", 4, 6, compiled("lgammal"), (("even", 0.0, 30.0), ("log", 1e-20, 1e300)), signed=False),
     ]  # fmt: skip
 
@@ -241,7 +257,9 @@ def main() -> int:
     bad = 0
     for name, bound, worst, at in measure(functions, options.count, options.device):
         bad += worst > bound + 0.5
-        print(f"| {name} | {bound:g} | {worst:.3f} | {', '.join(repr(x) for x in at)} |{'' if worst <= bound else ' !'}")
+        print(
+            f"| {name} | {bound:g} | {worst:.3f} | {', '.join(repr(x) for x in at)} |{'' if worst <= bound else ' !'}"
+        )
     return 1 if bad else 0
 
 

@@ -169,17 +169,30 @@ def bessel_fits() -> list[Fit]:
 
         def j(v: Real, order: int = order) -> Real:
             x = mp.sqrt(v)
-            return mp.besselj(order, x) / x**order if v > mp.mpf(10) ** -22 else 1 / mp.mpf(2) ** order - v / 4 / (1 + order) / 2**order
+            return (
+                mp.besselj(order, x) / x**order
+                if v > mp.mpf(10) ** -22
+                else 1 / mp.mpf(2) ** order - v / 4 / (1 + order) / 2**order
+            )
 
         divided = without_zeros(j, zeros)
-        meaning = f"J{order}(x) / (x^{order} (x^2 - z1^2) (x^2 - z2^2)), u = x^2 / 32 - 1, x below 8"
-        fits.append(Fit(f"j{order}", meaning, lambda u, f=divided: f(32 * (u + 1)), -1, 1, (17, 0)))
+        for part, middle in (("near", 16), ("far", 48)):
+            meaning = f"J{order}(x) / (x^{order} (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - {middle}) / 16"
+            fits.append(Fit(f"j{order}_{part}", meaning, lambda u, f=divided, m=middle: f(16 * u + m), -1, 1, (13, 0)))
         for part, low, high in BESSEL_PARTS:
             middle, half = (mp.mpf(low) + mp.mpf(high)) / 2, (mp.mpf(high) - mp.mpf(low)) / 2
             there = [bessel_zero(f"y{order}", which) for which in BESSEL_ZEROS[f"y{order}"]]
-            smooth = without_zeros(lambda x, order=order: mp.bessely(order, x), there)
-            fits.append(Fit(f"y{order}_{part}", f"Y{order}(x) over x - z of its zeros, u = (x - {middle}) / {half}",
-                            lambda u, f=smooth, m=middle, h=half: f(m + h * u), -1, 1, (26, 0)))
+            smooth = without_zeros(lambda x, order=order: x**order * mp.bessely(order, x), there)
+            fits.append(
+                Fit(
+                    f"y{order}_{part}",
+                    f"x^{order} Y{order}(x) over x - z of its zeros, u = (x - {middle}) / {half}",
+                    lambda u, f=smooth, m=middle, h=half: f(m + h * u),
+                    -1,
+                    1,
+                    (26, 0),
+                )
+            )
 
         def series(v: Real, order: int = order) -> Real:
             """What Y is beside 2/pi log(x/2) J: even in x for order 0, odd with a pole for order 1."""
@@ -187,8 +200,16 @@ def bessel_fits() -> list[Fit]:
             rest = mp.bessely(order, x) - 2 / mp.pi * mp.log(x / 2) * mp.besselj(order, x)
             return rest if order == 0 else (rest + 2 / mp.pi / x) / x
 
-        fits.append(Fit(f"y{order}_series", f"Y{order}(x) less 2/pi log(x/2) J{order}(x) and its pole, over x^{order}, u = x^2",
-                        series, 0, mp.mpf("0.2501"), (6, 0)))
+        fits.append(
+            Fit(
+                f"y{order}_series",
+                f"Y{order}(x) less 2/pi log(x/2) J{order}(x) and its pole, over x^{order}, u = x^2",
+                series,
+                0,
+                mp.mpf("0.2501"),
+                (6, 0),
+            )
+        )
         for name, pick in (("p", mp.re), ("q", mp.im)):
 
             def hankel(v: Real, order: int = order, pick: Callable[[Real], Real] = pick, name: str = name) -> Real:
@@ -196,14 +217,35 @@ def bessel_fits() -> list[Fit]:
                 turned = mp.hankel1(order, x) * mp.sqrt(mp.pi * x / 2) * mp.expj(-(x - mp.pi / 4 - order * mp.pi / 2))
                 return pick(turned) * (1 if name == "p" else x)
 
-            fits.append(Fit(f"hankel_{name}{order}", f"Hankel's {name.upper()}{order}(x)" + ("" if name == "p" else " x")
-                            + ", u = 64 / x^2, x from 8", hankel, 0, 1, (9, 0)))
-        small = lambda v, order=order: mp.besseli(order, mp.sqrt(max(v, mp.mpf(10) ** -24))) / mp.sqrt(  # noqa: E731
-            max(v, mp.mpf(10) ** -24)) ** order
+            fits.append(
+                Fit(
+                    f"hankel_{name}{order}",
+                    f"Hankel's {name.upper()}{order}(x)" + ("" if name == "p" else " x") + ", u = 64 / x^2, x from 8",
+                    hankel,
+                    0,
+                    1,
+                    (9, 0),
+                )
+            )
+        small = lambda v, order=order: (
+            mp.besseli(order, mp.sqrt(max(v, mp.mpf(10) ** -24)))
+            / mp.sqrt(  # noqa: E731
+                max(v, mp.mpf(10) ** -24)
+            )
+            ** order
+        )
         fits.append(Fit(f"i{order}", f"I{order}(x) / x^{order}, u = x^2, x below 8", small, 0, 64, (17, 0)))
-        large = lambda u, order=order: mp.besseli(order, 8 / u) * mp.exp(-8 / u) * mp.sqrt(8 / u) if u > mp.mpf(  # noqa: E731
-            "1e-4") else 1 / mp.sqrt(2 * mp.pi) * (1 - (4 * order - 1) * u / 64)
-        fits.append(Fit(f"i{order}_large", f"I{order}(x) exp(-x) sqrt(x), u = 8 / x, x from 8", large, mp.mpf("0.0001"), 1, (22, 0)))
+        large = lambda u, order=order: mp.besseli(order, 8 / u) * mp.exp(-8 / u) * mp.sqrt(8 / u)  # noqa: E731
+        fits.append(
+            Fit(
+                f"i{order}_large",
+                f"I{order}(x) exp(-x) sqrt(x), u = 8 / x, x from 8",
+                large,
+                mp.mpf("0.011"),
+                1,
+                (23, 0),
+            )
+        )
     return fits
 
 
@@ -260,12 +302,27 @@ def written(fit: Fit) -> str:
             continue
         coefficients, error = remez(fit, degree)
         how = "absolute" if fit.absolute else "relative"
-        print(f"{fit.name}{suffix}: degree {degree}, {how} error {mp.nstr(error, 3)} = 2^{mp.nstr(mp.log(error, 2), 4)}")
-        numbers = [float(c).hex() if kind == "double" else float(np.float32(float(c))).hex() + "f" for c in coefficients]
+        print(
+            f"{fit.name}{suffix}: degree {degree}, {how} error {mp.nstr(error, 3)} = 2^{mp.nstr(mp.log(error, 2), 4)}"
+        )
+        numbers = [
+            float(c).hex() if kind == "double" else float(np.float32(float(c))).hex() + "f" for c in coefficients
+        ]
         text += f"__DL_CORE {kind} __dl_poly_{fit.name}{suffix}({kind} u) {{  // {how} error {mp.nstr(error, 2)}\n"
         text += f"  {kind} p = {numbers[-1]};\n"
         text += "".join(f"  p = __builtin_fma{suffix}(p, u, {c});\n" for c in numbers[-2::-1])
         text += "  return p;\n}\n"
+    return text
+
+
+def written_zeros() -> str:
+    """The zeros of the Bessel functions, each as the sum of two doubles."""
+    text = "// Zeros of the Bessel functions.\n"
+    for name, those in BESSEL_ZEROS.items():
+        for which in those:
+            zero = bessel_zero(name, which)
+            low = float(zero - mp.mpf(float(zero)))
+            text += f"#define __DL_ZERO_{name.upper()}_{which} {float(zero).hex()}, {low.hex()}\n"
     return text
 
 
@@ -274,7 +331,7 @@ def main() -> int:
     bodies = [written(fit) for fit in FITS if not wanted or fit.name in wanted]
     if not wanted:
         head = "// Minimax polynomials, made by tools/minimax.py; do not edit.\n#pragma once\n\n"
-        HEADER.write_text(head + "\n".join(bodies), encoding="utf-8")
+        HEADER.write_text(head + "\n".join([*bodies, written_zeros()]), encoding="utf-8")
     return 0
 
 

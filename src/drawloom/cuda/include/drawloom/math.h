@@ -65,12 +65,12 @@ __DL_BY_DOUBLE(normcdf)
 __DL_BY_DOUBLE(normcdfinv)
 __DL_BY_DOUBLE(tgamma)
 __DL_BY_DOUBLE(lgamma)
-//BESSEL __DL_BY_DOUBLE(j0)
-//BESSEL __DL_BY_DOUBLE(j1)
-//BESSEL __DL_BY_DOUBLE(y0)
-//BESSEL __DL_BY_DOUBLE(y1)
-//BESSEL __DL_BY_DOUBLE(cyl_bessel_i0)
-//BESSEL __DL_BY_DOUBLE(cyl_bessel_i1)
+__DL_BY_DOUBLE(j0)
+__DL_BY_DOUBLE(j1)
+__DL_BY_DOUBLE(y0)
+__DL_BY_DOUBLE(y1)
+__DL_BY_DOUBLE(cyl_bessel_i0)
+__DL_BY_DOUBLE(cyl_bessel_i1)
 // With fast_math the floats of these go to the short instructions, as nvcc's -use_fast_math sends them.
 #ifdef __DRAWLOOM_FAST_MATH__
 #define __DL_FAST(name) __DL_UNARY(name, __dl_##name, __##name##f)
@@ -217,10 +217,10 @@ __DL_DEVICE float nanf(const char *) { return __DL_NANF; }
 __DL_CLASS(float)
 __DL_CLASS(double)
 
-//BESSEL __DL_DEVICE double jn(int n, double x) { return __dl_jn(n, x); }
-//BESSEL __DL_DEVICE double yn(int n, double x) { return __dl_yn(n, x); }
-//BESSEL __DL_DEVICE float jnf(int n, float x) { return (float)__dl_jn(n, x); }
-//BESSEL __DL_DEVICE float ynf(int n, float x) { return (float)__dl_yn(n, x); }
+__DL_DEVICE double jn(int n, double x) { return __dl_jn(n, x); }
+__DL_DEVICE double yn(int n, double x) { return __dl_yn(n, x); }
+__DL_DEVICE float jnf(int n, float x) { return (float)__dl_jn(n, x); }
+__DL_DEVICE float ynf(int n, float x) { return (float)__dl_yn(n, x); }
 
 #undef __DL_UNARY
 #undef __DL_OURS

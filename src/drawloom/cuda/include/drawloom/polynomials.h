@@ -299,53 +299,45 @@ __DL_CORE double __dl_poly_erfinv_high(double u) {  // relative error 2.3e-18
   return p;
 }
 
-// erfcinv(y) / r, u = 1 / r, r = sqrt(-log(y)), y from 3e-77 to 2e-15; u from 0.0754 to 0.172.
-__DL_CORE double __dl_poly_erfcinv_tail(double u) {  // relative error 1.0e-20
-  double p = -0x1.6fa35e4adc812p+42;
-  p = __builtin_fma(p, u, 0x1.dfbfd6e517aafp+43);
-  p = __builtin_fma(p, u, -0x1.29420c4acbd45p+44);
-  p = __builtin_fma(p, u, 0x1.d150e6b2cc60bp+43);
-  p = __builtin_fma(p, u, -0x1.021a9e5fb9baap+43);
-  p = __builtin_fma(p, u, 0x1.afacc580f0b48p+41);
-  p = __builtin_fma(p, u, -0x1.1a8fb67d215a7p+40);
-  p = __builtin_fma(p, u, 0x1.28cb7139feabep+38);
-  p = __builtin_fma(p, u, -0x1.fcb9a22568c2bp+35);
-  p = __builtin_fma(p, u, 0x1.67de2cc7e0836p+33);
-  p = __builtin_fma(p, u, -0x1.a78733c6176ccp+30);
-  p = __builtin_fma(p, u, 0x1.a0bd6e20103a6p+27);
-  p = __builtin_fma(p, u, -0x1.57e79a4d2e2a4p+24);
-  p = __builtin_fma(p, u, 0x1.dd057f5138dd1p+20);
-  p = __builtin_fma(p, u, -0x1.16d4c83dbcee2p+17);
-  p = __builtin_fma(p, u, 0x1.1501da8fd1756p+13);
-  p = __builtin_fma(p, u, -0x1.e1b032739153fp+8);
-  p = __builtin_fma(p, u, 0x1.a14f9e64fdeb7p+4);
-  p = __builtin_fma(p, u, -0x1.2ee6f48fe4519p+1);
-  p = __builtin_fma(p, u, -0x1.8abcb6a31a07dp-8);
-  p = __builtin_fma(p, u, 0x1.00011fd34ecc9p+0);
+// erfcinv(y) / r, u = 1 / r - 1/8, r = sqrt(-log(y)), y from 3e-77 to 2e-15; u from -0.0496 to 0.047.
+__DL_CORE double __dl_poly_erfcinv_tail(double u) {  // relative error 1.2e-17
+  double p = -0x1.318d26240a9eap+31;
+  p = __builtin_fma(p, u, 0x1.299ca1f2f67ecp+28);
+  p = __builtin_fma(p, u, -0x1.6b1e9515ee95ap+24);
+  p = __builtin_fma(p, u, 0x1.14eb80909f3ddp+22);
+  p = __builtin_fma(p, u, -0x1.99a5df5f96d78p+19);
+  p = __builtin_fma(p, u, 0x1.0bc39b0d58020p+17);
+  p = __builtin_fma(p, u, -0x1.6cf6386f44e20p+14);
+  p = __builtin_fma(p, u, 0x1.054a53151e6a4p+12);
+  p = __builtin_fma(p, u, -0x1.88a56e5d0adbep+9);
+  p = __builtin_fma(p, u, 0x1.3a9d63f2853b8p+7);
+  p = __builtin_fma(p, u, -0x1.12833347e17a0p+5);
+  p = __builtin_fma(p, u, 0x1.0d8f580dfaebbp+3);
+  p = __builtin_fma(p, u, -0x1.50fe0e2bf5074p+1);
+  p = __builtin_fma(p, u, 0x1.465cfb6505b2ap+0);
+  p = __builtin_fma(p, u, -0x1.32edc0f40d5b0p-1);
+  p = __builtin_fma(p, u, -0x1.165ff84ed33e9p-2);
+  p = __builtin_fma(p, u, 0x1.f5557c60ff25ep-1);
   return p;
 }
 
-// erfcinv(y) / r, u = 1 / r, r = sqrt(-log(y)), y from 5e-324 to 3e-77; u from 0.0365 to 0.0755.
-__DL_CORE double __dl_poly_erfcinv_end(double u) {  // relative error 6.8e-21
-  double p = -0x1.f3cc7788399e4p+54;
-  p = __builtin_fma(p, u, 0x1.0bcf091177a2fp+55);
-  p = __builtin_fma(p, u, -0x1.0f57b9abbeac3p+54);
-  p = __builtin_fma(p, u, 0x1.599508d5c7f67p+52);
-  p = __builtin_fma(p, u, -0x1.363be99642339p+50);
-  p = __builtin_fma(p, u, 0x1.a157b4c3afaa9p+47);
-  p = __builtin_fma(p, u, -0x1.b4850dbe208c4p+44);
-  p = __builtin_fma(p, u, 0x1.6b9abe4156d0cp+41);
-  p = __builtin_fma(p, u, -0x1.ea2b85e316221p+37);
-  p = __builtin_fma(p, u, 0x1.0e402831a9d14p+34);
-  p = __builtin_fma(p, u, -0x1.eb0a26b45737ap+29);
-  p = __builtin_fma(p, u, 0x1.7171e8f9879d8p+25);
-  p = __builtin_fma(p, u, -0x1.ceca24207bbc1p+20);
-  p = __builtin_fma(p, u, 0x1.e77e91c67e3b4p+15);
-  p = __builtin_fma(p, u, -0x1.bd730826f7544p+10);
-  p = __builtin_fma(p, u, 0x1.932ba3c35a579p+5);
-  p = __builtin_fma(p, u, -0x1.593ad96a61d37p+1);
-  p = __builtin_fma(p, u, -0x1.965e365de02c7p-9);
-  p = __builtin_fma(p, u, 0x1.00004bddf57b6p+0);
+// erfcinv(y) / r, u = 1 / r - 1/16, r = sqrt(-log(y)), y from 5e-324 to 3e-77; u from -0.026 to 0.014.
+__DL_CORE double __dl_poly_erfcinv_end(double u) {  // relative error 1.8e-17
+  double p = -0x1.218f06bca1f59p+39;
+  p = __builtin_fma(p, u, -0x1.253955715732ap+33);
+  p = __builtin_fma(p, u, -0x1.a1f900941c00ap+29);
+  p = __builtin_fma(p, u, 0x1.3405399cc48c2p+26);
+  p = __builtin_fma(p, u, -0x1.64047f76f29cep+22);
+  p = __builtin_fma(p, u, 0x1.03795c0a356d6p+19);
+  p = __builtin_fma(p, u, -0x1.875f634c5c54dp+15);
+  p = __builtin_fma(p, u, 0x1.3925aa08ca2cdp+12);
+  p = __builtin_fma(p, u, -0x1.125423c95eee5p+9);
+  p = __builtin_fma(p, u, 0x1.11f399d90bb30p+6);
+  p = __builtin_fma(p, u, -0x1.5429d5c5c73cap+3);
+  p = __builtin_fma(p, u, 0x1.4c78dd52026cep+1);
+  p = __builtin_fma(p, u, -0x1.de41e6c8a47e3p-1);
+  p = __builtin_fma(p, u, -0x1.6d7e3508d29bbp-3);
+  p = __builtin_fma(p, u, 0x1.fca60fa1aab5ap-1);
   return p;
 }
 
@@ -437,3 +429,440 @@ __DL_CORE double __dl_poly_stirling(double u) {  // relative error 3.7e-19
   p = __builtin_fma(p, u, 0x1.5555555555555p-4);
   return p;
 }
+
+// J0(x) / (x^0 (x^2 - z1^2) (x^2 - z2^2)), u = x^2 / 32 - 1, x below 8; u from -1 to 1.
+__DL_CORE double __dl_poly_j0(double u) {  // relative error 1.1e-24
+  double p = -0x1.df70f1a6260f9p-68;
+  p = __builtin_fma(p, u, 0x1.524bfae0d3cefp-62);
+  p = __builtin_fma(p, u, -0x1.a221f74310df0p-57);
+  p = __builtin_fma(p, u, 0x1.cca45cf4e4b05p-52);
+  p = __builtin_fma(p, u, -0x1.c0368d63ac667p-47);
+  p = __builtin_fma(p, u, 0x1.7df1c9fa996b2p-42);
+  p = __builtin_fma(p, u, -0x1.1a4d9775110ddp-37);
+  p = __builtin_fma(p, u, 0x1.65ec7d37548d5p-33);
+  p = __builtin_fma(p, u, -0x1.801f7f33951f6p-29);
+  p = __builtin_fma(p, u, 0x1.577f683baf79dp-25);
+  p = __builtin_fma(p, u, -0x1.f633ea85ead25p-22);
+  p = __builtin_fma(p, u, 0x1.250f53798032fp-18);
+  p = __builtin_fma(p, u, -0x1.08db6a2de263fp-15);
+  p = __builtin_fma(p, u, 0x1.6409a6fd7b18ap-13);
+  p = __builtin_fma(p, u, -0x1.5059ea69f58a4p-11);
+  p = __builtin_fma(p, u, 0x1.99e65104a68d3p-10);
+  p = __builtin_fma(p, u, -0x1.15d87e4b8d5b1p-9);
+  p = __builtin_fma(p, u, 0x1.2bc29174dd587p-10);
+  return p;
+}
+
+// x^0 Y0(x) over x - z of its zeros, u = (x - 1.0) / 0.5; u from -1 to 1.
+__DL_CORE double __dl_poly_y0_near(double u) {  // relative error 1.5e-17
+  double p = 0x1.87e5bd4265d24p-34;
+  p = __builtin_fma(p, u, -0x1.656f8149cf918p-33);
+  p = __builtin_fma(p, u, -0x1.21f88db0a7a9fp-32);
+  p = __builtin_fma(p, u, 0x1.bb3091a2e3506p-32);
+  p = __builtin_fma(p, u, 0x1.0932b3611d159p-30);
+  p = __builtin_fma(p, u, -0x1.b64796ada10b4p-30);
+  p = __builtin_fma(p, u, 0x1.66bbabd1f1b0fp-33);
+  p = __builtin_fma(p, u, -0x1.2040b99661e42p-30);
+  p = __builtin_fma(p, u, 0x1.90a5252c31596p-28);
+  p = __builtin_fma(p, u, -0x1.8bdc2014aaeb5p-27);
+  p = __builtin_fma(p, u, 0x1.71d7959ad15ddp-26);
+  p = __builtin_fma(p, u, -0x1.8cec768a7eab4p-25);
+  p = __builtin_fma(p, u, 0x1.ace486be12ddbp-24);
+  p = __builtin_fma(p, u, -0x1.c99957bcd48d6p-23);
+  p = __builtin_fma(p, u, 0x1.ea861ad4f2b90p-22);
+  p = __builtin_fma(p, u, -0x1.08ab07fa05d8dp-20);
+  p = __builtin_fma(p, u, 0x1.1f5d6903ad21dp-19);
+  p = __builtin_fma(p, u, -0x1.3a3e2313c93ecp-18);
+  p = __builtin_fma(p, u, 0x1.5a96047dc7135p-17);
+  p = __builtin_fma(p, u, -0x1.8236d850d7ca0p-16);
+  p = __builtin_fma(p, u, 0x1.b3c4537e46a83p-15);
+  p = __builtin_fma(p, u, -0x1.f2b462616cc5cp-14);
+  p = __builtin_fma(p, u, 0x1.24e548482bb04p-12);
+  p = __builtin_fma(p, u, -0x1.70a17732bc6f6p-11);
+  p = __builtin_fma(p, u, 0x1.625b4db8e92a1p-10);
+  p = __builtin_fma(p, u, -0x1.00813c9044731p-10);
+  p = __builtin_fma(p, u, 0x1.7969b4567b3eap-5);
+  return p;
+}
+
+// x^0 Y0(x) over x - z of its zeros, u = (x - 2.75) / 1.25; u from -1 to 1.
+__DL_CORE double __dl_poly_y0_middle(double u) {  // relative error 7.5e-19
+  double p = 0x1.53c3adadcee10p-38;
+  p = __builtin_fma(p, u, -0x1.5d975ce19d3fbp-37);
+  p = __builtin_fma(p, u, -0x1.607a4c732a878p-37);
+  p = __builtin_fma(p, u, 0x1.196b0dd6c9df8p-36);
+  p = __builtin_fma(p, u, 0x1.0f18dd85abbfap-34);
+  p = __builtin_fma(p, u, -0x1.0a8c24dcc7998p-33);
+  p = __builtin_fma(p, u, 0x1.ccb5c88f28621p-34);
+  p = __builtin_fma(p, u, -0x1.2ce65229116f5p-32);
+  p = __builtin_fma(p, u, 0x1.c6bff4c563b85p-31);
+  p = __builtin_fma(p, u, -0x1.00f2149609f47p-29);
+  p = __builtin_fma(p, u, 0x1.1e012e9b797efp-28);
+  p = __builtin_fma(p, u, -0x1.4bdeb4af77c56p-27);
+  p = __builtin_fma(p, u, 0x1.827e3f0dca393p-26);
+  p = __builtin_fma(p, u, -0x1.c1a21317471f4p-25);
+  p = __builtin_fma(p, u, 0x1.066662f885b44p-23);
+  p = __builtin_fma(p, u, -0x1.3375ae1f0ba4dp-22);
+  p = __builtin_fma(p, u, 0x1.698d3146b294fp-21);
+  p = __builtin_fma(p, u, -0x1.ab49702c15f9ap-20);
+  p = __builtin_fma(p, u, 0x1.000a61a717798p-18);
+  p = __builtin_fma(p, u, -0x1.315f9054a99c1p-17);
+  p = __builtin_fma(p, u, 0x1.44b88b634d4b1p-16);
+  p = __builtin_fma(p, u, -0x1.a118308f507f9p-15);
+  p = __builtin_fma(p, u, 0x1.03578e3da4b32p-12);
+  p = __builtin_fma(p, u, -0x1.9e03f29a763e6p-12);
+  p = __builtin_fma(p, u, -0x1.51d4a6d879a7dp-9);
+  p = __builtin_fma(p, u, -0x1.accdaa0c7699fp-10);
+  p = __builtin_fma(p, u, 0x1.7a146a745a52fp-5);
+  return p;
+}
+
+// x^0 Y0(x) over x - z of its zeros, u = (x - 6.0) / 2.0; u from -1 to 1.
+__DL_CORE double __dl_poly_y0_far(double u) {  // relative error 1.3e-22
+  double p = 0x1.43888d989868ap-51;
+  p = __builtin_fma(p, u, -0x1.0ba77611ef961p-49);
+  p = __builtin_fma(p, u, 0x1.16dd4c4cde435p-49);
+  p = __builtin_fma(p, u, -0x1.7515362bf2515p-48);
+  p = __builtin_fma(p, u, 0x1.efa6e8f3e4f1dp-46);
+  p = __builtin_fma(p, u, -0x1.8abcc80e46931p-44);
+  p = __builtin_fma(p, u, 0x1.1b71dd06a6998p-42);
+  p = __builtin_fma(p, u, -0x1.b62029f353a14p-41);
+  p = __builtin_fma(p, u, 0x1.582799502c2cdp-39);
+  p = __builtin_fma(p, u, -0x1.0c4fa57bf016ap-37);
+  p = __builtin_fma(p, u, 0x1.a0a3596e0011ap-36);
+  p = __builtin_fma(p, u, -0x1.43af02536556bp-34);
+  p = __builtin_fma(p, u, 0x1.05d9685b68a53p-32);
+  p = __builtin_fma(p, u, -0x1.ac48ed30be3b2p-31);
+  p = __builtin_fma(p, u, 0x1.03379ccf8ee96p-29);
+  p = __builtin_fma(p, u, -0x1.0326dfe592de5p-28);
+  p = __builtin_fma(p, u, 0x1.70930d8da8fafp-25);
+  p = __builtin_fma(p, u, -0x1.0878db3e8cd9dp-22);
+  p = __builtin_fma(p, u, -0x1.0d26fd9cc8982p-21);
+  p = __builtin_fma(p, u, 0x1.852debcf08f9bp-18);
+  p = __builtin_fma(p, u, 0x1.3e90dde04e2dfp-16);
+  p = __builtin_fma(p, u, -0x1.6afcd13d6bcecp-13);
+  p = __builtin_fma(p, u, -0x1.526dad5aea813p-13);
+  p = __builtin_fma(p, u, 0x1.448aa96a2f011p-9);
+  p = __builtin_fma(p, u, -0x1.5f354fe662124p-13);
+  p = __builtin_fma(p, u, -0x1.362276348cfbfp-6);
+  p = __builtin_fma(p, u, 0x1.a0e22f6e1764bp-6);
+  return p;
+}
+
+// Y0(x) less 2/pi log(x/2) J0(x) and its pole, over x^0, u = x^2; u from 0 to 0.2501.
+__DL_CORE double __dl_poly_y0_series(double u) {  // relative error 6.1e-20
+  double p = -0x1.333457885d14bp-31;
+  p = __builtin_fma(p, u, 0x1.3c5c117737f2cp-24);
+  p = __builtin_fma(p, u, -0x1.b45f1f9de933cp-18);
+  p = __builtin_fma(p, u, 0x1.6bf03b39e9d2dp-12);
+  p = __builtin_fma(p, u, -0x1.2cc7eb028da31p-7);
+  p = __builtin_fma(p, u, 0x1.139ccf287ee71p-4);
+  p = __builtin_fma(p, u, 0x1.78493e90ba294p-2);
+  return p;
+}
+
+// Hankel's P0(x), u = 64 / x^2, x from 8; u from 0 to 1.
+__DL_CORE double __dl_poly_hankel_p0(double u) {  // relative error 6.9e-16
+  double p = -0x1.74a28c1d4d34fp-31;
+  p = __builtin_fma(p, u, 0x1.3309a1e07b27cp-28);
+  p = __builtin_fma(p, u, -0x1.0043f56dcd9c1p-26);
+  p = __builtin_fma(p, u, 0x1.45c6109daeb5cp-25);
+  p = __builtin_fma(p, u, -0x1.ae5454ad90ee4p-24);
+  p = __builtin_fma(p, u, 0x1.842b945282a4fp-22);
+  p = __builtin_fma(p, u, -0x1.251c6207c662cp-19);
+  p = __builtin_fma(p, u, 0x1.cb5ffa33f8e08p-16);
+  p = __builtin_fma(p, u, -0x1.1fffffff59116p-10);
+  p = __builtin_fma(p, u, 0x1.ffffffffffffap-1);
+  return p;
+}
+
+// Hankel's Q0(x) x, u = 64 / x^2, x from 8; u from 0 to 1.
+__DL_CORE double __dl_poly_hankel_q0(double u) {  // relative error 4.0e-14
+  double p = 0x1.3994dcacdb3c3p-28;
+  p = __builtin_fma(p, u, -0x1.f70b63869190ap-26);
+  p = __builtin_fma(p, u, 0x1.903f08e6e871cp-24);
+  p = __builtin_fma(p, u, -0x1.d298c2a0d24bbp-23);
+  p = __builtin_fma(p, u, 0x1.0a777cc33073ap-21);
+  p = __builtin_fma(p, u, -0x1.8507069d3af99p-20);
+  p = __builtin_fma(p, u, 0x1.ba4302bd1cfdcp-18);
+  p = __builtin_fma(p, u, -0x1.d11deaaf99746p-15);
+  p = __builtin_fma(p, u, 0x1.2bfffffb3b422p-10);
+  p = __builtin_fma(p, u, -0x1.ffffffffffe96p-4);
+  return p;
+}
+
+// I0(x) / x^0, u = x^2, x below 8; u from 0 to 64.
+__DL_CORE double __dl_poly_i0(double u) {  // relative error 1.5e-22
+  double p = 0x1.e1df0da7cc1d2p-131;
+  p = __builtin_fma(p, u, 0x1.4167db7d41b9fp-121);
+  p = __builtin_fma(p, u, 0x1.6fedc1980e411p-111);
+  p = __builtin_fma(p, u, 0x1.3d8dbf5ae8523p-101);
+  p = __builtin_fma(p, u, 0x1.e739f4f2f3328p-92);
+  p = __builtin_fma(p, u, 0x1.41969d6a67b90p-82);
+  p = __builtin_fma(p, u, 0x1.69cab0fb3a6edp-73);
+  p = __builtin_fma(p, u, 0x1.5601873def29ep-64);
+  p = __builtin_fma(p, u, 0x1.0b313295df55fp-55);
+  p = __builtin_fma(p, u, 0x1.522a43f5930e1p-47);
+  p = __builtin_fma(p, u, 0x1.522a43f65d4e4p-39);
+  p = __builtin_fma(p, u, 0x1.02e85c08986ebp-31);
+  p = __builtin_fma(p, u, 0x1.23456789abd12p-24);
+  p = __builtin_fma(p, u, 0x1.c71c71c71c71ap-18);
+  p = __builtin_fma(p, u, 0x1.c71c71c71c71dp-12);
+  p = __builtin_fma(p, u, 0x1.0000000000000p-6);
+  p = __builtin_fma(p, u, 0x1.0000000000000p-2);
+  p = __builtin_fma(p, u, 0x1.0000000000000p+0);
+  return p;
+}
+
+// I0(x) exp(-x) sqrt(x), u = 8 / x, x from 8; u from 0.011 to 1.
+__DL_CORE double __dl_poly_i0_large(double u) {  // relative error 1.5e-17
+  double p = -0x1.127d0743eeb8fp-12;
+  p = __builtin_fma(p, u, 0x1.c493da0b933adp-9);
+  p = __builtin_fma(p, u, -0x1.57d02787aca1cp-6);
+  p = __builtin_fma(p, u, 0x1.3fff6f54c3f9bp-4);
+  p = __builtin_fma(p, u, -0x1.9908364e03299p-3);
+  p = __builtin_fma(p, u, 0x1.7d59b467c7716p-2);
+  p = __builtin_fma(p, u, -0x1.0cdc854cc6eafp-1);
+  p = __builtin_fma(p, u, 0x1.255b3d7c591fep-1);
+  p = __builtin_fma(p, u, -0x1.f6dcb5dfd30f9p-2);
+  p = __builtin_fma(p, u, 0x1.55d28dcc89a42p-2);
+  p = __builtin_fma(p, u, -0x1.729bdcd1cbb91p-3);
+  p = __builtin_fma(p, u, 0x1.41249e604e340p-4);
+  p = __builtin_fma(p, u, -0x1.bc63d565db0e8p-6);
+  p = __builtin_fma(p, u, 0x1.e907093037942p-8);
+  p = __builtin_fma(p, u, -0x1.a8cf8f6c19cb7p-10);
+  p = __builtin_fma(p, u, 0x1.204ce08fea7e4p-12);
+  p = __builtin_fma(p, u, -0x1.29bc178bce759p-15);
+  p = __builtin_fma(p, u, 0x1.2655c66de4e55p-18);
+  p = __builtin_fma(p, u, 0x1.5140548b5096bp-19);
+  p = __builtin_fma(p, u, 0x1.6ef4a8cc414ebp-17);
+  p = __builtin_fma(p, u, 0x1.deba25e0f530dp-15);
+  p = __builtin_fma(p, u, 0x1.cb94de40df338p-12);
+  p = __builtin_fma(p, u, 0x1.9884533d27ac8p-8);
+  p = __builtin_fma(p, u, 0x1.9884533d43658p-2);
+  return p;
+}
+
+// J1(x) / (x^1 (x^2 - z1^2) (x^2 - z2^2)), u = x^2 / 32 - 1, x below 8; u from -1 to 1.
+__DL_CORE double __dl_poly_j1(double u) {  // relative error 1.3e-25
+  double p = -0x1.82da1d783f81cp-73;
+  p = __builtin_fma(p, u, 0x1.1d75a6e940d9bp-67);
+  p = __builtin_fma(p, u, -0x1.7487689c0b859p-62);
+  p = __builtin_fma(p, u, 0x1.b2a6ab6989598p-57);
+  p = __builtin_fma(p, u, -0x1.c179aa3964e92p-52);
+  p = __builtin_fma(p, u, 0x1.98ae519ba119cp-47);
+  p = __builtin_fma(p, u, -0x1.43c20bf8a3a69p-42);
+  p = __builtin_fma(p, u, 0x1.ba3fb2eea125cp-38);
+  p = __builtin_fma(p, u, -0x1.0137e01b6d67ap-33);
+  p = __builtin_fma(p, u, 0x1.f62979d67045dp-30);
+  p = __builtin_fma(p, u, -0x1.941a82675761fp-26);
+  p = __builtin_fma(p, u, 0x1.06438a6958c31p-22);
+  p = __builtin_fma(p, u, -0x1.0af8bb9889ba1p-19);
+  p = __builtin_fma(p, u, 0x1.9ac7788fbda1dp-17);
+  p = __builtin_fma(p, u, -0x1.c5a7fc38dd1d3p-15);
+  p = __builtin_fma(p, u, 0x1.4c9bd11c0aa3bp-13);
+  p = __builtin_fma(p, u, -0x1.1adb1329ed86fp-12);
+  p = __builtin_fma(p, u, 0x1.98ec1eee7c01ap-13);
+  return p;
+}
+
+// x^1 Y1(x) over x - z of its zeros, u = (x - 1.0) / 0.5; u from -1 to 1.
+__DL_CORE double __dl_poly_y1_near(double u) {  // relative error 1.3e-20
+  double p = -0x1.25b9363833380p-42;
+  p = __builtin_fma(p, u, 0x1.0073ffe92b24dp-41);
+  p = __builtin_fma(p, u, 0x1.94f79fed9a880p-41);
+  p = __builtin_fma(p, u, -0x1.b2edd17e292b5p-41);
+  p = __builtin_fma(p, u, -0x1.e6014faa5a009p-39);
+  p = __builtin_fma(p, u, 0x1.7f5b59b4c08bfp-38);
+  p = __builtin_fma(p, u, -0x1.edecb962735bcp-39);
+  p = __builtin_fma(p, u, 0x1.b5b75b9280c3ep-37);
+  p = __builtin_fma(p, u, -0x1.5d1bc256af0d4p-35);
+  p = __builtin_fma(p, u, 0x1.8ae37d8d8b1a5p-34);
+  p = __builtin_fma(p, u, -0x1.c90abe7441bd8p-33);
+  p = __builtin_fma(p, u, 0x1.17e19bebfee46p-31);
+  p = __builtin_fma(p, u, -0x1.5a45f7f425220p-30);
+  p = __builtin_fma(p, u, 0x1.b150b2e1ffd05p-29);
+  p = __builtin_fma(p, u, -0x1.1410bee44db76p-27);
+  p = __builtin_fma(p, u, 0x1.672d502018b9fp-26);
+  p = __builtin_fma(p, u, -0x1.decdec75534f7p-25);
+  p = __builtin_fma(p, u, 0x1.4863a9fbc93fcp-23);
+  p = __builtin_fma(p, u, -0x1.cf9535a0a08dep-22);
+  p = __builtin_fma(p, u, 0x1.59d55215168b2p-20);
+  p = __builtin_fma(p, u, -0x1.3fa4a09b98f40p-18);
+  p = __builtin_fma(p, u, 0x1.64ed3984b99cdp-17);
+  p = __builtin_fma(p, u, 0x1.64fdf7b7f7ae8p-14);
+  p = __builtin_fma(p, u, 0x1.e048f66c4da50p-11);
+  p = __builtin_fma(p, u, -0x1.3ae872e4fd7b1p-7);
+  p = __builtin_fma(p, u, -0x1.1e0ba354e4aa3p-4);
+  p = __builtin_fma(p, u, -0x1.2db44a1226c41p-3);
+  return p;
+}
+
+// x^1 Y1(x) over x - z of its zeros, u = (x - 2.75) / 1.25; u from -1 to 1.
+__DL_CORE double __dl_poly_y1_middle(double u) {  // relative error 1.7e-21
+  double p = -0x1.e4533eef31c2dp-44;
+  p = __builtin_fma(p, u, 0x1.dd9b71e246d2ep-43);
+  p = __builtin_fma(p, u, 0x1.bfdb86ff22bcap-43);
+  p = __builtin_fma(p, u, -0x1.4ed1f63d47740p-43);
+  p = __builtin_fma(p, u, -0x1.f870dad6f097cp-40);
+  p = __builtin_fma(p, u, 0x1.ec2a238d61e00p-39);
+  p = __builtin_fma(p, u, -0x1.62cf458614eeep-38);
+  p = __builtin_fma(p, u, 0x1.feae52965956cp-37);
+  p = __builtin_fma(p, u, -0x1.6ccae9c42bc70p-35);
+  p = __builtin_fma(p, u, 0x1.ce5b106ca24b3p-34);
+  p = __builtin_fma(p, u, -0x1.2908a20462f18p-32);
+  p = __builtin_fma(p, u, 0x1.86e7cfd4d1a52p-31);
+  p = __builtin_fma(p, u, -0x1.038710534f1ccp-29);
+  p = __builtin_fma(p, u, 0x1.593c9e930ea2dp-28);
+  p = __builtin_fma(p, u, -0x1.d691652fba855p-27);
+  p = __builtin_fma(p, u, 0x1.72a6f9495bfb0p-25);
+  p = __builtin_fma(p, u, -0x1.e0987d91c3232p-24);
+  p = __builtin_fma(p, u, -0x1.77a78eba19b1fp-23);
+  p = __builtin_fma(p, u, -0x1.63c0481adca9cp-21);
+  p = __builtin_fma(p, u, 0x1.142175686ea16p-15);
+  p = __builtin_fma(p, u, -0x1.68861c740c417p-19);
+  p = __builtin_fma(p, u, -0x1.3885e03ec1054p-10);
+  p = __builtin_fma(p, u, -0x1.0f0bcff3e64d0p-10);
+  p = __builtin_fma(p, u, 0x1.b70a19f37140bp-6);
+  p = __builtin_fma(p, u, 0x1.2771a39a3847ap-5);
+  p = __builtin_fma(p, u, -0x1.c5b04663cc15fp-3);
+  p = __builtin_fma(p, u, -0x1.d3a1c00ebe03ap-2);
+  return p;
+}
+
+// x^1 Y1(x) over x - z of its zeros, u = (x - 6.0) / 2.0; u from -1 to 1.
+__DL_CORE double __dl_poly_y1_far(double u) {  // relative error 7.2e-25
+  double p = -0x1.e48fd4b3e3441p-55;
+  p = __builtin_fma(p, u, 0x1.b5206c9b433b0p-53);
+  p = __builtin_fma(p, u, -0x1.3922aff89ae1ap-52);
+  p = __builtin_fma(p, u, 0x1.d0ca8a2fc8939p-51);
+  p = __builtin_fma(p, u, -0x1.12076b30668c4p-48);
+  p = __builtin_fma(p, u, 0x1.e3be247b69dfap-47);
+  p = __builtin_fma(p, u, -0x1.891debc9b5dfbp-45);
+  p = __builtin_fma(p, u, 0x1.ea3fa119d93b1p-44);
+  p = __builtin_fma(p, u, -0x1.99ec798ad6b58p-42);
+  p = __builtin_fma(p, u, 0x1.6d09daf52fbd0p-38);
+  p = __builtin_fma(p, u, -0x1.3847473229a94p-36);
+  p = __builtin_fma(p, u, -0x1.1f463e00c9991p-32);
+  p = __builtin_fma(p, u, 0x1.bb9e51f903c63p-31);
+  p = __builtin_fma(p, u, 0x1.381a1eccb396ap-26);
+  p = __builtin_fma(p, u, -0x1.babd592751036p-25);
+  p = __builtin_fma(p, u, -0x1.d23bc2859a028p-21);
+  p = __builtin_fma(p, u, 0x1.278639c3af751p-19);
+  p = __builtin_fma(p, u, 0x1.04f421c8ed9dcp-15);
+  p = __builtin_fma(p, u, -0x1.265af35c8b119p-14);
+  p = __builtin_fma(p, u, -0x1.912b7c4f88152p-11);
+  p = __builtin_fma(p, u, 0x1.8c1814d6d9283p-10);
+  p = __builtin_fma(p, u, 0x1.888a7e8a50308p-7);
+  p = __builtin_fma(p, u, -0x1.5038b8c3f3a3ep-6);
+  p = __builtin_fma(p, u, -0x1.a5075562387cdp-4);
+  p = __builtin_fma(p, u, 0x1.3775af10a2eeap-3);
+  p = __builtin_fma(p, u, 0x1.6e8393d6cd6bcp-2);
+  p = __builtin_fma(p, u, -0x1.efc7130fd0bd4p-2);
+  return p;
+}
+
+// Y1(x) less 2/pi log(x/2) J1(x) and its pole, over x^1, u = x^2; u from 0 to 0.2501.
+__DL_CORE double __dl_poly_y1_series(double u) {  // relative error 5.3e-20
+  double p = -0x1.6cb8cec5c607bp-35;
+  p = __builtin_fma(p, u, 0x1.ba6ad654be00dp-28);
+  p = __builtin_fma(p, u, -0x1.7446a03eacb7ap-21);
+  p = __builtin_fma(p, u, 0x1.9027adc45342ap-15);
+  p = __builtin_fma(p, u, -0x1.d97973c2a6d03p-10);
+  p = __builtin_fma(p, u, 0x1.b6965296cd2b2p-6);
+  p = __builtin_fma(p, u, 0x1.92b1bda0ed08cp-6);
+  return p;
+}
+
+// Hankel's P1(x), u = 64 / x^2, x from 8; u from 0 to 1.
+__DL_CORE double __dl_poly_hankel_p1(double u) {  // relative error 7.4e-16
+  double p = 0x1.90d6351a3cc73p-31;
+  p = __builtin_fma(p, u, -0x1.4af442494e343p-28);
+  p = __builtin_fma(p, u, 0x1.154ee7b8b5ea0p-26);
+  p = __builtin_fma(p, u, -0x1.633c30077d9b7p-25);
+  p = __builtin_fma(p, u, 0x1.dbffe404fb8dap-24);
+  p = __builtin_fma(p, u, -0x1.b7f6ad1efdfa4p-22);
+  p = __builtin_fma(p, u, 0x1.5a67a60a0d5ecp-19);
+  p = __builtin_fma(p, u, -0x1.274ffce74271dp-15);
+  p = __builtin_fma(p, u, 0x1.dfffffff4da0bp-10);
+  p = __builtin_fma(p, u, 0x1.0000000000003p+0);
+  return p;
+}
+
+// Hankel's Q1(x) x, u = 64 / x^2, x from 8; u from 0 to 1.
+__DL_CORE double __dl_poly_hankel_q1(double u) {  // relative error 1.4e-14
+  double p = -0x1.502dba34fb78fp-28;
+  p = __builtin_fma(p, u, 0x1.0e190b47db9f5p-25);
+  p = __builtin_fma(p, u, -0x1.af28b0c9810b8p-24);
+  p = __builtin_fma(p, u, 0x1.f9b8bf7087ed7p-23);
+  p = __builtin_fma(p, u, -0x1.242270c1ba833p-21);
+  p = __builtin_fma(p, u, 0x1.b2da1c1c0c1c3p-20);
+  p = __builtin_fma(p, u, -0x1.fe4e274e24cddp-18);
+  p = __builtin_fma(p, u, 0x1.1c3cf4a738bd1p-14);
+  p = __builtin_fma(p, u, -0x1.a3fffffaec40cp-10);
+  p = __builtin_fma(p, u, 0x1.7ffffffffffa0p-2);
+  return p;
+}
+
+// I1(x) / x^1, u = x^2, x below 8; u from 0 to 64.
+__DL_CORE double __dl_poly_i1(double u) {  // relative error 2.0e-23
+  double p = 0x1.a65c0f1613676p-136;
+  p = __builtin_fma(p, u, 0x1.317e0234efdddp-126);
+  p = __builtin_fma(p, u, 0x1.6f3f4c4970573p-116);
+  p = __builtin_fma(p, u, 0x1.52d1373d048cbp-106);
+  p = __builtin_fma(p, u, 0x1.16681157a4a20p-96);
+  p = __builtin_fma(p, u, 0x1.8bcd59915b61fp-87);
+  p = __builtin_fma(p, u, 0x1.e2638fb4dfd97p-78);
+  p = __builtin_fma(p, u, 0x1.f17696a854548p-69);
+  p = __builtin_fma(p, u, 0x1.ab81ea82df68bp-60);
+  p = __builtin_fma(p, u, 0x1.2c9758da8a7f4p-51);
+  p = __builtin_fma(p, u, 0x1.522a43f659a38p-43);
+  p = __builtin_fma(p, u, 0x1.27e4fb7789c94p-35);
+  p = __builtin_fma(p, u, 0x1.845c8a0ce514bp-28);
+  p = __builtin_fma(p, u, 0x1.6c16c16c16c16p-21);
+  p = __builtin_fma(p, u, 0x1.c71c71c71c71cp-15);
+  p = __builtin_fma(p, u, 0x1.5555555555555p-9);
+  p = __builtin_fma(p, u, 0x1.0000000000000p-4);
+  p = __builtin_fma(p, u, 0x1.0000000000000p-1);
+  return p;
+}
+
+// I1(x) exp(-x) sqrt(x), u = 8 / x, x from 8; u from 0.011 to 1.
+__DL_CORE double __dl_poly_i1_large(double u) {  // relative error 1.6e-17
+  double p = 0x1.103ba57ed2a95p-12;
+  p = __builtin_fma(p, u, -0x1.c3c2a6da87aebp-9);
+  p = __builtin_fma(p, u, 0x1.5912cd618c9b5p-6);
+  p = __builtin_fma(p, u, -0x1.42b26a478b01ap-4);
+  p = __builtin_fma(p, u, 0x1.9e3668665dec2p-3);
+  p = __builtin_fma(p, u, -0x1.83a1dc6acb524p-2);
+  p = __builtin_fma(p, u, 0x1.123925718e070p-1);
+  p = __builtin_fma(p, u, -0x1.2c25142e599bep-1);
+  p = __builtin_fma(p, u, 0x1.01ff8bd27f66ap-1);
+  p = __builtin_fma(p, u, -0x1.5fb57cb519333p-2);
+  p = __builtin_fma(p, u, 0x1.7e50fb259bb0ep-3);
+  p = __builtin_fma(p, u, -0x1.4c1c7659d7d9dp-4);
+  p = __builtin_fma(p, u, 0x1.ccac4f3a18623p-6);
+  p = __builtin_fma(p, u, -0x1.fc2347eef588cp-8);
+  p = __builtin_fma(p, u, 0x1.ba6e62a2c7f66p-10);
+  p = __builtin_fma(p, u, -0x1.2cf5fd376e828p-12);
+  p = __builtin_fma(p, u, 0x1.3734f80885ae7p-15);
+  p = __builtin_fma(p, u, -0x1.3c6ee228f4e60p-18);
+  p = __builtin_fma(p, u, -0x1.a1fe78e997c4fp-19);
+  p = __builtin_fma(p, u, -0x1.d7b36a3474571p-17);
+  p = __builtin_fma(p, u, -0x1.4f1c0fe651cdcp-14);
+  p = __builtin_fma(p, u, -0x1.7efc0e5be8de1p-11);
+  p = __builtin_fma(p, u, -0x1.32633e6deb33ep-6);
+  p = __builtin_fma(p, u, 0x1.9884533d43648p-2);
+  return p;
+}
+
+// Zeros of the Bessel functions.
+#define __DL_ZERO_J0_1 0x1.33d152e971b40p+1, -0x1.0f539d7da258ep-53
+#define __DL_ZERO_J0_2 0x1.6148f5b2c2e45p+2, 0x1.75054cd60a517p-54
+#define __DL_ZERO_J1_1 0x1.ea75575af6f09p+1, -0x1.60155a9d1b256p-53
+#define __DL_ZERO_J1_2 0x1.c0ff5f3b47250p+2, -0x1.b226d9d243827p-54
+#define __DL_ZERO_Y0_1 0x1.c982eb8d417eap-1, 0x1.ea9d270347f83p-56
+#define __DL_ZERO_Y0_2 0x1.fa9534d98569cp+1, -0x1.f06ae7804384ep-54
+#define __DL_ZERO_Y0_3 0x1.c581dc4e72103p+2, -0x1.9774a495f56cfp-54
+#define __DL_ZERO_Y1_1 0x1.193bed4dff243p+1, -0x1.bd1e50d219bfdp-55
+#define __DL_ZERO_Y1_2 0x1.5b7fe4e87b02ep+2, 0x1.dfe7bac228e8cp-52

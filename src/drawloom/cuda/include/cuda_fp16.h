@@ -1,0 +1,98 @@
+// Half precision: __half and __half2, their conversions, arithmetic and functions.
+#pragma once
+#include <cuda_runtime.h>
+#include "drawloom/small_floats.h"
+
+struct __half_raw { unsigned short x; };
+struct __half {
+  unsigned short __x;
+  __half() = default;
+  __attribute__((host, device)) __half(__half_raw raw) : __x(raw.x) {}
+  template <class T, class = typename __dl_mixed_for<__is_arithmetic(T)>::type>
+  __attribute__((host, device)) __half(T v) {
+    _Float16 h = (_Float16)v;
+    __builtin_memcpy(&__x, &h, 2);
+  }
+  __attribute__((host, device)) _Float16 __dl_value() const {
+    _Float16 h;
+    __builtin_memcpy(&h, &__x, 2);
+    return h;
+  }
+  __attribute__((host, device)) operator float() const { return (float)__dl_value(); }
+  __attribute__((host, device)) operator __half_raw() const { return __half_raw{__x}; }
+};
+__DL_BOTH float __dl_wide(__half h) { return (float)h.__dl_value(); }
+__DL_BOTH __half __dl_narrow___half(float f) { return __half(f); }
+__DL_BOTH __half __hfma(__half a, __half b, __half c) {
+#ifdef __CUDA_ARCH__
+  __half d;
+  asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(d.__x) : "h"(a.__x), "h"(b.__x), "h"(c.__x));
+  return d;
+#else
+  return __half((_Float16)__builtin_fma((double)__dl_wide(a), (double)__dl_wide(b), (double)__dl_wide(c)));
+#endif
+}
+__DL_SMALL_FLOAT(__half, __half2)
+#if __DL_SINCE(700)
+__DL_DEVICE __half atomicAdd(__half *address, __half value) {
+  __half old;
+  asm volatile("atom.add.noftz.f16 %0, [%1], %2;" : "=h"(old.__x) : "l"(address), "h"(value.__x) : "memory");
+  return old;
+}
+__DL_DEVICE __half2 atomicAdd(__half2 *address, __half2 value) {
+  unsigned int old, added;
+  __builtin_memcpy(&added, &value, 4);
+  asm volatile("atom.add.noftz.f16x2 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(added) : "memory");
+  __builtin_memcpy(&value, &old, 4);
+  return value;
+}
+#else
+__DL_SMALL_ATOMIC(__half, __half2)
+#endif
+typedef __half half;
+typedef __half2 half2;
+
+__DL_BOTH __half __float2half(float f) { return __half(f); }
+__DL_BOTH __half __float2half_rn(float f) { return __half(f); }
+__DL_BOTH __half __double2half(double d) { return __half(d); }
+__DL_BOTH float __half2float(__half h) { return __dl_wide(h); }
+#define __DL_ROUNDED_HALF(mode, round)                                            \
+  __DL_DEVICE __half __float2half_##mode(float f) {                               \
+    __half h;                                                                     \
+    asm("cvt" round ".f16.f32 %0, %1;" : "=h"(h.__x) : "f"(f));                   \
+    return h;                                                                     \
+  }
+__DL_ROUNDED_HALF(rz, ".rz")
+__DL_ROUNDED_HALF(ru, ".rp")
+__DL_ROUNDED_HALF(rd, ".rm")
+#undef __DL_ROUNDED_HALF
+#define __DL_HALF_INTEGER(T, name)                                                                  \
+  __DL_DEVICE T __half2##name##_rn(__half h) { return (T)__builtin_rintf(__dl_wide(h)); }           \
+  __DL_DEVICE T __half2##name##_rz(__half h) { return (T)__dl_wide(h); }                            \
+  __DL_DEVICE T __half2##name##_ru(__half h) { return (T)__builtin_ceilf(__dl_wide(h)); }           \
+  __DL_DEVICE T __half2##name##_rd(__half h) { return (T)__builtin_floorf(__dl_wide(h)); }          \
+  __DL_BOTH __half __##name##2half_rn(T v) { return __half(v); }
+__DL_HALF_INTEGER(int, int)
+__DL_HALF_INTEGER(unsigned int, uint)
+__DL_HALF_INTEGER(short, short)
+__DL_HALF_INTEGER(unsigned short, ushort)
+__DL_HALF_INTEGER(long long, ll)
+__DL_HALF_INTEGER(unsigned long long, ull)
+#undef __DL_HALF_INTEGER
+__DL_BOTH __half2 __floats2half2_rn(float x, float y) { return __half2(__half(x), __half(y)); }
+__DL_BOTH __half2 __float22half2_rn(float2 v) { return __floats2half2_rn(v.x, v.y); }
+__DL_BOTH __half2 __float2half2_rn(float f) { return __floats2half2_rn(f, f); }
+__DL_BOTH float2 __half22float2(__half2 v) { return float2{__dl_wide(v.x), __dl_wide(v.y)}; }
+__DL_BOTH __half2 __halves2half2(__half x, __half y) { return __half2(x, y); }
+__DL_BOTH __half2 __half2half2(__half h) { return __half2(h, h); }
+__DL_BOTH __half __low2half(__half2 v) { return v.x; }
+__DL_BOTH __half __high2half(__half2 v) { return v.y; }
+__DL_BOTH __half2 __low2half2(__half2 v) { return __half2(v.x, v.x); }
+__DL_BOTH __half2 __high2half2(__half2 v) { return __half2(v.y, v.y); }
+__DL_BOTH __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
+__DL_BOTH __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
+__DL_BOTH __half2 __lowhigh2highlow(__half2 v) { return __half2(v.y, v.x); }
+__DL_BOTH short __half_as_short(__half h) { return (short)h.__x; }
+__DL_BOTH unsigned short __half_as_ushort(__half h) { return h.__x; }
+__DL_BOTH __half __ushort_as_half(unsigned short bits) { return __half(__half_raw{bits}); }
+__DL_BOTH __half __short_as_half(short bits) { return __ushort_as_half((unsigned short)bits); }
