@@ -43,6 +43,8 @@ class Host:
         wanted = ["+" + f for f in sorted(self.features)]
         if "avx512f" in self.features:
             wanted += ["-prefer-256-bit", "+evex512"] if "evex512" in found else ["-prefer-256-bit"]
+        elif "avx2" in self.features:  # else LLVM takes a branch for each lane of a gather
+            wanted.append("+fast-gather")
         self.feature_text = ",".join(wanted)
         self.is_x86 = self.triple.startswith(("x86_64", "i686"))
         self.key = f"{self.triple}/{self.cpu}/{self.feature_text}/{llvmlite.__version__}"
