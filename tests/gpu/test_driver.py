@@ -7,7 +7,7 @@ import pytest
 
 import drawloom
 from drawloom import DeviceError, KernelFault, LaunchError, UnsupportedError
-from drawloom.runtime import Stream
+from drawloom.runtime import Stream, pinned_array
 from drawloom.runtime.cuda import CudaBackend
 from tests.runtime import programs
 
@@ -171,3 +171,30 @@ def test_memory_comes_back(device: str, backend: CudaBackend) -> None:
         saxpy[1, 256](1.0, y, y, 256)
         drawloom.Buffer.from_array(y, device)
     assert free_bytes() >= before - (8 << 20)
+
+
+@pytest.mark.parametrize("size", [1, 1 << 16, (1 << 16) + 1, 4 << 20, (17 << 20) + 3])
+def test_copies_of_every_size_by_page_locked_memory_or_not(device: str, size: int) -> None:
+    """Inline, through one piece, through chunks; and page-locked memory itself."""
+    data = np.arange(size, dtype=np.uint64).astype(np.uint8)
+    locked = pinned_array(size, np.uint8, device)
+    with drawloom.Buffer.from_array(data, device) as buffer, Stream(device) as stream:
+        np.testing.assert_array_equal(buffer.to_array(), data)
+        np.testing.assert_array_equal(buffer.to_array(locked), data)
+        buffer.copy_from(data[::-1].copy(), stream)  # nobody else has this array, which is gone at once
+        back = buffer.to_array(None, stream)
+        buffer.copy_from(locked, stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(back, data[::-1])
+        np.testing.assert_array_equal(buffer.to_array(), data)
+
+
+def test_large_arrays_are_arguments(device: str) -> None:
+    saxpy = drawloom.load(programs.SAXPY, device)["saxpy"]
+    y = np.arange(5 << 20, dtype=np.float32)
+    saxpy[1, 4](1.0, y, y, 4)
+    assert y[:5].tolist() == [0, 2, 4, 6, 4]
+    np.testing.assert_array_equal(y[5:], np.arange(5, 5 << 20, dtype=np.float32))
+    with Stream(device) as stream:
+        saxpy[1, 4, stream](1.0, y, y, 4)
+    assert y[:5].tolist() == [0, 4, 8, 12, 4]

@@ -11,19 +11,19 @@ from drawloom.runtime.geometry import Limits
 LEVEL: Final = "x86-64-v3"
 
 
-def cpu_object(module: Module, key: str, level: str = LEVEL, checked: bool = True) -> bytes:
-    """The object file of a module's kernels and variables for CPUs of a level of x86-64 ("native": this one).
+def cpu_objects(module: Module, key: str, level: str = LEVEL, checked: bool = True) -> list[bytes]:
+    """Object files of a module's kernels and variables for CPUs of a level of x86-64 ("native": this one).
 
-    A program that it is linked to finds it under ``key``. ``checked`` adds code that checks accesses. Raises
+    A program that they are linked to finds them under ``key``. ``checked`` adds code that checks accesses. Raises
     UnsupportedError.
     """
-    from drawloom.cpu.ahead import Bounds, module_object
+    from drawloom.cpu.ahead import Bounds, module_objects
 
     bounds = {}
     for kernel in module.kernels:
         limits = Limits(module, kernel)
         bounds[kernel.name] = Bounds(limits.required or (0, 0, 0), limits.max_threads)
-    return module_object(module, key, level, bounds, checked)
+    return module_objects(module, key, level, bounds, checked)
 
 
 def cpu_support(level: str = LEVEL) -> bytes:

@@ -62,6 +62,10 @@ class Allocation:
         """Copies `source` to `offset`."""
         raise NotImplementedError
 
+    def fill(self, byte: int, offset: int, size: int, queue: "Queue | None") -> None:
+        """Makes all of the `size` bytes from `offset` on `byte`."""
+        raise NotImplementedError
+
     def shrink(self, size: int) -> None:
         """Keeps the first `size` bytes where they are; what lies behind may serve others."""
 

@@ -19,9 +19,11 @@ from drawloom.runtime.machine import Device
 from drawloom.runtime.memory import HOST, Bytes, Span, aligned_bytes
 from drawloom.runtime.pages import Pages
 
-#: Bytes of a page of device memory for launches' host arrays, and of one of page-locked memory.
+#: Bytes of a page of device memory for launches' host arrays, of one of page-locked memory for what is small, and of
+#: the chunks in which other memory of the host goes through such.
 STAGING_BYTES: Final = 16 << 20
-LANDING_BYTES: Final = 4 << 20
+LANDING_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 4 << 20
 #: Page-locking goes by pages of the machine.
 PAGE_ALIGNMENT: Final = 4096
 _REGISTER_PORTABLE: Final = 1  # CU_MEMHOSTREGISTER_PORTABLE
@@ -93,7 +95,9 @@ class CudaBackend(Backend):
         self.blocks = Active(self)
         #: Device memory for the host arrays of a launch, and page-locked memory of the host for what comes down.
         self.staging: Pages = DevicePages(self)
-        self.landing: Pages = LockedPages(self)
+        self.landing: Pages = LockedPages(self, LANDING_BYTES)
+        self.chunks: Pages = LockedPages(self, CHUNK_BYTES)
+        self.pinned: dict[int, int] = {}  # address and size of page-locked memory of the host that is not ours
 
     def active(self) -> Active:
         return self.blocks
@@ -130,6 +134,7 @@ class CudaBackend(Backend):
             self.running.clear()
             self.spare_events.clear()
             self.plain.clear()
+            self.pinned.clear()
             self.generation += 1
             try:
                 self.driver.call("cuDevicePrimaryCtxReset", self.handle)
@@ -202,8 +207,18 @@ class CudaBackend(Backend):
         if not memory.nbytes:
             return
         self.lock_pages(memory)
+        self.pinned[memory.ctypes.data] = memory.nbytes
         owner = memory if memory.base is None else memory.base
-        weakref.finalize(owner, self.unlock_pages, memory.ctypes.data, self.generation)
+        weakref.finalize(owner, self.unpin, memory.ctypes.data, self.generation)
+
+    def unpin(self, address: int, generation: int) -> None:
+        if self.is_current(generation):
+            self.pinned.pop(address, None)
+        self.unlock_pages(address, generation)
+
+    def is_pinned(self, address: int, size: int) -> bool:
+        """Whether the driver copies to and from this memory of the host while nobody waits."""
+        return any(start <= address and address + size <= start + length for start, length in self.pinned.items())
 
     def lock_pages(self, memory: Bytes) -> None:
         """Page-locks memory of the host. Raises DeviceError where the driver does not take it."""
@@ -247,23 +262,24 @@ class CudaAllocation(Allocation):
         raise DeviceError(f"memory on {self.backend.device.name} has no view on the host; copy it with to_array")
 
     def read(self, target: Bytes, offset: int, queue: Queue | None) -> None:
-        self.copy("cuMemcpyDtoH", target.ctypes.data, self.address + offset, target, queue)
-
-    def write(self, source: Bytes, offset: int, queue: Queue | None) -> None:
-        self.copy("cuMemcpyHtoD", self.address + offset, source.ctypes.data, source, queue)
-
-    def copy(self, function: str, to: int, source: int, host: Bytes, queue: Queue | None) -> None:
-        from drawloom.runtime.cuda_queue import CudaQueue
+        from drawloom.runtime.cuda_copies import copy_down
 
         self.require()
-        if not host.nbytes:
-            return
-        if queue is not None:
-            assert isinstance(queue, CudaQueue)
-            queue.copy(function + "Async", to, source, host.nbytes, (self, host))
-            return
-        with self.backend.active() as driver:
-            driver.call(function, to, source, host.nbytes)
+        if target.nbytes:
+            copy_down(self.backend, target, self.address + offset, queue, self)
+
+    def write(self, source: Bytes, offset: int, queue: Queue | None) -> None:
+        from drawloom.runtime.cuda_copies import copy_up
+
+        self.require()
+        if source.nbytes:
+            copy_up(self.backend, self.address + offset, source, queue, self)
+
+    def fill(self, byte: int, offset: int, size: int, queue: Queue | None) -> None:
+        from drawloom.runtime.cuda_copies import fill
+
+        self.require()
+        fill(self.backend, self.address + offset, byte, size, queue)
 
     def release(self) -> None:
         if self.address and self.backend.is_current(self.generation):
@@ -285,8 +301,8 @@ class DevicePages(Pages):
 class LockedPages(Pages):
     """Page-locked memory of the host, for copies that nobody waits for."""
 
-    def __init__(self, backend: CudaBackend) -> None:
-        super().__init__(backend.device, LANDING_BYTES)
+    def __init__(self, backend: CudaBackend, page_bytes: int) -> None:
+        super().__init__(backend.device, page_bytes)
         self.backend = backend
 
     def make(self, size: int) -> Allocation:

@@ -18,9 +18,10 @@ from drawloom.runtime.arguments import Arguments
 from drawloom.runtime.assembler import DRIVER, OTHER_WAY, image_of
 from drawloom.runtime.backend import Allocation, Mark, Program, Queue, Request, Timing
 from drawloom.runtime.cuda import LANDING_BYTES, CudaBackend
-from drawloom.runtime.cuda_queue import CudaQueue, Pending
+from drawloom.runtime.cuda_copies import copy_down, copy_up, land
+from drawloom.runtime.cuda_queue import CudaQueue, Pending, plain_queue
 from drawloom.runtime.driver import LAUNCH_OUT_OF_RESOURCES, STICKY, CudaError, Driver
-from drawloom.runtime.memory import HOST, Array, Span
+from drawloom.runtime.memory import HOST, Array, Bytes, Span
 from drawloom.runtime.variables import find_variable, fitted, variable_layout
 
 LOG_BYTES: Final = 16384
@@ -83,48 +84,37 @@ class CudaProgram(Program):
         return known
 
     def launch(self, request: Request) -> Timing:
-        backend = self.backend
-        if backend.abandoned:
-            backend.collect_abandoned()
-        try:
-            queue = backend.plain.pop()
-        except IndexError:
-            queue = CudaQueue(backend, owns_stream=False)
         finished: list[Timing] = []
-        self.enqueue(request, queue, finished.append)
-        try:
-            queue.wait()
-        except KeyboardInterrupt:
-            backend.abandoned.append(queue)  # the kernel runs on, and its memory with it
-            raise
-        backend.plain.append(queue)
+        with plain_queue(self.backend) as queue:
+            self.enqueue(request, queue, finished.append)
         return finished[0]
 
     def enqueue(self, request: Request, queue: Queue, done: Callable[[Timing], None]) -> Mark:
         assert isinstance(queue, CudaQueue)
-        if queue.drops():
-            return queue.dropped()
         backend = self.backend
-        if not backend.is_current(self.generation):
-            self.load()
-        if len(backend.running) > len(queue.pending):
-            backend.collect_done()
-        pending = Pending(backend, request.kernel, self)
-        pending.done = done
-        pending.compile_seconds, self.compile_seconds = self.compile_seconds, 0.0
-        try:
-            with backend.active() as driver:
-                self.start(driver, request, queue, pending)
-        except KernelFault as fault:
-            queue.failed(fault)
-            return queue.dropped()
-        except CudaError as failure:
-            pending.abandon(backend)
-            raise self.launch_error(request, failure) from failure
-        except BaseException:
-            pending.abandon(backend)
-            raise
-        return queue.add(pending)
+        with queue.lock:
+            if queue.drops():
+                return queue.dropped()
+            if not backend.is_current(self.generation):
+                self.load()
+            if len(backend.running) > len(queue.pending):
+                backend.collect_done()
+            pending = Pending(backend, request.kernel, (self, request.arguments))
+            pending.done = done
+            pending.compile_seconds, self.compile_seconds = self.compile_seconds, 0.0
+            try:
+                with backend.active() as driver:
+                    self.start(driver, request, queue, pending)
+            except KernelFault as fault:
+                queue.failed(fault)
+                return queue.dropped()
+            except CudaError as failure:
+                pending.abandon(backend)
+                raise self.launch_error(request, failure) from failure
+            except BaseException:
+                pending.abandon(backend)
+                raise
+            return queue.add(pending)
 
     def start(self, driver: Driver, request: Request, queue: CudaQueue, pending: Pending) -> None:
         arguments, stream = request.arguments, queue.stream
@@ -134,13 +124,14 @@ class CudaProgram(Program):
         staged: list[Staged] = []
         if not arguments.in_buffers:
             staged = staged_copies(self.backend, request)
-            copy_in(driver, staged, arguments, stream, pending)
+            pending.memory = [copy.there for copy in staged]
+            copy_in(driver, staged, arguments, queue)
         backend = self.backend
         pending.start = backend.record(stream)
         backend.running.append(request.kernel)
         function.launch(driver, request, stream)
         pending.stop = pending.end = backend.record(stream)
-        if staged and copy_out(driver, backend, staged, arguments, stream, pending):
+        if staged and copy_out(driver, staged, arguments, queue, pending):
             pending.end = backend.record(stream)
 
     def launch_error(self, request: Request, failure: CudaError) -> Exception:
@@ -239,11 +230,10 @@ def staged_copies(backend: CudaBackend, request: Request) -> list[Staged]:
     return [Staged(start, size, backend.staging.allocate(size)) for start, size in ranges]
 
 
-def copy_in(driver: Driver, staged: list[Staged], arguments: Arguments, stream: Any, pending: Pending) -> None:
+def copy_in(driver: Driver, staged: list[Staged], arguments: Arguments, queue: CudaQueue) -> None:
     """Copies every host range to the device and puts the device addresses into the parameter block."""
-    pending.memory = [copy.there for copy in staged]
     for copy in staged:
-        driver.call("cuMemcpyHtoDAsync", copy.there.address, copy.start, copy.size, stream)
+        copy_up(queue.backend, copy.there.address, host_bytes(copy.start, copy.size), queue, copy.there)
     for pointer in arguments.pointers:
         span = pointer.span
         if span.place == HOST:
@@ -254,6 +244,11 @@ def copy_in(driver: Driver, staged: list[Staged], arguments: Arguments, stream: 
             driver.call("cuStreamSynchronize", span.stream)
 
 
+def host_bytes(start: int, size: int) -> Bytes:
+    """A range of the host's memory, which somebody else keeps."""
+    return np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(start)), dtype=np.uint8)
+
+
 def device_address(staged: list[Staged], span: Span) -> int:
     for copy in staged:
         if copy.start <= span.address < copy.start + copy.size:
@@ -261,24 +256,16 @@ def device_address(staged: list[Staged], span: Span) -> int:
     raise AssertionError("a host range that was not copied in")
 
 
-def copy_out(
-    driver: Driver, backend: CudaBackend, staged: list[Staged], arguments: Arguments, stream: Any, pending: Pending
-) -> bool:
+def copy_out(driver: Driver, staged: list[Staged], arguments: Arguments, queue: CudaQueue, pending: Pending) -> bool:
     """Queues the copies back of what the kernel may write; whether there are any."""
     written = [p.span for p in arguments.pointers if p.parameter.written and p.span.place == HOST and p.span.size]
     for span in written:
-        copy_down(driver, backend, span, device_address(staged, span), stream, pending)
+        target, source = host_bytes(span.address, span.size), device_address(staged, span)
+        if span.size <= LANDING_BYTES:
+            land(queue.backend, target, source, queue.stream, driver, pending)
+        else:
+            copy_down(queue.backend, target, source, queue, span.owner)
     return bool(written)
-
-
-def copy_down(driver: Driver, backend: CudaBackend, span: Span, source: int, stream: Any, pending: Pending) -> None:
-    """Queues a copy to the host: what is small by way of page-locked memory, so that nobody waits for it here."""
-    if span.view is None or span.size > LANDING_BYTES:
-        driver.call("cuMemcpyDtoHAsync", span.address, source, span.size, stream)
-        return
-    landing = backend.landing.allocate(span.size)
-    pending.landed.append((span.view, landing))
-    driver.call("cuMemcpyDtoHAsync", landing.address, source, span.size, stream)
 
 
 def merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -3,7 +3,8 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from drawloom.errors import DeviceError, KernelFault, LaunchError
@@ -153,7 +154,7 @@ class CudaQueue(Queue):
         self.pending: deque[Pending] = deque()
         self.error: Exception | None = None  # what stopped the queue; work is dropped until `wait` raised it
         self.stream: Any = DEFAULT_STREAM
-        self.lock = threading.RLock()  # other threads' launches look at what is done here
+        self.lock = threading.RLock()  # `pending` has the order of the stream; other threads look at what is done here
         self.open()
         backend.queues.add(self)
 
@@ -264,20 +265,21 @@ class CudaQueue(Queue):
 
     def put(self, keep: object, work: Callable[[Driver, Pending], object]) -> Mark:
         """Queues the driver calls of `work`; `keep` lives until they are done."""
-        if self.drops():
-            return self.dropped()
-        pending = Pending(self.backend, "", keep)
-        try:
-            with self.backend.active() as driver:
-                work(driver, pending)
-                pending.end = self.backend.record(self.stream)
-        except KernelFault as fault:
-            self.failed(fault)
-            return self.dropped()
-        except BaseException:
-            pending.abandon(self.backend)
-            raise
-        return self.add(pending)
+        with self.lock:
+            if self.drops():
+                return self.dropped()
+            pending = Pending(self.backend, "", keep)
+            try:
+                with self.backend.active() as driver:
+                    work(driver, pending)
+                    pending.end = self.backend.record(self.stream)
+            except KernelFault as fault:
+                self.failed(fault)
+                return self.dropped()
+            except BaseException:
+                pending.abandon(self.backend)
+                raise
+            return self.add(pending)
 
     def mark(self) -> Mark:
         return CudaMark(self)
@@ -309,3 +311,26 @@ class CudaQueue(Queue):
         if self.backend.is_current(self.generation):
             with self.backend.active() as driver:
                 driver.status("cuStreamDestroy", self.stream)
+
+
+@contextmanager
+def plain_queue(backend: CudaBackend) -> Iterator[CudaQueue]:
+    """A queue on the default stream, for work that the caller waits for: it is done when the block ends.
+
+    Ctrl-C leaves what runs on the GPU to its end, and its memory with it.
+    """
+    if backend.abandoned:
+        backend.collect_abandoned()
+    try:
+        queue = backend.plain.pop()
+    except IndexError:
+        queue = CudaQueue(backend, owns_stream=False)
+    assert isinstance(queue, CudaQueue)
+    try:
+        yield queue
+        queue.wait()
+    except KeyboardInterrupt:
+        backend.abandoned.append(queue)
+        raise
+    if backend.is_current(queue.generation):
+        backend.plain.append(queue)

@@ -62,6 +62,9 @@ class HostAllocation(Allocation):
             assert isinstance(queue, HostQueue)
             queue.put(lambda: np.copyto(target, source))
 
+    def fill(self, byte: int, offset: int, size: int, queue: Queue | None) -> None:
+        self.copy(self.memory[offset : offset + size], np.full(1, byte, np.uint8), queue)
+
     def release(self) -> None:
         self.memory = np.empty(0, np.uint8)
 

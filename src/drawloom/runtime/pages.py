@@ -18,12 +18,14 @@ PAGE_BYTES: Final = 64 << 20
 
 
 class Page:
-    """One allocation of the device: the bytes before ``top`` are handed out, in ``live`` parts."""
+    """One allocation of the device: the bytes before ``top`` are handed out, in ``live`` parts; those before ``high``
+    were at some time."""
 
     def __init__(self, allocation: Allocation) -> None:
         self.allocation = allocation
         self.top = 0
         self.live = 0
+        self.high = 0
 
     @property
     def is_usable(self) -> bool:
@@ -44,6 +46,8 @@ class Part(Allocation):
         self.offset = offset
         self.size = size
         self.address = page.allocation.address + offset
+        #: Whether nobody had any of it before, who may still be working on it.
+        self.is_fresh = offset >= page.high
 
     def require(self) -> None:
         self.page.allocation.require()
@@ -61,6 +65,9 @@ class Part(Allocation):
 
     def write(self, source: Bytes, offset: int, queue: Queue | None) -> None:
         self.page.allocation.write(source, self.offset + offset, queue)
+
+    def fill(self, byte: int, offset: int, size: int, queue: Queue | None) -> None:
+        self.page.allocation.fill(byte, self.offset + offset, size, queue)
 
     def shrink(self, size: int) -> None:
         """Keeps the first ``size`` bytes where they are; the tail is the page's again if nothing lies behind it."""
@@ -106,6 +113,7 @@ class Pages:
             page = min(fitting, key=lambda p: p.allocation.size - p.top, default=None) or self.add(needed)
             part = Part(self, page, page.top, size)
             page.top += needed
+            page.high = max(page.high, page.top)
             page.live += 1
             return part
 
