@@ -5,15 +5,16 @@
     ld.global.f32 %f1, [%rd4+4];    ld.global.f32 %f1, [%rd5+12];
 
 A constant is taken out of sums, differences and shifts of 64 bits, where addresses wrap as registers do, so that this
-is exact. Constants that were added in 32 bits and widened stay: the sum may have wrapped. What is left is computed anew
-beside the original; other addresses that differ in the constant find the same value, and ``number`` makes them one.
+is exact. Constants that were added in 32 bits and widened come along where ``ranges`` has proved that the sum does not
+wrap. What is left is computed anew beside the original; other addresses that differ in the constant find the same
+value, and ``number`` makes them one.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.work import Work, signed
+from drawloom.opt.work import KEEPS_SIGNED, KEEPS_UNSIGNED, Work, signed
 from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE
 
@@ -36,8 +37,13 @@ def split_addresses(work: Work) -> None:
     work.insert_behind(splitting.behind)
 
 
+#: Instructions that widen 32 bits.
+_WIDENING: Final = frozenset("cvt.u64.u32 cvt.s64.s32 mul.wide.u32 mul.wide.s32".split())
+
+
 class _Splitting:
-    """``constants[v]`` is the constant that can be taken out of value ``v``, ``rests[v]`` what is left of it."""
+    """``constants[v]`` is the constant that can be taken out of value ``v``, which ``makers[v]`` computes, ``rests[v]``
+    what is left of it; constants may add up to nothing."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -45,15 +51,21 @@ class _Splitting:
         self.depths: dict[int, int] = {}
         self.rests: dict[int, Operand] = {}
         self.makers: dict[int, Instruction] = {}
+        self.narrow: dict[int, Instruction] = {}  # what computes values of 32 bits that do not wrap
         self.behind: dict[int, list[Instruction]] = {}  # by id() of the instruction that they follow
 
     def enter(self, instruction: Instruction) -> None:
         """Note the constant in what an instruction computes."""
         destination = instruction.operands[0] if instruction.operands else None
-        if not isinstance(destination, Register) or destination.type.bits != _BITS:
+        if not isinstance(destination, Register):
+            return
+        if destination.id in self.work.kept:
+            self.narrow[destination.id] = instruction
+        if destination.type.bits != _BITS:
             return
         constant, depth = self.computed(instruction)
-        if constant and depth <= _DEPTH:
+        split = constant != 0 or any(isinstance(o, Register) and o.id in self.makers for o in instruction.operands[1:])
+        if split and 0 < depth <= _DEPTH:
             self.constants[destination.id] = constant
             self.depths[destination.id] = depth
             self.makers[destination.id] = instruction
@@ -61,6 +73,8 @@ class _Splitting:
     def computed(self, instruction: Instruction) -> tuple[int, int]:
         """The constant that can be taken out, and behind how many instructions it is."""
         opcode = instruction.opcode
+        if opcode.text in _WIDENING:
+            return self.widened(instruction)
         if opcode.writes_carry or opcode.type is None or opcode.type.bits != _BITS or opcode.type.is_float:
             return 0, 0
         operands = instruction.operands
@@ -71,6 +85,26 @@ class _Splitting:
         if opcode.name == "shl" and isinstance(operands[2], Immediate) and 0 <= operands[2].value < _BITS:
             return signed(self.constant(operands[1]) << operands[2].value, _BITS), 1 + self.depth(operands[1])
         return 0, 0
+
+    def widened(self, instruction: Instruction) -> tuple[int, int]:
+        """The constant of a widened sum of 32 bits, times the constant that it is multiplied by."""
+        source = instruction.operands[1]
+        maker = self.narrow.get(source.id) if isinstance(source, Register) else None
+        is_signed = instruction.opcode.types[-1].is_signed
+        if maker is None or not isinstance(source, Register) or maker.opcode.name != "add":
+            return 0, 0
+        constant = maker.operands[2]
+        if not isinstance(constant, Immediate) or not isinstance(maker.operands[1], Register):
+            return 0, 0
+        if not self.work.keeps(source, maker, KEEPS_SIGNED if is_signed else KEEPS_UNSIGNED):
+            return 0, 0
+        value = signed(constant.value, 32) if is_signed else constant.value & 0xFFFFFFFF
+        if instruction.opcode.name == "mul":
+            factor = instruction.operands[2]
+            if not isinstance(factor, Immediate):
+                return 0, 0
+            value *= signed(factor.value, 32) if is_signed else factor.value & 0xFFFFFFFF
+        return signed(value, _BITS), 1
 
     def constant(self, operand: Operand) -> int:
         if isinstance(operand, Immediate):
@@ -85,9 +119,8 @@ class _Splitting:
         for place, operand in enumerate(instruction.operands[:2]):
             if not isinstance(operand, Address) or not isinstance(operand.base, Register):
                 continue
-            constant = self.constants.get(operand.base.id, 0)
-            offset = operand.offset + constant
-            if not constant or not -_LARGEST_OFFSET <= offset <= _LARGEST_OFFSET:
+            offset = operand.offset + self.constants.get(operand.base.id, 0)
+            if operand.base.id not in self.makers or not -_LARGEST_OFFSET <= offset <= _LARGEST_OFFSET:
                 continue
             rest = self.rest(operand.base)
             if isinstance(rest, Register):
@@ -99,7 +132,7 @@ class _Splitting:
         """An operand without its constant."""
         if isinstance(operand, Immediate):
             return Immediate(0)
-        if not isinstance(operand, Register) or not self.constants.get(operand.id, 0):
+        if not isinstance(operand, Register) or operand.id not in self.makers:
             return operand
         known = self.rests.get(operand.id)
         if known is None:
@@ -108,6 +141,13 @@ class _Splitting:
 
     def make_rest(self, register: Register) -> Operand:
         maker = self.makers[register.id]
+        if maker.opcode.text in _WIDENING:
+            source = maker.operands[1]
+            assert isinstance(source, Register)
+            value = self.work.ssa.new_value(register.type)
+            sources = [self.narrow[source.id].operands[1], *maker.operands[2:]]
+            self.behind.setdefault(id(maker), []).append(Instruction(maker.opcode, [value, *sources], pos=maker.pos))
+            return value
         a, b = self.rest(maker.operands[1]), maker.operands[2]
         if maker.opcode.name != "shl":
             b = self.rest(b)

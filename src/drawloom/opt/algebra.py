@@ -4,7 +4,7 @@
     mul.lo x, 2^k -> shl x, k  mad x, 1, c -> add x, c    div.u x, 2^k -> shr x, k
     and x, x -> x              xor x, x -> 0              selp x, x, p -> x
     setp.ne (selp 1, 0, p), 0 -> p                        cvt.u32.u64 (cvt.u64.u32 x) -> x
-    cvta.to.S (cvta.S x) -> x
+    mul.lo.u64 (cvt.u64.u32 x), (cvt.u64.u32 y) -> mul.wide.u32 x, y                cvta.to.S (cvta.S x) -> x
 
 All wrap as the originals do. Nothing is done to floats: even ``x * 1`` gives another NaN than ``x``.
 """
@@ -108,12 +108,16 @@ def _power(constant: int) -> int:
 
 def _mul(instruction: Instruction, facts: Facts) -> Result:
     type = _type(instruction)
-    a, _b, constant, swapped = _constant_last(instruction, facts)
+    a, b, constant, swapped = _constant_last(instruction, facts)
+    half = instruction.opcode.half
+    if half == "lo" and type.bits == 64 and constant != 1 and (constant is None or _power(constant) < 0):
+        wide = _wide_product(instruction, facts, a, b, constant)
+        if wide is not None:
+            return wide
     if constant is None:
         return None
     if constant == 0:
         return Immediate(0)
-    half = instruction.opcode.half
     if half == "lo":
         if constant == 1:
             return a
@@ -127,6 +131,28 @@ def _mul(instruction: Instruction, facts: Facts) -> Result:
                 product = _literal(first * constant, type)
                 return made(instruction, f"mul.lo.{type.name}", [inner.operands[1], product])
     return made(instruction, f"mul.{half}.{type.name}", [a, _literal(constant, type)]) if swapped else None
+
+
+def _wide_product(
+    instruction: Instruction, facts: Facts, a: Operand, b: Operand, constant: int | None
+) -> Instruction | None:
+    """The product of two 32-bit numbers that were widened, both with their sign or both with zeros."""
+    first = facts.maker(a, "cvt")
+    if first is None or first.opcode.text not in ("cvt.u64.u32", "cvt.s64.s32") or not _is_word(first.operands[1]):
+        return None
+    kind = first.opcode.text[4]
+    if constant is not None:
+        value = signed(constant, 64)
+        fits = -(1 << 31) <= value < 1 << 31 if kind == "s" else constant < 1 << 32
+        return made(instruction, f"mul.wide.{kind}32", [first.operands[1], Immediate(value)]) if fits else None
+    second = facts.maker(b, "cvt")
+    if second is None or second.opcode.text != first.opcode.text or not _is_word(second.operands[1]):
+        return None
+    return made(instruction, f"mul.wide.{kind}32", [first.operands[1], second.operands[1]])
+
+
+def _is_word(operand: Operand) -> bool:
+    return isinstance(operand, Register) and operand.type.bits == 32
 
 
 def _mad(instruction: Instruction, facts: Facts) -> Result:

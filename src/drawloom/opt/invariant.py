@@ -6,13 +6,14 @@
 
 They go to the end of the block that runs into the loop, where there is one; from inner loops first, so that they may
 go out of several. Divisions and roots go from blocks that every round runs, loads only from the first block of the
-loop, and only if what they read never changes in a kernel.
+loop, and only if nothing in the loop may write what they read.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from drawloom.opt.memory import Memory
 from drawloom.opt.work import Work, is_pure, reads_what_never_changes
 from drawloom.ptx.ir import Immediate, Instruction, Statement
 from drawloom.ptx.ssa import SsaBlock
@@ -29,11 +30,14 @@ class _Loop:
 
 def move_invariants(work: Work) -> None:
     """Move out of every loop that one block runs into."""
+    memory: Memory | None = None
     for loop in _loops(work):
         blocks = work.ssa.blocks
         outside = [p for p in blocks[loop.header].preds if p not in loop.members]
         if len(outside) == 1 and blocks[outside[0]].succs == [loop.header]:
-            _move(work, loop, blocks[outside[0]])
+            if memory is None:
+                memory = Memory(work)
+            _move(work, memory, loop, blocks[outside[0]])
 
 
 def _loops(work: Work) -> list[_Loop]:
@@ -55,15 +59,17 @@ def _loops(work: Work) -> list[_Loop]:
     return found
 
 
-def _move(work: Work, loop: _Loop, before: SsaBlock) -> None:
+def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock) -> None:
     changing = work.maybe_undefined()
     undefined = set(changing)
+    written = 0
     for block_id in loop.members:
         block = work.ssa.blocks[block_id]
         changing.update([phi.destination.id for phi in block.phis])
         for statement in block.statements:
             if isinstance(statement, Instruction):
                 changing.update([d.id for d in statement.destinations()])
+                written |= memory.written(statement)
     moved: list[Statement] = []
     for block in work.preorder():
         if block.id not in loop.members:
@@ -71,16 +77,18 @@ def _move(work: Work, loop: _Loop, before: SsaBlock) -> None:
         left: list[Statement] = []
         every_round = all(work.tree.dominates(block.id, latch) for latch in loop.latches)
         for statement in block.statements:
-            if isinstance(statement, Instruction) and _can_move(work, statement, block.id == loop.header, every_round):
-                if not any(r.id in changing for r in statement.sources()):
+            if isinstance(statement, Instruction) and not any(r.id in changing for r in statement.sources()):
+                place = memory.place(statement) if block.id == loop.header else None
+                stays = place is None or statement.guard is not None or place.bit & written != 0
+                if not stays or _can_move(work, statement, block.id == loop.header, every_round):
                     moved.append(statement)
                     changing.difference_update([d.id for d in statement.destinations() if d.id not in undefined])
                     work.changed(statement, "computed before the loop")
                     continue
             left.append(statement)
         block.statements = left
-    place = len(before.statements) - (1 if before.terminator is not None else 0)
-    before.statements[place:place] = moved
+    end = len(before.statements) - (1 if before.terminator is not None else 0)
+    before.statements[end:end] = moved
 
 
 #: What is too dear to be computed for nothing.

@@ -9,7 +9,8 @@ CGO 2016, section 3.3: memory spaces tell what does not alias).
 
 Available places are found by iteration over the blocks, as sets of bits. Where ways meet with different values, a phi
 joins them. Only weak accesses of one value take part. Barriers, fences, warp operations, atomics, calls and volatile
-accesses end everything that was known: other threads may have written.
+accesses end everything that was known: other threads may have written. An address that a loop computes anew each round
+is never known where the round begins, as it is not on the way that enters the loop.
 """
 
 from __future__ import annotations
@@ -65,11 +66,11 @@ class _Reuse:
 
     def summarise(self, block: SsaBlock) -> None:
         memory = self.memory
-        ended = memory.moved([phi.destination for phi in block.phis])
+        ended = 0
         defined: dict[int, Register] = {}
         for statement in block.statements:
             if isinstance(statement, Instruction):
-                lost = memory.written(statement) | memory.moved(statement.destinations())
+                lost = memory.written(statement)
                 if lost:
                     ended |= lost
                     defined = {index: register for index, register in defined.items() if not lost >> index & 1}
@@ -132,12 +133,12 @@ class _Reuse:
 
     def rewrite(self, block: SsaBlock) -> None:
         memory = self.memory
-        entering = self.entering[block.id] & ~memory.moved([phi.destination for phi in block.phis])
+        entering = self.entering[block.id]
         known: dict[int, Register] = {}
         left: list[Statement] = []
         for statement in block.statements:
             if isinstance(statement, Instruction):
-                lost = memory.written(statement) | memory.moved(statement.destinations())
+                lost = memory.written(statement)
                 if lost:
                     entering &= ~lost
                     known = {index: register for index, register in known.items() if not lost >> index & 1}

@@ -21,7 +21,9 @@ from drawloom.opt.flow import clean_flow
 from drawloom.opt.fold import fold
 from drawloom.opt.invariant import move_invariants
 from drawloom.opt.loads import reuse_loads
+from drawloom.opt.narrow import narrow
 from drawloom.opt.number import number_values
+from drawloom.opt.readonly import mark_readonly
 from drawloom.opt.spaces import infer_spaces
 from drawloom.opt.speculate import speculate
 from drawloom.opt.stores import remove_stores
@@ -46,20 +48,22 @@ PASSES: Final[dict[str, Pass]] = {
     "addresses": split_addresses,
     "loads": reuse_loads,
     "stores": remove_stores,
+    "narrow": narrow,
+    "readonly": mark_readonly,
     "bypass": bypass_divisions,
     "flow": clean_flow,
     "dead": remove_dead,
 }
+_QUICK: Final = "copies fold flow dead"
+_USUAL: Final = """
+    copies fold spaces number narrow invariant strength addresses number loads stores readonly fold flow dead
+"""
+_ALL: Final = """
+    copies fold spaces number narrow bypass invariant speculate strength addresses number loads stores readonly fold
+    flow dead
+"""
 #: The passes of -O0 to -O3, in order.
-LEVELS: Final[tuple[tuple[str, ...], ...]] = (
-    (),
-    tuple("copies fold flow dead".split()),
-    tuple("copies fold spaces number invariant strength addresses number loads stores fold flow dead".split()),
-    tuple(
-        "copies fold spaces number bypass invariant speculate strength addresses number loads stores fold flow "
-        "dead".split()
-    ),
-)
+LEVELS: Final[tuple[tuple[str, ...], ...]] = ((), *[tuple(names.split()) for names in (_QUICK, _USUAL, _ALL)])
 DEFAULT_LEVEL: Final = 2
 
 

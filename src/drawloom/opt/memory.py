@@ -5,8 +5,9 @@ same: what ``loads``, ``stores``, ``invariant`` and ``readonly`` ask (Wu and oth
 
 Two places do not overlap if they are in two spaces, which tell memory apart; if they lie beside each other at one base;
 or if their addresses come from different variables. What an address comes from is a set of bits, too: all that went
-into it. A difference of two addresses has the bits of both, and what was loaded, or came from outside, has a bit that
-is anything. Kernel parameters have bits of their own where the caller promises "distinct-parameters".
+into it. A difference of two addresses has the bits of both, and what was loaded or given by a call has a bit that is
+anything. A kernel parameter brings no variable of shared or local memory, but may bring those of global memory; with
+the promise "distinct-parameters" each has a bit of its own.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, FENCE, LOAD, PURE, STORE, 
 _SPACES: Final = ("", "global", "shared", "local")
 #: Modifiers of accesses that are no more than what their type and space say, or tell the caches something.
 _HARMLESS: Final = frozenset("weak global shared local ca cg wb cs wt v2 v4 v8".split())
-#: Bits of sources: anything; after it one for each variable or parameter.
-_ANYTHING: Final = 1
+_PRIVATE: Final = ("shared", "local")
+#: Bits of sources: anything; a kernel parameter; after these one for each variable, or promised parameter.
+ANYTHING: Final = 1
+_OUTSIDE: Final = 2
+_FIRST: Final = 4
 #: Rounds over a function in which sources may still grow around loops; then all that do are anything.
 _MOST_ROUNDS: Final = 8
 Base = tuple[str, int, str]
@@ -49,8 +53,14 @@ class Place:
             return False
         if self.base == other.base and self.space == other.space:
             return self.offset < other.offset + other.size and other.offset < self.offset + self.size
-        common = self.sources & other.sources
-        return common != 0 or ((self.sources | other.sources) & _ANYTHING) != 0
+        a, b = self.sources, other.sources
+        if (a | b) & ANYTHING:
+            return True
+        if self.space not in _PRIVATE or other.space not in _PRIVATE:
+            return (a | b) & _OUTSIDE != 0 or a & b != 0
+        if a != _OUTSIDE and b != _OUTSIDE:
+            a &= ~_OUTSIDE
+        return a & b != 0
 
     def covers(self, other: Place) -> bool:
         """Whether all bytes of another place are in this one."""
@@ -66,7 +76,7 @@ class Memory:
         self.work = work
         self.places: list[Place] = []
         self.stored = 0  # stores among the plain accesses
-        self.sources = _Sources(work)
+        self.sources = Sources(work)
         self._of: dict[tuple[str, Base, int, int, str], Place] = {}
         self._overlapping: list[int] = []
         self._covered: list[int] = []
@@ -96,7 +106,7 @@ class Memory:
         if known is None:
             sources = self.sources.of_address(address)
             known = Place(len(self.places), opcode.space, base, address.offset, size, sources, not extension)
-            known.own = opcode.space == "local" and (self.work.ssa.source.is_entry or not sources & _ANYTHING)
+            known.own = opcode.space == "local" and (self.work.ssa.source.is_entry or not sources & ANYTHING)
             self._of[key] = known
             self.places.append(known)
             if isinstance(address.base, Register):
@@ -193,7 +203,7 @@ def _extension(opcode: Opcode, value: Operand) -> str:
     return opcode.text
 
 
-class _Sources:
+class Sources:
     """What went into values: a set of bits for each register of 32 and 64 bits."""
 
     def __init__(self, work: Work) -> None:
@@ -204,9 +214,9 @@ class _Sources:
         self.of = [0] * len(ssa.registers)
         for value in [*ssa.parameters, *[ssa.registers[v] for v in sorted(ssa.undefined)]]:
             if value is not None:
-                self.of[value.id] = _ANYTHING
+                self.of[value.id] = ANYTHING
         for round in range(_MOST_ROUNDS):
-            if not self.round(_ANYTHING if round == _MOST_ROUNDS - 1 else 0):
+            if not self.round(ANYTHING if round == _MOST_ROUNDS - 1 else 0):
                 break
 
     def round(self, more: int) -> bool:
@@ -244,7 +254,7 @@ class _Sources:
             found |= self.of[register.id]
         if self.promised and opcode.name in _SCALING:
             # A number, which leads from no parameter to another; between variables it might, on purpose.
-            found &= ~self.parameters()
+            found &= ~(self.parameters() | ANYTHING)
             addend = instruction.operands[-1]
             if opcode.name == "mad" and isinstance(addend, Register):
                 found |= self.of[addend.id]
@@ -252,26 +262,31 @@ class _Sources:
 
     def parameters(self) -> int:
         """The bits that a promise is about."""
-        found = _ANYTHING
+        found = 0
         for name, bit in self.bits.items():
             if name in self.work.kernel_parameters:
                 found |= bit
         return found
 
     def loaded(self, instruction: Instruction) -> int:
-        if instruction.opcode.space != "param" or not self.promised:
-            return _ANYTHING
+        opcode = instruction.opcode
+        if opcode.effect != LOAD or opcode.space != "param":
+            return ANYTHING
         address = instruction.operands[1]
         if not isinstance(address, Address) or not isinstance(address.base, Symbol):
-            return _ANYTHING
+            return ANYTHING
         name = address.base.name
-        return self.bit(name) if name in self.work.kernel_parameters else _ANYTHING
+        if name not in self.work.kernel_parameters:
+            return ANYTHING
+        if not self.promised:
+            return _OUTSIDE
+        return self.bit(name) if opcode.type is not None and opcode.type.bits == 64 else 0
 
     def symbol(self, name: str) -> int:
         """The bit of a variable whose address is taken. Arrays without a size are all at one address."""
         variable = self.variable(name)
         if variable is None or variable.space not in ("global", "shared", "local"):
-            return _ANYTHING
+            return ANYTHING
         return self.bit("extern" if variable.linkage == ".extern" and variable.space == "shared" else name)
 
     def variable(self, name: str) -> Variable | None:
@@ -281,13 +296,20 @@ class _Sources:
         return self.work.module.variables.get(name)
 
     def bit(self, name: str) -> int:
-        return self.bits.setdefault(name, 2 << len(self.bits))
+        return self.bits.setdefault(name, _FIRST << len(self.bits))
+
+    def of_access(self, access: Instruction) -> int:
+        """The sources of the address of a load, store or atomic."""
+        for operand in access.operands[:2]:
+            if isinstance(operand, Address):
+                return self.of_address(operand)
+        return ANYTHING
 
     def of_address(self, address: Address) -> int:
         if isinstance(address.base, Register):
             # A number for an address may be anywhere.
-            return self.of[address.base.id] or _ANYTHING
-        return self.symbol(address.base.name) if isinstance(address.base, Symbol) else _ANYTHING
+            return self.of[address.base.id] or ANYTHING
+        return self.symbol(address.base.name) if isinstance(address.base, Symbol) else ANYTHING
 
 
 _SCALING: Final = frozenset("mul shl shr mad".split())

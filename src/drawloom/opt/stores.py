@@ -8,7 +8,8 @@ are in local memory that ends with the function.
     L: st.global.u32 [%rd1], %r2;   L: st.global.u32 [%rd1], %r2;
 
 What is written over on every way to the end is found by iteration over the blocks, backwards. Barriers, fences, warp
-operations, atomics, calls and volatile accesses end it, as others may read there, and so do loads of what may overlap.
+operations, atomics, calls and volatile accesses end it, as others may read there, and so do loads of what may overlap,
+and the instruction that computes the address: behind it in a loop, the same register is another place.
 Of a loop that nothing leaves nothing is known.
 """
 

@@ -75,7 +75,7 @@ class _Reduction:
         self.work = work
         self.tree = work.tree
         self.replacements = Replacements(work.ssa)
-        self.sums = Sums()
+        self.sums = Sums(work)
         self.exact: dict[tuple[int, SumKey], tuple[int, Register]] = {}
         self.near: dict[NearKey, _Near] = {}
         self.makers: dict[int, Instruction] = {}

@@ -5,7 +5,8 @@
     Atom     ::= the id of a value of that width, or of a 32-bit one that is widened (with its sign, or zeros)
 
 Everything here is exact, as registers wrap: ``add``, ``sub``, ``neg``, ``mul.lo``, ``mad.lo``, ``shl`` by a constant,
-and the wide products of widened values. What is nothing of these, or would have too many terms, is an atom.
+and the wide products of widened values. A sum of 32 bits that is widened is the sum of what is widened, if ``ranges``
+has proved that it does not wrap. What is nothing of these, or would have too many terms, is an atom.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.opt.facts import literal_pattern, operand_type
+from drawloom.opt.work import KEEPS_SIGNED, KEEPS_UNSIGNED, Work, signed
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register
 
 Monomial = tuple[int, ...]
@@ -44,8 +46,10 @@ def plain_atom(monomial: Monomial) -> int:
 class Sums:
     """The sums of the values that were walked over. Integer registers of 32 and 64 bits have one."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Work) -> None:
+        self.work = work
         self.known: dict[int, Sum] = {}
+        self.makers: dict[int, Instruction] = {}  # of values of 32 bits that do not wrap
 
     def of(self, operand: Operand, bits: int) -> Sum:
         """The sum of an operand that stands where ``bits`` bits are read."""
@@ -60,11 +64,42 @@ class Sums:
         destination = instruction.operands[0]
         if not isinstance(destination, Register) or destination.type.bits not in (32, 64):
             return None
+        if destination.type.bits == 32 and destination.id in self.work.kept:
+            self.makers[destination.id] = instruction
         sum = _computed(self, instruction, destination.type.bits)
         if sum is not None and len(sum) <= _MOST_TERMS:
             self.known[destination.id] = sum
             return sum
         return None
+
+    def widened(self, register: Register, is_signed: bool, depth: int = 4) -> Sum:
+        """The 64-bit sum of a 32-bit value that is widened with its sign, or with zeros."""
+        maker = self.makers.get(register.id)
+        if (
+            maker is not None
+            and depth
+            and self.work.keeps(register, maker, KEEPS_SIGNED if is_signed else KEEPS_UNSIGNED)
+        ):
+            parts = [self.widened_operand(o, is_signed, depth - 1) for o in maker.operands[1:]]
+            name = maker.opcode.name
+            found: Sum | None = None
+            if name in ("add", "sub"):
+                found = plus(parts[0], parts[1], 1 if name == "add" else -1, 64)
+            elif name == "mul" and maker.opcode.half == "lo":
+                found = times(parts[0], parts[1], 64)
+            elif name == "shl":
+                found = plus({}, parts[0], 1 << parts[1].get((), 0), 64)
+            if found is not None and len(found) <= _MOST_TERMS:
+                return found
+        is_signed = is_signed or register.id in self.work.never_negative
+        return {(register.id | (_SIGNED_ATOM if is_signed else _UNSIGNED_ATOM),): 1}
+
+    def widened_operand(self, operand: Operand, is_signed: bool, depth: int) -> Sum:
+        if isinstance(operand, Immediate):
+            value = literal_pattern(operand, None)
+            return _normal({(): signed(value, 32) if is_signed else value}, 64)
+        assert isinstance(operand, Register)
+        return self.widened(operand, is_signed, depth)
 
 
 def _computed(sums: Sums, instruction: Instruction, bits: int) -> Sum | None:
@@ -94,7 +129,7 @@ def _computed(sums: Sums, instruction: Instruction, bits: int) -> Sum | None:
     if name == "cvt" and opcode.types[0].bits == 64 and opcode.types[1].bits == 32 and opcode.types[1].is_integer:
         source = operands[1]
         if isinstance(source, Register) and source.type.bits == 32 and opcode.types[0].is_integer:
-            return {(source.id | (_SIGNED_ATOM if opcode.types[1].is_signed else _UNSIGNED_ATOM),): 1}
+            return sums.widened(source, opcode.types[1].is_signed)
     return None
 
 
@@ -111,7 +146,9 @@ def _factor(sums: Sums, instruction: Instruction, index: int, bits: int) -> Sum:
         value = pattern - (1 << type.bits) if type.is_signed and pattern >> (type.bits - 1) else pattern
         return _normal({(): value}, bits)
     assert isinstance(operand, Register)
-    return {(operand.id | (_SIGNED_ATOM if type.is_signed else _UNSIGNED_ATOM),): 1}
+    if type.bits != 32 or operand.type.bits != 32:
+        return {(operand.id | (_SIGNED_ATOM if type.is_signed else _UNSIGNED_ATOM),): 1}
+    return sums.widened(operand, type.is_signed)
 
 
 def _normal(sum: Sum, bits: int) -> Sum:

@@ -36,6 +36,10 @@ from drawloom.ptx.specials import find_special
 from drawloom.ptx.ssa import SsaBlock, SsaFunction
 from drawloom.ptx.types import PRED, Type
 
+#: What an instruction may be known not to leave: the signed numbers of its width, or the unsigned ones.
+KEEPS_SIGNED: Final = 1
+KEEPS_UNSIGNED: Final = 2
+
 
 class Remark:
     """What a pass did at one place: ``line`` is that of the source, 0 where there is none."""
@@ -54,7 +58,7 @@ class Remark:
 #: What a caller may promise of kernels, by name; nothing of it can be read off PTX.
 PROMISES: Final[dict[str, str]] = {
     "global-parameters": "64-bit parameters that are used as generic addresses point to global memory",
-    "distinct-parameters": "what is written through one pointer parameter is read and written through no other",
+    "distinct-parameters": "what is written through a pointer parameter is read and written in no other way",
 }
 NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -76,6 +80,10 @@ class Work:
         self.kernel_parameters = frozenset([v.name for v in source.params] if source.is_entry else [])
         #: Predicates that are the same in every thread and time, by value: there is no literal for them.
         self.known_predicates: dict[int, int] = {}
+        #: What ``narrow`` found out: which instructions cannot wrap, by the value that they compute, with the readings
+        #: (another for the same value may wrap), and values of 32 bits that are never negative.
+        self.kept: dict[int, tuple[Instruction, int]] = {}
+        self.never_negative: set[int] = set()
         self._tree: DominatorTree | None = None
         self._names: set[str] | None = None
 
@@ -95,6 +103,11 @@ class Work:
                 0, reverse_postorder([b.succs for b in self.ssa.blocks]), [b.preds for b in self.ssa.blocks]
             )
         return self._tree
+
+    def keeps(self, register: Register, instruction: Instruction, reading: int) -> bool:
+        """Whether an instruction that computes a register is known not to wrap in a reading."""
+        found = self.kept.get(register.id)
+        return found is not None and found[0] is instruction and found[1] & reading != 0
 
     def forget_flow(self) -> None:
         """To be called when edges between blocks have changed."""
