@@ -6,15 +6,13 @@ is not understood is left as it is, for the planner to judge.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_TOKEN: Final = re.compile(
-    r"""(?P<skip> --[^\n]* | /\*.*?\*/ | \s+ )
-      | (?P<string> [eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ )
-      | (?P<name> "(?:""|[^"])*" | `[^`]*` ) | (?P<word> [^\W\d]\w* )
-      | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? ) | (?P<mark> <> | <= | >= | != | \|\| | :: | . )""",
-    re.VERBOSE | re.DOTALL,
+from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
+
+_TOKEN: Final = pattern_of(
+    rf"""(?P<skip> {COMMENT} | \s+ ) | (?P<string> {STRING} ) | (?P<name> {QUOTED_NAME} ) | (?P<word> {WORD} )
+      | (?P<number> {NUMBER} ) | (?P<mark> <> | <= | >= | != | \|\| | :: | . )"""
 )
 _OPENS: Final = {"(": ")", "[": "]", "{": "}"}
 #: The words that clauses of a SELECT begin with.

@@ -5,16 +5,12 @@ sum(x) filter (where c) over w   =>   sum(case when c then x end) over w
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from drawloom.sql.aggregates import FOLDED, REDUCTIONS
+from drawloom.sql.tokens import COMMENT, QUOTED_NAME, STRING, WORD, pattern_of
 
-_TOKEN: Final = re.compile(
-    r"""--[^\n]* | /\*.*?\*/ | [eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | "(?:""|[^"])*" | `[^`]*`
-      | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ | (?P<word> [^\W\d]\w* ) | (?P<mark> [(),] )""",
-    re.VERBOSE | re.DOTALL,
-)
+_TOKEN: Final = pattern_of(rf"{COMMENT} | {STRING} | {QUOTED_NAME} | (?P<word> {WORD} ) | (?P<mark> [(),] )")
 #: Words that an argument cannot begin or go on with in a CASE.
 _OWN: Final = frozenset(["distinct", "all", "order"])
 

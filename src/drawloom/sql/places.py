@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
+
 #: Seconds that looking for a place may take, in which a query of usual length is planned some hundred times.
 _PATIENCE: Final = 0.5
 
@@ -31,11 +33,9 @@ _NAMED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"Unsupported SQL type (\w+)"), "as"),
     (re.compile(r"string '([^']*)' to value|for type interval: \"([^\"]*)\""), "'"),
 )
-_TOKEN: Final = re.compile(
-    r"""--[^\n]* | /\*.*?\*/
-      | (?P<name> (?:"(?:""|[^"])*" | [^\W\d]\w*) (?:\s*\.\s*(?:"(?:""|[^"])*" | [^\W\d]\w*))* )
-      | (?P<constant> '(?:''|[^'])*' | \d+\.?\d* | \.\d+ ) | \S""",
-    re.VERBOSE | re.DOTALL,
+_NAME: Final = rf"(?: {QUOTED_NAME} | {WORD} )"
+_TOKEN: Final = pattern_of(
+    rf"{COMMENT} | (?P<constant> {STRING} | {NUMBER} ) | (?P<name> {_NAME} (?: \s*\.\s* {_NAME} )* ) | \S"
 )
 
 

@@ -18,17 +18,16 @@ from typing import Final
 
 from drawloom.horse.types import MAX_DIGITS
 from drawloom.sql.filters import without_filters
+from drawloom.sql.framestext import plain_windows, shown_frame
+from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
 _EXPLAIN: Final = re.compile(
     r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(?P<explain>explain\b)(?:\s+(?P<analyze>analyze)\b)?"
     r"(?:\s+(?P<option>verbose|format\s+\w+)\b)?",
     re.IGNORECASE | re.DOTALL,
 )
-_TOKEN: Final = re.compile(
-    r"""--[^\n]* | /\*.*?\*/ | [eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | "(?:""|[^"])*" | `[^`]*`
-      | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ | (?P<word> [^\W\d]\w* )
-      | (?P<divide> //? ) | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? )""",
-    re.VERBOSE | re.DOTALL,
+_TOKEN: Final = pattern_of(
+    rf"{COMMENT} | {STRING} | {QUOTED_NAME} | (?P<word> {WORD} ) | (?P<divide> //? ) | (?P<number> {NUMBER} )"
 )
 _BLANKS: Final = re.compile(r"\s+")
 _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''|[^'])*)'", re.IGNORECASE)
@@ -77,7 +76,7 @@ class SqlText:
 def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
-    text = without_filters(text)
+    text = plain_windows(without_filters(text), unsupported)
     given = text
     explain = ""
     asked = _EXPLAIN.match(text)
@@ -162,7 +161,7 @@ def same_query(text: str) -> str:
 
 def shown_name(name: str) -> str:
     """The name that DataFusion gives a column, as if it had seen the text as it was."""
-    return name.replace(' * Utf8("1") / ', " / ")
+    return shown_frame(name.replace(' * Utf8("1") / ', " / "))
 
 
 def _number(number: str, unsupported: list[str]) -> str:
