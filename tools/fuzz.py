@@ -167,22 +167,26 @@ def save(program: Program, message: str, folder: Path) -> Path:
 # The driver: one process per job, so that a crash or a hang costs one program.
 
 
-def _worker(connection: Connection, device: str, check: str | None) -> None:
+#: What is done with a seed: the difference found, "" for none. Called in the worker processes.
+Check = Callable[[int], str]
+
+
+def _worker(connection: Connection, check_seed: Check) -> None:
     """Answers each seed with ``(seed, difference)`` until there is none."""
     os.environ.setdefault("DRAWLOOM_CACHE", "off")
     os.environ.setdefault("DRAWLOOM_THREADS", "2")
     while (seed := connection.recv()) is not None:
-        connection.send((seed, check_program(generate(seed), device, check)))
+        connection.send((seed, check_seed(seed)))
 
 
 class _Job:
     """A worker process and the seed it works on."""
 
-    def __init__(self, device: str, check: str | None) -> None:
+    def __init__(self, check_seed: Check) -> None:
         self.seed: int | None = None
         self.since = 0.0
         self.connection, child = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=_worker, args=(child, device, check), daemon=True)
+        self.process = multiprocessing.Process(target=_worker, args=(child, check_seed))
         self.process.start()
         child.close()
 
@@ -197,14 +201,22 @@ class _Job:
         self.connection.close()
 
 
-def fuzz(seeds: range, jobs: int, device: str, check: str | None, report: Callable[[int, str], None]) -> int:
+def fuzz(seeds: range, jobs: int, check_seed: Check, report: Callable[[int, str], None]) -> int:
     """Check every seed; ``report`` gets each failure. Returns the number of failures."""
-    todo = iter(seeds)
     workers: list[_Job] = []
+    try:
+        return _drive(seeds, jobs, check_seed, report, workers)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _drive(seeds: range, jobs: int, check_seed: Check, report: Callable[[int, str], None], workers: list[_Job]) -> int:
+    todo = iter(seeds)
     done = failures = 0
     start = time.monotonic()
     for seed in todo:
-        workers.append(_Job(device, check))
+        workers.append(_Job(check_seed))
         workers[-1].give(seed)
         if len(workers) == jobs:
             break
@@ -234,7 +246,7 @@ def fuzz(seeds: range, jobs: int, device: str, check: str | None, report: Callab
                 workers.remove(worker)
             if following is not None:
                 if lost:
-                    worker = _Job(device, check)
+                    worker = _Job(check_seed)
                     workers.append(worker)
                 worker.give(following)
         _progress(done, len(seeds), failures, start)
@@ -260,6 +272,9 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ.setdefault("DRAWLOOM_CACHE", "off")
 
+    def check_seed(seed: int) -> str:
+        return check_program(generate(seed), arguments.device, arguments.check)
+
     def report(seed: int, message: str) -> None:
         program = generate(seed)
         crashed = message.startswith(("the process died", "no answer", "the reference refuses"))
@@ -269,7 +284,7 @@ def main() -> int:
         print(f"\nseed {seed}: {message}\n  saved as {path}", flush=True)
 
     seeds = range(arguments.seed, arguments.seed + arguments.count)
-    failures = fuzz(seeds, arguments.jobs, arguments.device, arguments.check, report)
+    failures = fuzz(seeds, arguments.jobs, check_seed, report)
     print(f"{len(seeds)} programs from seed {arguments.seed}: {failures} disagree with the reference")
     return 1 if failures else 0
 

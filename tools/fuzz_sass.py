@@ -89,7 +89,7 @@ class Known:
 def assembled(text: str, settings: Settings, module: Module) -> Cubin:
     """The cubin of a PTX text and what it says. Raises UnsupportedError for what our assembler does not have yet."""
     if settings.by == "ours":
-        return _assembled_by_us(module, f"sm_{settings.target}", settings.variant)
+        return assemble_variant(module, f"sm_{settings.target}", settings.variant)
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
         source.write_text(text)
@@ -100,7 +100,8 @@ def assembled(text: str, settings: Settings, module: Module) -> Cubin:
         return read_cubin(out.read_bytes())
 
 
-def _assembled_by_us(module: Module, arch: str, variant: str) -> Cubin:
+def assemble_variant(module: Module, arch: str, variant: str) -> Cubin:
+    """Assembled in the way that one of VARIANTS says."""
     if variant.endswith("registers"):
         try:
             return assemble(module, arch, max_registers=int(variant.partition(" ")[0]))

@@ -22,8 +22,8 @@ LIKE = {"umov": "uniform", "half": "fma", "half.p": "alu.p", "r2ur.p": "r2p.p", 
         "fma.p": "alu.p", "uniform.p": "alu.p", "wide": "wide.hi"}  # fmt: skip
 # Files that a producer class writes, and so the consumers that its row needs.
 READERS = {
-    "general": "alu fma wide wide.c half mma double xu mem ldc branch bar uniform",
-    "uniform": "alu fma wide wide.c half mma double xu mem ldc branch bar uniform",
+    "general": "alu fma wide wide.c wide.ch half half.c mma double xu mem ldc branch bar uniform",
+    "uniform": "alu fma wide wide.c wide.ch half half.c mma double xu mem ldc branch bar uniform",
     "predicate": "guard alu.p fma.p half.p double.p mem.p vote.p",
     "uniform predicate": "alu.p fma.p vote.p uguard uniform.p",
     "condition": "cc",

@@ -8,6 +8,7 @@ from typing import Any
 
 from tools.isa.explore import free_bits
 from tools.isa.solve import ModifierField, OperandField, Solution, gather, spread
+from tools.isa.unprinted import settle_unprinted
 
 MEMORY = frozenset("LD LDG ST STG ATOM ATOMG RED REDG CCTL LDGSTS".split())
 
@@ -145,6 +146,7 @@ class Table:
                 fields.append([where, gaps, indexes[text]])
             row[5] = fields
             forms.setdefault(base, []).append(row)
+        forms = {base: settle_unprinted(rows) for base, rows in forms.items()}
         special = [[value, name, bits] for (value, name), bits in sorted(self.special.items())]
         return {"targets": self.targets, "special": special, "enumerations": enumerations, "forms": forms}
 

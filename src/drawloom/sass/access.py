@@ -14,7 +14,7 @@ from mypy_extensions import i64
 from drawloom.sass.effects import Effects, effects
 from drawloom.sass.form import Opcode
 from drawloom.sass.latencies import Timing
-from drawloom.sass.latency_table import COUNTED_IN_ORDER, READS_IN_ORDER
+from drawloom.sass.latency_table import CONTROL_STALL, COUNTED_IN_ORDER, READS_IN_ORDER
 from drawloom.sass.machine import FILES, NEUTRAL, Machine
 from drawloom.sass.syntax import NO_GUARD
 
@@ -69,6 +69,7 @@ class Facts:
     none) and `guard_consumer` its class; `variable`: a scoreboard tells when it is done, `expected` when that may be;
     `mask`: the place of the operand that says which of the predicates are meant that no slot names, or -1; `spaces`:
     the memory that it may touch, and `loads`, whether it only reads it; `fetches`: what follows has to be fetched anew;
+    `settles`: cycles until whatever follows may issue, `holds` until something may that does not compute (`computes`);
     `leaves`: it goes to or comes from another function; `kept`: what reuse flags can keep; `yields`: ptxas lets other
     warps issue behind it; `counted`: its result comes in the order of those that share its scoreboard; `queued`: it
     reads its operands in the order of memory instructions."""
@@ -85,6 +86,9 @@ class Facts:
         self.loads = found.memory == "load"
         # Behind a BMOV ptxas always leaves as many cycles as behind a branch.
         self.fetches = found.flow not in ("", "prepare", "warp") or found.base == "BMOV"
+        self.settles: i64 = CONTROL_STALL if found.base == "BMOV" else timing.settles(opcode)
+        self.holds: i64 = timing.holds(opcode)
+        self.computes = timing.computes(opcode)
         self.leaves = found.flow in ("call", "return") or found.base == "JMX"
         unit = f"{found.unit} {found.space}".strip()
         self.counted = unit in _names(COUNTED_IN_ORDER[timing.family])
@@ -95,8 +99,8 @@ class Facts:
         writes: list[int] = []
         for place, words in found.reads:
             file = FILES[opcode.slots[place].kind]
-            consumer = timing.consumer(opcode, place, words)
-            reads += [_slot_word(place, file, part, consumer) for part in range(words)]
+            consumers = [timing.consumer(opcode, place, words, part) for part in range(words)]
+            reads += [_slot_word(place, file, part, consumer) for part, consumer in enumerate(consumers)]
         for place, words in found.writes:
             file = FILES[opcode.slots[place].kind]
             writes += [_slot_word(place, file, part, timing.producer(opcode, file, part)) for part in range(words)]

@@ -26,7 +26,7 @@ from drawloom.sass.effects import (
 )
 from drawloom.sass.form import Opcode
 from drawloom.sass.instruction import Instruction
-from drawloom.sass.latency_table import ISSUE, ROWS, VARIABLE
+from drawloom.sass.latency_table import CONTROL_STALL, HOLD, ISSUE, ROWS, SETTLE, VARIABLE
 from drawloom.sass.machine import FILES, NEUTRAL
 
 #: Families of architectures that share their times.
@@ -38,17 +38,21 @@ PRODUCERS: Final = tuple(
     """alu fma wide wide.hi half mma double uniform umov r2ur cs2r lepc
     alu.p fma.p half.p double.p uniform.p r2ur.p r2p.p alu.cc barrier""".split()
 )
-#: How a register is read. `wide.c` is what IMAD.WIDE and .HI add; `xu` the special function unit and conversions;
+#: How a register is read. `wide.c` is what IMAD.WIDE and .HI add, `wide.ch` its upper word; `half.c`
+#: comparisons of halves; `xu` the special function unit and conversions;
 #: `ldc`, `branch`, `bar` instructions of these units; `.p` predicates that are operands, of the unit; `vote.p` those
 #: of branches, votes and barriers; `guard` and `uguard` guards; `cc` condition codes.
 CONSUMERS: Final = tuple(
-    """alu fma wide wide.c half mma double xu mem ldc branch bar uniform
+    """alu fma wide wide.c wide.ch half half.c mma double xu mem ldc branch bar uniform
     guard alu.p fma.p half.p double.p mem.p vote.p uguard uniform.p cc barrier""".split()
 )
 PRODUCER_COUNT: Final = len(PRODUCERS)
 CONSUMER_COUNT: Final = len(CONSUMERS)
 _PRODUCER: Final = {name: index for index, name in enumerate(PRODUCERS)}
 _CONSUMER: Final = {name: index for index, name in enumerate(CONSUMERS)}
+
+#: Consumers that only few rows tell from others.
+_FINER: Final[dict[str, str]] = {"wide.ch": "wide.c", "half.c": "half"}
 
 #: Classes of `effects_table.CLASSES` by the name of their timing class, where it is another.
 _UNITS: Final[dict[str, str]] = {
@@ -98,6 +102,8 @@ class Timing:
             consumer, _, cycles = word.partition("=")
             self.cycles[row][_CONSUMER[consumer]] = int(cycles.rstrip("?"))
             self.guessed[row][_CONSUMER[consumer]] = cycles.endswith("?")
+        for finer, coarser in _FINER.items():  # where no row says so
+            self._like(_CONSUMER[finer], _CONSUMER[coarser])
         self.longest = max(max(row) for row in self.cycles)
         every = range(len(PRODUCERS))
         #: `latest[producer]`: when its result is there for everyone of whom the table says something.
@@ -107,11 +113,30 @@ class Timing:
         self.delays = vec[i64]([cycles for row in self.cycles for cycles in row])
         self.rewrites = vec[i64]([self.rewrite(first, second) for first in every for second in every])
         self._variable = frozenset(VARIABLE[family].split())
-        self._issue: dict[str, int] = {}
-        for hint in ISSUE[family].split():
-            unit, _, cycles = hint.partition("=")
-            self._issue[unit] = int(cycles)
+        self._issue = _by_name(ISSUE[family])
+        self._settle = _by_name(SETTLE[family])
+        self._hold = _by_name(HOLD[family])
         self._units: dict[Opcode, str] = {}
+
+    def _like(self, finer: int, coarser: int) -> None:
+        for known, guessed in zip(self.cycles, self.guessed, strict=True):
+            if known[finer] == UNKNOWN:
+                known[finer] = known[coarser]
+                guessed[finer] = guessed[coarser]
+
+    def settles(self, opcode: Opcode) -> int:
+        """Cycles between an instruction and whatever comes next, at least 1."""
+        found = effects(opcode)
+        least = CONTROL_STALL if found.flow not in ("", "prepare", "warp") else 1
+        return max(least, self._settle.get(found.base, 1))
+
+    def holds(self, opcode: Opcode) -> int:
+        """Cycles between an instruction and the first that does not compute (`computes`) behind it; 0: any number."""
+        return self._hold.get(effects(opcode).base, 0)
+
+    def computes(self, opcode: Opcode) -> bool:
+        """Whether an instruction computes in a fixed time."""
+        return effects(opcode).unit in ("alu", "fma", "half") and not self.variable(opcode)
 
     def variable(self, opcode: Opcode) -> bool:
         """Whether the result comes, and the sources are read, after a time that only a scoreboard tells."""
@@ -161,15 +186,16 @@ class Timing:
             return _PRODUCER["wide.hi"]
         return _PRODUCER.get(unit, _PRODUCER["alu"])
 
-    def consumer(self, opcode: Opcode, place: int, words: int) -> int:
-        """The consumer class of what stands at `place` of the slots (`words` registers), or of the guard: -1."""
+    def consumer(self, opcode: Opcode, place: int, words: int, part: int = 0) -> int:
+        """The consumer class of word `part` of what stands at `place` of the slots (`words` registers), or of the
+        guard: -1."""
         found = effects(opcode)
         if place < 0:
             return _CONSUMER["uguard" if found.guard_file == UNIFORM_PREDICATE else "guard"]
         kind = opcode.slots[place].kind
-        return self.consumer_of_file(opcode, FILES[kind], words)
+        return self.consumer_of_file(opcode, FILES[kind], words, part)
 
-    def consumer_of_file(self, opcode: Opcode, file: int, words: int) -> int:
+    def consumer_of_file(self, opcode: Opcode, file: int, words: int, part: int = 0) -> int:
         """The consumer class of a register of this file that an instruction reads as an operand."""
         unit = self.unit(opcode)
         if file == BARRIER:
@@ -185,10 +211,12 @@ class Timing:
                 return _CONSUMER["vote.p"]
             return _CONSUMER.get({"wide": "fma.p", "umov": "vote.p"}.get(unit, unit + ".p"), _CONSUMER["alu.p"])
         if unit == "wide" and words == 2:
-            return _CONSUMER["wide.c"]
+            return _CONSUMER["wide.ch" if part else "wide.c"]
         base = effects(opcode).base
         if base in ("REDUX", "MATCH") or (base == "R2UR" and self.family >= 80):
             return _CONSUMER["xu"]
+        if unit == "half" and base in ("HSETP2", "HSET2", "HMNMX2", "VHMNMX"):
+            return _CONSUMER["half.c"]
         unit = {"umov": "uniform", "r2ur": "alu", "cs2r": "alu", "lepc": "alu"}.get(unit, unit)
         return _CONSUMER[unit]
 
@@ -220,8 +248,7 @@ def register_reads(times: Timing, instruction: Instruction) -> list[tuple[int, i
     for place, words in found.reads:
         file, first = FILES[opcode.slots[place].kind], instruction.values[place]
         if first != NEUTRAL[file]:
-            consumer = times.consumer(opcode, place, words)
-            named.extend((file, first + word, consumer) for word in range(words))
+            named.extend((file, first + word, times.consumer(opcode, place, words, word)) for word in range(words))
     for file, first, count in found.fixed_reads:
         consumer = times.consumer_of_file(opcode, file, count)
         named.extend((file, first + word, consumer) for word in _chosen(instruction, found, count))
@@ -250,6 +277,11 @@ def _chosen(instruction: Instruction, found: Effects, count: int) -> list[int]:
     if count != 7 or found.mask < 0:
         return list(range(count))
     return [word for word in range(count) if instruction.values[found.mask] >> word & 1]
+
+
+def _by_name(cycles: str) -> dict[str, int]:
+    """`"BAR=6 LEPC=7"` as numbers by name."""
+    return {name: int(number) for name, _, number in (word.partition("=") for word in cycles.split())}
 
 
 _timings: dict[int, Timing] = {}

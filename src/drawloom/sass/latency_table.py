@@ -52,7 +52,8 @@ ROWS: Final[dict[int, str]] = {
         fma: alu=5 fma=4 wide=4 wide.c=4 half=6? mma=6? double=6 xu=4 mem=5 ldc=4 branch=4 bar=6? uniform=6?
         wide: alu=5 fma=4 wide=6? wide.c=6 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
         wide.hi: alu=5 fma=4 wide=6 wide.c=6 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
-        half: alu=5 fma=5 wide=6? wide.c=6? half=4 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6? uniform=6?
+        half: alu=5 fma=5 wide=6? wide.c=6? half=4 half.c=5 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6?
+            uniform=6?
         mma: alu=10 fma=10 wide=10 wide.c=10 half=10? mma=6? double=9? xu=6 mem=7 ldc=10? branch=6 bar=10? uniform=10?
         uniform: alu=6 fma=6 wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9 ldc=9? branch=9? bar=9? uniform=4
         umov: alu=2 fma=2 wide=7? wide.c=9? half=9? mma=9? double=14 xu=2 mem=2 ldc=9? branch=3 bar=9? uniform=2
@@ -66,12 +67,14 @@ ROWS: Final[dict[int, str]] = {
         barrier: barrier=6
     """,
     90: """
-        alu: alu=4 fma=5 wide=5 wide.c=3 half=5 mma=6? double=6 xu=4 mem=5 ldc=4 branch=4 bar=5 uniform=6?
-        fma: alu=5 fma=4 wide=4 wide.c=2 half=6? mma=6? double=6 xu=4 mem=5 ldc=4 branch=4 bar=5 uniform=6?
+        alu: alu=4 fma=5 wide=5 wide.c=5 wide.ch=3 half=5 mma=6? double=6 xu=4 mem=5 ldc=4 branch=4 bar=5 uniform=6?
+        fma: alu=5 fma=4 wide=4 wide.c=4 wide.ch=2 half=6? mma=6? double=6 xu=4 mem=5 ldc=4 branch=4 bar=5 uniform=6?
         wide: alu=3 fma=4 wide=6? wide.c=4 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
         wide.hi: alu=5 fma=4 wide=6 wide.c=4 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
-        half: alu=5 fma=5? wide=6? wide.c=6? half=4 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6? uniform=6?
-        mma: alu=10 fma=10 wide=10? wide.c=8 half=10? mma=8? double=8? xu=10? mem=7 ldc=10? branch=6 bar=10? uniform=10?
+        half: alu=5 fma=5? wide=6? wide.c=6? half=4 half.c=5 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6?
+            uniform=6?
+        mma: alu=10 fma=10 wide=10? wide.c=10 wide.ch=8 half=10? mma=8? double=8? xu=10? mem=7 ldc=10? branch=6 bar=10?
+            uniform=10?
         double: alu=10 fma=10 wide=10? wide.c=10? half=10? mma=10? double=8 xu=6 mem=7 ldc=10? branch=10? bar=10?
             uniform=10?
         uniform: alu=6 fma=6 wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9 ldc=9? branch=9? bar=9? uniform=4
@@ -92,6 +95,19 @@ ROWS: Final[dict[int, str]] = {
         barrier: barrier=8
     """,
 }  # fmt: skip
+
+#: Cycles between an instruction and whatever comes next, where it is not one that changes the flow of control: the
+#: smallest stall that ptxas gives it in the corpus and in generated programs (PMTRIG and BPT: it has none, a guess).
+SETTLE: Final[dict[int, str]] = {
+    61: "",
+    75: "BAR=5 WARPSYNC=4 MEMBAR=5 CCTL=5 PMTRIG=5 BPT=5",
+    80: "MEMBAR=6 CCTL=5 PMTRIG=5 BPT=5",
+    90: "WARPSYNC=5 YIELD=5 MEMBAR=6 CGAERRBAR=6 NANOSLEEP=5 PMTRIG=5 BPT=5 LEPC=7",
+}
+
+#: The same between a barrier of the block and the first instruction that does not compute in a fixed time. An H100 has
+#: shown that it matters: what reads the barrier's result or shared memory sooner gets wrong data, or is illegal.
+HOLD: Final[dict[int, str]] = {61: "", 75: "", 80: "BAR=6", 90: "BAR=6"}
 
 #: Units and mnemonics with variable latency: the result by write barrier, the sources held until the read barrier.
 #: From ptxas: each sets a write barrier wherever the result is used; double precision is fixed on sm_90 only, and FCHK

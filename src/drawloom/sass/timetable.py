@@ -25,8 +25,6 @@ SCOREBOARDS: Final = 6
 #: Cycles between the instruction that sets a scoreboard and the first that waits for it.
 _SET: Final = 2
 _MOST: Final = 15
-#: Cycles until the next instruction is there after one that changes the flow of control (thesis table 5.3).
-_FETCH: Final = 5
 #: From this stall on another warp must be allowed to issue (sm_75 and later).
 _YIELDS: Final = 12
 #: Of a register whose result of fixed latency comes from several producers, on different ways into the block.
@@ -94,6 +92,8 @@ class UnderWay:
         #: Where the instruction at hand stands: the first cycle it may issue in, the scoreboards it waits for.
         self.clock: i64 = self.longest + 1
         self.waits: i64 = 0
+        #: Until here only what computes may issue.
+        self.held: i64 = 0
 
     def begin(self, state: State | None, base: i64) -> None:
         """A block begins in cycle ``base``."""
@@ -285,6 +285,8 @@ class Timetable:
             found = facts[number]
             ready = state.clock
             self.earliest(instruction, found)
+            if not found.computes:
+                state.clock = max(state.clock, state.held)
             if self.has_rows and state.waits and not found.leaves:
                 last = self.wait_for_some(out, instruction, last, ready)
             at = state.clock
@@ -311,10 +313,12 @@ class Timetable:
             instruction.control = int(1 | 1 << YIELD_SHIFT | write << 5 | read << 8 | waits << 11)
             out.append(instruction)
             last = at
-            state.clock = at + (_FETCH if found.fetches else 1)
+            state.clock = at + found.settles
+            if found.holds:
+                state.held = at + found.holds
             if self.serial or leaves:
                 state.clock = max(state.clock, at + state.longest)
-        end = state.drained() if drain else state.clock
+        end = max(state.drained() if drain else state.clock, state.held)
         if out:
             self.stall(out, end - last)
         if not self.serial:

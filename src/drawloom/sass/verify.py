@@ -33,7 +33,6 @@ from drawloom.sass.isa import Target
 from drawloom.sass.latencies import CONSUMERS, PRODUCERS, Timing, register_reads, register_writes, timing
 from drawloom.sass.latency_table import (
     BARRIER_DELAY,
-    CONTROL_STALL,
     COUNT_DELAY,
     COUNTED_IN_ORDER,
     LONG_STALL,
@@ -97,6 +96,7 @@ class State:
         self.writes: dict[int, list[int]] = {}
         self.reads: dict[int, list[int]] = {}
         self.set_at = [-BARRIER_DELAY] * 6
+        self.held = 0  # until here only what computes may issue
 
     def normal(self, longest: int) -> State:
         """This state with its clock at 0, without what is over."""
@@ -114,6 +114,7 @@ class State:
                     for name in alive:
                         made.accesses[name] = self.accesses[name]
         made.set_at = [max(then - clock, -BARRIER_DELAY) for then in self.set_at]
+        made.held = max(self.held - clock, 0)
         return made
 
     def copy(self) -> State:
@@ -124,6 +125,7 @@ class State:
         made.writes = dict(self.writes)
         made.reads = dict(self.reads)
         made.set_at = list(self.set_at)
+        made.held = self.held
         return made
 
     def same(self, other: State) -> bool:
@@ -133,6 +135,7 @@ class State:
             and self.writes == other.writes
             and self.reads == other.reads
             and self.set_at == other.set_at
+            and self.held == other.held
         )
 
 
@@ -153,6 +156,7 @@ def join(left: State, right: State) -> State:
             known = mine_of.get(key)
             mine_of[key] = names if known is None or known == names else sorted({*known, *names})
     made.set_at = [max(a, b) for a, b in zip(left.set_at, right.set_at)]
+    made.held = max(left.held, right.held)
     return made
 
 
@@ -237,6 +241,9 @@ class Step:
         self.reads = register_reads(times, instruction)
         self.writes = register_writes(times, instruction)
         self.variable = times.variable(instruction.opcode)
+        self.settles = times.settles(instruction.opcode)
+        self.holds = times.holds(instruction.opcode)
+        self.computes = times.computes(instruction.opcode)
         name = "reduction" if found.base == "REDUX" else f"{found.unit} {found.space}".strip()
         self.unit = UNITS.index(name) if name in UNITS else 0
         guard = instruction.guard
@@ -336,9 +343,12 @@ class _Checker:
             self.problem(index, f"waits for some with a stall of {step.stall}")
         if not self.target.wide and step.stall == 0 and index + 1 < len(self.steps) and step.found.base != "NOP":
             self.check_pair(index, step)
-        flow = step.found.flow
-        if flow not in ("", "prepare", "warp") and step.stall < CONTROL_STALL and not self.ends_here(index, step):
-            self.problem(index, f"changes the flow of control with a stall of {step.stall}")
+        if step.stall < step.settles > 1 and not self.ends_here(index, step):
+            self.problem(index, f"{step.found.base} with a stall of {step.stall}, which takes {step.settles}")
+        if state.clock < state.held and not step.computes:
+            self.problem(index, f"comes {state.held - state.clock} cycles too soon behind a barrier of the block")
+        if step.holds:
+            state.held = state.clock + step.holds
         for board in range(6):
             if step.boards >> board & 1 and state.clock - state.set_at[board] < BARRIER_DELAY:
                 self.problem(index, f"waits for scoreboard {board} before it is set")
