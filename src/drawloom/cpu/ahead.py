@@ -22,8 +22,9 @@ from drawloom.ptx.layout import GlobalsLayout, param_layout, reachable_functions
 LEVEL: Final = "x86-64-v3"
 NATIVE: Final = "native"
 
+GENERAL: Final = "general"
 #: Layouts by the number that a variant names them with; 0 is a variant for blocks of just one shape.
-LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, "general": 5}
+LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, GENERAL: 5}
 #: What the records consist of, all words of 8 bytes; a name that ends in ``*`` is a pointer. The library's header is
 #: made of these.
 RECORDS: Final[dict[str, str]] = {
@@ -71,15 +72,17 @@ def target_of(level: str) -> Host:
 def support_object(level: str) -> bytes:
     """The object code of what all kernels share: reports, checks, the scheduler, and the guard against signals."""
     target = target_of(level)
-    text = support(target.is_x86)
-    module = optimise(text, target)
+    module = optimise(support(target.is_x86), target)
     if available():
         module.link_in(optimise(native(), target))
-    return _emitted(module, target)
+    return _emitted(module, target, FULL)
 
 
-def module_object(module: Module, key: str, level: str, bounds: dict[str, Bounds], checked: bool = True) -> bytes:
-    """The object code of a module's kernels, registered under ``key`` when the program that it is linked to starts.
+def module_objects(
+    module: Module, key: str, level: str, bounds: dict[str, Bounds], checked: bool = True
+) -> list[bytes]:
+    """The object code of a module's kernels, registered under ``key`` when the program that it is linked to starts: an
+    object file of what is optimised, and one of tables and of code that is seldom run.
 
     ``checked`` adds a variant of each kernel that checks its accesses. Raises UnsupportedError for what the cpu device
     lacks, and for variables and functions that another file defines.
@@ -87,8 +90,8 @@ def module_object(module: Module, key: str, level: str, bounds: dict[str, Bounds
     return _Object(module, key, target_of(level), level).build(bounds, checked)
 
 
-def _emitted(module: Any, target: Host) -> bytes:
-    code: bytes = target.machine(FULL).emit_object(module)
+def _emitted(module: Any, target: Host, level: int) -> bytes:
+    code: bytes = target.machine(level).emit_object(module)
     return code
 
 
@@ -100,12 +103,12 @@ class _Object:
         self.key = key
         self.target = target
         self.level = level
-        self.code: Any = None
+        self.code: dict[int, Any] = {}  # by the optimiser's level
         self.lines: list[str] = []
         self.strings: dict[str, str] = {}
         self.count = 0
 
-    def build(self, bounds: dict[str, Bounds], checked: bool) -> bytes:
+    def build(self, bounds: dict[str, Bounds], checked: bool) -> list[bytes]:
         layout = GlobalsLayout(self.module)
         if layout.unresolved:
             raise UnsupportedError(
@@ -115,50 +118,55 @@ class _Object:
         variants = [self.variants_of(k, bounds.get(k.name, Bounds()), checked) for k in kernels]
         rows = [self.kernel_row(k, v, bounds.get(k.name, Bounds())) for k, v in zip(kernels, variants, strict=True)]
         tables = self.tables(layout, rows)
-        text = "\n".join([*self.lines, tables])
-        found = optimise(text, self.target, QUICK)
-        if self.code is None:
-            self.code = found
+        self.add(optimise("\n".join([*self.lines, tables]), self.target, QUICK), QUICK)
+        return [_emitted(code, self.target, level) for level, code in sorted(self.code.items())]
+
+    def add(self, code: Any, level: int) -> None:
+        known = self.code.get(level)
+        if known is None:
+            self.code[level] = code
         else:
-            self.code.link_in(found)
-        return _emitted(self.code, self.target)
+            known.link_in(code)
 
     # -- code --------------------------------------------------------------------------------------------
 
     def variants_of(self, kernel: Function, bounds: Bounds, checked: bool) -> list[str]:
         """The rows of a kernel's variants, the most special ones first."""
         rows: list[str] = []
-        texts: set[str] = set()
+        made: dict[str, list[str]] = {}  # where a layout makes no difference, one code serves for several
         for shape in self.shapes(kernel, bounds):
             x, y, z = shape
             code = self.compiled(kernel, f"{x}x{y}x{z}", False)
             if code.lanes == x * y * z:
-                rows.append(self.variant_row(code, 0, shape, False))
-        for name in self.layouts(kernel, bounds):
+                rows.append(_variant_row(code, self.functions_of(code, FULL), 0, shape, False))
+        for name, level in self.layouts(kernel, bounds):
             code = self.compiled(kernel, name, False)
-            if code.text in texts:
-                continue  # where the layout makes no difference, the general one does as well
-            texts.add(code.text)
-            rows.append(self.variant_row(code, LAYOUTS[name], (0, 0, 0), False))
+            if code.text not in made:
+                made[code.text] = self.functions_of(code, level)
+            rows.append(_variant_row(code, made[code.text], LAYOUTS[name], (0, 0, 0), False))
         if checked:
-            code = self.compiled(kernel, "general", True)
-            rows.append(self.variant_row(code, LAYOUTS["general"], (0, 0, 0), True))
+            code = self.compiled(kernel, GENERAL, True)
+            rows.append(_variant_row(code, self.functions_of(code, QUICK), LAYOUTS[GENERAL], (0, 0, 0), True))
         return rows
 
     def shapes(self, kernel: Function, bounds: Bounds) -> list[tuple[int, int, int]]:
         """The shapes of blocks that are worth code that runs them at once."""
-        if not gains_at_once(kernel):
-            return []
+        if "avx512f" not in self.target.features or not gains_at_once(kernel):
+            return []  # a block of 64 threads and more fills the registers of lesser CPUs
         if bounds.required[0]:
             x, y, z = bounds.required
             return [bounds.required] if x * y * z in (64, 128, 256) else []
         shapes = _SHAPES_2D if self.has_rows(kernel) else _SHAPES_1D
         return [s for s in shapes if not bounds.most or s[0] * s[1] * s[2] <= bounds.most]
 
-    def layouts(self, kernel: Function, bounds: Bounds) -> list[str]:
+    def layouts(self, kernel: Function, bounds: Bounds) -> list[tuple[str, int]]:
+        """The layouts that a kernel gets code for, and how well it is optimised. The last one takes all blocks."""
         if bounds.required[0]:
-            return [layout_of(bounds.required)]
-        return ["rows32", "rows16", "rows8", "general"] if self.has_rows(kernel) else [LINEAR, "general"]
+            first = layout_of(bounds.required)
+            return [(first, FULL)] if first == GENERAL else [(first, FULL), (GENERAL, QUICK)]
+        if self.has_rows(kernel):
+            return [("rows32", FULL), ("rows16", FULL), (GENERAL, FULL)]
+        return [(LINEAR, FULL), (GENERAL, QUICK)]
 
     def has_rows(self, kernel: Function) -> bool:
         """Whether a kernel asks for more than the first dimension of its blocks."""
@@ -173,9 +181,9 @@ class _Object:
     def compiled(self, kernel: Function, layout: str, check: bool) -> KernelCode:
         return compile_kernel(self.module, kernel.name, layout, check, self.target.features, self.target.is_x86)
 
-    def variant_row(self, code: KernelCode, layout: int, shape: tuple[int, int, int], checked: bool) -> str:
-        """Compiles a variant; its row of the table."""
-        module = optimise(code.text, self.target, QUICK if checked else FULL)
+    def functions_of(self, code: KernelCode, level: int) -> list[str]:
+        """Compiles a variant; the names of its worker, its kernel and what completes its warp operations, or null."""
+        module = optimise(code.text, self.target, level)
         names = {"dl_worker": "null", "kernel": "null", "dl_resolve": "null"}
         for symbol in code.symbols:
             function = module.get_function(symbol)
@@ -183,15 +191,8 @@ class _Object:
             function.name = f"dl.{self.key}.{self.count}"
             names[symbol] = f'@"{function.name}"'
             self.lines.append(f"declare void {names[symbol]}()")
-        if self.code is None:
-            self.code = module
-        else:
-            self.code.link_in(module)
-        pointers = [names[symbol] for symbol in ("dl_worker", "kernel", "dl_resolve")]
-        return _row(
-            layout, *shape, int(checked), *pointers, code.frame_bytes, code.local_bytes, code.shared_bytes,
-            int(code.resumable), int(code.spins), code.lanes,
-        )  # fmt: skip
+        self.add(module, level)
+        return [names[symbol] for symbol in ("dl_worker", "kernel", "dl_resolve")]
 
     # -- tables ------------------------------------------------------------------------------------------
 
@@ -251,6 +252,15 @@ class _Object:
         assert all(kind.count(",") + 1 == width for kind in kinds)
         self.lines.append(f"{name} = internal constant {{ {', '.join(kinds)} }} {{ {', '.join(rows)} }}")
         return name
+
+
+def _variant_row(
+    code: KernelCode, functions: list[str], layout: int, shape: tuple[int, int, int], checked: bool
+) -> str:
+    return _row(
+        layout, *shape, int(checked), *functions, code.frame_bytes, code.local_bytes, code.shared_bytes,
+        int(code.resumable), int(code.spins), code.lanes,
+    )  # fmt: skip
 
 
 def _width(record: str) -> int:

@@ -20,7 +20,7 @@ from drawloom.cuda.compiler import CUDA_STANDARDS, Options, chosen, cuda_languag
 from drawloom.cuda.library import LIBRARIES, library_objects
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
-from drawloom.runtime.ahead import LEVEL, cpu_object, cubin
+from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin
 
 #: What the embedded device code begins with: these 8 bytes, 64 of the key, the number of images; then for each image
 #: its kind (0: PTX, else the architecture), its size, and its bytes up to a multiple of 8.
@@ -108,15 +108,17 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
     module = optimised(translated.ptx)
-    device, embedded, host = folder / "device.o", folder / "device.bin", folder / "host.o"
+    embedded, host, objects = folder / "device.bin", folder / "host.o", [folder / "host.o"]
     images = [(int("".join(filter(str.isdigit, arch))), cubin(module, arch)) for arch in request.archs]
     embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
     arguments = [*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
     with ThreadPoolExecutor(1) as beside:
         compiling = beside.submit(clang.cc1, arguments)
-        device.write_bytes(cpu_object(module, key, request.level, request.checked))
+        for number, code in enumerate(cpu_objects(module, key, request.level, request.checked)):
+            objects.append(folder / f"device{number}.o")
+            objects[-1].write_bytes(code)
         compiling.result()
-    return [host, device]
+    return objects
 
 
 def optimised(ptx: str) -> Module:
