@@ -99,6 +99,18 @@ QUERIES = {
     "a table with itself": "select x.a, y.b from t as x join t as y on x.a = y.a and x.b <> y.b",
     "with": "with v as (select a, sum(b) as m from u group by a) select t.a, x.m from t, v as x, v as y "
             "where t.a = x.a and x.m = y.m",
+    "full join using": "select a, t.a as l, u.a as r, t.b, f from t full join u using (a) order by a, t.b, f",
+    "everything of a full join using": "select * from t full join u using (a, s)",
+    "left and right join using": "select * from (select a, d from t) x left join (select a, f from u) y using (a) "
+        "union all select a, d, f from t right join u using (a) where a > 1",
+    "groups of what using makes one": "select a, count(*) as n, max(f) as m from t full join u using (a) group by a "
+        "having count(*) < 5 order by a",
+    "joins using over joins using": "select a, x.f, y.day as z from t left join u x using (a) full join u y using (a)",
+    "natural left join": "select * from (select a, s, d from t) x natural left join (select s, a, f from u) y",
+    "using a named query":
+        "with w as (select a, f from u where f > 1) select * from t right join w using (a) where a = 2",
+    "exists over a join using":
+        "select a, exists (select 1 from u where u.b > v.b) as x from t left join u v using (a)",
     "substring":
         "select substring(s from 1 for 1) as x, substring(s, 2) as y from u where substring(s, 1, 1) in ('z', 'q')",
 }  # fmt: skip

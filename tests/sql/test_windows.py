@@ -90,6 +90,22 @@ QUERIES = {
         select id, count(*) over (order by dt range between interval '2 day' preceding and interval '1 month' following)
         as a, sum(x) over (partition by g order by dt desc nulls first range between interval '36 hour' preceding and
         current row) as b from (select id, x, g, cast('2024-02-27' as date) + x as dt from t) v""",
+    "frames of groups": """
+        select id, sum(x) over (order by x groups between 1 preceding and current row) as a, count(*) over (partition by
+        g order by f desc nulls first groups between 1 following and 2 following) as b, first_value(id) over (order by
+        x, id groups between 2 preceding and 1 preceding) as c, max(d) over (order by g groups unbounded preceding) as
+        d, min(d) over (order by g groups between 0 preceding and unbounded following) as e from t""",
+    "distinct values of a partition": """
+        select id, count(distinct x) over (partition by g) as a, sum(distinct x) over () as b, avg(distinct big) over
+        (partition by g) as c, count(distinct f) over (partition by x > 2) as d, min(distinct x) over () as e from t""",
+    "distinct values of a frame": """
+        select id, count(distinct x) over (order by id) as a, sum(distinct d) over (order by id rows between 1 preceding
+        and unbounded following) as b, count(distinct g) over (order by id rows between 2 preceding and 1 following) as
+        c, sum(distinct x) over (partition by g order by id rows between 1 following and 2 following) as d, median(
+        distinct x) over (order by id rows 3 preceding) as e from t""",
+    "windows that build on others": """
+        select id, sum(x) over (w order by id) as a, count(*) over w as b, max(x) over (v rows 1 preceding) as c from t
+        window w as (partition by g), v as (w order by id desc)""",
     "constants": "select id, sum(1) over (order by id), count(null) over () from t",
 }  # fmt: skip
 
@@ -122,8 +138,10 @@ def test_nulls_that_are_ignored(table: pa.Table) -> None:
     ("query", "item"),
     [
         ("sum(all x) filter (where id > 2) over ()", "window functions: FILTER"),
-        ("count(distinct x) over ()", "window functions: DISTINCT"),
-        ("sum(x) over (order by id groups between 1 preceding and current row)", "window functions: a frame of GROUPS"),
+        ("first_value(distinct x) over (order by id)", "window function: first_value with DISTINCT"),
+        ("regr_count(distinct x, d) over (order by id)", "window function: regr_count with DISTINCT"),
+        ("sum(x) over (order by id rows 1099511627776 preceding)", "a frame of 2**40 rows or more"),
+        ("sum(x) over (w order by id)", "a window that builds on 'w', which is none"),
         ("sum(x) over (order by g range between 2 preceding and current row)",
          "window functions: RANGE with an offset over an order by another kind of values, or by several"),
     ],

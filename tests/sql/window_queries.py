@@ -35,7 +35,12 @@ class WindowQueries(Queries):
         for side in (0, 1):
             shown = ", ".join([f"{p[side]} as w{i}" for i, p in enumerate(pairs)])
             texts.append(f"select b, {shown} from t{where}")
-        if kind < 0.25:
+        if kind < 0.2:
+            inside = f"order by {rng.choice(ORDERS)}, b{self.frame()}"
+            text = f"select b, sum(n) over (w {inside}) as x, count(*) over w as y from t{where}"
+            text += f" window w as ({self.partition() or 'partition by k'})"
+            return RandomQuery(text, text)
+        if kind < 0.3:
             number = f"row_number() over ({self.window(total=True)}) as r"
             text = f"select * from (select b, {number} from t{where}) where r <= {rng.randint(1, 4)}"
             return RandomQuery(text, text)
@@ -79,6 +84,12 @@ class WindowQueries(Queries):
             return f"{call} over ({over})", f"{call} over ({over})"
         if function == "count(*)":
             made = f"count(*) over ({over})"
+        elif rng.random() < 0.25:
+            call = rng.choice(["count", "sum", "count", "min"])
+            value = rng.choice(
+                ["k", "n", "y", "d2", "e"] if call == "sum" else ["k", "n", "s2", "q2", "f2", "dt2", "d2"]
+            )
+            made = f"{call}(distinct {value}) over ({over})"
         elif function in ("min", "max", "count"):
             made = f"{function}({rng.choice([*VALUES, self.number(1)])}) over ({over})"
         elif rng.random() < 0.3:
@@ -97,7 +108,9 @@ class WindowQueries(Queries):
         kind = rng.random()
         if kind < 0.15:
             return self.by_offsets()
-        if kind < 0.3:
+        if kind < 0.25:
+            return self.by_groups()
+        if kind < 0.4:
             return self.window(total=False, ordered=rng.random() < 0.7)
         if kind < 0.7:
             return self.window(total=True) + self.frame()
@@ -117,6 +130,12 @@ class WindowQueries(Queries):
         high = rng.choice(["unbounded following", f"{rng.choice(RANGES[key])} following", "current row"])
         order = f"{key} {rng.choice(['asc', 'desc'])} {rng.choice(['', 'nulls first', 'nulls last'])}"
         return f"{self.partition()} order by {order} range between {low} and {high}".strip()
+
+    def by_groups(self) -> str:
+        rng = self.rng
+        low = rng.randrange(len(ROWS) - 1)
+        high = rng.randrange(max(low, 1), len(ROWS))
+        return f"{self.window(total=False)} groups between {ROWS[low]} and {ROWS[high]}"
 
     def frame(self) -> str:
         rng = self.rng

@@ -130,6 +130,7 @@ before       | before       | second   | 2 | lib | 1
 search       | search       | second   | 2 | lib | 1
 search_after | search       | second   | 2 | lib | 1
 each_slice   | each_slice   | slices   | 3 | lib | 2
+distinct_slices | distinct_slices | pair | - | cpu |
 # Enumerations, dictionaries, tables
 enum         | enum         | enum     | 1 | lib | 2
 fetch        | fetch        | fetch    | 1 | lib | 1

@@ -375,6 +375,13 @@ def _loop_join(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return ListType(I64)
 
 
+def _distinct_slices(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 3)
+    if any(t not in (I64, WILDCARD) for t in types):
+        raise refuse(name, types, "i64 positions of equal values, and of where slices begin and end")
+    return ListType(I64)
+
+
 def _touched(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 2)
     if types[0] not in (I64, WILDCARD):
@@ -482,6 +489,7 @@ RULES: Final[dict[str, Rule]] = {
     "index": _index, "order": _order, "order_first": _order_first, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
+    "distinct_slices": _distinct_slices,
     "loop_join": _loop_join, "touched": _touched,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,

@@ -14,6 +14,7 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import averages, exact
+from drawloom.horse.matching import check_pairs
 from drawloom.horse.types import BOOL, F64, I64, I128, MAX_DIGITS, DecimalType, VectorType, scale_of
 from drawloom.horse.values import (
     INT64_MAX,
@@ -69,6 +70,18 @@ def search(name: str, arguments: list[Value]) -> Value:
         low = np.where(is_open & is_low, middle + 1, low)
         high = np.where(is_open & ~is_low, middle, high)
     return Vector(I64, low)
+
+
+def distinct_slices(name: str, arguments: list[Value]) -> Value:
+    """The rows of each slice that repeat no value of it, as pairs of the slice's number and the row's, in this order.
+    ``previous`` is where a row's value stood before. Raises DataError for slices of too many rows together."""
+    previous, low, high = [as_vector(a).data for a in arguments]
+    counts = high - low
+    check_pairs(int(counts.sum()))
+    each = np.repeat(np.arange(len(counts)), counts)
+    places = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts) + low[each]
+    is_first = previous[places] < low[each]
+    return ListValue([Vector(I64, each[is_first]), Vector(I64, places[is_first])])
 
 
 def each_slice(name: str, arguments: list[Value]) -> Value:
@@ -148,5 +161,5 @@ _SLICES: Final[dict[str, Callable[[Vector, Array, Array, str], Vector]]] = {
 
 WINDOWS: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "run_start": run_bound, "run_end": run_bound, "before": before, "search": search, "search_after": search,
-    "each_slice": each_slice,
+    "each_slice": each_slice, "distinct_slices": distinct_slices,
 }  # fmt: skip

@@ -44,7 +44,7 @@ AGGREGATE_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     **dict.fromkeys([name for name, fold in FOLDED.items() if FOLDS[fold].lists == 2], (2,)),
 }  # fmt: skip
 #: What repeated rows change nothing of.
-_BLIND: Final = frozenset(["min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "any_value"])
+BLIND: Final = frozenset(["min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "any_value"])
 _ZERO: Final = Literal([0], I64)
 
 
@@ -84,7 +84,7 @@ def _measure(
         given, frame = measure, below
         if given.function == "approx_distinct":
             given = plan.Measure("count", given.arguments, given.condition, is_distinct=True)
-        if given.is_distinct and given.function not in _BLIND:
+        if given.is_distinct and given.function not in BLIND:
             given, frame = _first_of_each(t, given, relation, frame)
         if given.sorts and given.function not in REDUCTIONS and not _is_quantile(given):
             frame = t.ordered(frame, given.sorts)

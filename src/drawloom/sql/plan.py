@@ -255,8 +255,8 @@ Offset = int | Fraction | Span | None
 class WindowFrame:
     """The rows, around one of them, that a window function sees: from ``low`` to ``high``, both of them included.
 
-    ``unit`` is "rows" for offsets of positions, "range" for offsets of the order's one key, where 0 stands for the rows
-    that are equal in the order.
+    ``unit`` is "rows" for offsets of positions, "groups" for those of sets of rows that are equal in the order, "range"
+    for offsets of the order's one key, where 0 stands for the rows that are equal in the order.
     """
 
     def __init__(self, unit: str, low: Offset, high: Offset) -> None:
@@ -286,12 +286,14 @@ class Window(Expression):
         self.sorts = sorts
         self.frame = frame
         self.ignores_nulls = ignores_nulls
+        self.is_distinct = False
 
     def key(self) -> str:
         arguments, partitions = [", ".join([e.key() for e in given]) for given in (self.arguments, self.partitions)]
         sorts = ", ".join([_show_sort(s) for s in self.sorts])
         nulls = " ignore nulls" if self.ignores_nulls else ""
-        return f"{self.function}({arguments}){nulls} over (by [{partitions}] order [{sorts}] {self.frame})"
+        distinct = "distinct " if self.is_distinct else ""
+        return f"{self.function}({distinct}{arguments}){nulls} over (by [{partitions}] order [{sorts}] {self.frame})"
 
     def parts(self) -> list[Expression]:
         return [*self.arguments, *self.partitions, *[s.expression for s in self.sorts]]
@@ -300,6 +302,7 @@ class Window(Expression):
         first, behind = len(self.arguments), len(self.arguments) + len(self.partitions)
         sorts = [SortKey(e, s.ascending, s.nulls_first) for e, s in zip(parts[behind:], self.sorts)]
         made = Window(self.function, parts[:first], parts[first:behind], sorts, self.frame, self.ignores_nulls)
+        made.is_distinct = self.is_distinct
         return made
 
 

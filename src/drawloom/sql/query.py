@@ -29,6 +29,7 @@ from drawloom.sql.text import bags_of, read, shown_name
 from drawloom.sql.translate import Schema, translate
 from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns
 from drawloom.sql.unserialised import unsupported_parts
+from drawloom.sql.using import without_using
 from drawloom.sql.windowtext import find_lost
 
 T = TypeVar("T")
@@ -84,10 +85,12 @@ class Query:
     def logical(self) -> Any:
         """DataFusion's optimised logical plan. Raises SqlError."""
         if self._logical is None:
+            text = without_using(self.text.sql, self.planner)
             try:
-                self._logical = self.timed("plan", lambda: self.planner.plan(self.text.sql))
+                self._logical = self.timed("plan", lambda: self.planner.plan(text))
             except SqlError as problem:
-                raise self.located(problem) from None
+                raise self.located(problem) if text == self.text.sql else problem from None
+            self.text.sql = text
         return self._logical
 
     def bound(self) -> str:

@@ -167,7 +167,7 @@ def _is_between(tokens: list[Token], at: int) -> bool:
 def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subquery, str] | None:
     around = sql.within(place.open)
     assert around is not None
-    named = _named_before(sql, place.open)
+    named = named_before(sql, place.open)
     body = _Body(sql.between(place.open + 1, place.close), named, f"{OUTER}{number}")
     if not body.find_names(planner) or (place.kind in ("exists", "scalar") and not body.names):
         return None
@@ -178,13 +178,13 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
     try:
         types = _types(sql, around, planner, named, given)[: len(arguments)]
         planner.register_columns(f"{OUTER}{number}", columns, types[len(shown) :])
-        schema = planner.schema(_with(named, body.sql()))
+        schema = planner.schema(with_named(named, body.sql()))
     except SqlError:
         return None
     output = schema.types[0] if place.kind == "scalar" else pa.bool_()
     planner.register_function(f"{FUNCTION}{number}", types, output)
     call = f"{FUNCTION}{number}({', '.join(arguments)})"
-    made = Subquery(number, place.kind, place.comparison, _with(named, body.sql()), columns)
+    made = Subquery(number, place.kind, place.comparison, with_named(named, body.sql()), columns)
     return made, f"(not {call})" if place.is_negated else call
 
 
@@ -192,8 +192,8 @@ def _types(sql: Sql, around: Select, planner: Planner, named: list[str], given: 
     """The types of expressions over the rows of a SELECT, or over its groups."""
     source = f"select {given} {_clause(sql, around, 'from')}"
     with suppress(SqlError):
-        return list(planner.schema(_with(named, source)).types)
-    return list(planner.schema(_with(named, f"{source} {_clause(sql, around, 'group')}")).types)
+        return list(planner.schema(with_named(named, source)).types)
+    return list(planner.schema(with_named(named, f"{source} {_clause(sql, around, 'group')}")).types)
 
 
 def _clause(sql: Sql, select: Select, word: str) -> str:
@@ -215,7 +215,7 @@ class _Body:
         for _ in range(_MOST_NAMES):
             planner.register_columns(self.table, [c for _, c in self.names], [pa.null()] * len(self.names))
             try:
-                planner.plan(_with(self.named, self.sql()), optimised=False)
+                planner.plan(with_named(self.named, self.sql()), optimised=False)
             except SqlError as problem:
                 unknown = _UNKNOWN.match(problem.message)
                 if unknown is not None:
@@ -303,7 +303,7 @@ def _is_defined(name: str, sql: Sql) -> bool:
     return False
 
 
-def _named_before(sql: Sql, token: int) -> list[str]:
+def named_before(sql: Sql, token: int) -> list[str]:
     """The named queries of all WITHs that a token can use, each whole."""
     made: list[str] = []
     for i, word in enumerate(sql.tokens):
@@ -317,7 +317,8 @@ def _named_before(sql: Sql, token: int) -> list[str]:
     return made
 
 
-def _with(named: list[str], text: str) -> str:
+def with_named(named: list[str], text: str) -> str:
+    """The text of a query that may use other named queries."""
     if not named:
         return text
     sql = Sql(text)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.plain import FOLDS
-from drawloom.horse.types import BOOL, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType, scale_of
+from drawloom.horse.types import BOOL, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType, VectorType, scale_of
+from drawloom.horse.values import INT64_MAX
 from drawloom.sql import plan
-from drawloom.sql.aggregates import FOLDED, REDUCTIONS, fold_option, folded_argument
+from drawloom.sql.aggregates import BLIND, FOLDED, REDUCTIONS, fold_option, folded_argument
 from drawloom.sql.coercion import drop_in_comparison, drop_in_sum
 from drawloom.sql.frames import Frame, Result
 
@@ -30,6 +31,13 @@ _TRUE: Final = Literal([1], BOOL)
 _ZERO: Final = Literal([0], I64)
 _ONE: Final = Literal([1], I64)
 _NOWHERE: Final = Literal([-1], I64)
+#: Behind every row.
+_BEHIND: Final = Literal([INT64_MAX], I64)
+
+
+def can_be_distinct(function: str) -> bool:
+    """Whether DISTINCT has a meaning for the function here: for aggregates of one argument."""
+    return function in REDUCTIONS or (function in FOLDED and FOLDS[FOLDED[function]].lists == 1)
 
 
 def window(t: Translator, expression: plan.Window, below: Frame) -> Result:
@@ -141,12 +149,33 @@ class _View:
         valid = inside if value.valid is None else t.outer_index(value.valid, place)
         return Result(t.outer_index(value.value, place), value.type, valid)
 
+    def place_before(self, value: Result, from_end: bool) -> Operand:
+        """Where the row's value stood last before it in the partition (``from_end``: where it stands next), -1 for
+        nowhere."""
+        t = self.t
+        key = t.key(value)
+        parts = [self.sorted(c) for c in t.grouped_by(self.parts, self.below)]
+        columns = [*parts, key.value, *([] if key.valid is None else [key.valid])]
+        upward: list[Value] = [1] * len(columns)
+        order = t.emit("order", [t.emit("list", columns, "window"), Literal(upward, BOOL), Literal(upward, BOOL)])
+        runs = t.emit("list", [t.index(c, order) for c in columns], "window")
+        place = t.emit("where", [t.emit("fill", [_TRUE, order])])
+        if from_end:
+            other, bound = self.plus(place, _ONE), t.emit("run_end", [runs])
+            inside = t.emit("lt", [other, bound])
+        else:
+            other, bound = self.minus(place, _ONE), t.emit("run_start", [runs])
+            inside = t.emit("geq", [other, bound])
+        found = t.outer_index(order, self.choose(inside, other, _NOWHERE))
+        back = t.emit("order", [t.emit("list", [order], "window"), _TRUE, Literal([0], BOOL)])
+        return t.index(self.choose(inside, found, _NOWHERE), back)
+
     # Frames
 
     def frame(self) -> tuple[Operand, Operand]:
         """The positions where each row's frame begins and ends; it is empty where these are one."""
         frame = self.expression.frame
-        bound = self.by_rows if frame.unit == "rows" else self.by_range
+        bound = {"rows": self.by_rows, "groups": self.by_groups}.get(frame.unit, self.by_range)
         low, high = bound(frame.low, False), bound(frame.high, True)
         return low, self.choose(self.t.emit("lt", [high, low]), low, high)
 
@@ -155,6 +184,20 @@ class _View:
             return self.end if is_end else self.start
         assert isinstance(offset, int)
         return self.between(self.plus(self.position, Literal([offset + is_end], I64)))
+
+    def by_groups(self, offset: plan.Offset, is_end: bool) -> Operand:
+        """By the rows that are equal in the order, numbered through all partitions."""
+        if offset is None:
+            return self.end if is_end else self.start
+        assert isinstance(offset, int)
+        t = self.t
+        is_first = t.emit("eq", [self.position, self.first_peer])
+        number = self.plus(t.emit("before", [is_first, self.last_peer]), Literal([offset + is_end - 1], I64))
+        low, high = t.emit("before", [is_first, self.start]), t.emit("before", [is_first, self.end])
+        inside = t.emit("and", [t.emit("geq", [number, low]), t.emit("lt", [number, high])])
+        found = t.outer_index(t.emit("where", [is_first]), self.choose(inside, number, _NOWHERE))
+        outside = self.choose(t.emit("lt", [number, low]), self.start, self.end)
+        return self.choose(inside, found, outside)
 
     def by_range(self, offset: plan.Offset, is_end: bool) -> Operand:
         """By the one key of the order; NULLs are each other's frame, but for what is unbounded."""
@@ -302,23 +345,63 @@ def _nth(view: _View, offset: int, from_end: bool) -> Result:
     return view.at(value, position, inside)
 
 
-def _count(view: _View) -> Result:
+class _Members:
+    """The rows of each frame that an aggregate sees: ``values``, from ``low`` on and before ``high``."""
+
+    def __init__(self, values: list[Operand], low: Operand, high: Operand) -> None:
+        self.values = values
+        self.low = low
+        self.high = high
+
+
+def _members(view: _View, values: list[Operand], type: VectorType, valid: Operand | None) -> _Members:
+    """Those where ``valid`` is true; with DISTINCT only the first, in the order, of equal values."""
+    t = view.t
     low, high = view.frame()
+    if view.expression.is_distinct and view.expression.function not in BLIND:
+        frame, value = view.expression.frame, Result(values[0], type, valid)
+        from_end = frame.low is not None and frame.high is None
+        other = view.place_before(value, from_end)
+        if frame.low is not None and not from_end:
+            return _firsts(view, values, other, valid)
+        valid = t.both([valid, t.emit("eq", [other, _NOWHERE])])
+    if valid is None:
+        return _Members(values, low, high)
+    rows = t.emit("where", [valid])
+    bounds = [t.emit("before", [valid, bound]) for bound in (low, high)]
+    return _Members([t.index(v, rows) for v in values], bounds[0], bounds[1])
+
+
+def _firsts(view: _View, values: list[Operand], previous: Operand, valid: Operand | None) -> _Members:
+    """Frames that begin and end anywhere, row by row."""
+    t = view.t
+    low, high = view.frame()
+    if valid is not None:
+        previous = view.choose(valid, previous, _BEHIND)
+    pairs = t.emit("distinct_slices", [previous, low, high])
+    frames, rows = [t.emit("item", [pairs, Literal([side], I64)]) for side in (0, 1)]
+    zero, end = t.emit("fill", [_ZERO, low]), t.emit("fill", [t.one(t.emit("len", [frames])), low])
+    bounds = [t.emit(name, [frames, zero, end, view.position]) for name in ("search", "search_after")]
+    return _Members([t.index(v, rows) for v in values], bounds[0], bounds[1])
+
+
+def _count(view: _View) -> Result:
     value = view.argument(0)
+    if view.expression.is_distinct:
+        members = _members(view, [value.value], value.type, value.valid)
+        return _whole_number(view.minus(members.high, members.low))
+    low, high = view.frame()
     return _whole_number(view.minus(high, low) if value.valid is None else view.count(value.valid, low, high))
 
 
 def _aggregate(view: _View) -> Result:
     """Sum, average, least or greatest of the values that are not NULL; NULL where there are none."""
     t, name = view.t, REDUCTIONS[view.expression.function]
-    low, high = view.frame()
     value = view.argument(0, drop_in_sum) if name in ("sum", "avg") else view.argument(0)
-    values = value.value
-    if value.valid is not None:
-        values = t.index(values, t.emit("where", [value.valid]))
-        low, high = t.emit("before", [value.valid, low]), t.emit("before", [value.valid, high])
-    made = t.result("raze", [t.emit("each_slice", [FunctionRef(name), values, low, high])])
-    made.valid = t.emit("gt", [high, low])
+    members = _members(view, [value.value], value.type, value.valid)
+    slices = [FunctionRef(name), members.values[0], members.low, members.high]
+    made = t.result("raze", [t.emit("each_slice", slices)])
+    made.valid = t.emit("gt", [members.high, members.low])
     return made
 
 
@@ -327,14 +410,10 @@ def _fold(view: _View) -> Result:
     t, arguments = view.t, view.expression.arguments
     name = FOLDED[view.expression.function]
     fold = FOLDS[name]
-    low, high = view.frame()
     sides = [folded_argument(t, a, view.below, name) for a in arguments[: fold.lists]]
     valid = t.both([None if s.valid is None else view.sorted(s.valid) for s in sides])
-    values = [view.sorted(s.value) for s in sides]
-    if valid is not None:
-        rows = t.emit("where", [valid])
-        values = [t.index(v, rows) for v in values]
-        low, high = t.emit("before", [valid, low]), t.emit("before", [valid, high])
+    members = _members(view, [view.sorted(s.value) for s in sides], sides[0].type, valid)
+    low, high, values = members.low, members.high, members.values
     made = t.result("fold_slices", [Literal([name], SYM), fold_option(arguments, name), low, high, *values])
     if fold.least:
         made.valid = t.emit("geq", [view.minus(high, low), Literal([fold.least], I64)])

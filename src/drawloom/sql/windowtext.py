@@ -1,6 +1,6 @@
 """Finds what DataFusion's Substrait leaves out of window functions and aggregates, by the text of its plan: IGNORE
-NULLS, and the offsets of frames that are no integers, which it writes as if they were unbounded; FILTER and DISTINCT
-of window functions are refused.
+NULLS, DISTINCT, and the offsets of frames that are no integers, which it writes as if they were unbounded. A FILTER
+of a window function that is still there is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Final
 
 from drawloom.sql import plan
+from drawloom.sql.framestext import offset_in_groups
+from drawloom.sql.windows import can_be_distinct
 
 _LINE: Final = re.compile(r"^ *WindowAggr: windowExpr=\[\[(.*)\]\]$", re.MULTILINE)
 _AGGREGATE: Final = re.compile(r"^ *Aggregate: groupBy=.*, aggr=\[\[(.*)\]\]$", re.MULTILINE)
@@ -32,8 +34,6 @@ def find_lost(root: plan.Relation, optimised: str, unsupported: list[str]) -> No
     items = [item for line in lines for item in _items(line)]
     if any(_behind_call(item).startswith(_FILTERS) for item in items):
         unsupported.append("window functions: FILTER")
-    if any(item.partition("(")[2].startswith("DISTINCT ") for item in items):
-        unsupported.append("window functions: DISTINCT")
     if unsupported:
         return
     windows = _windows(root)
@@ -42,6 +42,9 @@ def find_lost(root: plan.Relation, optimised: str, unsupported: list[str]) -> No
         return
     for window, item in zip(windows, items):
         window.ignores_nulls = _behind_call(item).startswith(_IGNORES)
+        window.is_distinct = item.partition("(")[2].startswith("DISTINCT ")
+        if window.is_distinct and not can_be_distinct(window.function):
+            unsupported.append(f"window function: {window.function} with DISTINCT")
         if not _set_frame(window, item):
             unsupported.append("window functions: RANGE with an offset that is no number and no interval")
     measures = [m for r in plan.relations(root) if isinstance(r, plan.Aggregate) for m in r.measures]
@@ -95,6 +98,9 @@ def _set_frame(window: plan.Window, item: str) -> bool:
     if isinstance(low, str) or isinstance(high, str):
         return False
     window.frame = plan.WindowFrame(match[1].lower(), low, high)
+    if match[1] == "ROWS" and any(offset_in_groups(b) is not None for b in (low, high) if isinstance(b, int)):
+        low, high = [offset_in_groups(b) if isinstance(b, int) else None for b in (low, high)]
+        window.frame = plan.WindowFrame("groups", low, high)
     return True
 
 
