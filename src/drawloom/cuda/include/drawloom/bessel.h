@@ -23,14 +23,14 @@ __DL_CORE double __dl_j0(double x) {
   if (x != x) return x;
   if (size >= 8.0) return __dl_bessel_large(size, 0, 0);
   return __dl_beside_square(size, __DL_ZERO_J0_1) * __dl_beside_square(size, __DL_ZERO_J0_2) *
-         __dl_poly_j0(__builtin_fma(square, 0.03125, -1.0));
+         (square < 32.0 ? __dl_poly_j0_near(square * 0.0625 - 1.0) : __dl_poly_j0_far(square * 0.0625 - 3.0));
 }
 __DL_CORE double __dl_j1(double x) {
   double size = __dl_abs(x), square = x * x;
   if (x != x) return x;
   if (size >= 8.0) return x < 0.0 ? -__dl_bessel_large(size, 1, 0) : __dl_bessel_large(size, 1, 0);
   return x * (__dl_beside_square(size, __DL_ZERO_J1_1) * __dl_beside_square(size, __DL_ZERO_J1_2) *
-              __dl_poly_j1(__builtin_fma(square, 0.03125, -1.0)));
+              (square < 32.0 ? __dl_poly_j1_near(square * 0.0625 - 1.0) : __dl_poly_j1_far(square * 0.0625 - 3.0)));
 }
 __DL_CORE double __dl_y0(double x) {
   if (!(x > 0.0)) return x == 0.0 ? -__DL_INFINITY : __DL_NAN;

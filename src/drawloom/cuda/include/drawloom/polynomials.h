@@ -430,26 +430,41 @@ __DL_CORE double __dl_poly_stirling(double u) {  // relative error 3.7e-19
   return p;
 }
 
-// J0(x) / (x^0 (x^2 - z1^2) (x^2 - z2^2)), u = x^2 / 32 - 1, x below 8; u from -1 to 1.
-__DL_CORE double __dl_poly_j0(double u) {  // relative error 1.1e-24
-  double p = -0x1.df70f1a6260f9p-68;
-  p = __builtin_fma(p, u, 0x1.524bfae0d3cefp-62);
-  p = __builtin_fma(p, u, -0x1.a221f74310df0p-57);
-  p = __builtin_fma(p, u, 0x1.cca45cf4e4b05p-52);
-  p = __builtin_fma(p, u, -0x1.c0368d63ac667p-47);
-  p = __builtin_fma(p, u, 0x1.7df1c9fa996b2p-42);
-  p = __builtin_fma(p, u, -0x1.1a4d9775110ddp-37);
-  p = __builtin_fma(p, u, 0x1.65ec7d37548d5p-33);
-  p = __builtin_fma(p, u, -0x1.801f7f33951f6p-29);
-  p = __builtin_fma(p, u, 0x1.577f683baf79dp-25);
-  p = __builtin_fma(p, u, -0x1.f633ea85ead25p-22);
-  p = __builtin_fma(p, u, 0x1.250f53798032fp-18);
-  p = __builtin_fma(p, u, -0x1.08db6a2de263fp-15);
-  p = __builtin_fma(p, u, 0x1.6409a6fd7b18ap-13);
-  p = __builtin_fma(p, u, -0x1.5059ea69f58a4p-11);
-  p = __builtin_fma(p, u, 0x1.99e65104a68d3p-10);
-  p = __builtin_fma(p, u, -0x1.15d87e4b8d5b1p-9);
-  p = __builtin_fma(p, u, 0x1.2bc29174dd587p-10);
+// J0(x) / (x^0 (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - 16) / 16; u from -1 to 1.
+__DL_CORE double __dl_poly_j0_near(double u) {  // relative error 1.4e-21
+  double p = -0x1.16b4a6de9b87bp-59;
+  p = __builtin_fma(p, u, 0x1.e476541a86221p-54);
+  p = __builtin_fma(p, u, -0x1.6b2172683b5e8p-48);
+  p = __builtin_fma(p, u, 0x1.d44f2eff8011cp-43);
+  p = __builtin_fma(p, u, -0x1.003fe2c524eeap-37);
+  p = __builtin_fma(p, u, 0x1.d4c7094bf51eep-33);
+  p = __builtin_fma(p, u, -0x1.5fe26a88ff1ccp-28);
+  p = __builtin_fma(p, u, 0x1.a7d2971461b5ep-24);
+  p = __builtin_fma(p, u, -0x1.8de58f2206b2cp-20);
+  p = __builtin_fma(p, u, 0x1.184ca42e39dcfp-16);
+  p = __builtin_fma(p, u, -0x1.1906c6a349016p-13);
+  p = __builtin_fma(p, u, 0x1.72365a2d90366p-11);
+  p = __builtin_fma(p, u, -0x1.173294b96dfdfp-9);
+  p = __builtin_fma(p, u, 0x1.6014b14e1ecaap-9);
+  return p;
+}
+
+// J0(x) / (x^0 (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - 48) / 16; u from -1 to 1.
+__DL_CORE double __dl_poly_j0_far(double u) {  // relative error 6.7e-21
+  double p = -0x1.622db904ab404p-60;
+  p = __builtin_fma(p, u, 0x1.2cbf76411c4a3p-54);
+  p = __builtin_fma(p, u, -0x1.b53d3a9b414cep-49);
+  p = __builtin_fma(p, u, 0x1.1043eefa265e2p-43);
+  p = __builtin_fma(p, u, -0x1.1e39bcf130bf2p-38);
+  p = __builtin_fma(p, u, 0x1.f3b69b74644d2p-34);
+  p = __builtin_fma(p, u, -0x1.630296da83df5p-29);
+  p = __builtin_fma(p, u, 0x1.904f22c80f209p-25);
+  p = __builtin_fma(p, u, -0x1.5ac49def4bf3cp-21);
+  p = __builtin_fma(p, u, 0x1.b9cc13b057eadp-18);
+  p = __builtin_fma(p, u, -0x1.84fcf31f4c5fdp-15);
+  p = __builtin_fma(p, u, 0x1.ae16c64921322p-13);
+  p = __builtin_fma(p, u, -0x1.f81c808331ce7p-12);
+  p = __builtin_fma(p, u, 0x1.a7a0f517175f9p-12);
   return p;
 }
 
@@ -643,26 +658,41 @@ __DL_CORE double __dl_poly_i0_large(double u) {  // relative error 1.5e-17
   return p;
 }
 
-// J1(x) / (x^1 (x^2 - z1^2) (x^2 - z2^2)), u = x^2 / 32 - 1, x below 8; u from -1 to 1.
-__DL_CORE double __dl_poly_j1(double u) {  // relative error 1.3e-25
-  double p = -0x1.82da1d783f81cp-73;
-  p = __builtin_fma(p, u, 0x1.1d75a6e940d9bp-67);
-  p = __builtin_fma(p, u, -0x1.7487689c0b859p-62);
-  p = __builtin_fma(p, u, 0x1.b2a6ab6989598p-57);
-  p = __builtin_fma(p, u, -0x1.c179aa3964e92p-52);
-  p = __builtin_fma(p, u, 0x1.98ae519ba119cp-47);
-  p = __builtin_fma(p, u, -0x1.43c20bf8a3a69p-42);
-  p = __builtin_fma(p, u, 0x1.ba3fb2eea125cp-38);
-  p = __builtin_fma(p, u, -0x1.0137e01b6d67ap-33);
-  p = __builtin_fma(p, u, 0x1.f62979d67045dp-30);
-  p = __builtin_fma(p, u, -0x1.941a82675761fp-26);
-  p = __builtin_fma(p, u, 0x1.06438a6958c31p-22);
-  p = __builtin_fma(p, u, -0x1.0af8bb9889ba1p-19);
-  p = __builtin_fma(p, u, 0x1.9ac7788fbda1dp-17);
-  p = __builtin_fma(p, u, -0x1.c5a7fc38dd1d3p-15);
-  p = __builtin_fma(p, u, 0x1.4c9bd11c0aa3bp-13);
-  p = __builtin_fma(p, u, -0x1.1adb1329ed86fp-12);
-  p = __builtin_fma(p, u, 0x1.98ec1eee7c01ap-13);
+// J1(x) / (x^1 (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - 16) / 16; u from -1 to 1.
+__DL_CORE double __dl_poly_j1_near(double u) {  // relative error 2.9e-22
+  double p = -0x1.14482408ec4d5p-64;
+  p = __builtin_fma(p, u, 0x1.fec3804667483p-59);
+  p = __builtin_fma(p, u, -0x1.9994faa3788acp-53);
+  p = __builtin_fma(p, u, 0x1.1bdf6c7011fe2p-47);
+  p = __builtin_fma(p, u, -0x1.4fbd8194833cep-42);
+  p = __builtin_fma(p, u, 0x1.4e01b193d0a08p-37);
+  p = __builtin_fma(p, u, -0x1.12ba6408fb469p-32);
+  p = __builtin_fma(p, u, 0x1.6dcdef29f7436p-28);
+  p = __builtin_fma(p, u, -0x1.7fbdf6bf7d21ep-24);
+  p = __builtin_fma(p, u, 0x1.320dcec1b1187p-20);
+  p = __builtin_fma(p, u, -0x1.612bce09e47a7p-17);
+  p = __builtin_fma(p, u, 0x1.117c0531b4d55p-14);
+  p = __builtin_fma(p, u, -0x1.f2cfb8ce1082fp-13);
+  p = __builtin_fma(p, u, 0x1.8b6cd9cea4f84p-12);
+  return p;
+}
+
+// J1(x) / (x^1 (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - 48) / 16; u from -1 to 1.
+__DL_CORE double __dl_poly_j1_far(double u) {  // relative error 7.8e-22
+  double p = -0x1.697c3676c3fe6p-65;
+  p = __builtin_fma(p, u, 0x1.46b7ffc8a8183p-59);
+  p = __builtin_fma(p, u, -0x1.fe3bdbd3b89c5p-54);
+  p = __builtin_fma(p, u, 0x1.57323ffd63312p-48);
+  p = __builtin_fma(p, u, -0x1.88531e7705e67p-43);
+  p = __builtin_fma(p, u, 0x1.775fa143bc30cp-38);
+  p = __builtin_fma(p, u, -0x1.27205ad3667f6p-33);
+  p = __builtin_fma(p, u, 0x1.74b9b4d7b9b3ap-29);
+  p = __builtin_fma(p, u, -0x1.6f323ce31e225p-25);
+  p = __builtin_fma(p, u, 0x1.0f74d22edfcfcp-21);
+  p = __builtin_fma(p, u, -0x1.1d43be7dcac30p-18);
+  p = __builtin_fma(p, u, 0x1.88777382a336cp-16);
+  p = __builtin_fma(p, u, -0x1.328a0bc5e0154p-14);
+  p = __builtin_fma(p, u, 0x1.890c398729376p-14);
   return p;
 }
 
