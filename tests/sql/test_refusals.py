@@ -92,10 +92,6 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
     [
         ("select a from t intersect all select a from t except select 1", "INTERSECT ALL or EXCEPT ALL beside"),
         ("select a from t except /* */ all select a from t intersect select 1", "INTERSECT ALL or EXCEPT ALL beside"),
-        (
-            "select * exclude (a) from (select a from t) x full join (select a, s from t) y using (a)",
-            "relation: an outer JOIN with USING",
-        ),
         ("select l from t", "list"),
         ("select s ilike s from t", "ilike with a pattern that is no constant"),
         ("select regexp_replace(s, 'a', 'b', 'x') from t", "regexp_replace with options other than 'g' and 'i'"),
