@@ -7,6 +7,8 @@ each row's partners without comparing anything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -23,8 +25,9 @@ _PACKED: Final = 1 << 62
 #: A table over the codes may have this many entries a row of both sides, and this many anyway.
 _SPARSE: Final = 8
 _SMALL: Final = 1 << 16
-#: Rows that are looked up at a time.
+#: Rows that are looked up at a time, and those of which results are put together.
 _BLOCK: Final = 1 << 16
+_TOGETHER: Final = 1 << 20
 #: Most pairs that a join may make: 4 GiB of row numbers.
 MAX_PAIRS: Final = 1 << 28
 
@@ -53,12 +56,33 @@ def row_numbers(rows: int) -> Array:
 
 def places(mask: Array) -> Array:
     """The rows where a mask is true."""
+
     dtype = dtype_below(len(mask))
 
-    def find(start: int) -> Array:
-        return (np.flatnonzero(mask[start : start + _BLOCK]) + start).astype(dtype)
+    def find(start: int) -> tuple[Array, ...]:
+        return ((np.flatnonzero(mask[start : start + _BLOCK]) + start).astype(dtype),)
 
-    return np.concatenate(in_blocks(len(mask), _BLOCK, find))
+    return _together(len(mask), [dtype], find)[0]
+
+
+def _together(rows: int, dtypes: list[np.dtype[Any]], find: Callable[[int], tuple[Array, ...]]) -> list[Array]:
+    """The arrays that ``find(start)`` gives for each block of rows, no longer than it, one behind the other: some
+    blocks at a time, so that there is little beside the whole."""
+    made = [np.empty(rows, dtype) for dtype in dtypes]
+    end = 0
+    for first in range(0, rows, _TOGETHER):
+        found = in_blocks(min(rows - first, _TOGETHER), _BLOCK, partial(_from, first, find))
+        count = sum([len(parts[0]) for parts in found])
+        for number, whole in enumerate(made):
+            np.concatenate([parts[number] for parts in found], out=whole[end : end + count])
+        end += count
+    for whole in made:
+        whole.resize(end, refcheck=False)  # what lies behind goes back
+    return made
+
+
+def _from(first: int, find: Callable[[int], tuple[Array, ...]], start: int) -> tuple[Array, ...]:
+    return find(first + start)
 
 
 def has_match(keys: list[tuple[Array, Array]]) -> Array:
@@ -242,13 +266,13 @@ def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
 
     dtype = dtype_below(len(probe))
 
-    def look_up(start: int) -> tuple[Array, Array]:
+    def look_up(start: int) -> tuple[Array, ...]:
         found = table.take(probe[start : start + _BLOCK])
         hit = np.flatnonzero(found >= 0)
         return (hit + start).astype(dtype), found.take(hit)
 
-    made = in_blocks(len(probe), _BLOCK, look_up)
-    return np.concatenate([rows for rows, _ in made]), np.concatenate([entries for _, entries in made])
+    rows, entries = _together(len(probe), [dtype, table.dtype], look_up)
+    return rows, entries
 
 
 def check_pairs(count: int) -> None:

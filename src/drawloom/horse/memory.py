@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from mmap import MADV_DONTNEED, MAP_ANONYMOUS, MAP_PRIVATE, PAGESIZE, mmap
 from typing import Any, Final
 
 import numpy as np
@@ -100,7 +101,7 @@ class MemoryUse:
         owner: Any = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
-        if owner.base is None:
+        if owner.base is None or isinstance(owner.base, memoryview):
             self.hold(owner, owner.nbytes)
 
     def __repr__(self) -> str:
@@ -146,6 +147,33 @@ def hold_array(array: Array) -> None:
     use = _use.get()
     if use is not None:
         use.hold_array(array)
+
+
+def sparse(rows: int, dtype: Any) -> Array:
+    """An array that takes a page of the machine's when somebody writes into it: NumPy's large ones take two megabytes
+    at a time."""
+    size = rows * np.dtype(dtype).itemsize
+    if size < LARGE:
+        return np.empty(rows, dtype=dtype)
+    return np.frombuffer(mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS), dtype=dtype)
+
+
+def closed_up(array: Array, step: int, counts: list[int]) -> Array:
+    """The rows of a ``sparse`` array that are in use, one behind the other: of each ``step`` of its rows so many of the
+    first as ``counts`` says. Where it is large they stay in its memory, whose rest goes back; it is of no use then."""
+    end = 0
+    for start, count in zip(range(0, len(counts) * step, step), counts):
+        if end < start:
+            array[end : end + count] = array[start : start + count]
+        end += count
+    if array.base is None:
+        return array[:end].copy()
+    base: Any = array.base
+    pages: mmap = base.obj
+    size = -(-end * array.itemsize // PAGESIZE) * PAGESIZE
+    if size < len(pages):
+        pages.madvise(MADV_DONTNEED, size)
+    return np.frombuffer(pages, dtype=array.dtype, count=end)
 
 
 def limit_of(given: int | str | None) -> int | None:

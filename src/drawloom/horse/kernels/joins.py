@@ -94,8 +94,10 @@ def _pairs(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns) -> tup
     leaders = kernels.workspace.empty(keys.rows, ROW)
     table = hashing.build(kernels, keys, probing, leaders)
     found = hashing.find(kernels, table, probing)
+    table.memory = None
     hits = [kernels.workspace.empty(probing.rows, ROW) for _ in range(2)]
     count = scanned(kernels, "hits", _Hits(), [found, *hits], probing.rows)
+    del found
     if table.repeats:
         hits, count = _expanded(kernels, leaders, keys.rows, hits, int(count))
     rows, partners = [kernels.workspace.vector(I64, side, count) for side in hits]
