@@ -24,10 +24,13 @@ from drawloom.opt.loads import reuse_loads
 from drawloom.opt.narrow import narrow
 from drawloom.opt.number import number_values
 from drawloom.opt.readonly import mark_readonly
+from drawloom.opt.select import select
 from drawloom.opt.spaces import infer_spaces
 from drawloom.opt.speculate import speculate
 from drawloom.opt.stores import remove_stores
 from drawloom.opt.strength import reduce_strength
+from drawloom.opt.unroll import unroll
+from drawloom.opt.vectors import join_accesses
 from drawloom.opt.work import NOTHING, PROMISES, Remark, Work
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.parser import parse
@@ -50,17 +53,21 @@ PASSES: Final[dict[str, Pass]] = {
     "stores": remove_stores,
     "narrow": narrow,
     "readonly": mark_readonly,
+    "vectors": join_accesses,
+    "select": select,
+    "unroll": unroll,
     "bypass": bypass_divisions,
     "flow": clean_flow,
     "dead": remove_dead,
 }
 _QUICK: Final = "copies fold flow dead"
 _USUAL: Final = """
-    copies fold spaces number narrow invariant strength addresses number loads stores readonly fold flow dead
+    copies fold flow unroll fold spaces number narrow invariant strength addresses number loads stores readonly vectors
+    fold select flow dead
 """
 _ALL: Final = """
-    copies fold spaces number narrow bypass invariant speculate strength addresses number loads stores readonly fold
-    flow dead
+    copies fold flow unroll fold spaces number narrow bypass invariant speculate strength addresses number loads stores
+    readonly vectors fold select flow dead
 """
 #: The passes of -O0 to -O3, in order.
 LEVELS: Final[tuple[tuple[str, ...], ...]] = ((), *[tuple(names.split()) for names in (_QUICK, _USUAL, _ALL)])

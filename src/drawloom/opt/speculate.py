@@ -48,7 +48,7 @@ def _hoist(work: Work, side: SsaBlock, block: SsaBlock, undefined: set[int]) -> 
         if not isinstance(statement, Instruction):
             left.append(statement)
             continue
-        if _is_cheap(statement) and not any(r.id in staying for r in statement.sources()):
+        if is_cheap(statement) and not any(r.id in staying for r in statement.sources()):
             moved.append(statement)
             cost += 1
             continue
@@ -64,7 +64,8 @@ def _hoist(work: Work, side: SsaBlock, block: SsaBlock, undefined: set[int]) -> 
         work.changed(statement, "computed before the branch")
 
 
-def _is_cheap(instruction: Instruction) -> bool:
+def is_cheap(instruction: Instruction) -> bool:
+    """Whether an instruction may run in vain."""
     opcode = instruction.opcode
     type = opcode.type
     if instruction.guard is not None or opcode.name not in _CHEAP or not is_pure(instruction):
