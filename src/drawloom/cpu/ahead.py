@@ -79,15 +79,16 @@ def support_object(level: str) -> bytes:
 
 
 def module_objects(
-    module: Module, key: str, level: str, bounds: dict[str, Bounds], checked: bool = True
+    module: Module, key: str, level: str, bounds: dict[str, Bounds], checked: bool = True, hidden: str = ""
 ) -> list[bytes]:
     """The object code of a module's kernels, registered under ``key`` when the program that it is linked to starts: an
     object file of what is optimised, and one of tables and of code that is seldom run.
 
-    ``checked`` adds a variant of each kernel that checks its accesses. Raises UnsupportedError for what the cpu device
+    ``checked`` adds a variant of each kernel that checks its accesses; errors do not name lines of files in the folder
+    ``hidden``. Raises UnsupportedError for what the cpu device
     lacks, and for variables and functions that another file defines.
     """
-    return _Object(module, key, target_of(level), level).build(bounds, checked)
+    return _Object(module, key, target_of(level), level, hidden).build(bounds, checked)
 
 
 def _emitted(module: Any, target: Host, level: int) -> bytes:
@@ -98,11 +99,12 @@ def _emitted(module: Any, target: Host, level: int) -> bytes:
 class _Object:
     """Collects the code of the variants, and the text of the tables about them."""
 
-    def __init__(self, module: Module, key: str, target: Host, level: str) -> None:
+    def __init__(self, module: Module, key: str, target: Host, level: str, hidden: str) -> None:
         self.module = module
         self.key = key
         self.target = target
         self.level = level
+        self.hidden = hidden
         self.code: dict[int, Any] = {}  # by the optimiser's level
         self.lines: list[str] = []
         self.strings: dict[str, str] = {}
@@ -212,7 +214,7 @@ class _Object:
             if v.name in layout.offsets
         ]
         relocations = [_row(*address) for address in layout.addresses()]
-        files, lines = _source_lines(self.module)
+        files, lines = _source_lines(self.module, self.hidden)
         image = layout.build(0)
         body = "".join([f"\\{byte:02X}" for byte in image])
         self.lines.append(f'@dl.bytes = internal constant [{max(len(image), 1)} x i8] c"{body or chr(92) + "00"}"')
@@ -274,19 +276,20 @@ def _row(*fields: str | int) -> str:
     return f"{{ {kinds} }} {{ {values} }}"
 
 
-def _source_lines(module: Module) -> tuple[list[str], list[tuple[int, int, int]]]:
+def _source_lines(module: Module, hidden: str) -> tuple[list[str], list[tuple[int, int, int]]]:
     """The files that ``.file`` names, and (position in the PTX, place of the file, line) wherever a new line begins.
 
-    Code before the first ``.loc`` of a function, and PTX without any, has line 0.
+    Code before the first ``.loc`` of a function, and PTX without any, has line 0. Lines of files in the folder
+    ``hidden``, a compiler's own, count to the line before them.
     """
     files: list[str] = []
     numbers: dict[str, int] = {}
     rows: list[tuple[int, int, int]] = []
     for item in module.items:
         if isinstance(item, Directive) and item.name == ".file":
-            number, _, rest = item.text.partition('"')
-            numbers[number.strip()] = len(files)
-            files.append(rest.partition('"')[0])
+            words = item.text.split('"')  # number, folder and name, or number and path
+            numbers[words[0].strip()] = len(files)
+            files.append("/".join(words[1::2]))
     for function in module.functions.values():
         if not function.has_body:
             continue
@@ -294,8 +297,9 @@ def _source_lines(module: Module) -> tuple[list[str], list[tuple[int, int, int]]
         for statement in function.body:
             if isinstance(statement, Directive) and statement.name == ".loc":
                 words = statement.text.replace(",", " ").split()
-                if words[0] in numbers and int(words[1]):
-                    rows.append((statement.pos, numbers[words[0]], int(words[1])))
+                place = numbers.get(words[0], -1)
+                if place >= 0 and int(words[1]) and not (hidden and files[place].startswith(hidden)):
+                    rows.append((statement.pos, place, int(words[1])))
     return files, sorted(rows)
 
 

@@ -114,7 +114,7 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     arguments = [*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
     with ThreadPoolExecutor(1) as beside:
         compiling = beside.submit(clang.cc1, arguments)
-        for number, code in enumerate(cpu_objects(module, key, request.level, request.checked)):
+        for number, code in enumerate(cpu_objects(module, key, request.level, request.checked, str(HEADERS))):
             objects.append(folder / f"device{number}.o")
             objects[-1].write_bytes(code)
         compiling.result()

@@ -1,0 +1,14 @@
+// prints: refused: 0 of 4 wrong
+// What Drawloom does not have says so by its code: textures, surfaces, arrays, graphs.
+#include "check.h"
+
+int main() {
+  cudaTextureObject_t texture;
+  cudaSurfaceObject_t surface;
+  cudaArray_t array;
+  long wrong = cudaCreateTextureObject(&texture, nullptr, nullptr, nullptr) != cudaErrorNotSupported;
+  wrong += cudaCreateSurfaceObject(&surface, nullptr) != cudaErrorNotSupported;
+  wrong += cudaMallocArray(&array, nullptr, 16) != cudaErrorNotSupported;
+  wrong += cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal) != cudaErrorNotSupported;
+  return report("refused", wrong, 4);
+}

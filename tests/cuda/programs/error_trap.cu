@@ -1,0 +1,20 @@
+// prints: launch: no error
+// prints: synchronize: unspecified launch failure
+// prints: after reset: no error
+// err: kernel stop(): the kernel executed trap in block (1, 0, 0), thread (3, 0, 0) at
+// err: error_trap.cu:10
+// A trap is told when somebody waits for it.
+#include "check.h"
+
+__global__ void stop() {
+  if (blockIdx.x == 1 && threadIdx.x == 3) __trap();
+}
+
+int main() {
+  stop<<<2, 32>>>();
+  printf("launch: %s\n", cudaGetErrorString(cudaGetLastError()));
+  printf("synchronize: %s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaDeviceReset();
+  printf("after reset: %s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  return 0;
+}
