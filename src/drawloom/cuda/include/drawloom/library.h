@@ -20,6 +20,22 @@ __DL_DEVICE void *memcpy(void *to, const void *from, size_t n) { return __builti
 __DL_DEVICE void *memmove(void *to, const void *from, size_t n) { return __builtin_memmove(to, from, n); }
 __DL_DEVICE void *memset(void *to, int byte, size_t n) { return __builtin_memset(to, byte, n); }
 
+__DL_DEVICE void __trap() { asm volatile("trap;"); }
+
+// Objects on the device's heap, and in memory that is there.
+__attribute__((device)) inline void *operator new(size_t n) { return malloc(n); }
+__attribute__((device)) inline void *operator new[](size_t n) { return malloc(n); }
+__attribute__((device)) inline void *operator new(size_t, void *place) noexcept { return place; }
+__attribute__((device)) inline void *operator new[](size_t, void *place) noexcept { return place; }
+__attribute__((device)) inline void operator delete(void *p) noexcept { free(p); }
+__attribute__((device)) inline void operator delete[](void *p) noexcept { free(p); }
+__attribute__((device)) inline void operator delete(void *p, size_t) noexcept { free(p); }
+__attribute__((device)) inline void operator delete[](void *p, size_t) noexcept { free(p); }
+__attribute__((device)) inline void operator delete(void *, void *) noexcept {}
+__attribute__((device)) inline void operator delete[](void *, void *) noexcept {}
+// What a table of virtual functions has for one that is not defined.
+extern "C" __attribute__((device)) inline void __cxa_pure_virtual() { __trap(); }
+
 #define __DL_REGISTER(name, T, op, sreg, C)               \
   __DL_DEVICE T name() {                                  \
     T v;                                                  \
@@ -34,7 +50,6 @@ __DL_REGISTER(__globaltimer, unsigned long long, "mov.u64", "globaltimer", "l")
 __DL_DEVICE long clock() { return (long)__dl_clock64(); }
 __DL_DEVICE long long clock64() { return (long long)__dl_clock64(); }
 
-__DL_DEVICE void __trap() { asm volatile("trap;"); }
 __DL_DEVICE void __brkpt() { asm volatile("brkpt;"); }
 __DL_DEVICE void __nanosleep(unsigned int nanoseconds) {
 #if __DL_SINCE(700)

@@ -1,0 +1,150 @@
+"""C++ in kernels, the standards that clang takes, and what a user reads when a source is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import drawloom
+from drawloom.cuda import CompileError, clang, compile_cuda
+from drawloom.cuda.compiler import Options, translate_cuda
+from drawloom.cuda.names import source_name, symbol_of
+
+SOURCE = Path(__file__).parent / "language.cu"
+N = 64
+
+
+def fibonacci(n: int) -> int:
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def expected(i: int) -> list[int]:
+    factorials = [1, 1, 2, 6, 24, 120]
+    return [
+        14, (N - 1 - i) ** 2, factorials[i % 6], 10 ** (i & 3), 800, 1, 3, 20 + i,
+        4 * i if i & 1 else 3, 8, fibonacci(i % 10), i + 3, 5 if i & 1 else -5, 4 - (i & 3), 3 * i,
+        max(i, 7) - min(i, 3), i + 4 + 8 + 1, 3, 1, sum(k * k for k in range(8)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_language(device: str, capfd: pytest.CaptureFixture[str]) -> None:
+    module = drawloom.load(compile_cuda(SOURCE, "sm_80"), device=device)
+    out = np.zeros((20, N), np.int32)
+    module["language"][1, N, 4 * N](out, N)
+    for i in range(N):
+        assert out[:, i].tolist() == expected(i)
+    assert "0 text 1.50 x 1099511627776\n" in capfd.readouterr().out
+    with pytest.raises(drawloom.KernelFault, match=r"must be zero.*|assert"):
+        module["failing"][1, 32](np.arange(32, dtype=np.int32))
+
+
+def test_launch_bounds_and_lines_are_in_the_ptx() -> None:
+    text = translate_cuda(SOURCE, "sm_90", Options(line_info=True)).ptx
+    entry = text[text.index(".entry language") :]
+    assert ".target sm_90" in text and ".maxntid 64" in entry and ".minnctapersm 2" in entry
+    assert ".loc\t" in entry and 'language.cu"' in text
+
+
+STANDARDS = {
+    "c++11": "template <class T> using Twice = T[2]; __global__ void k(int *p) { Twice<int> t = {1, 2}; p[0] = t[1]; }",
+    "c++14": "__global__ void k(int *p) { auto f = [](auto x) { return x + 0b10; }; p[0] = f(1'0); }",
+    "c++20": "#include <compare>\n"
+    "template <class T> concept Small = sizeof(T) < 5; template <Small T> __device__ T f(T x) { return x; }\n"
+    "struct P { int a, b; auto operator<=>(const P &) const = default; }; consteval int two() { return 2; }\n"
+    "__global__ void k(int *p) { P x{.a = 1, .b = two()}; p[0] = f(p[1]) + (x == x); }",
+}
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+def test_standards(standard: str) -> None:
+    assert compile_cuda("\n" + STANDARDS[standard], standard=standard).kernels[0].name == "_Z1kPi"
+
+
+def test_options() -> None:
+    source = "#ifdef TWO\n__global__ void two(float *x) { x[0] = sinf(x[1]) / x[2]; }\n#endif\n"
+    assert not compile_cuda(source).kernels
+    exact, fast = (compile_cuda(source, defines=["TWO"], fast_math=flag) for flag in (False, True))
+    assert "div.rn.f32" in str(exact) and "sin.approx" not in str(exact)
+    assert "sin.approx.ftz.f32" in str(fast) or "sin.approx.f32" in str(fast)
+    assert "div.approx.ftz.f32" in str(fast) or "div.full.ftz.f32" in str(fast)
+    with pytest.raises(drawloom.UnsupportedError, match=r"c\+\+03.*c\+\+11, c\+\+14"):
+        compile_cuda(source, standard="c++03")
+    with pytest.raises(drawloom.UnsupportedError, match="'compute_80': expected sm_50 or later"):
+        compile_cuda(source, "compute_80")
+    with pytest.raises(CompileError, match="sm_12"):
+        compile_cuda(source, "sm_12")
+
+
+# One mistake a line, with what clang says of it; it reports those of the second kind when it has read the whole source.
+MISTAKES = {
+    "__global__ void a(int *p) { p[0] = missing; }": "undeclared identifier 'missing'",
+    "__global__ int b() { return 1; }": "kernel function type 'int ()' must have void return type",
+    "__device__ int c(); int host() { return c(); }": "no matching function for call to 'c'",
+    "__global__ void d(float *p) { p[0] = tex2D<float>(0ull, 0.0f, 0.0f); }": "textures are not supported",
+    "__global__ void e() { surf2Dwrite(1.0f, 0ull, 0, 0); }": "surfaces are not supported",
+    "texture<float, 1> f;": "texture references are not supported",
+    "__device__ curandStateMRG32k3a_t g;": "other generators than XORWOW and Philox are not supported",
+    "__global__ void h(int *p) { p[0] = __shfl(p[0], 1); }": "use of undeclared identifier '__shfl'",
+    "__global__ void i(unsigned *p) { p[0] = __reduce_add_sync(~0u, p[0]); }": "identifier '__reduce_add_sync'",
+}
+LATE_MISTAKES = {
+    "void host(); __global__ void j() { host(); }": "no matching function for call to 'host'",
+    "__global__ void k() { throw 1; }": "cannot use 'throw' in __global__ function",
+    "__global__ void child(); __device__ void l() { child<<<1, 1>>>(); }": "kernel launch from __device__",
+}
+
+
+@pytest.mark.parametrize("mistakes", [MISTAKES, LATE_MISTAKES], ids=["at once", "late"])
+def test_mistakes_are_named_with_file_and_line(mistakes: dict[str, str]) -> None:
+    source = "\n".join(["#include <curand_kernel.h>", *mistakes, ""])
+    with pytest.raises(CompileError) as caught:
+        compile_cuda(source, "sm_75", filename="mine.cu")
+    error = caught.value
+    assert (error.file, error.line) == ("mine.cu", 2) and error.column > 0
+    told = [line for line in str(error).splitlines() if ": error: " in line]
+    for number, (mistake, message) in enumerate(mistakes.items(), 2):
+        assert any(line.startswith(f"mine.cu:{number}:") and message in line for line in told), (mistake, told)
+
+
+def test_files_that_are_not_there_and_clangs_that_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(drawloom.DataError, match=r"cannot read 'none.cu': No such file.*expected a .cu file"):
+        compile_cuda("none.cu")
+    monkeypatch.setattr(clang, "ziglang", lambda: None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    clang.clang_for.cache_clear()
+    with pytest.raises(drawloom.UnsupportedError) as caught:
+        compile_cuda("\n")
+    assert str(caught.value) == clang.NO_CLANG and "pip install drawloom[cuda]" in clang.NO_CLANG
+    monkeypatch.setenv("DRAWLOOM_CLANG", "/nowhere/clang")
+    with pytest.raises(drawloom.UnsupportedError, match="DRAWLOOM_CLANG=/nowhere/clang"):
+        compile_cuda("\n")
+    clang.clang_for.cache_clear()
+
+
+def test_names_in_sources() -> None:
+    symbols = ["_Z5scalePfi", "_ZN2ns5otherIfEEvPT_", "_ZN12_GLOBAL__N_16hiddenEv", "plain", "_ZL6staticv"]
+    assert [source_name(s) for s in symbols] == ["scale", "ns::other", "hidden", "plain", "static"]
+    assert [symbol_of(n, symbols) for n in ("scale", "other", "ns::other", "plain", "none")] == [
+        symbols[0], symbols[1], symbols[1], "plain", "none",
+    ]  # fmt: skip
+    with pytest.raises(drawloom.LaunchError, match=r"'k' is 2 kernels.*_Z1kPi, _Z1kPf"):
+        symbol_of("k", ["_Z1kPi", "_Z1kPf"])
+
+
+def test_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "scale.cu"
+    file.write_text("template <class T> __global__ void scale(T *x, T a) { x[threadIdx.x] *= a + T(OFFSET); }\n"
+                    "template __global__ void scale<float>(float *, float);\n")  # fmt: skip
+    drawloom_command = [sys.executable, "-m", "drawloom"]
+    build = subprocess.run([*drawloom_command, "build", "-D", "OFFSET=1", str(file), "--emit", "sass"],
+                           capture_output=True, text=True)  # fmt: skip
+    assert build.returncode == 0 and "FMUL" in build.stdout
+    refused = subprocess.run([*drawloom_command, "build", str(file)], capture_output=True, text=True)
+    assert refused.returncode == 1 and f"{file}:1:" in refused.stderr and "'OFFSET'" in refused.stderr
+    file.write_text("#define OFFSET 1\n" + file.read_text())
+    run = subprocess.run([*drawloom_command, "run", str(file), "-k", "scale", "-b", "4", "-a", "x:f32[4]=arange",
+                          "-a", "a=2", "-p", "x"], capture_output=True, text=True)  # fmt: skip
+    assert run.returncode == 0 and "[0. 3. 6. 9.]" in run.stdout
