@@ -33,9 +33,9 @@ from drawloom.sass.machine import FILES, NEUTRAL
 FAMILIES: Final[dict[int, int]] = {61: 61, 75: 75, 80: 80, 86: 80, 89: 80, 90: 90}
 
 #: What the result of an instruction is taken from. `wide.hi` is the upper word of IMAD.WIDE's product; `.p` the
-#: predicates and carries, `.cc` the condition codes that the unit writes.
+#: predicates and carries, `half.c` that of comparisons of halves, `.cc` the condition codes that the unit writes.
 PRODUCERS: Final = tuple(
-    """alu fma wide wide.hi half mma double uniform umov r2ur cs2r lepc
+    """alu fma wide wide.hi half half.c mma double uniform umov r2ur cs2r lepc
     alu.p fma.p half.p double.p uniform.p r2ur.p r2p.p alu.cc barrier""".split()
 )
 #: How a register is read. `wide.c` is what IMAD.WIDE and .HI add, `wide.ch` its upper word; `half.c`
@@ -74,10 +74,17 @@ _BASES: Final[dict[str, str]] = {
     "UMOV": "umov",
     "ULDC": "umov",
     "VOTEU": "umov",
+    "ELECT": "umov",
     "R2UR": "r2ur",
     "CS2R": "cs2r",
     "LEPC": "lepc",
 }
+
+#: Whose predicates come later than those that the unit compares with.
+_PREDICATES: Final[dict[str, str]] = {"R2P": "r2p.p", "ELECT": "r2ur.p"}
+
+#: They come later than sums and products of halves, and read later.
+_COMPARES_HALVES: Final = frozenset(("HSETP2", "HSET2", "HMNMX2", "VHMNMX"))
 
 #: Cycles between a pair of which the table says nothing.
 UNKNOWN: Final = 15
@@ -104,6 +111,9 @@ class Timing:
             self.guessed[row][_CONSUMER[consumer]] = cycles.endswith("?")
         for finer, coarser in _FINER.items():  # where no row says so
             self._like(_CONSUMER[finer], _CONSUMER[coarser])
+        if "half.c:" not in ROWS[family]:
+            self.cycles[_PRODUCER["half.c"]] = self.cycles[_PRODUCER["half"]]
+            self.guessed[_PRODUCER["half.c"]] = self.guessed[_PRODUCER["half"]]
         self.longest = max(max(row) for row in self.cycles)
         every = range(len(PRODUCERS))
         #: `latest[producer]`: when its result is there for everyone of whom the table says something.
@@ -177,13 +187,15 @@ class Timing:
         if file == CONDITION:
             return _PRODUCER["alu.cc"]
         if file in (PREDICATE, UNIFORM_PREDICATE):
-            if effects(opcode).base == "R2P":
-                return _PRODUCER["r2p.p"]
+            if effects(opcode).base in _PREDICATES:
+                return _PRODUCER[_PREDICATES[effects(opcode).base]]
             if unit in ("wide", "fma"):
                 return _PRODUCER["fma.p"]
             return _PRODUCER.get(unit + ".p", _PRODUCER["uniform.p" if file == UNIFORM_PREDICATE else "alu.p"])
         if unit == "wide" and (part or "HI" in effects(opcode).modifiers):
             return _PRODUCER["wide.hi"]
+        if effects(opcode).base in _COMPARES_HALVES:
+            return _PRODUCER["half.c"]
         return _PRODUCER.get(unit, _PRODUCER["alu"])
 
     def consumer(self, opcode: Opcode, place: int, words: int, part: int = 0) -> int:
@@ -215,7 +227,7 @@ class Timing:
         base = effects(opcode).base
         if base in ("REDUX", "MATCH") or (base == "R2UR" and self.family >= 80):
             return _CONSUMER["xu"]
-        if unit == "half" and base in ("HSETP2", "HSET2", "HMNMX2", "VHMNMX"):
+        if unit == "half" and (base in _COMPARES_HALVES or opcode.mnemonic.startswith("HADD2.F32")):
             return _CONSUMER["half.c"]
         unit = {"umov": "uniform", "r2ur": "alu", "cs2r": "alu", "lepc": "alu"}.get(unit, unit)
         return _CONSUMER[unit]

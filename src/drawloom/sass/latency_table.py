@@ -54,6 +54,8 @@ ROWS: Final[dict[int, str]] = {
         wide.hi: alu=5 fma=4 wide=6 wide.c=6 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
         half: alu=5 fma=5 wide=6? wide.c=6? half=4 half.c=5 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6?
             uniform=6?
+        half.c: alu=5 fma=5 wide=6? wide.c=6? half=5 half.c=5 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6?
+            uniform=6?
         mma: alu=10 fma=10 wide=10 wide.c=10 half=10? mma=6? double=9? xu=6 mem=7 ldc=10? branch=6 bar=10? uniform=10?
         uniform: alu=6 fma=6 wide=9? wide.c=9? half=9? mma=9? double=9? xu=9? mem=9 ldc=9? branch=9? bar=9? uniform=4
         umov: alu=2 fma=2 wide=7? wide.c=9? half=9? mma=9? double=14 xu=2 mem=2 ldc=9? branch=3 bar=9? uniform=2
@@ -72,6 +74,8 @@ ROWS: Final[dict[int, str]] = {
         wide: alu=3 fma=4 wide=6? wide.c=4 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
         wide.hi: alu=5 fma=4 wide=6 wide.c=4 half=6? mma=6? double=6? xu=6? mem=5 ldc=6? branch=6? bar=6? uniform=6?
         half: alu=5 fma=5? wide=6? wide.c=6? half=4 half.c=5 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6?
+            uniform=6?
+        half.c: alu=5 fma=5? wide=6? wide.c=6? half=5 half.c=5 mma=6? double=6? xu=4 mem=5 ldc=6? branch=6? bar=6?
             uniform=6?
         mma: alu=10 fma=10 wide=10? wide.c=10 wide.ch=8 half=10? mma=8? double=8? xu=10? mem=7 ldc=10? branch=6 bar=10?
             uniform=10?
@@ -110,13 +114,13 @@ SETTLE: Final[dict[int, str]] = {
 HOLD: Final[dict[int, str]] = {61: "", 75: "", 80: "BAR=6", 90: "BAR=6"}
 
 #: Units and mnemonics with variable latency: the result by write barrier, the sources held until the read barrier.
-#: From ptxas: each sets a write barrier wherever the result is used; double precision is fixed on sm_90 only, and FCHK
-#: (after `-`) on sm_61.
+#: From ptxas: each sets a write barrier wherever the result is used; double precision is fixed on sm_90 only, FCHK
+#: (after `-`) on sm_61, and I2I elsewhere. A scoreboard set by one of fixed latency tells nothing (seen on an H100).
 VARIABLE: Final[dict[int, str]] = {
     61: "special load store atomic shuffle double IMAD IMUL IMUL32I IMAD32I IMADSP VMAD S2R B2R -FCHK",
-    75: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX ELECT",
-    80: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX ELECT",
-    90: "special load store atomic shuffle S2R B2R BMOV S2UR REDUX ELECT",
+    75: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX -I2I",
+    80: "special load store atomic shuffle double S2R B2R BMOV R2UR S2UR REDUX -I2I",
+    90: "special load store atomic shuffle S2R B2R BMOV S2UR REDUX -I2I",
 }
 
 #: Cycles for which an instruction keeps its unit from taking the next one: hints, never needed for correctness.
