@@ -6,7 +6,6 @@ import hashlib
 import io
 import subprocess
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +17,7 @@ from drawloom.runtime.cache import kernel_store
 SOURCES = Path(__file__).parent / "runtime_library"
 #: What a program needs besides: threads, and the driver's library if it is there.
 LIBRARIES = ("-lpthread", "-ldl", "-lm")
-FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 
 def library_objects(clang: Clang, level: str, folder: Path) -> list[Path]:
@@ -44,22 +43,20 @@ def library_objects(clang: Clang, level: str, folder: Path) -> list[Path]:
 
 
 def compiled(clang: Clang, sources: list[Path], header: str, level: str) -> bytes:
-    """The object files of the library, in one archive."""
+    """The object files of the library, in one archive. All sources are compiled as one: most of the time goes into the
+    headers that they share."""
     with TemporaryDirectory(prefix="drawloom-") as temporary:
         folder = Path(temporary)
         (folder / "tables.h").write_text(header, "utf-8")
+        whole, out = folder / "library.cpp", folder / "library.o"
+        whole.write_text("".join([f'#include "{source}"\n' for source in sources]), "utf-8")
         includes = [f"-I{folder}", f"-I{SOURCES}", f"-I{HEADERS}"]
-
-        def compile_one(source: Path) -> tuple[str, bytes]:
-            out = folder / f"{source.stem}.o"
-            command = [*clang.cxx, *FLAGS, *includes, "-c", str(source), "-o", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise CompileError(done.stderr)
-            return out.name, out.read_bytes()
-
-        with ThreadPoolExecutor() as pool:
-            objects = [*pool.map(compile_one, sources), ("support.o", cpu_support(level))]
+        done = subprocess.run(
+            [*clang.cxx, *FLAGS, *includes, "-c", str(whole), "-o", str(out)], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise CompileError(done.stderr)
+        objects = [("library.o", out.read_bytes()), ("support.o", cpu_support(level))]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in objects:

@@ -27,6 +27,10 @@ from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin
 MAGIC: Final = b"DRAWLOOM"
 PTX_IMAGE: Final = 0
 
+#: Functions of CUDA's device runtime, which need no body.
+RUNTIME_FUNCTIONS: Final = ("vprintf", "__assertfail", "malloc", "free")
+ELSEWHERE: Final = "is defined in another file: device code is not linked over files"
+
 CUDA_SOURCES: Final = (".cu",)
 HOST_SOURCES: Final = (".cpp", ".cc", ".cxx", ".c")
 LINKED: Final = (".o", ".a", ".so")
@@ -107,9 +111,9 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     if translated.warnings:
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
-    module = optimised(translated.ptx)
+    module = whole_module(translated.ptx)
     embedded, host, objects = folder / "device.bin", folder / "host.o", [folder / "host.o"]
-    images = [(int("".join(filter(str.isdigit, arch))), cubin(module, arch)) for arch in request.archs]
+    images = machine_code(module, request.archs, warnings)
     embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
     arguments = [*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
     with ThreadPoolExecutor(1) as beside:
@@ -121,13 +125,32 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     return objects
 
 
-def optimised(ptx: str) -> Module:
+def whole_module(ptx: str) -> Module:
+    """The module of a file's device code. Raises UnsupportedError where it needs that of another file."""
     from drawloom.ptx.parser import parse
     from drawloom.ptx.verifier import verify
 
     module = parse(ptx)
+    for variable in module.variables.values():
+        if variable.linkage == ".extern" and variable.space in ("global", "const"):
+            raise UnsupportedError(f"variable '{variable.name}' {ELSEWHERE}")
+    for function in module.functions.values():
+        if not function.has_body and function.name not in RUNTIME_FUNCTIONS:
+            raise UnsupportedError(f"function '{function.name}' {ELSEWHERE}")
     verify(module)
     return module
+
+
+def machine_code(module: Module, archs: tuple[str, ...], warnings: list[str]) -> list[tuple[int, bytes]]:
+    """(The number of an architecture, a cubin for it). What our assembler does not take is a warning: GPUs get the PTX,
+    which the driver compiles."""
+    images = []
+    for arch in archs:
+        try:
+            images.append((int("".join(filter(str.isdigit, arch))), cubin(module, arch)))
+        except UnsupportedError as refusal:
+            warnings.append(f"no machine code for {arch}, the driver will compile the PTX: {refusal}")
+    return images
 
 
 def packed(key: str, images: list[tuple[int, bytes]]) -> bytes:

@@ -1,3 +1,4 @@
+// cpu only
 // with: DRAWLOOM_CHECK=memory
 // prints: checked: 0 of 256 wrong
 // What is right stays right while it is checked: shared, local, constant and heap memory, and that of both sides.

@@ -1,3 +1,4 @@
+// cpu only
 // prints: the launch timed out and was terminated
 // err: deadlock: a barrier waits for warps that never reach it
 #include "check.h"

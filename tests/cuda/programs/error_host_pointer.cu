@@ -1,3 +1,4 @@
+// cpu only
 // with: DRAWLOOM_CHECK=memory
 // prints: an illegal memory access was encountered
 // err: access outside every allocation

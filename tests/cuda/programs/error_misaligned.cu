@@ -1,3 +1,4 @@
+// cpu only
 // with: DRAWLOOM_CHECK=memory
 // prints: misaligned address
 // err: misaligned access, 8 bytes at 0x

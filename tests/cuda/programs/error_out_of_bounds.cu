@@ -1,8 +1,9 @@
+// cpu only
 // with: DRAWLOOM_CHECK=memory
 // prints: an illegal memory access was encountered
 // err: kernel shift(int*, int): access outside every allocation, 4 bytes at 0x
 // err: , 0 bytes past the end of an allocation of 400 bytes in block (3, 0, 0), thread (3, 0, 0) at
-// err: error_out_of_bounds.cu:11
+// err: error_out_of_bounds.cu:12
 // An index that is one too far: without the check nobody notices.
 #include "check.h"
 

@@ -1,3 +1,4 @@
+// cpu only
 // prints: hardware stack error
 // err: stack overflow
 #include "check.h"

@@ -1,3 +1,4 @@
+// cpu only
 // prints: an illegal memory access was encountered
 // err: kernel write(int*): write to unmapped memory at 0x10; DRAWLOOM_CHECK=memory finds the line in block (0, 0, 0)
 #include "check.h"

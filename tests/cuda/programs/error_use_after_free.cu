@@ -1,7 +1,8 @@
+// cpu only
 // with: DRAWLOOM_CHECK=memory
 // prints: an illegal memory access was encountered
 // err: use after free: 8 bytes into an allocation of 256 bytes that was freed
-// err: error_use_after_free.cu:8
+// err: error_use_after_free.cu:9
 #include "check.h"
 
 __global__ void read(const int *data, int *out) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "drawloom/qualifiers.h"
 #include "drawloom/vector_types.h"
+#if defined(__CUDA__)  // sources without device code have the host's interface alone
 #include "drawloom/builtin_variables.h"
 #include "drawloom/synchronise.h"
 #include "drawloom/warp.h"
@@ -13,6 +14,7 @@
 #include "drawloom/math.h"
 #include "drawloom/library.h"
 #include "drawloom/refused.h"
+#endif
 #if __has_include(<cuda_runtime_api.h>)
 #include <cuda_runtime_api.h>
 #else

@@ -1,0 +1,151 @@
+"""Whole CUDA programs: built by `drawloom cc`, run on the CPU without Python, compared with what their heads say.
+
+These are the programs that between them call most of the runtime library; `tools/cuda_programs.py` runs all.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from drawloom.cuda.clang import CompileError, find_clang
+from drawloom.cuda.programs import Request, build
+from drawloom.errors import DataError, Error, UnsupportedError
+from tools.cuda_programs import PROGRAMS, difference
+from tools.cuda_programs import build as build_program
+
+try:
+    find_clang()
+except UnsupportedError as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+
+CHOSEN = (
+    "checked_access device_printf error_assert error_configuration error_memory error_out_of_bounds "
+    "function_pointers scan_lookback streams_events symbols warp_votes"
+).split()
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_program_does_as_it_says(name: str, tmp_path: Path) -> None:
+    build_program(PROGRAMS / f"{name}.cu", tmp_path / name)
+    assert difference(PROGRAMS / f"{name}.cu", tmp_path / name) == ""
+
+
+def run(program: Path) -> str:
+    environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}
+    return subprocess.run([str(program)], capture_output=True, text=True, env=environment, check=True).stdout
+
+
+DOUBLE = """
+#include "factor.h"
+__global__ void scale(int* data) { data[threadIdx.x] *= FACTOR * kScale; }
+extern "C" int scaled(int value) {
+  int* data;
+  cudaMalloc(&data, sizeof(int));
+  cudaMemcpy(data, &value, sizeof(int), cudaMemcpyHostToDevice);
+  scale<<<1, 1>>>(data);
+  cudaMemcpy(&value, data, sizeof(int), cudaMemcpyDeviceToHost);
+  cudaFree(data);
+  return value;
+}
+"""
+MAIN = """
+#include <cuda_runtime.h>
+#include <cstdio>
+extern "C" int scaled(int value);
+int main() {
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  std::printf("%d, %d device: %s\\n", scaled(7), count, cudaGetErrorString(error));
+}
+"""
+
+
+def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "factor.h").write_text("constexpr int kScale = 3;\n")
+    (tmp_path / "double.cu").write_text(DOUBLE)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    words = ["-I", str(tmp_path / "include"), "-DFACTOR=2", "-O1", "-std=c++14", "-unchecked"]
+    assert cc("-c", str(tmp_path / "double.cu"), "-o", str(tmp_path / "double.o"), *words) == ""
+    assert cc(str(tmp_path / "double.o"), str(tmp_path / "main.cpp"), "-o", str(tmp_path / "whole")) == ""
+    assert run(tmp_path / "whole") == "42, 1 device: no error\n"
+    assert cc("-shared", str(tmp_path / "double.o"), "-o", str(tmp_path / "libdouble.so")) == ""
+    out = tmp_path / "parts"
+    (tmp_path / "plain.c").write_text("int scaled(int); int main(void) { return scaled(7) != 42; }")
+    assert cc(str(tmp_path / "plain.c"), f"-L{tmp_path}", "-ldouble", "-o", str(out)) == ""
+    subprocess.run(
+        [str(out)], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "DRAWLOOM_DEVICE": "cpu"}, check=True
+    )
+
+
+def cc(*words: str) -> str:
+    """What `drawloom cc` prints; raises what it refuses with."""
+    from drawloom.cli.main import cli
+
+    done = CliRunner().invoke(cli, ["cc", *words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_error_of_either_side_names_file_and_line(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.cu"
+    source.write_text("__global__ void k(int* p) {\n  *p = undefined;\n}\nint main() {}\n")
+    with pytest.raises(CompileError) as refusal:
+        build(Request((str(source),), str(tmp_path / "out")))
+    assert (refusal.value.file, refusal.value.line) == (str(source), 2)
+    source.write_text("__global__ void k() {}\nint main() { return missing(); }\n")
+    with pytest.raises(CompileError) as refusal:
+        build(Request((str(source),), str(tmp_path / "out")))
+    assert (refusal.value.file, refusal.value.line) == (str(source), 2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_undefined_function_is_an_error_of_the_link(tmp_path: Path) -> None:
+    source = tmp_path / "lacks.cpp"
+    source.write_text("int elsewhere();\nint main() { return elsewhere(); }\n")
+    with pytest.raises(CompileError, match="elsewhere"):
+        build(Request((str(source),), str(tmp_path / "out")))
+    assert not (tmp_path / "out").exists()
+
+
+REFUSED = [
+    (("x.cu", "-rdc=true"), "-rdc is not supported"),
+    (("x.cu", "-dc"), "-dc is not supported"),
+    (("nowhere.cu",), "no such file"),
+    (("x.txt",), "no source or object file"),
+    (("x.cu", "-march=pentium"), "expected x86-64-v3, x86-64-v4, native"),
+    (("x.cu", "-std=c++03"), "is not a C\\+\\+ standard"),
+    (("extern.cu",), "variable 'elsewhere' is defined in another file"),
+    (("function.cu",), "function '_Z9elsewherei' is defined in another file"),
+    (("x.cu", "x.cu", "-c", "-o", "y.o"), "-o takes one input file"),
+]
+
+
+@pytest.mark.parametrize("words, message", REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+def test_what_is_not_supported_is_refused_by_name(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.cu").write_text("__global__ void k() {}\nint main() {}\n")
+    (tmp_path / "x.txt").write_text("no program\n")
+    (tmp_path / "extern.cu").write_text(
+        "extern __device__ int elsewhere;\n__global__ void k(int* p) { *p = elsewhere; }\nint main() {}\n"
+    )
+    (tmp_path / "function.cu").write_text(
+        "__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }\nint main() {}\n"
+    )
+    with pytest.raises(Error, match=message):
+        cc(*words)
+    assert not (tmp_path / "a.out").exists()
+
+
+def test_file_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
+    source = tmp_path / "fine.c"
+    source.write_text("int main(void) { return 0; }\n")
+    with pytest.raises(DataError, match="cannot write"):
+        build(Request((str(source),), str(tmp_path / "no folder" / "out")))
