@@ -7,6 +7,7 @@ divided in 80-bit floats; and an average whose oracle is a sum and a count is th
 
 from __future__ import annotations
 
+import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -32,8 +33,16 @@ def average(parts: dict[str, Any]) -> float | None:
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    columns = [[average(v) if isinstance(v, dict) else v for v in c.to_pylist()] for c in table.columns]
+    columns = [[_plain(v) for v in c.to_pylist()] for c in table.columns]
     return list(zip(*columns))
+
+
+def _plain(value: Any) -> Any:
+    """The value that one of DuckDB's stands for: of a sum and a count their quotient, of an interval its length."""
+    if isinstance(value, pa.MonthDayNano):
+        assert value.months == 0 and value.nanoseconds % 1000 == 0
+        return datetime.timedelta(days=value.days, microseconds=value.nanoseconds // 1000)
+    return average(value) if isinstance(value, dict) else value
 
 
 def assert_agrees(query: str, table: pa.Table) -> None:

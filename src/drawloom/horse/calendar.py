@@ -12,7 +12,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse.distinct import by_rows
 from drawloom.horse.evaluate import exact, mul_exact
-from drawloom.horse.types import CLOCK, DATE, DAY, F64, I64, TIMESTAMP
+from drawloom.horse.types import CLOCK, DATE, DAY, F64, I64, INTERVAL, TIMESTAMP, VectorType
 from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
 
 SECOND: Final = 1_000_000
@@ -170,8 +170,14 @@ def _make_date(name: str, arguments: list[Value]) -> Value:
     return by_rows(days, vectors[:3], DATE, vectors[3] if len(vectors) > 3 else None)
 
 
+def _counted(type: VectorType) -> Callable[[str, list[Value]], Value]:
+    """The same whole numbers as another type."""
+    return lambda name, arguments: Vector(type, integers(as_vector(arguments[0])))
+
+
 CALENDAR: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "date_of": _date_of, "timestamp_of": _timestamp_of, "truncate": _truncate, "add_months": _add_months,
     **dict.fromkeys(PARTS, _part), "epoch": _epoch, "date_bin": _date_bin, "clock_of": _clock_of,
-    "make_date": _make_date, "ticks": lambda name, arguments: Vector(I64, integers(as_vector(arguments[0]))),
+    "make_date": _make_date, "ticks": _counted(I64),
+    "micros": _counted(I64), "span": _counted(INTERVAL),
 }  # fmt: skip

@@ -73,6 +73,16 @@ def _shown_moment(ticks: int, type: VectorType) -> str:
     return f"{text}+00" if type == TIMESTAMP_UTC else text
 
 
+def _shown_interval(micros: int) -> str:
+    """Whole days, and the rest unless that is nothing beside them: "-2 days -01:30:00"."""
+    sign = "-" if micros < 0 else ""
+    days, rest = divmod(abs(micros), 86_400 * TICKS["interval"])
+    parts = [f"{sign}{days} day{'' if days == 1 else 's'}"] if days else []
+    if rest or not days:
+        parts.append(f"{sign}{_shown_clock(rest, TICKS['interval'])}")
+    return " ".join(parts)
+
+
 def _shown_decimal(value: int, scale: int) -> str:
     sign, digits = "-" if value < 0 else "", str(abs(value)).rjust(scale + 1, "0")
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else f"{sign}{digits}"
@@ -91,6 +101,8 @@ def shown(type: VectorType) -> Callable[[Any], str]:
         return shown_date
     if type.kind == "clock":
         return lambda value: _shown_clock(value, TICKS[type.text])
+    if type.kind == "interval":
+        return _shown_interval
     if type.kind == "timestamp":
         return lambda value: _shown_moment(value, type)
     if type.is_float:

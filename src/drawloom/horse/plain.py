@@ -88,6 +88,8 @@ date_bin        | i64 timestamp timestamp  | timestamp
 make_date       | i64 i64 i64 bool?        | date
 ticks           | timestamp                | i64
 clock_of        | timestamp                | clock
+micros          | interval                 | i64
+span            | i64                      | interval
 """
 
 

@@ -2,11 +2,12 @@
 
 The language of rNdN (thesis section 2.2) plus exact types that SQL needs: ``decimal<p,s>``, an integer of at most
 ``p`` digits that counts units of ``10**-s``, ``i128``, what sums of integers are held in, unsigned integers, the time
-of a day in microseconds (``clock``), and moments in other units than microseconds or in universal time.
+of a day and an amount of time in microseconds (``clock``, ``interval``), and moments in other units than microseconds
+or in universal time.
 
     type    ::= vector | 'list' '<' type '>' | 'enum' '<' type '>' | 'dict' '<' type ',' type '>' | 'table' | '?'
     vector  ::= 'bool' | 'char' | 'i8' | 'i16' | 'i32' | 'i64' | 'i128' | 'u8' | 'u16' | 'u32' | 'u64'
-              | 'f32' | 'f64' | 'str' | 'sym' | 'date' | 'month' | 'time' | 'clock' | 'timestamp'
+              | 'f32' | 'f64' | 'str' | 'sym' | 'date' | 'month' | 'time' | 'clock' | 'interval' | 'timestamp'
               | 'timestamp_s' | 'timestamp_ms' | 'timestamp_ns' | 'timestamp_utc' | 'decimal' '<' INT ',' INT '>'
 """
 
@@ -38,7 +39,7 @@ class VectorType(Type):
     """A vector of one element type; a scalar is a vector of length 1.
 
     ``bits`` is the width of one element as stored (0 for text), ``kind`` what it is: ``"bool"``, ``"char"``,
-    ``"int"``, ``"float"``, ``"text"``, ``"time"``, ``"clock"``, ``"timestamp"`` or ``"decimal"``.
+    ``"int"``, ``"float"``, ``"text"``, ``"time"``, ``"clock"``, ``"interval"``, ``"timestamp"`` or ``"decimal"``.
     """
 
     def __init__(self, text: str, kind: str, bits: int) -> None:
@@ -65,7 +66,7 @@ class VectorType(Type):
     @property
     def is_exact(self) -> bool:
         """Held as an integer: everything but floats and text."""
-        return self.kind in ("int", "decimal", "time", "clock", "timestamp", "bool", "char")
+        return self.kind in ("int", "decimal", "time", "clock", "interval", "timestamp", "bool", "char")
 
 
 class DecimalType(VectorType):
@@ -119,6 +120,7 @@ DATE: Final = VectorType("date", "time", 32)  # days since 1970-01-01
 MONTH: Final = VectorType("month", "time", 32)  # months since 1970-01
 TIME: Final = VectorType("time", "time", 32)  # milliseconds since midnight
 CLOCK: Final = VectorType("clock", "clock", 64)  # microseconds since midnight
+INTERVAL: Final = VectorType("interval", "interval", 64)  # microseconds
 TIMESTAMP: Final = VectorType("timestamp", "timestamp", 64)  # microseconds since 1970-01-01
 TIMESTAMP_S: Final = VectorType("timestamp_s", "timestamp", 64)  # seconds since then
 TIMESTAMP_MS: Final = VectorType("timestamp_ms", "timestamp", 64)  # milliseconds
@@ -133,14 +135,15 @@ WILDCARD: Final = Type("?")
 NAMED: Final[dict[str, Type]] = {
     t.text: t
     for t in (
-        BOOL, CHAR, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64, STR, SYM, DATE, MONTH, TIME, CLOCK, TIMESTAMP,
-        TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS, TIMESTAMP_UTC, TABLE, WILDCARD,
+        BOOL, CHAR, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64, STR, SYM, DATE, MONTH, TIME, CLOCK, INTERVAL,
+        TIMESTAMP, TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS, TIMESTAMP_UTC, TABLE, WILDCARD,
     )
 }  # fmt: skip
 
-#: Units of a second that each type of moments counts, and of a time of day.
+#: Units of a second that each type of moments counts, a time of day, and an amount of time.
 TICKS: Final[dict[str, int]] = {
-    CLOCK.text: 10**6, TIMESTAMP.text: 10**6, TIMESTAMP_S.text: 1, TIMESTAMP_MS.text: 10**3, TIMESTAMP_NS.text: 10**9,
+    CLOCK.text: 10**6, INTERVAL.text: 10**6, TIMESTAMP.text: 10**6, TIMESTAMP_S.text: 1, TIMESTAMP_MS.text: 10**3,
+    TIMESTAMP_NS.text: 10**9,
     TIMESTAMP_UTC.text: 10**6,
 }  # fmt: skip
 

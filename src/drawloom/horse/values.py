@@ -316,6 +316,7 @@ _ARROW: Final[dict[str, Any]] = {
     "sym": pa.string(), "date": pa.date32(), "month": pa.date32(), "time": pa.time32("ms"), "char": pa.string(),
     TIMESTAMP.text: pa.timestamp("us"), "timestamp_s": pa.timestamp("s"), "timestamp_ms": pa.timestamp("ms"),
     "timestamp_ns": pa.timestamp("ns"), "timestamp_utc": pa.timestamp("us", "UTC"), "clock": pa.time64("us"),
+    "interval": pa.duration("us"),
     "u8": pa.uint8(), "u16": pa.uint16(), "u32": pa.uint32(), "u64": pa.uint64(),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import FOLDS, QUANTILES
-from drawloom.horse.types import BOOL, DATE, F64, I64, STR, SYM, TIMESTAMP, VectorType, scale_of
+from drawloom.horse.types import BOOL, DATE, F64, I64, INTERVAL, STR, SYM, TIMESTAMP, VectorType, scale_of
 from drawloom.sql import plan
 from drawloom.sql.coercion import drop_in_sum
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result
@@ -172,9 +172,14 @@ def _reduced(t: Translator, cells: _Cells) -> Result:
     result = Result(cells.frame.anchor(), BOOL)
     if arguments:
         result = t.uncast(arguments[0], cells.frame, drop_in_sum if function in ("sum", "avg") else _of_quantile(t))
+    is_time = function == "sum" and result.type == INTERVAL
+    if is_time:
+        result = t.result("micros", [result.value], result.valid)
     mask = cells.mask([result])
     rows = cells.of(result.value, mask)
     made = cells.reduced(REDUCTIONS[function], rows)
+    if is_time:
+        made = t.result("span", [t.cast(made, I64).value])
     if function != "count" and (cells.groups is None or mask is not None):
         made.valid = cells.more_than(0, rows)
     return made

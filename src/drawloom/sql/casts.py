@@ -16,6 +16,7 @@ _NUMBERS: Final = ("int", "float", "decimal")
 CASTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(_NUMBERS, (*_NUMBERS, "bool")), "bool": _NUMBERS, "time": ("timestamp",),
     "timestamp": ("time", "clock"), "text": (*_NUMBERS, "bool", "time", "timestamp", "clock"), "clock": (),
+    "interval": (),
 }  # fmt: skip
 
 

@@ -7,14 +7,13 @@ list.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, Final
 
 from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import BOOL, DATE, I32, I64, STR
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
-from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals
+from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
 from drawloom.sql.plan import (
     DAY,
     Apply,
@@ -261,11 +260,7 @@ class Expressions(Literals):
         """An interval literal as constant months, days and microseconds; None for anything else."""
         if body.WhichOneof("rex_type") != "literal" or body.literal.WhichOneof("literal_type") != "interval_compound":
             return None
-        compound = body.literal.interval_compound
-        months, time = compound.interval_year_to_month, compound.interval_day_to_second
-        micros = time.seconds * 1_000_000 + int(Fraction(time.subseconds * 1_000_000, 10**time.precision))
-        amounts = [months.years * 12 + months.months, time.days, micros]
-        return [Constant(sign * amount, I64) for amount in amounts]
+        return [Constant(sign * amount, I64) for amount in interval_parts(body.literal.interval_compound)]
 
     def like(self, name: str, arguments: list[Expression]) -> Expression:
         pattern = arguments[1]

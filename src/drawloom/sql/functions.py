@@ -19,6 +19,7 @@ from drawloom.horse.types import (
     F64,
     I64,
     I128,
+    INTERVAL,
     STR,
     SYM,
     TIMESTAMP,
@@ -26,7 +27,7 @@ from drawloom.horse.types import (
     U64,
     DecimalType,
 )
-from drawloom.sql import plan
+from drawloom.sql import plan, spans
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, unified
 from drawloom.sql.frames import Frame, Result
 from drawloom.sql.scalars import TABLE, kind_of, scalar
@@ -106,6 +107,8 @@ def _joined_with(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _date_part(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     below = t.expression(call.arguments[0], frame)
+    if below.type == INTERVAL:
+        return spans.part(t, call.function, below)
     name = "epoch" if call.function == "time_epoch" else call.function
     below = t.cast(below, DATE if name.startswith("date_") else TIMESTAMP)
     return t.result(name, [below.value], below.valid)
@@ -126,6 +129,8 @@ def _later(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given = t.expression(call.arguments[0], frame)
     amounts = [int(a.value) for a in call.arguments[1:] if isinstance(a, plan.Constant) and a.value is not None]
     months, days, micros = amounts
+    if given.type == INTERVAL:
+        return spans.later(t, given, days * plan.DAY + micros)
     if given.type == DATE and not (months or days) and micros % plan.DAY == 0:
         return t.result("plus", [given.value, Literal([micros // plan.DAY], I64)], given.valid)
     made = t.cast(given, TIMESTAMP)

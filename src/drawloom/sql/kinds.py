@@ -41,6 +41,7 @@ from drawloom.sql.plan import (
     Window,
 )
 from drawloom.sql.scalars import KINDS_OF, TABLE
+from drawloom.sql.spans import PARTS
 from drawloom.sql.translate import Schema
 
 Kinds = list[str | None]
@@ -163,12 +164,37 @@ class _Checker:
         function = expression.function
         if function == "divide":
             return "float"
-        if function == "subtract" and kinds[0] == kinds[1] == "timestamp":
-            self.refuse("the difference of two moments, which is an interval")
+        if "interval" in kinds or (function == "subtract" and "timestamp" in kinds):
+            return self.of_intervals(function, expression, kinds)
         if function in _SAME_KIND:
             return _joined(function, kinds)
         if function in SCALARS:
             return self.scalar(expression, kinds)
+        return "bool"
+
+    def of_intervals(self, function: str, call: Apply, kinds: Kinds) -> str | None:
+        """What has an interval among its arguments, or is the difference of moments."""
+        moments, known = ("time", "timestamp"), [k for k in kinds if k is not None]
+        if function in ("add", "subtract") and len(known) == 2:
+            if function == "subtract" and all(k in moments for k in kinds):
+                return "interval"
+            if known == ["interval", "interval"]:
+                return "interval"
+            if all(k in (*moments, "interval") for k in kinds) and (function == "add" or kinds[1] == "interval"):
+                return "timestamp"
+        if function == "later":
+            if isinstance(call.arguments[1], Constant) and call.arguments[1].value:
+                self.refuse("an interval of months that is not added to a date or a moment")
+            return "interval"
+        if function == "negate" or len(known) < len(kinds):
+            return "interval"
+        if function in PARTS or function == "time_epoch":
+            return "float" if function == "time_epoch" else "int"
+        if function in ("greatest", "least"):
+            return "interval"
+        if function in _SAME_KIND or function in SCALARS:
+            other = next((_NAMES.get(k, k) for k in known if k != "interval"), "interval")
+            self.refuse(f"function: {function} of interval" + (f" and {other}" if other != "interval" else ""))
         return "bool"
 
     def scalar(self, call: Apply, kinds: Kinds) -> str | None:
@@ -204,6 +230,8 @@ class _Checker:
             return "float"
         if window.function in ("row_number", "rank", "dense_rank", "ntile"):
             return "int"
+        if window.function == "sum" and kinds[0] == "interval":
+            self.refuse("window function: sum of interval")
         return self.aggregate(window.function, kinds)
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
@@ -227,7 +255,8 @@ _NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "dou
 _AGGREGATED: Final[dict[str, tuple[str, ...]]] = {
     **{name: _NUMBERS for name, fold in FOLDED.items() if FOLDS[fold].gives in ("f64", "u32")},
     **{name: (*_NUMBERS, "time", "timestamp") for name, fold in FOLDED.items() if fold == "quantile"},
-    "sum": (*_NUMBERS, "bool"), "avg": _NUMBERS, "string_agg": ("text",), "bool_and": ("bool",), "bool_or": ("bool",),
+    "sum": (*_NUMBERS, "bool", "interval"), "avg": _NUMBERS, "string_agg": ("text",),
+    "bool_and": ("bool",), "bool_or": ("bool",),
     **dict.fromkeys(["bit_and", "bit_or", "bit_xor"], ("int",)),
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ from drawloom.horse.types import (
     I16,
     I32,
     I64,
+    INTERVAL,
     MAX_DIGITS,
     STR,
     TIMESTAMP,
@@ -35,7 +36,7 @@ from drawloom.horse.types import (
     VectorType,
     exact_bounds,
 )
-from drawloom.sql.plan import Constant
+from drawloom.sql.plan import DAY, Constant
 
 #: Stands for what was refused.
 ANYTHING: Final = Constant(None, BOOL)
@@ -84,6 +85,8 @@ class Literals:
             return TIMESTAMP_UTC
         if kind == "precision_time":
             return CLOCK
+        if kind in _NAMES and not where:
+            return INTERVAL
         if kind in UNSIGNED and getattr(body, kind).type_variation_reference:
             return UNSIGNED[kind]
         if kind not in _PLAIN:
@@ -108,6 +111,8 @@ class Literals:
             return self.moment(body.precision_timestamp_tz, TIMESTAMP_UTC)
         if kind == "precision_time":
             return self.moment(body.precision_time, CLOCK)
+        if kind == "interval_compound":
+            return self.interval_of(*interval_parts(body.interval_compound))
         if kind == "boolean":
             return Constant(int(body.boolean), BOOL)
         if kind == "fp32":
@@ -121,6 +126,12 @@ class Literals:
             return ANYTHING
         return Constant(getattr(body, kind), _PLAIN[kind])
 
+    def interval_of(self, months: int, days: int, micros: int) -> Constant:
+        """An amount of time, which months are not: they differ in length."""
+        if months:
+            self.refuse("an interval of months that is not added to a date or a moment")
+        return Constant(days * DAY + micros, INTERVAL)
+
     def moment(self, body: Any, type: VectorType) -> Constant:
         """The microseconds that a moment is; one between two of them is a moment of nanoseconds. Times of day and
         moments with a zone are cut off there."""
@@ -128,3 +139,10 @@ class Literals:
         if micros.denominator == 1 or type != TIMESTAMP:
             return Constant(math.floor(micros), type)
         return Constant(int(micros * 1000), TIMESTAMP_NS)
+
+
+def interval_parts(compound: Any) -> tuple[int, int, int]:
+    """The months, days and microseconds of an interval literal."""
+    months, time = compound.interval_year_to_month, compound.interval_day_to_second
+    micros = time.seconds * 1_000_000 + int(Fraction(time.subseconds * 1_000_000, 10**time.precision))
+    return months.years * 12 + months.months, time.days, micros

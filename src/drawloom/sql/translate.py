@@ -34,7 +34,7 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import aggregates, casts, joins, plan, windows
+from drawloom.sql import aggregates, casts, joins, plan, spans, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
@@ -288,6 +288,8 @@ class Translator(Emitter):
     def arithmetic(self, expression: plan.Apply, frame: Frame) -> Result:
         sides = [self.uncast(a, frame, drop_in_arithmetic) for a in expression.arguments]
         name = _ARITHMETIC[expression.function]
+        if any(s.type.kind in ("interval", "timestamp") for s in sides):
+            return spans.arithmetic(self, name, sides)
         if name == "div" and not self.casts_are_asked_for:
             for side in expression.arguments:
                 if isinstance(side, plan.Cast) and self.expression(side.input, frame).type == F32:
