@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import Memory
+from drawloom.opt.memory import Memory, memory_of
 from drawloom.opt.work import Work, is_pure, reads_what_never_changes
 from drawloom.ptx.ir import Immediate, Instruction, Statement
 from drawloom.ptx.ssa import SsaBlock
@@ -36,7 +36,7 @@ def move_invariants(work: Work) -> None:
         outside = [p for p in blocks[loop.header].preds if p not in loop.members]
         if len(outside) == 1 and blocks[outside[0]].succs == [loop.header]:
             if memory is None:
-                memory = Memory(work)
+                memory = memory_of(work)
             _move(work, memory, loop, blocks[outside[0]])
 
 

@@ -15,7 +15,7 @@ is never known where the round begins, as it is not on the way that enters the l
 
 from __future__ import annotations
 
-from drawloom.opt.memory import Memory, Place
+from drawloom.opt.memory import Memory, Place, memory_of
 from drawloom.opt.work import Replacements, Work, can_replace, move_of
 from drawloom.ptx.ir import Instruction, Register, Statement
 from drawloom.ptx.isa import LOAD, STORE
@@ -25,7 +25,7 @@ from drawloom.ptx.types import Type
 
 def reuse_loads(work: Work) -> None:
     """Find what is available, then walk over every block in reverse postorder."""
-    memory = Memory(work)
+    memory = memory_of(work)
     if not any(place.loads for place in memory.places):
         return
     _Reuse(work, memory).run()
@@ -55,6 +55,7 @@ class _Reuse:
             self.rewrite(blocks[block_id])
         if not self.work.changes:
             return
+        self.work.memory = None  # addresses are computed from other registers now
         self.finish_phis()
         for block in blocks:
             for statement in block.statements:

@@ -69,6 +69,8 @@ _ALL: Final = """
     copies fold flow unroll fold spaces number narrow bypass invariant speculate strength addresses number loads stores
     readonly vectors fold select flow dead
 """
+#: Passes between which a ``Memory`` stays right.
+KEEPING_ADDRESSES: Final = frozenset("invariant loads stores readonly vectors".split())
 #: The passes of -O0 to -O3, in order.
 LEVELS: Final[tuple[tuple[str, ...], ...]] = ((), *[tuple(names.split()) for names in (_QUICK, _USUAL, _ALL)])
 DEFAULT_LEVEL: Final = 2
@@ -167,6 +169,8 @@ class _Manager:
                 break
             work.pass_name = name
             work.changes = 0
+            if name not in KEEPING_ADDRESSES:
+                work.memory = None
             PASSES[name](work)
             runs.append(PassRun(len(runs) + 1, name, function.name, work.changes))
             if self.check:

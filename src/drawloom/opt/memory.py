@@ -70,7 +70,8 @@ class Place:
 
 
 class Memory:
-    """The places of a function, as it is when this is made. ``place`` finds that of a plain access."""
+    """The places of a function, as it is when this is made. ``place`` finds that of a plain access; accesses that are
+    moved or removed, and those whose address is replaced by an equal one, leave the rest as it is."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -80,12 +81,14 @@ class Memory:
         self._of: dict[tuple[str, Base, int, int, str], Place] = {}
         self._overlapping: list[int] = []
         self._covered: list[int] = []
-        self._instructions: dict[int, Place] = {}
+        self._instructions: dict[int, Place] = {}  # by id(), which is not used again while these are held
+        self._held: list[Instruction] = []
         self.based: dict[int, int] = {}  # by register: the places that it is the base of
         for block in work.ssa.blocks:
             for statement in block.statements:
                 if isinstance(statement, Instruction) and is_plain(statement.opcode):
                     self._instructions[id(statement)] = self._enter(statement)
+                    self._held.append(statement)
         self.all = (1 << len(self.places)) - 1
         self.shared = 0  # what other threads may write to
         for place in self.places:
@@ -172,6 +175,14 @@ class Memory:
         return self.all
 
 
+def memory_of(work: Work) -> Memory:
+    """The places of a function, found once for passes that follow each other without computing addresses."""
+    found = work.memory
+    if not isinstance(found, Memory):
+        found = work.memory = Memory(work)
+    return found
+
+
 def is_plain(opcode: Opcode) -> bool:
     """Whether an instruction is a weak load or store in a space that is followed."""
     if opcode.effect not in (LOAD, STORE) or opcode.name not in ("ld", "st") or opcode.space not in _SPACES:
@@ -212,6 +223,10 @@ class Sources:
         self.bits: dict[str, int] = {}
         self.promised = "distinct-parameters" in work.promises and ssa.source.is_entry
         self.of = [0] * len(ssa.registers)
+        if not self.promised and not ssa.source.variables and not work.module.variables:
+            # Nothing is there to tell one address from another.
+            self.of = [ANYTHING] * len(ssa.registers)
+            return
         for value in [*ssa.parameters, *[ssa.registers[v] for v in sorted(ssa.undefined)]]:
             if value is not None:
                 self.of[value.id] = ANYTHING

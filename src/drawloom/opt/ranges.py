@@ -12,7 +12,7 @@ from math import prod
 from typing import Final
 
 from drawloom.opt.facts import operand_type
-from drawloom.opt.intervals import ARITHMETIC, RULES, Range, anything, exact, intersection, ranged, union, wrapped
+from drawloom.opt.intervals import ARITHMETIC, RULES, Range, Rule, anything, exact, intersection, ranged, union, wrapped
 from drawloom.opt.work import KEEPS_SIGNED, KEEPS_UNSIGNED, Work, signed
 from drawloom.ptx.ir import Immediate, Instruction, Not, Operand, Register, SpecialRegister
 from drawloom.ptx.isa import Opcode
@@ -90,7 +90,9 @@ class Ranges:
         return anything(bits)
 
     def set(self, register: Register, range: Range | None) -> None:
-        if range is not None and not range.full and register.id < len(self.known):
+        while register.id >= len(self.known):
+            self.known.append(None)
+        if range is not None and not range.full:
             self.known[register.id] = range
             if range.bits == 32 and range.signed()[0] >= 0:
                 self.work.never_negative.add(register.id)
@@ -103,18 +105,24 @@ class Ranges:
         destination = instruction.operands[0]
         if not isinstance(destination, Register) or destination.type.kind not in "bus" or destination.type.bits < 16:
             return
-        name = opcode.name
         bits = destination.type.bits
-        if name == "mov":
+        if opcode.name == "mov":
             self.set(destination, self.moved(instruction.operands[1], bits))
             return
-        rule = RULES.get(name)
-        if (rule is None and name not in ARITHMETIC) or not _is_whole(opcode, bits):
+        plan = _plan(opcode)
+        if plan.width < 0 or (plan.width and plan.width != bits):
             return
-        operands = [self.of(o, _width(opcode, k + 1)) for k, o in enumerate(instruction.operands[1:])]
-        if rule is not None:
-            self.set(destination, rule(opcode, operands, bits))
-        if rule is None or name == "shl":
+        sources = instruction.operands
+        if plan.rule is None and plan.width == opcode.types[0].bits:
+            # A sum or product of what may be anything may be anything.
+            for k in range(1, len(sources)):
+                operand = sources[k]
+                if isinstance(operand, Register) and (operand.id >= len(self.known) or self.known[operand.id] is None):
+                    return
+        operands = [self.of(sources[k], plan.widths[k]) for k in range(1, len(sources))]
+        if plan.rule is not None:
+            self.set(destination, plan.rule(opcode, operands, bits))
+        if plan.rule is None or opcode.name == "shl":
             self.arithmetic(instruction, destination, operands)
 
     def moved(self, source: Operand, bits: int) -> Range | None:
@@ -285,22 +293,40 @@ def _compares_integers(opcode: Opcode) -> bool:
     return not opcode.operation and type.lanes == 1 and type.kind in "bus"
 
 
-def _is_whole(opcode: Opcode, bits: int) -> bool:
-    """Whether an instruction computes on whole integers, with no more to it than the rules know."""
+class _Plan:
+    """What is done for an opcode: ``width`` are the bits of its result, 0 where they may be any, -1 where nothing is
+    known of it; ``widths`` those of literals, by operand."""
+
+    def __init__(self, rule: Rule | None, width: int, widths: list[int]) -> None:
+        self.rule = rule
+        self.width = width
+        self.widths = widths
+
+
+_plans: dict[Opcode, _Plan] = {}
+
+
+def _plan(opcode: Opcode) -> _Plan:
+    known = _plans.get(opcode)
+    if known is None:
+        types = [operand_type(opcode, index) for index in range(1, 8)]
+        widths = [0, *[32 if type is None else type.bits for type in types]]
+        known = _plans[opcode] = _Plan(RULES.get(opcode.name), _result_width(opcode), widths)
+    return known
+
+
+def _result_width(opcode: Opcode) -> int:
+    """-1 for instructions that do not compute on whole integers, or do more than the rules know."""
+    if opcode.name not in RULES and opcode.name not in ARITHMETIC:
+        return -1
     if opcode.sat or opcode.selectors or opcode.writes_carry or opcode.reads_carry or opcode.relu or opcode.vector > 1:
-        return False
+        return -1
     for type in opcode.types:
         if type.lanes > 1 or type.kind not in "bus":
-            return False
+            return -1
     if opcode.name in ("cvt", "ld", "popc", "clz"):
-        return True
-    return bits == opcode.types[0].bits * (2 if opcode.half == "wide" else 1)
-
-
-def _width(opcode: Opcode, index: int) -> int:
-    """The bits of a literal at ``index``."""
-    type = operand_type(opcode, index)
-    return 32 if type is None else type.bits
+        return 0
+    return opcode.types[0].bits * (2 if opcode.half == "wide" else 1)
 
 
 def limits(work: Work) -> dict[str, tuple[int, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import ANYTHING, Memory
+from drawloom.opt.memory import ANYTHING, memory_of
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Instruction
 from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, EXIT, LOAD, PURE, RETURN, STORE, WARP, OpcodeError, decode
@@ -22,7 +22,7 @@ def mark_readonly(work: Work) -> None:
     """Loads by a promised parameter that no store or atomic of the kernel goes by."""
     if not work.ssa.source.is_entry or "distinct-parameters" not in work.promises:
         return
-    memory = Memory(work)
+    memory = memory_of(work)
     loads: list[Instruction] = []
     written = 0
     for block in work.ssa.blocks:

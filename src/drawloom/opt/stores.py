@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import Memory, is_elsewhere
+from drawloom.opt.memory import Memory, is_elsewhere, memory_of
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Instruction, Statement
 from drawloom.ptx.isa import BRANCH, EXIT, LOAD, PURE, RETURN, STORE
@@ -26,7 +26,7 @@ from drawloom.ptx.ssa import SsaBlock
 
 def remove_stores(work: Work) -> None:
     """Find what is written over behind every block, then walk over each from its end."""
-    memory = Memory(work)
+    memory = memory_of(work)
     if not memory.stored:
         return
     own = 0
@@ -56,6 +56,8 @@ def _sweep(work: Work, memory: Memory, block: SsaBlock, dead: int) -> None:
 def _before(memory: Memory, instruction: Instruction, dead: int) -> int:
     """What is written over before it is read, seen from before an instruction."""
     opcode = instruction.opcode
+    if opcode.effect == PURE:
+        return dead & ~memory.moved(instruction.destinations())
     place = memory.place(instruction)
     if place is not None:
         if opcode.effect == LOAD:
@@ -75,6 +77,7 @@ def _solved(work: Work, memory: Memory, own: int) -> list[int]:
     ends = _ends(blocks)
     behind = [memory.all if end else 0 for end in ends]
     before = [memory.all if end else 0 for end in ends]
+    summaries = [_summary(memory, block) for block in blocks]
     changed = True
     while changed:
         changed = False
@@ -87,14 +90,22 @@ def _solved(work: Work, memory: Memory, own: int) -> list[int]:
             for successor in block.succs:
                 dead &= before[successor]
             behind[block_id] = dead
-            for statement in reversed(block.statements):
-                if isinstance(statement, Instruction):
-                    dead = _before(memory, statement, dead)
-            dead &= ~memory.moved([phi.destination for phi in block.phis])
+            made, kept = summaries[block_id]
+            dead = made | (dead & kept)
             if dead != before[block_id]:
                 before[block_id] = dead
                 changed = True
     return behind
+
+
+def _summary(memory: Memory, block: SsaBlock) -> tuple[int, int]:
+    """What a block writes over before it reads it, and what it neither reads nor moves."""
+    made, kept = 0, memory.all
+    for statement in reversed(block.statements):
+        if isinstance(statement, Instruction) and statement.opcode.effect != BRANCH:
+            made, kept = _before(memory, statement, made), _before(memory, statement, kept)
+    moved = memory.moved([phi.destination for phi in block.phis])
+    return made & ~moved, kept & ~moved
 
 
 _LEAVING: Final = (RETURN, EXIT)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import Memory, Place
+from drawloom.opt.memory import Memory, Place, memory_of
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, Statement, Symbol, Vector
 from drawloom.ptx.isa import LOAD, PURE, Opcode, OpcodeError, decode
@@ -27,8 +27,8 @@ _MOST_ROUNDS: Final = 4
 
 def join_accesses(work: Work) -> None:
     """Look at every block for accesses beside each other; alignment is worked out when there are any."""
-    memory = Memory(work)
-    if len(memory.places) < 2:
+    memory = memory_of(work)
+    if len(memory.places) < 2 or not _is_aligned(work):
         return
     zeros: _Zeros | None = None
     for block in work.ssa.blocks:
@@ -36,6 +36,15 @@ def join_accesses(work: Work) -> None:
             if zeros is None:
                 zeros = _Zeros(work)
             _join(work, block, run, memory, zeros)
+
+
+def _is_aligned(work: Work) -> bool:
+    """Whether anything is said to be aligned to more than a value."""
+    source = work.ssa.source
+    if any(v.is_pointer and v.pointer_align > _SIZES[0] for v in source.params):
+        return True
+    variables = [*source.variables, *work.module.variables.values()]
+    return any(max(v.align, v.type.bytes) > _SIZES[0] for v in variables)
 
 
 class _Run:

@@ -84,6 +84,8 @@ class Work:
         #: (another for the same value may wrap), and values of 32 bits that are never negative.
         self.kept: dict[int, tuple[Instruction, int]] = {}
         self.never_negative: set[int] = set()
+        #: The ``Memory`` that ``memory_of`` made, for passes that leave addresses as they are.
+        self.memory: object | None = None
         self._tree: DominatorTree | None = None
         self._names: set[str] | None = None
 
