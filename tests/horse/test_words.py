@@ -43,6 +43,17 @@ def test_ranks_are_places_among_the_distinct_strings(texts: list[str], skipped: 
     assert [words[p] for p in places.tolist()] == texts
 
 
+@pytest.mark.parametrize("distinct", [1, 7, 3000, 4000])
+def test_many_strings_that_repeat_are_ranked_alike(distinct: int) -> None:
+    """Those that differ are found first, where the first strings repeat each other: of 4,000 they do not."""
+    rng = np.random.default_rng(distinct)
+    texts = [f"a string of {n} characters" for n in rng.integers(0, distinct, 10_000).tolist()]
+    places, words = ranked(pa.array(["", *texts], pa.large_string()).slice(1))
+    assert list(words) == in_order(texts)
+    assert [words[p] for p in places[:500].tolist()] == texts[:500]
+    assert words.arrow.take(pa.array(places)).to_pylist() == texts
+
+
 @given(st.lists(TEXTS, max_size=20), TEXTS)
 def test_searches_give_the_bounds_of_a_word(texts: list[str], word: str) -> None:
     words = words_of(texts)

@@ -27,7 +27,7 @@ _SPARSE: Final = 8
 _SMALL: Final = 1 << 16
 #: Rows that are looked up at a time, and those of which results are put together.
 _BLOCK: Final = 1 << 16
-_TOGETHER: Final = 1 << 20
+_TOGETHER: Final = 1 << 19
 #: Most pairs that a join may make: 4 GiB of row numbers.
 MAX_PAIRS: Final = 1 << 28
 

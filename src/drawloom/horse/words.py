@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Array = npt.NDArray[Any]
 #: An Arrow array of large_string without NULLs.
@@ -21,6 +22,8 @@ Strings = Any
 
 #: Bytes of a string that one step of sorting compares; the eighth of its key says how many there are.
 _STEP: Final = 7
+#: Strings of which it is seen whether they repeat each other.
+_SAMPLE: Final = 1 << 12
 #: Most words that are put into a long sorted array one by one.
 FEW: Final = 64
 
@@ -75,7 +78,19 @@ NO_WORDS: Final = words_of([])
 
 
 def ranked(strings: Strings) -> tuple[Array, Words]:
-    """For each string its place among the distinct ones, in the narrowest integers; and those."""
+    """For each string its place among the distinct ones, in integers of 32 bits where these do; and those.
+
+    Where the first strings repeat each other, those that differ are found by a hash table and sorted alone.
+    """
+    count = len(strings)
+    if count >= _SAMPLE and 2 * pc.count_distinct(strings.slice(0, _SAMPLE)).as_py() <= _SAMPLE:
+        encoded = strings.dictionary_encode()
+        ranks, words = _sorted_words(encoded.dictionary)
+        return ranks.take(encoded.indices.to_numpy()), words
+    return _sorted_words(strings)
+
+
+def _sorted_words(strings: Strings) -> tuple[Array, Words]:
     count = len(strings)
     order, begins = _sorted(strings)
     places = np.empty(count, dtype=np.int32 if count < 1 << 31 else np.int64)
