@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 
 from drawloom.cli import run_arguments
+from drawloom.cpu import faults
 from tests.cli.conftest import Command
 from tests.runtime import programs
 
@@ -352,6 +353,18 @@ def test_a_fault_exits_1_and_names_the_place(drawloom: Command, tmp_path: Path) 
     result = drawloom("run", path, "-a", "out:u32[4]", "-a", "index=4", "--check", "memory")
     line = programs.STORE_AT[: programs.STORE_AT.index("st.global")].count("\n") + 1
     refused(result, 1, "kernel store_at: ", f"{path}:{line}", "in thread (0, 0, 0)")
+
+
+@pytest.mark.skipif(not faults.available(), reason="the fault guard is for Linux on x86-64")
+def test_a_kernel_that_runs_over_an_array_is_stopped_at_its_end(drawloom: Command, saxpy: Path, tmp_path: Path) -> None:
+    """It overwrote what else the process had, which then crashed at its end."""
+    np.save(tmp_path / "y.npy", np.zeros(100, np.float32))
+    (tmp_path / "y.raw").write_bytes(bytes(400))
+    for y in ("y:f32[100]", "y:f32[100]=1", f"y={tmp_path}/y.npy", f"y={tmp_path}/y.raw:f32"):
+        words = ["-g", 4, "-b", 32, "-a", "a=1", "-a", "x:f32[128]", "-a", y, "-a", "n=128"]
+        result = drawloom("run", saxpy, *words)
+        assert result.exit_code == 0, result.output  # within what is aligned
+        refused(drawloom("run", saxpy, *words[:-1], "n=129", "-g", 5), 1, "kernel saxpy: ", "memory at 0x")
 
 
 def test_a_fault_saves_nothing(drawloom: Command, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from drawloom.cli import fence
 from drawloom.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -122,8 +123,8 @@ def made_array(shape: tuple[int, ...], dtype: np.dtype[Any], fill: str, argument
         raise DataError(f"'{argument}': no memory for {dtype.name}{list(shape)}")
     try:
         if not fill:
-            return np.zeros(shape, dtype)
-        return filled_array(shape, dtype, fill, argument)
+            return fence.zeros(shape, dtype)
+        return fence.copy(filled_array(shape, dtype, fill, argument))
     except (MemoryError, ValueError, OverflowError) as refusal:  # an extent may be more than NumPy takes
         raise DataError(f"'{argument}': no memory for {dtype.name}{list(shape)}") from refusal
 
@@ -169,7 +170,7 @@ def load_npy(path: str) -> Array:
         raise DataError(f"{path}: not a .npy file of numbers: {refusal}") from refusal
     if loaded.dtype.kind not in "fiubcV" or loaded.dtype.hasobject:
         raise DataError(f"{path}: its elements are {loaded.dtype}, expected numbers")
-    return np.array(loaded, dtype=loaded.dtype.newbyteorder("="), order="C")
+    return fence.copy(loaded)
 
 
 def load_raw(path: str, dtype: np.dtype[Any]) -> Array:
@@ -182,7 +183,7 @@ def load_raw(path: str, dtype: np.dtype[Any]) -> Array:
         raise DataError(f"cannot read {path}: {reason}") from refusal
     if len(data) % dtype.itemsize:
         raise DataError(f"{path}: {len(data)} bytes are no whole number of {dtype.name}")
-    return np.frombuffer(bytearray(data), dtype=dtype)
+    return fence.copy(np.frombuffer(data, dtype=dtype))
 
 
 def in_order(given: list[Given], parameters: list[str]) -> list[Given]:
