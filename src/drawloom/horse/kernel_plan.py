@@ -58,7 +58,7 @@ class KernelPlan:
 
     ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected, and
     with a ``tile`` by look-back over such; ``errors`` the messages by error code, from 1. ``space`` says where groups
-    are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts their rows.
+    are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts or marks their rows.
     """
 
     def __init__(self, name: str) -> None:
@@ -87,6 +87,11 @@ class KernelPlan:
     @property
     def slots(self) -> int:
         return sum([a.slots for a in self.accumulators])
+
+    @property
+    def marks(self) -> int:
+        """Bytes behind a table of groups, which say which of these there are."""
+        return self.groups if self.exists >= 0 and self.accumulators[self.exists].kind == "mark" else 0
 
 
 def parameter(variable: str) -> str:
