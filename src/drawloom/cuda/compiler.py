@@ -26,6 +26,8 @@ DEFAULT_ARCH: Final = "sm_80"
 PTX_VERSION: Final = 78
 PTX_VERSION_UP_TO: Final = 90
 
+_KERNEL_BODY: Final = re.compile(r"^(define )dso_local (.*@__clang_ocl_kern_imp_)", re.M)
+_NOINLINE: Final = re.compile(r"(?<=\bconvergent )noinline |(?<=\{ )noinline ")
 _INCLUDE: Final = re.compile(r"^[ \t]*#[ \t]*(?:include|import)\b", re.M)
 
 
@@ -113,7 +115,17 @@ def translate_opencl(source: Source, arch: str, options: Options, filename: str 
     """The PTX text of an OpenCL program, with clang's warnings. Raises as `compile_opencl`."""
     clang = find_clang()
     text, name = read_source(source, filename or "<text>", ".cl")
-    return translate(clang, text, name, opencl_arguments(arch, options))
+    made = translate(clang, text, name, [*opencl_arguments(arch, options), "-emit-llvm", "-disable-llvm-passes"])
+    out, _ = clang.cc1(
+        ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"], with_kernels_inlined(made.ptx)
+    )
+    return Translated(out.decode("utf-8"), made.warnings)
+
+
+def with_kernels_inlined(llvm: str) -> str:
+    """Clang makes two functions of an OpenCL kernel, an entry and a body that other kernels may call, and forbids to
+    inline the body. This makes it a function like any other."""
+    return _KERNEL_BODY.sub(r"\1internal \2", _NOINLINE.sub("", llvm))
 
 
 def translate(clang: Clang, text: str, name: str, arguments: list[str]) -> Translated:
@@ -144,6 +156,7 @@ def cuda_arguments(clang: Clang, arch: str, options: Options, has_includes: bool
     a source includes some."""
     standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
     return [
+        "-S",
         *device_target(arch, options),
         *cuda_language(standard, options),
         "-fcuda-is-device",
@@ -185,7 +198,7 @@ def device_target(arch: str, options: Options) -> list[str]:
     inline = ["-mllvm", f"-inline-threshold={INLINE_THRESHOLD}", "-mllvm", f"-unroll-threshold={UNROLL_THRESHOLD}"]
     fast = ["-ffast-math", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign", "-D__DRAWLOOM_FAST_MATH__"]
     return [
-        "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version, "-S",
+        "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version,
         f"-O{options.optimise}", *(inline if options.optimise > 1 else []), "-ffp-contract=fast-honor-pragmas",
         "-mconstructor-aliases", "-Wno-unknown-cuda-version", "-nostdsysteminc",
         *(["-debug-info-kind=line-directives-only", "-dwarf-version=2"] if options.line_info else []),

@@ -2,10 +2,10 @@
 // products as pairs (hi, lo), scaling by powers of two.
 #pragma once
 
-#ifdef __OPENCL_VERSION__
+#ifdef __OPENCL_C_VERSION__
 #define __DL_CORE static inline
 #define __DL_CORE_CALL static __attribute__((noinline))
-#define __DL_TABLE __constant
+#define __DL_TABLE static __constant
 #else
 #define __DL_CORE static __inline__ __attribute__((device))
 #define __DL_CORE_CALL static __attribute__((device, noinline))
@@ -33,7 +33,11 @@ __DL_CORE double __dl_sign(double size, double sign) { return __builtin_copysign
 __DL_CORE float __dl_signf(float size, float sign) { return __builtin_copysignf(size, sign); }
 __DL_CORE int __dl_is_finite(double x) { return __dl_abs(x) < __DL_INFINITY; }
 
-__DL_CORE __dl_u64 __dl_umulhi64(__dl_u64 a, __dl_u64 b) { return __nvvm_mulhi_ull(a, b); }
+__DL_CORE __dl_u64 __dl_umulhi64(__dl_u64 a, __dl_u64 b) {
+  __dl_u64 high;
+  __asm("mul.hi.u64 %0, %1, %2;" : "=l"(high) : "l"(a), "l"(b));
+  return high;
+}
 
 // a + b for |a| >= |b|, for any, and a b, exactly.
 __DL_CORE __dl_pair __dl_fast_sum(double a, double b) {

@@ -28,7 +28,7 @@ typedef __dl_scaled __dl_angle;
 __DL_CORE_CALL __dl_angle __dl_reduce_large(double x) {
   __dl_angle angle;
   __dl_i64 bits = __dl_bits(x);
-  __dl_u64 integer = ((__dl_u64)bits & 0xfffffffffffffull) | 0x10000000000000ull;
+  __dl_u64 integer = ((__dl_u64)bits & 0xffffffffffffful) | 0x10000000000000ul;
   int first = 64 + (int)((bits >> 52) & 0x7ff) - 1075 - 2, word = first >> 6, shift = first & 63;
   __dl_u64 part[3];
   for (int i = 0; i < 3; i++) {
@@ -47,7 +47,7 @@ __DL_CORE_CALL __dl_angle __dl_reduce_large(double x) {
     next += 1;
     high += next == 0;
   }
-  int zeros = high ? __builtin_clzll(high) : 64;
+  int zeros = high ? __builtin_clzl(high) : 64;
   if (zeros == 64) high = next, next = 0;
   else if (zeros) high = high << zeros | next >> (64 - zeros), next <<= zeros;
   __dl_pair turn;
@@ -82,9 +82,9 @@ __DL_CORE __dl_pair __dl_sin_reduced(double r, double tail) {
   return __dl_fast_sum(r, __builtin_fma(square * r, __dl_poly_sin(square), __builtin_fma(-0.5 * square, tail, tail)));
 }
 __DL_CORE __dl_pair __dl_cos_reduced(double r, double tail) {
-  __dl_pair half = __dl_product(0.5 * r, r), one = __dl_fast_sum(1.0, -half.hi);
+  __dl_pair halved = __dl_product(0.5 * r, r), one = __dl_fast_sum(1.0, -halved.hi);
   double square = r * r;
-  one.lo += __builtin_fma(square * square, __dl_poly_cos(square), -half.lo - r * tail);
+  one.lo += __builtin_fma(square * square, __dl_poly_cos(square), -halved.lo - r * tail);
   return __dl_fast_sum(one.hi, one.lo);
 }
 __DL_CORE double __dl_sin_of(__dl_angle a, int quarter) {
@@ -204,8 +204,8 @@ __DL_CORE double __dl_acos(double x) {
   }
   double z = __builtin_fma(-0.5, size, 0.5);
   __dl_pair s = __dl_sqrt_pair(z);
-  double half = s.lo + s.hi * __dl_asin_rest(z);
-  if (x > 0.0) return 2.0 * (s.hi + half);
+  double halved = s.lo + s.hi * __dl_asin_rest(z);
+  if (x > 0.0) return 2.0 * (s.hi + halved);
   __dl_pair sum = __dl_fast_sum(__DL_PI, -2.0 * s.hi);
-  return sum.hi + (sum.lo + (__DL_PI_LO - 2.0 * half));
+  return sum.hi + (sum.lo + (__DL_PI_LO - 2.0 * halved));
 }

@@ -153,8 +153,8 @@ __DL_CORE double __dl_log1p(double x) { return x == 0.0 ? x : __dl_log1p_of(x, 0
 // 1 for an odd integer, 0 for an even one, -1 for what is none.
 __DL_CORE int __dl_parity(double y) {
   if (__builtin_trunc(y) != y) return -1;
-  double half = 0.5 * y;
-  return __builtin_trunc(half) != half;
+  double halved = 0.5 * y;
+  return __builtin_trunc(halved) != halved;
 }
 __DL_CORE double __dl_pow(double x, double y) {
   if (y == 0.0 || x == 1.0) return 1.0;

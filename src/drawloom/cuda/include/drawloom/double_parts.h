@@ -6,11 +6,11 @@
 typedef struct { __dl_u64 integer; int power; } __dl_whole;
 __DL_CORE __dl_whole __dl_whole_of(double size) {
   __dl_whole w;
-  __dl_u64 bits = (__dl_u64)__dl_bits(size), fraction = bits & 0xfffffffffffffull;
+  __dl_u64 bits = (__dl_u64)__dl_bits(size), fraction = bits & 0xffffffffffffful;
   int exponent = (int)(bits >> 52);
-  w.integer = exponent ? fraction | 0x10000000000000ull : fraction;
+  w.integer = exponent ? fraction | 0x10000000000000ul : fraction;
   w.power = (exponent ? exponent : 1) - 1075;
-  int zeros = __builtin_clzll(w.integer) - 11;
+  int zeros = __builtin_clzl(w.integer) - 11;
   w.integer <<= zeros, w.power -= zeros;
   return w;
 }

@@ -20,7 +20,7 @@ __DL_CORE __dl_cube __dl_split_cube(double size) {
   __dl_i64 bits = __dl_bits(subnormal ? size * 0x1p54 : size);
   int exponent = (int)(bits >> 52) - 1023 - (subnormal ? 54 : 0);
   c.power = (exponent + 3000) / 3 - 1000;
-  c.m = __dl_double((bits & 0xfffffffffffffll) | (__dl_i64)(1023 + exponent - 3 * c.power) << 52);
+  c.m = __dl_double((bits & 0xfffffffffffffl) | (__dl_i64)(1023 + exponent - 3 * c.power) << 52);
   c.root = __nvvm_ex2_approx_f(__nvvm_lg2_approx_f((float)c.m) * 0x1.555556p-2f);
   return c;
 }

@@ -153,8 +153,8 @@ __DL_CORE float __dl_log1pf(float x) {
 }
 __DL_CORE int __dl_parityf(float y) {
   if (__builtin_truncf(y) != y) return -1;
-  float half = 0.5f * y;
-  return __builtin_truncf(half) != half;
+  float halved = 0.5f * y;
+  return __builtin_truncf(halved) != halved;
 }
 __DL_CORE float __dl_powf(float x, float y) {
   if (y == 0.0f || x == 1.0f) return 1.0f;
@@ -208,12 +208,12 @@ __DL_CORE float __dl_tanf(float x) {
 __DL_CORE float __dl_sin_turnsf(float x, int quarter) {
   float k = __builtin_rintf(2.0f * x), f = __builtin_fmaf(-0.5f, k, x);
   int quadrant = (int)__builtin_fmaf(-4.0f, __builtin_truncf(0.25f * k), k) + quarter;
-  __dl_pairf r = __dl_productf(f, __DL_PIF), half, one;
+  __dl_pairf r = __dl_productf(f, __DL_PIF), halved, one;
   r.lo = __builtin_fmaf(f, __DL_PI_LOF, r.lo);
   float square = r.hi * r.hi, value;
   if (quadrant & 1) {
-    half = __dl_productf(0.5f * r.hi, r.hi), one = __dl_fast_sumf(1.0f, -half.hi);
-    value = one.hi + (one.lo + __builtin_fmaf(square * square, __dl_poly_cosf(square), -half.lo - r.hi * r.lo));
+    halved = __dl_productf(0.5f * r.hi, r.hi), one = __dl_fast_sumf(1.0f, -halved.hi);
+    value = one.hi + (one.lo + __builtin_fmaf(square * square, __dl_poly_cosf(square), -halved.lo - r.hi * r.lo));
   } else {
     value = r.hi + __builtin_fmaf(square * r.hi, __dl_poly_sinf(square), r.lo);
   }
@@ -263,8 +263,8 @@ __DL_CORE float __dl_acosf(float x) {
   float size = __dl_absf(x);
   if (!(size <= 1.0f)) return __DL_NANF;
   if (size <= 0.5f) return __DL_HALF_PIF - (__builtin_fmaf(x, __dl_asin_restf(x * x), x) - __DL_HALF_PI_LOF);
-  float z = __builtin_fmaf(-0.5f, size, 0.5f), s = __builtin_sqrtf(z), half = __builtin_fmaf(s, __dl_asin_restf(z), s);
-  return x > 0.0f ? 2.0f * half : __DL_PIF - (2.0f * half - __DL_PI_LOF);
+  float z = __builtin_fmaf(-0.5f, size, 0.5f), s = __builtin_sqrtf(z), halved = __builtin_fmaf(s, __dl_asin_restf(z), s);
+  return x > 0.0f ? 2.0f * halved : __DL_PIF - (2.0f * halved - __DL_PI_LOF);
 }
 __DL_CORE float __dl_sinhf(float x) {
   float size = __dl_absf(x);
