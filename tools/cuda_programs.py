@@ -55,13 +55,13 @@ def expected_of(source: Path) -> Expected:
     return out
 
 
-def build(source: Path, executable: Path) -> None:
+def build(source: Path, executable: Path, archs: tuple[str, ...] = ("sm_80",)) -> None:
     """Builds a program as `drawloom cc` does."""
     from drawloom.cuda.compiler import Options
     from drawloom.cuda.programs import Request
     from drawloom.cuda.programs import build as build_program
 
-    build_program(Request((str(source),), str(executable), Options("c++17", 3, line_info=True)))
+    build_program(Request((str(source),), str(executable), Options("c++17", 3, line_info=True), archs))
 
 
 def difference(source: Path, executable: Path, device: str = "cpu") -> str:
@@ -82,36 +82,47 @@ def difference(source: Path, executable: Path, device: str = "cpu") -> str:
     return f"standard error {done.stderr[:500]!r} lacks {missing[0]!r}" if missing else ""
 
 
-def verdict(source: Path, folder: Path, device: str) -> tuple[str, float, float]:
-    """(What is wrong, seconds to build, seconds to run)."""
+def verdict(source: Path, folder: Path, device: str, built: bool, run: bool, archs: tuple[str, ...]) -> str:
+    """Builds and runs a program; times, and what is wrong."""
     executable = folder / source.stem
+    times = ""
+    wrong = ""
     begin = time.perf_counter()
-    try:
-        build(source, executable)
-    except Exception as failure:
-        return f"{type(failure).__name__}: {str(failure)[:500]}", time.perf_counter() - begin, 0.0
-    built = time.perf_counter()
-    wrong = difference(source, executable, device)
-    return wrong, built - begin, time.perf_counter() - built
+    if not built:
+        try:
+            build(source, executable, archs)
+        except Exception as failure:
+            wrong = f"{type(failure).__name__}: {str(failure)[:500]}"
+        times = f"build {time.perf_counter() - begin:6.2f} s  "
+    if run and not wrong:
+        begin = time.perf_counter()
+        wrong = difference(source, executable, device)
+        times += f"run {time.perf_counter() - begin:7.3f} s  "
+    return f"{source.stem:24} {times}{wrong or 'ok'}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build and run the CUDA programs of the tests.")
     parser.add_argument("--device", default="cpu", help="DRAWLOOM_DEVICE of the programs")
     parser.add_argument("--only", action="append", default=[], help="names of programs")
+    parser.add_argument("--arch", default="sm_80,sm_90", help="GPUs that get machine code")
+    parser.add_argument("--build-to", help="build the programs to this folder, and do not run them")
+    parser.add_argument("--built-in", help="run the programs that were built to this folder")
     parser.add_argument("-j", type=int, default=2, help="programs at a time")
     arguments = parser.parse_args()
     sources = [s for s in sorted(PROGRAMS.glob("*.cu")) if not arguments.only or s.stem in arguments.only]
     if arguments.device != "cpu":
         sources = [s for s in sources if not expected_of(s).cpu_only]
     failed = 0
+    archs = tuple(arguments.arch.split(","))
     with TemporaryDirectory() as temporary, ThreadPoolExecutor(arguments.j) as pool:
-        made = pool.map(lambda s: verdict(s, Path(temporary), arguments.device), sources)
-        for source, (wrong, build_seconds, run_seconds) in zip(sources, made, strict=True):
-            failed += bool(wrong)
-            print(
-                f"{source.stem:24} build {build_seconds:6.2f} s  run {run_seconds:7.3f} s  {wrong or 'ok'}", flush=True
-            )
+        folder = Path(arguments.build_to or arguments.built_in or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        run = not arguments.build_to
+        built = bool(arguments.built_in)
+        for line in pool.map(lambda s: verdict(s, folder, arguments.device, built, run, archs), sources):
+            failed += not line.endswith(" ok")
+            print(line, flush=True)
     print(f"{len(sources) - failed} of {len(sources)} programs as expected")
     return 1 if failed else 0
 

@@ -174,7 +174,7 @@ std::string explain(uint64_t at) { return allocations().explain(at); }
 char *variables_of(Program &program) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
-  if (program.loaded) return static_cast<char *>(program.loaded);
+  if (program.variables) return program.variables;
   const Image &image = *program.image;
   size_t alignment = std::max<size_t>(size_t(image.align), kAlignment);
   size_t size = (std::max<size_t>(size_t(image.size), 1) + alignment - 1) / alignment * alignment;
@@ -188,7 +188,7 @@ char *variables_of(Program &program) {
     memcpy(base + one.offset, &value, size_t(one.width));
   }
   if (image.size) allocations().add_variables(base, size_t(image.size));
-  program.loaded = base;
+  program.variables = base;
   return base;
 }
 
@@ -352,6 +352,7 @@ class CpuDevice : public Device {
 
   cudaError_t address(Symbol &symbol, void **memory) override {
     const Image *image = symbol.program->image;
+    if (!image) return cudaErrorNoKernelImageForDevice;
     const Variable *variables = static_cast<const Variable *>(image->variables);
     for (int64_t i = 0; i < image->variable_count; ++i) {
       if (symbol.name != static_cast<const char *>(variables[i].name)) continue;
@@ -363,6 +364,7 @@ class CpuDevice : public Device {
   }
 
   cudaError_t attributes(cudaFuncAttributes &out, Function &function) override {
+    if (!function.kernel) return cudaErrorNoKernelImageForDevice;
     out = {};
     const Kernel &kernel = *function.kernel;
     out.sharedSizeBytes = size_t(kernel.shared_bytes);
@@ -376,12 +378,14 @@ class CpuDevice : public Device {
   }
 
   cudaError_t limit_dynamic_shared(Function &function, int bytes) override {
+    if (!function.kernel) return cudaErrorNoKernelImageForDevice;
     if (bytes < 0 || bytes + function.kernel->shared_bytes > kSharedPerBlock) return cudaErrorInvalidValue;
     function.dynamic_shared_limit = bytes;
     return cudaSuccess;
   }
 
   cudaError_t occupancy(int *blocks, Function &function, int threads, size_t dynamic_shared) override {
+    if (!function.kernel) return cudaErrorNoKernelImageForDevice;
     if (threads <= 0) return cudaErrorInvalidValue;
     int64_t shared = function.kernel->shared_bytes + int64_t(dynamic_shared);
     int64_t warps = (threads + WARP - 1) / WARP;
@@ -393,6 +397,7 @@ class CpuDevice : public Device {
 
   cudaError_t launch(const Launch &launch) override {
     if (failed_) return failed_;
+    if (!launch.function->kernel) return cudaErrorNoKernelImageForDevice;  // compiled for a later level of x86-64
     const Kernel &kernel = *launch.function->kernel;
     if (cudaError_t error = refusal(launch, kernel)) return error;
     if (pending_) return cudaSuccess;  // work behind what failed is not done; whoever synchronizes is told

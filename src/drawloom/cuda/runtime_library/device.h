@@ -21,15 +21,14 @@ struct Program {
   std::string key;
   const char *blob = nullptr;
   const Image *image = nullptr;
-  void *loaded = nullptr;  // the device's own, from its first use on
+  char *variables = nullptr;  // where they stand on the CPU, from the first use on
 };
 
 // A kernel, known by the address of its host function.
 struct Function {
   Program *program = nullptr;
   std::string name;
-  const Kernel *kernel = nullptr;
-  void *loaded = nullptr;
+  const Kernel *kernel = nullptr;  // null where the program has no code for this CPU
   int dynamic_shared_limit = 0;
 };
 

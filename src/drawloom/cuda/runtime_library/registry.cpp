@@ -72,14 +72,16 @@ Function *function_of(const void *host) {
   const Kernel *kernels = image ? static_cast<const Kernel *>(image->kernels) : nullptr;
   for (int64_t i = 0; image && i < image->kernel_count; ++i)
     if (function.name == static_cast<const char *>(kernels[i].name)) function.kernel = &kernels[i];
-  return function.kernel ? &function : nullptr;
+  return &function;
 }
 
 Symbol *symbol_of(const void *host) {
   Registry &all = registry();
   std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.symbols.find(host);
-  return found == all.symbols.end() || !tables_of(*found->second.program) ? nullptr : &found->second;
+  if (found == all.symbols.end()) return nullptr;
+  tables_of(*found->second.program);
+  return &found->second;
 }
 
 int device_count() { return int(devices().size()); }

@@ -5,7 +5,7 @@
 
 namespace drawloom {
 
-// Null for what was not registered, or has no code for the present device.
+// Null for what was not registered.
 Function *function_of(const void *host);
 Symbol *symbol_of(const void *host);
 
