@@ -2,6 +2,7 @@
 is left to a process."""
 
 import gc
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from drawloom.horse.memory import COUNTED, MemoryUse, limit_of
 from drawloom.horse.types import I64
 from drawloom.horse.values import Vector
 from drawloom.runtime import machine
+from drawloom.runtime.host import HostQueue
 from drawloom.runtime.memory import ALLOCATION_ALIGNMENT
-from drawloom.runtime.pages import Pages
+from drawloom.runtime.pages import Pages, Part
 from tests.horse.apart import Apart
 
 DATA = np.arange(5, dtype=np.int64)
@@ -66,6 +68,7 @@ def test_a_request_takes_a_block_to_its_next_state(state: str, request_: str) ->
     after, sent, fetched = TRANSITIONS[state, request_]
     assert block.state == after
     assert device.transfers == (before[0] + sent, before[1] + fetched)
+    block.workspace.wait()
     if state != EMPTY:
         assert (got if isinstance(got, np.ndarray) else got.to_array()).tolist() == DATA.tolist()
 
@@ -84,7 +87,7 @@ def test_what_one_kernel_wrote_the_next_reads_without_a_transfer() -> None:
     vector = workspace.vector(I64, made, count)
     before = device.transfers
     assert workspace.column(vector, np.int64) is made and device.transfers[0] == before[0]
-    assert len(vector) == 3 and device.fetched[-1] == 16, "the size alone"
+    assert len(vector) == 3 and device.fetched[-1] == 8, "the size alone"
     assert vector.data.tolist() == [0, 1, 2] and device.fetched[-1] == 3 * 8, "the rows that there are"
     assert workspace.column(vector, np.int64) is made and device.transfers[0] == before[0]
 
@@ -97,7 +100,42 @@ def test_a_column_is_sent_once_and_in_another_type_again() -> None:
     assert device.sent == [5 * 8]
     workspace.column(vector, np.int32)
     assert device.sent == [5 * 8, 5 * 4]
-    assert workspace.column(vector, np.int64, padded=True).to_array().tolist() == [*range(5), *[0] * 1019]
+    padded = workspace.column(vector, np.int64, padded=True)
+    workspace.wait()
+    assert padded.to_array().tolist() == [*range(5), *[0] * 1019]
+
+
+def test_a_column_that_was_sent_ahead_is_there_when_kernels_read_it() -> None:
+    device = Apart()
+    workspace = Workspace(device)
+    columns = [Vector(I64, np.arange(n << 12)) for n in range(1, 9)]
+    for vector in columns:
+        workspace.send(vector, np.int64)
+        workspace.send(vector, np.int64)
+    for number, vector in enumerate(columns, 1):
+        found = workspace.get(workspace.column(vector, np.int64), number << 12)
+        np.testing.assert_array_equal(found, vector.data)
+    assert sorted(device.sent) == [n << 15 for n in range(1, 9)]
+
+
+def test_a_column_in_memory_that_was_anothers_waits_for_who_reads_that() -> None:
+    device = Apart()
+    workspace = Workspace(device)
+    first, second = Vector(I64, np.zeros(1 << 12, np.int64)), Vector(I64, np.ones(1 << 12, np.int64))
+    workspace.send(first, np.int64)
+    memory = workspace.column(first, np.int64)
+    address, held = memory.address, threading.Event()
+    queue = workspace.queue()
+    assert isinstance(queue, HostQueue)
+    queue.put(held.wait)  # what kernels do with the first column takes long
+    seen = np.zeros(1 << 12, np.int64)
+    memory.allocation().read(seen.view(np.uint8), 0, queue)
+    first.block = memory = None  # and nobody else wants it
+    workspace.send(second, np.int64)
+    held.set()
+    assert workspace.column(second, np.int64).address == address
+    workspace.wait()
+    assert not seen.any(), "what was there when the kernels were queued"
 
 
 # Pages
@@ -153,10 +191,26 @@ def test_a_full_device_gives_pages_back_before_it_refuses() -> None:
     assert part.view().nbytes == 1 << 17
 
 
+def test_a_part_that_goes_while_another_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making one may run finalizers: the top of the page falls in between."""
+    pages = Pages(Apart(), 1 << 16)
+    going = [pages.allocate(1000), pages.allocate(1000)]
+
+    def made(*values: Any) -> Part:
+        while going:
+            going.pop().release()
+        return Part(*values)
+
+    monkeypatch.setattr("drawloom.runtime.pages.Part", made)
+    first, second = pages.allocate(1000), pages.allocate(1000)
+    assert abs(first.address - second.address) >= 1024
+
+
 def test_pages_go_with_the_last_who_uses_them() -> None:
     device = Apart()
     workspace = Workspace(device)
     memory = workspace.put(DATA)
+    workspace.wait()
     del workspace
     gc.collect()
     assert len(device.allocated) == 1 and memory.to_array().tolist() == DATA.tolist()

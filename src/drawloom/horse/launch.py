@@ -15,14 +15,15 @@ from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
 from drawloom.horse.kernels.library import Library
 from drawloom.horse.kernels.look_back import states_for
 from drawloom.horse.kernels.rows import Tile
-from drawloom.horse.kernels.workspace import Memory, Size, Workspace
-from drawloom.horse.memory import MemoryUse
+from drawloom.horse.kernels.workspace import Memory, Scratch, Size, Workspace
+from drawloom.horse.matching import places
+from drawloom.horse.memory import MemoryUse, ask, closed_up, sparse
 from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.types import BOOL, F32, scale_of
-from drawloom.horse.values import PAD, Array, Value, Vector, as_vector, padded_rows
+from drawloom.horse.values import PAD, Array, Value, Vector, as_vector, narrowest, padded_rows, taken
 from drawloom.runtime.machine import Device
 
-_ROW_DTYPES: Final[dict[str, Any]] = {
+ROW_DTYPES: Final[dict[str, Any]] = {
     "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64, "pred": np.bool_,
 }  # fmt: skip
 #: Columns as kernels read them, by what codegen calls their storage.
@@ -30,6 +31,8 @@ STORED_DTYPES: Final[dict[str, Any]] = {
     "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64, "f32": np.float32, "f64": np.float64,
     "u8": np.bool_,
 }  # fmt: skip
+#: Bytes of a word of a report.
+_WORD: Final = 8
 #: Results that are kept in other numbers than they are accumulated in.
 _RESULTS: Final[dict[str, Any]] = {BOOL.text: np.bool_, F32.text: np.float32}
 
@@ -85,17 +88,46 @@ def geometry(device: Device, rows: int, tile: Tile | None = None) -> Geometry:
     return Geometry(max(-(-rows // chunk), 1), threads, chunk)
 
 
-class Launched:
-    """What one launch took, in seconds. ``first_compile_seconds`` is what making the machine code took when the
-    kernel was launched first, and ``cached`` whether it came out of the cache then."""
+class Report:
+    """What a launch writes for the host to read: ``parts`` by the kernel's parameters, so many words of 64 bits each,
+    all zero before. They lie next to each other, so that on a device apart one copy brings them to the host, when it
+    first asks; of the last part it takes ``taken`` words."""
 
-    def __init__(self, name: str, rows: int, compile_seconds: float, run_seconds: float) -> None:
-        self.name = name
-        self.rows = rows
-        self.compile_seconds = compile_seconds
-        self.run_seconds = run_seconds
-        self.first_compile_seconds = compile_seconds
-        self.cached = False
+    def __init__(self, workspace: Workspace, parts: dict[str, int], taken: int) -> None:
+        self.workspace = workspace
+        self.parts = parts
+        self.begins: dict[str, int] = {}
+        total = last = 0
+        for name, words in parts.items():
+            self.begins[name] = last = total
+            total += words
+        self.memory: Memory = workspace.full(total, np.int64, 0)
+        self.scratch = Scratch(workspace, self.memory, 0, last + taken)
+
+    def argument(self, name: str) -> object:
+        """A part as a launch takes it."""
+        begin = self.begins[name]
+        if self.workspace.device.is_host:
+            return self.memory[begin : begin + self.parts[name]]
+        return self.memory.address + begin * _WORD
+
+    def begin_with(self, name: str, words: Array) -> None:
+        """The part's words before the launch."""
+        begin = self.begins[name]
+        if self.workspace.device.is_host:
+            self.memory[begin : begin + len(words)] = words
+        else:
+            self.memory.allocation().write(words.view(np.uint8), begin * _WORD, self.workspace.queue())
+
+    def words(self, name: str) -> Array:
+        """The part's words after the launch."""
+        begin = self.begins[name]
+        return self.scratch.read()[begin : begin + self.parts[name]]
+
+    def size(self, name: str, place: int) -> int | Size:
+        """The number in one word, which on a device apart nobody waits for now."""
+        size = Size(self.scratch, self.begins[name] + place)
+        return int(size) if self.workspace.device.is_host else size
 
 
 class LoadedKernel:
@@ -108,7 +140,6 @@ class LoadedKernel:
         self.plan = plan
         self.device = device
         self.kernel = load(plan.module, device=device)[plan.name]
-        self.first: tuple[float, bool] | None = None
         self.times_asked = 0
 
     def rows(self, arguments: list[Value]) -> int:
@@ -129,62 +160,80 @@ class LoadedKernel:
             return rows >= LEAST_COMPILED
         return rows >= (LEAST_PICKED if plan.only_picks else LEAST_COMPUTED)
 
-    def run(self, arguments: list[Value], resident: Resident) -> tuple[list[Value], Launched]:
+    def run(self, arguments: list[Value], resident: Resident) -> list[Value]:
         """The kernel's results for these arguments, in the order of its return. Raises DataError for an overflow."""
-        plan = self.plan
+        plan, workspace = self.plan, resident.workspace
         named = {p.name: as_vector(a) for p, a in zip(self.function.params, arguments)}
         rows = len(named[plan.linear[0]])
         shape = geometry(self.device, rows, plan.tile)
-        out = self.partials(shape)
-        error = np.zeros(1, dtype=np.uint32)
-        workspace = resident.workspace
-        buffers = [workspace.empty(padded_rows(rows), _ROW_DTYPES[k]) for k in plan.row_buffers]
-        given: dict[str, object] = {}
+        report = self.report(workspace, shape, rows)
+        buffers = self.buffers(workspace, padded_rows(rows))
+        given: dict[str, object] = {"rows": rows, "chunk": shape.chunk}
         for name in plan.columns:
             given[parameter(name)] = resident.column(named[name], plan.storage[name])
-        given.update({parameter(name): _scalar(named[name]) for name in plan.scalars})
+        given.update({parameter(name): scalar(named[name]) for name in plan.scalars})
         given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
         given.update({f"result{i}": b for i, b in enumerate(buffers)})
+        given.update({name: report.argument(name) for name in report.parts})
+        launch = self.kernel[shape.blocks, shape.threads, workspace.stream]
+        launch(*[given[p.name] for p in self.kernel.parameters])
+        given.clear()  # buffers go when they are read
+        if plan.errors:
+            error = int(report.words("error")[0])
+            if error:
+                raise DataError(plan.errors[error - 1])
+        counters = range(plan.counters)
         kept: list[Array | int | Size] = []
         if plan.tile is None:
-            kept.extend([np.empty(shape.warps, dtype=np.uint32) for _ in range(plan.counters)])
-            given.update({f"kept{i}": k for i, k in enumerate(kept)})
-            given["chunk"] = shape.chunk
+            kept.extend([report.words(f"kept{i}").view(np.uint32)[: shape.warps] for i in counters])
         else:
-            states = workspace.full(states_for(plan.tile.blocks(rows), plan.counters), np.uint64, 0)
-            given["states"] = states
-        given.update({"out": out, "error": error, "rows": rows})
-        launch = self.kernel[shape.blocks, shape.threads](*[given[p.name] for p in self.kernel.parameters])
-        if error[0]:
-            raise DataError(plan.errors[int(error[0]) - 1])
-        given.clear()  # buffers go when they are read
-        if plan.tile is not None:
-            kept.extend([workspace.size(states, 1 + i) for i in range(plan.counters)])
-        results = Results(workspace, plan, named, rows, self.by_slot(out, shape), buffers, kept, shape.share)
-        took = Launched(plan.name, rows, launch.compile_seconds, launch.run_seconds)
-        if self.first is None:
-            self.first = (launch.compile_seconds, launch.cached)
-        took.first_compile_seconds, took.cached = self.first
-        return results.outputs(), took
+            kept.extend([report.size("states", 1 + i) for i in counters])
+        results = Results(workspace, plan, named, rows, self.by_slot(report, shape), buffers, kept, shape.share)
+        return results.outputs()
 
-    def partials(self, shape: Geometry) -> Array:
-        """Memory for the partial results; a global table starts as its accumulators do."""
+    def buffers(self, workspace: Workspace, rows: int) -> list[Memory]:
+        """Memory for the row results. What is selected by warps takes only the pages that are written, on a host."""
+        made: list[Memory] = []
+        selected = {o.value for o in self.plan.outputs if o.kind == "rows" and o.count >= 0}
+        for number, kind in enumerate(self.plan.row_buffers):
+            dtype = np.dtype(ROW_DTYPES[kind])
+            if number not in selected or self.plan.tile is not None or not self.device.is_host:
+                made.append(workspace.empty(rows, dtype))
+                continue
+            ask(rows * dtype.itemsize, "a kernel's result")
+            made.append(sparse(rows, dtype))
+        return made
+
+    def report(self, workspace: Workspace, shape: Geometry, rows: int) -> Report:
+        """Memory for partial results, errors and counts; a global table starts as its accumulators do."""
         plan = self.plan
+        cells = plan.slots * plan.groups
+        parts = {"error": 1}
+        if plan.tile is None:
+            parts.update({f"kept{i}": -(-shape.warps // 2) for i in range(plan.counters)})
         if plan.space == "register":
-            parts = shape.blocks * shape.threads // (32 if plan.reduces_lanes else 1)
-            return np.empty(max(plan.slots * plan.groups * parts, 1), dtype=np.int64)
-        if plan.space == "shared":
-            return np.empty(plan.slots * plan.groups * shape.blocks, dtype=np.int64)
-        table = np.zeros((plan.slots, plan.groups), dtype=np.int64)
-        for accumulator in plan.accumulators:
-            table[accumulator.slot] = accumulator.identity()
-        return table.reshape(-1)
+            parts["out"] = max(cells * shape.blocks * shape.threads // (WARP if plan.reduces_lanes else 1), 1)
+        else:
+            parts["out"] = max(cells * (shape.blocks if plan.space == "shared" else 1), 1)
+        taken = parts["out"]
+        if plan.tile is not None:
+            parts["states"] = states_for(plan.tile.blocks(rows), plan.counters)
+            taken = 1 + plan.counters
+        report = Report(workspace, parts, taken)
+        identities = [(a.slot, a.identity()) for a in plan.accumulators]
+        if plan.space not in ("register", "shared") and any(identity for _, identity in identities):
+            table = np.zeros((plan.slots, plan.groups), dtype=np.int64)
+            for slot, identity in identities:
+                table[slot] = identity
+            report.begin_with("out", table.reshape(-1))
+        return report
 
-    def by_slot(self, out: Array, shape: Geometry) -> Array:
+    def by_slot(self, report: Report, shape: Geometry) -> Array:
         """The partial results as [slot, group, part]."""
         plan = self.plan
         if not plan.accumulators:
             return np.zeros((0, 1, 1), dtype=np.int64)
+        out = report.words("out")
         if plan.space == "shared":
             return out.reshape(shape.blocks, plan.slots, plan.groups).transpose(1, 2, 0)
         return out.reshape(plan.slots, plan.groups, -1)
@@ -230,9 +279,10 @@ class Results:
         self.buffers = buffers
         self.kept = kept
         self.share = share
+        #: The numbers of the groups that there are.
         self.present: Array | None = None
         if plan.exists >= 0:
-            self.present = np.flatnonzero(self.total(plan.accumulators[plan.exists]))
+            self.present = places(self.total(plan.accumulators[plan.exists]))
 
     def outputs(self) -> list[Value]:
         """All results; a buffer of rows goes with the last one that is in it."""
@@ -257,15 +307,22 @@ class Results:
 
     def parts(self, output: Output, kept: Array) -> Array:
         """The rows that masks kept, from where each warp put its own."""
-        values = self.workspace.get(self.buffers[output.value], self.rows)
-        parts = enumerate(kept.tolist())
+        buffer = self.buffers[output.value]
+        if self.workspace.device.is_host:
+            return closed_up(buffer, self.share, kept.tolist())
+        values, parts = self.workspace.get(buffer, self.rows), enumerate(kept.tolist())
         return np.concatenate([values[w * self.share : w * self.share + count] for w, count in parts])
 
     def key_values(self, output: Output) -> Array:
         key = self.plan.keys[output.value]
         assert self.present is not None
-        values = self.present // key.stride % key.size + key.low
-        return values.astype(bool) if output.type == BOOL else values
+        values = self.present
+        if len(self.plan.keys) > 1:
+            values = values // key.stride % key.size
+        if output.type == BOOL:
+            return (values + key.low).astype(bool)
+        low, high = key.low, key.low + key.size - 1
+        return values + values.dtype.type(low) if narrowest(low, high).itemsize <= 4 else values.astype(np.int64) + low
 
     def reduced(self, output: Output) -> Array:
         plan = self.plan
@@ -294,7 +351,7 @@ class Results:
     def picked(self, accumulator: Accumulator) -> Array:
         """The accumulator's value for every group that has rows; one value without groups."""
         total = self.total(accumulator)
-        return total if self.present is None else total[self.present]
+        return total if self.present is None else taken(total, self.present)
 
     def total(self, accumulator: Accumulator) -> Array:
         """The accumulator's value for every group: its partial results put together."""
@@ -321,7 +378,7 @@ class Results:
             return np.asarray(np.fmin.reduce(parts, axis=1) if accumulator.kind == "min" else parts.max(axis=1))
 
 
-def _scalar(vector: Vector) -> int | float:
+def scalar(vector: Vector) -> int | float:
     value = vector.data.tolist()[0]
     return float(value) if vector.type.is_float else int(value)
 

@@ -15,10 +15,10 @@ from drawloom.horse.codegen import generate
 from drawloom.horse.infer import infer, variable_types
 from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
-from drawloom.horse.ir import Function, Module, Name
+from drawloom.horse.ir import Assign, Call, Evaluate, Function, Module, Name, walk
 from drawloom.horse.kernel_plan import KernelPlan, Storage
-from drawloom.horse.kernels.library import Library
-from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, Launched, LoadedKernel, Resident
+from drawloom.horse.kernels.library import CALLS, Library
+from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, LoadedKernel, Resident
 from drawloom.horse.library import call
 from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.outline import Outline, outline
@@ -152,7 +152,6 @@ class LoadedProgram:
             plan = program.plans.get(function.name)
             if plan is not None:
                 self.kernels[function.name] = LoadedKernel(function, plan, device)
-        self.launches: list[Launched] = []
         #: Does the library functions in place of the resident one.
         self.library: Library | None = None
 
@@ -161,18 +160,49 @@ class LoadedProgram:
         return result_table(self.values(watch))
 
     def values(self, watch: Watch | None = None) -> list[Value]:
-        """What ``main`` returns. ``launches`` then has what each kernel took. Raises DataError for an overflow."""
-        self.launches = []
+        """What ``main`` returns. Raises DataError for an overflow."""
         use = self.resident.use
         if use is not None:
             use.forget_peak()
         module = self.program.outlined.module
-        with counted_by(use):
-            made = interpret(module, self.program.sources, kernel=self.call, library=self.evaluate, watch=watch)
-        self.resident.workspace.give_back()
+        workspace = self.resident.workspace
+        try:
+            with counted_by(use), self.device.backend.session():
+                self.send_columns()
+                made = interpret(module, self.program.sources, kernel=self.call, library=self.evaluate, watch=watch)
+                workspace.give_back()
+        except Exception:
+            workspace.drop()
+            raise
         if use is not None:
             use.give_back()
         return made
+
+    def send_columns(self) -> None:
+        """Begins to take to a device apart the stored columns that kernels read, in the order of their first use."""
+        main = self.program.outlined.module.function("main")
+        if self.device.is_host or main is None:
+            return
+        stored = self.program.outlined.ranges.columns
+        for statement in walk(main.body):
+            call = statement.value if isinstance(statement, Assign | Evaluate) else None
+            if not isinstance(call, Call):
+                continue
+            loaded = self.kernels.get(call.function.name)
+            if loaded is None and call.function.name not in CALLS:
+                continue
+            for number, argument in enumerate(call.arguments):
+                place = stored.get(argument.name) if isinstance(argument, Name) else None
+                if place is None:
+                    continue
+                vector = self.program.sources[place[0]].column(place[1]).vector
+                if loaded is None:
+                    self.resident.workspace.send(vector, vector.dtype)
+                    continue
+                parameter = loaded.function.params[number].name
+                if parameter in loaded.plan.columns:
+                    storage = loaded.plan.storage[parameter]
+                    self.resident.workspace.send(vector, STORED_DTYPES[storage.name], storage.is_padded)
 
     def evaluate(self, name: str, arguments: list[Value]) -> Value:
         """The value of a builtin, by kernels or on the host; the account asks for eight bytes for each row of the
@@ -200,8 +230,7 @@ class LoadedProgram:
             # A join can make more rows than any table has, and their sums be wider than those of a table's.
             loaded = LoadedKernel(function, self.program.generate(function, rows), self.device)
             self.kernels[function.name] = loaded
-        results, took = loaded.run(arguments, self.resident)
-        self.launches.append(took)
+        results = loaded.run(arguments, self.resident)
         if self.resident.use is not None:
             for result in results:
                 hold_values(self.resident.use, result)

@@ -107,8 +107,10 @@ class CudaBackend(Backend):
 
     def record(self, stream: Any) -> Any:
         """An event at the end of what the stream has; the context must be active."""
-        spare = self.spare_events
-        event = spare.pop() if spare else self.driver.call("cuEventCreate", 0)
+        try:
+            event = self.spare_events.pop()
+        except IndexError:
+            event = self.driver.call("cuEventCreate", 0)
         (code,) = self.record_event(event, stream)
         if code:
             raise self.driver.error("cuEventRecord", int(code))

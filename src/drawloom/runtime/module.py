@@ -133,6 +133,8 @@ class Launch:
         self._event: Event | None = None
 
     def finish(self, timing: Timing) -> None:
+        kernel = self.configured.kernel
+        kernel.first = kernel.first or timing
         self._timing = timing
 
     def follow(self, event: Event) -> None:
@@ -187,8 +189,10 @@ class Kernel:
         self.name = function.name
         self.signature = Signature(module.ptx, function)
         self.limits = Limits(module.ptx, function)
-        #: What the first launch without a stream took, which machine code was made for.
+        #: What the launch that ended first took, which machine code was made for.
         self.first: Timing | None = None
+        #: Where launches go that name no stream.
+        self.stream: Stream | None = None
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -197,7 +201,7 @@ class Kernel:
 
     def __getitem__(self, launch: object) -> "Configured":
         items = launch if isinstance(launch, tuple) else (launch,)
-        stream: Stream | None = None
+        stream = self.stream
         if items and (isinstance(items[-1], Stream) or (items[-1] is None and len(items) > 2)):
             stream = items[-1]
             items = items[:-1]
@@ -239,7 +243,6 @@ class Configured:
         observed = _observed.get()
         if self.stream is None:
             timing = module.program.launch(request)
-            self.kernel.first = self.kernel.first or timing
             launch.finish(timing)
             if observed is not None:
                 observed.append(launch)

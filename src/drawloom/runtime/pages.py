@@ -38,16 +38,16 @@ class Page:
 
 
 class Part(Allocation):
-    """``size`` bytes of a page, uncleared."""
+    """``size`` bytes of a page, uncleared; ``is_fresh`` where nobody had any of it before, who may still be working on
+    it."""
 
-    def __init__(self, pages: Pages, page: Page, offset: int, size: int) -> None:
+    def __init__(self, pages: Pages, page: Page, offset: int, size: int, is_fresh: bool) -> None:
         self.pages = pages
         self.page = page
         self.offset = offset
         self.size = size
         self.address = page.allocation.address + offset
-        #: Whether nobody had any of it before, who may still be working on it.
-        self.is_fresh = offset >= page.high
+        self.is_fresh = is_fresh
 
     def require(self) -> None:
         self.page.allocation.require()
@@ -111,11 +111,11 @@ class Pages:
             fitting = [page for page in self.pages if page.allocation.size - page.top >= needed]
             # The fullest one, so that empty ones stay whole.
             page = min(fitting, key=lambda p: p.allocation.size - p.top, default=None) or self.add(needed)
-            part = Part(self, page, page.top, size)
-            page.top += needed
-            page.high = max(page.high, page.top)
+            # Taken before anything is made: that may finalize a part, which lowers the top.
+            offset, page.top = page.top, page.top + needed
             page.live += 1
-            return part
+            is_fresh, page.high = offset >= page.high, max(page.high, page.top)
+            return Part(self, page, offset, size, is_fresh)
 
     def make(self, size: int) -> Allocation:
         """The memory of a page."""

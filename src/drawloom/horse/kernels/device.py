@@ -26,6 +26,7 @@ class DeviceKernels:
             from drawloom.runtime import load
 
             found = load(make(name), device=self.device)[name]
+            found.stream = self.workspace.stream
             self.loaded[name] = found
         return found
 

@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.errors import DataError
+from drawloom.errors import DataError, DeviceError
+from drawloom.horse.kernels.sending import ColumnPort, Sent
 from drawloom.horse.memory import ask, hold_array
 from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.types import VectorType
 from drawloom.horse.values import PAD, Array, Deferred, Vector, padded_rows
 from drawloom.horse.words import Words
-from drawloom.runtime import Buffer
+from drawloom.runtime import Buffer, Stream
+from drawloom.runtime.backend import Queue
 from drawloom.runtime.machine import Device
 from drawloom.runtime.pages import Pages
 
@@ -29,11 +31,34 @@ SHARED: Final = "shared"
 
 class Workspace:
     """Memory on one device. What it makes is freed with the last reference to it; ``give_back`` gives the device what
-    is kept for what comes next."""
+    is kept for what comes next.
+
+    On a device apart all that is done with it goes on one ``stream``, beside the host and in order, so that memory
+    serves again before the device is done with it; the host waits where it asks for what is there. Columns travel
+    apart, in memory of their own.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.pages = Pages(device)
+        self._stream: Stream | None = None
+        self._columns: ColumnPort | None = None
+
+    @property
+    def stream(self) -> Stream | None:
+        """Where kernels go; None on a host device, where they are done when they return."""
+        if self._stream is None and not self.device.is_host:
+            self._stream = Stream(self.device)
+        return self._stream
+
+    def queue(self) -> Queue | None:
+        stream = self.stream
+        return None if stream is None else stream.queue(self.device)
+
+    def wait(self) -> None:
+        """Until the device is done. Raises what work on it raised."""
+        if self._stream is not None:
+            self._stream.synchronize()
 
     def empty(self, rows: int, dtype: Any) -> Memory:
         """Memory for ``rows`` elements (at least one), whatever it holds."""
@@ -48,24 +73,36 @@ class Workspace:
 
     def full(self, rows: int, dtype: Any, value: int) -> Memory:
         """Memory for ``rows`` elements (at least one), all of them ``value``."""
-        return self.put(np.full(max(rows, 1), value, dtype=dtype))
+        one = np.full(1, value, dtype=dtype).tobytes()
+        if self.device.is_host or len(set(one)) > 1:
+            return self.put(np.full(max(rows, 1), value, dtype=dtype))
+        made = self.empty(rows, dtype)
+        made.allocation().fill(one[0], 0, made.size, self.queue())
+        return made
 
     def put(self, array: Array) -> Memory:
         """The array where the device reads it: itself on a host device, a copy on others."""
         if self.device.is_host:
             return array
         made = Buffer(self.device, array.shape, array.dtype, self.pages.allocate(array.nbytes))
-        made.copy_from(array)
+        made.copy_from(array, self.stream)
         return made
 
     def get(self, memory: Memory, rows: int) -> Array:
         """The first ``rows`` elements as the host reads them; of others nothing is transferred."""
+        return self.gets([(memory, 0, rows)])[0]
+
+    def gets(self, wanted: list[tuple[Memory, int, int]]) -> list[Array]:
+        """Of each memory the elements from one on, as many as said, in one wait for all of them."""
         if self.device.is_host:
-            found: Array = memory[:rows]
-            return found
-        found = np.empty(rows, dtype=memory.dtype)
-        if rows:
-            memory.allocation().read(found.view(np.uint8), 0, None)
+            return [memory[begin : begin + rows] for memory, begin, rows in wanted]
+        queue, found = self.queue(), []
+        for memory, begin, rows in wanted:
+            made: Array = np.empty(rows, dtype=memory.dtype)
+            if rows:
+                memory.allocation().read(made.view(np.uint8), begin * made.itemsize, queue)
+            found.append(made)
+        self.wait()
         return found
 
     def column(self, vector: Vector, dtype: Any, padded: bool = False) -> Memory:
@@ -75,14 +112,33 @@ class Workspace:
         if self.device.is_host:
             data = vector.padded if padded else vector.data
             return data if data is not None and fits(data, dtype, padded) else converted(vector.data, dtype, padded)
+        block = self.block(vector)
+        if fits(block, dtype, padded):
+            return block.read_device()
+        return self.put(converted(vector.data, dtype, padded))
+
+    def send(self, vector: Vector, dtype: Any, padded: bool = False) -> None:
+        """Begins to take a stored column to where ``column`` will ask for it, beside the host and kernels."""
+        if self.device.is_host or vector.deferred is not None:
+            return
+        block = self.block(vector)
+        if block.state == HOST and fits(block, dtype, padded):
+            block.send()
+
+    def block(self, vector: Vector) -> Block:
         block = vector.block
         if not isinstance(block, Block) or block.workspace is not self:
             whole = vector.padded
             block = Block(self, vector.data if whole is None else whole)
             vector.block = block
-        if fits(block, dtype, padded):
-            return block.read_device()
-        return self.put(converted(vector.data, dtype, padded))
+        return block
+
+    @property
+    def columns(self) -> ColumnPort:
+        if self._columns is None:
+            assert self.stream is not None
+            self._columns = ColumnPort(self.device, self.stream)
+        return self._columns
 
     def vector(self, type: VectorType, memory: Memory, rows: int | Size, dictionary: Words | None = None) -> Vector:
         """A vector of the first ``rows`` elements that kernels wrote. On a device apart they are there alone until the
@@ -96,26 +152,51 @@ class Workspace:
 
     def size(self, memory: Memory, place: int) -> int | Size:
         """The number in one element that kernels wrote: on a device apart it is there until the host asks for it."""
-        return int(memory[place]) if self.device.is_host else Size(self, memory, place)
+        return int(memory[place]) if self.device.is_host else Size(Scratch(self, memory, place, 1), 0)
 
     def give_back(self) -> None:
+        """Waits until the device is done, and gives it the memory that nobody has."""
+        self.wait()
         self.pages.give_back()
+        if self._columns is not None:
+            self._columns.give_back()
+
+    def drop(self) -> None:
+        """After an error: what is left to do is dropped, and what it raises."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+        columns, self._columns = self._columns, None
+        if columns is not None:
+            columns.stream.close()
+
+
+class Scratch:
+    """Elements of a device that the host reads all at once, when it first needs some: ``rows`` of ``memory``."""
+
+    def __init__(self, workspace: Workspace, memory: Memory, begin: int, rows: int) -> None:
+        self.workspace = workspace
+        self.memory: Memory | None = memory
+        self.begin = begin
+        self.rows = rows
+        self.found: Array | None = None
+
+    def read(self) -> Array:
+        if self.found is None:
+            (self.found,) = self.workspace.gets([(self.memory, self.begin, self.rows)])
+            self.memory = None
+        return self.found
 
 
 class Size:
-    """A number of rows that a kernel found, in the device's memory."""
+    """A number of rows that a kernel found, among what it left in the device's memory."""
 
-    def __init__(self, workspace: Workspace, memory: Memory, place: int) -> None:
-        self.workspace = workspace
-        self.memory: Memory | None = memory
+    def __init__(self, scratch: Scratch, place: int) -> None:
+        self.scratch = scratch
         self.place = place
-        self.value = 0
 
     def __int__(self) -> int:
-        if self.memory is not None:
-            self.value = int(self.workspace.get(self.memory, self.place + 1)[self.place])
-            self.memory = None
-        return self.value
+        return int(self.scratch.read()[self.place])
 
 
 class Block(Deferred):
@@ -129,6 +210,7 @@ class Block(Deferred):
         self.host: Array | None = None
         self.buffer: Buffer | None = None
         self.on_host = self.on_device = False
+        self.sent: Sent | None = None  # on its way to the device, from where it is on the host
         if isinstance(given, np.ndarray):
             self.host, self.on_host = given, True
             self.dtype = given.dtype
@@ -171,6 +253,7 @@ class Block(Deferred):
     def read_device(self) -> Buffer:
         """Where the device reads: from the host, where only that has them."""
         self.require()
+        self.arrive()
         if not self.on_device:
             assert self.host is not None
             self.buffer = self.workspace.put(self.host)
@@ -178,8 +261,31 @@ class Block(Deferred):
         assert self.buffer is not None
         return self.buffer
 
+    def send(self) -> None:
+        """Begins to copy what only the host has; where the device has no memory now, whoever reads there will see."""
+        assert self.host is not None
+        try:
+            self.sent = self.workspace.columns.send(self.host)
+        except DeviceError:
+            return
+        self.buffer, self.on_device = self.sent.buffer, True
+
+    def arrive(self) -> None:
+        """What comes next on the device waits for what is on its way there. What a reset took from a device is the
+        host's again."""
+        sent, self.sent = self.sent, None
+        if self.buffer is None or not self.on_host:
+            return
+        try:
+            if sent is not None:
+                sent.arrive(self.workspace.stream)
+            self.buffer.allocation().require()
+        except DeviceError:
+            self.buffer, self.on_device = None, False
+
     def write_host(self) -> Array:
         """Where the host writes: afterwards the device has them no more."""
+        self.arrive()
         if self.state == EMPTY:
             self.host, self.on_host = np.empty(self.length(), dtype=self.dtype), True
         made = self.read_host()
