@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.common.timing import markdown_table  # noqa: E402
 from drawloom.build_info import build_kind  # noqa: E402
-from drawloom.opt import Report, optimize  # noqa: E402
+from drawloom.opt import LEVELS, Report, optimize  # noqa: E402
 from drawloom.ptx import Module, parse  # noqa: E402
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE  # noqa: E402
 from drawloom.ptx.ssa import construct, destruct  # noqa: E402
@@ -38,13 +38,16 @@ GROUPS = {
 STEPS = (
     ("copies, dead", "copies dead"),
     ("fold, flow", "copies fold flow dead"),
-    ("spaces", "copies fold spaces flow dead"),
-    ("number", "copies fold spaces number fold flow dead"),
-    ("invariant", "copies fold spaces number invariant fold flow dead"),
-    ("addresses", "copies fold spaces number invariant addresses number fold flow dead"),
-    ("strength", "copies fold spaces number invariant strength addresses number fold flow dead"),
-    ("loads: -O2", "copies fold spaces number invariant strength addresses number loads fold flow dead"),
-    ("-O3", ""),
+    ("spaces", "copies fold flow spaces dead"),
+    ("number", "copies fold flow spaces number fold flow dead"),
+    ("invariant", "copies fold flow spaces number invariant fold flow dead"),
+    ("addresses", "copies fold flow spaces number invariant addresses fold flow dead"),
+    ("strength", "copies fold flow spaces number invariant strength addresses fold flow dead"),
+    ("narrow", "copies fold flow spaces number narrow invariant strength addresses fold flow dead"),
+    ("loads, stores", "copies fold flow spaces number narrow invariant strength addresses loads stores fold flow dead"),
+    ("select", "copies fold flow spaces number narrow invariant strength addresses loads stores fold select flow dead"),
+    ("unroll, vectors: -O2", " ".join(LEVELS[2])),
+    ("-O3", " ".join(LEVELS[3])),
 )
 
 
@@ -73,7 +76,7 @@ def quality(modules: dict[str, list[Module]]) -> list[list[str]]:
         before = sum([instructions(m) for m in members])
         row = [group, str(before)]
         for _, names in STEPS:
-            after = sum([instructions(optimize(m, 3, passes=names.split() or None)) for m in members])
+            after = sum([instructions(optimize(m, 3, passes=names.split())) for m in members])
             row.append(f"{after / before:.3f}")
         rows.append(row)
     return rows

@@ -7,13 +7,14 @@
 A constant is taken out of sums, differences and shifts of 64 bits, where addresses wrap as registers do, so that this
 is exact. Constants that were added in 32 bits and widened come along where ``ranges`` has proved that the sum does not
 wrap. What is left is computed anew beside the original; other addresses that differ in the constant find the same
-value, and ``number`` makes them one.
+value, as equal ones become one in the end (``number``).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from drawloom.opt.number import number_values
 from drawloom.opt.work import KEEPS_SIGNED, KEEPS_UNSIGNED, Work, signed
 from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE
@@ -34,7 +35,9 @@ def split_addresses(work: Work) -> None:
                     splitting.access(statement)
                 elif statement.guard is None:
                     splitting.enter(statement)
-    work.insert_behind(splitting.behind)
+    if work.changes:
+        work.insert_behind(splitting.behind)
+        number_values(work)
 
 
 #: Instructions that widen 32 bits.

@@ -62,12 +62,12 @@ PASSES: Final[dict[str, Pass]] = {
 }
 _QUICK: Final = "copies fold flow dead"
 _USUAL: Final = """
-    copies fold flow unroll fold spaces number narrow invariant strength addresses number loads stores readonly vectors
-    fold select flow dead
+    copies fold flow unroll spaces number narrow invariant strength addresses loads stores readonly vectors fold
+    select flow dead
 """
 _ALL: Final = """
-    copies fold flow unroll fold spaces number narrow bypass invariant speculate strength addresses number loads stores
-    readonly vectors fold select flow dead
+    copies fold flow unroll spaces number narrow bypass invariant speculate strength addresses loads stores readonly
+    vectors fold select flow dead
 """
 #: Passes between which a ``Memory`` stays right.
 KEEPING_ADDRESSES: Final = frozenset("invariant loads stores readonly vectors".split())

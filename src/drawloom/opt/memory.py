@@ -79,6 +79,7 @@ class Memory:
         self.stored = 0  # stores among the plain accesses
         self.sources = Sources(work)
         self._of: dict[tuple[str, Base, int, int, str], Place] = {}
+        self._groups: dict[tuple[str, Base], list[Place]] = {}
         self._overlapping: list[int] = []
         self._covered: list[int] = []
         self._instructions: dict[int, Place] = {}  # by id(), which is not used again while these are held
@@ -112,6 +113,7 @@ class Memory:
             known.own = opcode.space == "local" and (self.work.ssa.source.is_entry or not sources & ANYTHING)
             self._of[key] = known
             self.places.append(known)
+            self._groups.setdefault((known.space, base), []).append(known)
             if isinstance(address.base, Register):
                 self.based[address.base.id] = self.based.get(address.base.id, 0) | known.bit
         if opcode.effect == LOAD:
@@ -131,9 +133,15 @@ class Memory:
         found = self._overlapping[place.index]
         if found < 0:
             found = 0
-            for other in self.places:
-                if place.overlaps(other):
-                    found |= other.bit
+            for group in self._groups.values():
+                # Those at one base have one origin: either all are elsewhere, or each place tells.
+                if group[0].base == place.base and group[0].space == place.space:
+                    for other in group:
+                        if place.overlaps(other):
+                            found |= other.bit
+                elif place.overlaps(group[0]):
+                    for other in group:
+                        found |= other.bit
             self._overlapping[place.index] = found
         return found
 
@@ -144,7 +152,7 @@ class Memory:
         found = self._covered[place.index]
         if found < 0:
             found = 0
-            for other in self.places:
+            for other in self._groups[place.space, place.base]:
                 if place.covers(other):
                     found |= other.bit
             self._covered[place.index] = found

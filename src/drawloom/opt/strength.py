@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.sums import Monomial, Sum, SumKey, Sums, key_of, plain_atom, without
+from drawloom.opt.sums import Monomial, Sum, SumKey, Sums, key_of, plain_atom
 from drawloom.opt.work import Replacements, Work, can_replace, is_pure, signed
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, Statement
 from drawloom.ptx.isa import decode
@@ -119,9 +119,10 @@ class _Reduction:
     def remember(self, sum: Sum, register: Register, block: int) -> None:
         """Enter a value into the tables, over those that do not dominate it, or are farther away."""
         bits = register.type.bits
-        self.exact[bits, key_of(sum)] = (block, register)
-        for monomial in _monomials(sum):
-            self.near[bits, key_of(without(sum, monomial)), monomial] = _Near(block, register, sum.get(monomial, 0))
+        key = key_of(sum)
+        self.exact[bits, key] = (block, register)
+        for monomial, coefficient, rest in _parts(key):
+            self.near[bits, rest, monomial] = _Near(block, register, coefficient)
 
     def available(self, key: tuple[int, SumKey], block: int) -> Register | None:
         """A live value with this sum that is computed on every way to a block."""
@@ -163,9 +164,7 @@ class _Reduction:
     def plans(self, sum: Sum, bits: int, block: int) -> list[_Plan]:
         """The ways to make a sum from a value that a dominator computes and one term."""
         out: list[_Plan | None] = []
-        for monomial in _monomials(sum):
-            rest = key_of(without(sum, monomial))
-            coefficient = sum.get(monomial, 0)
+        for monomial, coefficient, rest in _parts(key_of(sum)):
             near = self.near.get((bits, rest, monomial))
             if near is not None and self.uses[near.register.id] and self.tree.dominates(near.block, block):
                 out.append(self.plan(near.register, monomial, coefficient - near.coefficient, bits, block))
@@ -250,9 +249,12 @@ def is_power(number: int) -> bool:
     return number > 0 and number & (number - 1) == 0
 
 
-def _monomials(sum: Sum) -> list[Monomial]:
-    """Those of a sum, and the constant."""
-    return list(sum) if () in sum else [*sum, ()]
+def _parts(key: SumKey) -> list[tuple[Monomial, int, SumKey]]:
+    """Every monomial of a sum, and the constant, with its coefficient and what is left of the sum without it."""
+    out = [(key[k][0], key[k][1], key[:k] + key[k + 1 :]) for k in range(len(key))]
+    if not key or key[0][0] != ():  # the constant comes first
+        out.append(((), 0, key))
+    return out
 
 
 def _cost(instruction: Instruction) -> int:

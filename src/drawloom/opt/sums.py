@@ -30,12 +30,9 @@ _UNSIGNED_ATOM: Final = 2 << 40
 
 def key_of(sum: Sum) -> SumKey:
     """A tuple that is equal for equal sums."""
+    if len(sum) < 2:
+        return tuple(sum.items())
     return tuple(sorted(sum.items()))
-
-
-def without(sum: Sum, monomial: Monomial) -> Sum:
-    """A sum without one of its terms."""
-    return {m: c for m, c in sum.items() if m != monomial}
 
 
 def plain_atom(monomial: Monomial) -> int:

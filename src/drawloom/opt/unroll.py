@@ -9,7 +9,8 @@
     @%p1 bra again;
 
 What decides whether there is another round is computed with ``evaluate`` from the constants that the loop begins with.
-``.pragma "nounroll"`` in the loop keeps it. Instructions count as the issue slots that they need on a GPU.
+Then the copies are folded. ``.pragma "nounroll"`` in the loop keeps it. Instructions count as the issue slots that they
+need on a GPU.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Final
 
 from drawloom.opt.evaluate import evaluate
 from drawloom.opt.facts import literal_pattern, operand_type
+from drawloom.opt.fold import fold
 from drawloom.opt.work import Work, is_pure, move_of, substituted
 from drawloom.ptx.ir import (
     Address,
@@ -54,6 +56,7 @@ def unroll(work: Work) -> None:
                 unrolled = True
     if unrolled:
         work.forget_flow()
+        fold(work)
 
 
 def _slots(block: SsaBlock) -> int:
