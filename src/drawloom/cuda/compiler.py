@@ -28,6 +28,9 @@ PTX_VERSION_UP_TO: Final = 90
 
 _KERNEL_BODY: Final = re.compile(r"^(define )dso_local (.*@__clang_ocl_kern_imp_)", re.M)
 _NOINLINE: Final = re.compile(r"(?<=\bconvergent )noinline |(?<=\{ )noinline ")
+_VECTOR_LENGTH: Final = re.compile(r"(?<=[A-Za-z_])(2|3|4|8|16)(?![0-9])")
+_SWIZZLE: Final = re.compile(r"\.s?([xyzw]{2,4}|[0-9a-fA-F]{2,16})\b")
+_HALVES: Final = re.compile(r"\.(?:lo|hi|even|odd)\b")
 _INCLUDE: Final = re.compile(r"^[ \t]*#[ \t]*(?:include|import)\b", re.M)
 
 
@@ -115,11 +118,26 @@ def translate_opencl(source: Source, arch: str, options: Options, filename: str 
     """The PTX text of an OpenCL program, with clang's warnings. Raises as `compile_opencl`."""
     clang = find_clang()
     text, name = read_source(source, filename or "<text>", ".cl")
-    made = translate(clang, text, name, [*opencl_arguments(arch, options), "-emit-llvm", "-disable-llvm-passes"])
-    out, _ = clang.cc1(
-        ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"], with_kernels_inlined(made.ptx)
-    )
+    arguments = [*opencl_arguments(arch, options), *looked_for(text), "-emit-llvm", "-disable-llvm-passes"]
+    made = translate(clang, text, name, arguments)
+    backend = ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"]
+    out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx))
     return Translated(out.decode("utf-8"), made.warnings)
+
+
+def looked_for(text: str) -> list[str]:
+    """Macros that say which families of the 9,000 built-in functions an OpenCL source can mean, by its text: reading
+    them all takes clang longer than most kernels. Without them, as for sources that include others or paste tokens
+    together, all are there."""
+    if _INCLUDE.search(text) or "##" in text:
+        return []
+    lengths = {int(found) for found in _VECTOR_LENGTH.findall(text)}
+    lengths |= {len(found) for found in _SWIZZLE.findall(text)}
+    if _HALVES.search(text):
+        lengths |= {2, 4, 8}
+    used = [str(length) for length in (2, 3, 4, 8, 16) if length in lengths]
+    used += [family.upper() for family in ("convert", "shuffle") if family in text]
+    return ["-D__DL_LOOKED", *(f"-D__DL_HAS_{name}" for name in used)]
 
 
 def with_kernels_inlined(llvm: str) -> str:

@@ -13,5 +13,7 @@
 #pragma float_control(pop)
 #include "drawloom/opencl_math.h"
 #include "drawloom/opencl_common.h"
+#if !defined(__DL_LOOKED) || defined(__DL_HAS_CONVERT)
 #include "drawloom/opencl_convert.h"
+#endif
 #include "drawloom/opencl_memory.h"

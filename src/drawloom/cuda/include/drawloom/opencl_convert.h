@@ -56,13 +56,8 @@ __DL_SATURATE_UNSIGNED(ulong, ULONG_MAX)
     for (int i = 0; i < N; i++) r[i] = convert_##T##name(x[i]);           \
     return r;                                                             \
   }
-#define __DL_CONVERT_NAMED(T, F, name, value)                             \
-  __DL_CONVERT1(T, F, name, value)                                        \
-  __DL_CONVERT_EACH(T, F, name, 2)                                        \
-  __DL_CONVERT_EACH(T, F, name, 3)                                        \
-  __DL_CONVERT_EACH(T, F, name, 4)                                        \
-  __DL_CONVERT_EACH(T, F, name, 8)                                        \
-  __DL_CONVERT_EACH(T, F, name, 16)
+#define __DL_CONVERT_NAMED(T, F, name, value) \
+  __DL_CONVERT1(T, F, name, value) __DL_LENGTHS(__DL_CONVERT_EACH, T, F, name)
 #define __DL_TO_INTEGER(T, F)                                             \
   __DL_CONVERT_NAMED(T, F, , (T)x)                                        \
   __DL_CONVERT_NAMED(T, F, _sat, __dl_sat_##T(__dl_rounded(x)))

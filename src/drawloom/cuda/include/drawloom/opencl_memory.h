@@ -100,13 +100,13 @@ __DL_ATOMIC(atomic_xchg, float, __local, "shared.exch", "b32", "f", , "l")
   }
 #define __DL_COPIES1(T) __DL_COPY(T, __local, __global) __DL_COPY(T, __global, __local)
 #define __DL_COPIES_EACH(T, N) __DL_COPIES1(T##N)
-#define __DL_COPIES(T) \
-  __DL_COPIES1(T) __DL_COPIES_EACH(T, 2) __DL_COPIES_EACH(T, 4) __DL_COPIES_EACH(T, 8) __DL_COPIES_EACH(T, 16)
+#define __DL_COPIES(T) __DL_COPIES1(T) __DL_LENGTHS(__DL_COPIES_EACH, T)
 __DL_INTEGERS(__DL_COPIES)
 __DL_FLOATS(__DL_COPIES)
 #define wait_group_events(count, events) __syncthreads()
 #define prefetch(p, count) ((void)(p))
 
+#if !defined(__DL_LOOKED) || defined(__DL_HAS_SHUFFLE)
 // shuffle(x, mask) and shuffle2(x, y, mask): elements by number, whose higher bits do not count.
 #define __DL_SHUFFLE(T, U, M, N)                                                                          \
   __DL_FN T##N shuffle(T##M x, U##N mask) {                                                               \
@@ -119,8 +119,7 @@ __DL_FLOATS(__DL_COPIES)
     for (int i = 0; i < N; i++) r[i] = mask[i] & M ? y[mask[i] & (M - 1)] : x[mask[i] & (M - 1)];         \
     return r;                                                                                             \
   }
-#define __DL_SHUFFLES_OF(T, U, M) \
-  __DL_SHUFFLE(T, U, M, 2) __DL_SHUFFLE(T, U, M, 4) __DL_SHUFFLE(T, U, M, 8) __DL_SHUFFLE(T, U, M, 16)
+#define __DL_SHUFFLES_OF(T, U, M) __DL_LENGTHS(__DL_SHUFFLE, T, U, M)
 #define __DL_SHUFFLES(T, U) \
   __DL_SHUFFLES_OF(T, U, 2) __DL_SHUFFLES_OF(T, U, 4) __DL_SHUFFLES_OF(T, U, 8) __DL_SHUFFLES_OF(T, U, 16)
 __DL_SHUFFLES(char, uchar)
@@ -133,3 +132,4 @@ __DL_SHUFFLES(long, ulong)
 __DL_SHUFFLES(ulong, ulong)
 __DL_SHUFFLES(float, uint)
 __DL_SHUFFLES(double, ulong)
+#endif
