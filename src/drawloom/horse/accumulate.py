@@ -27,9 +27,10 @@ ALL_LANES: Final = -1
 
 
 class Accumulator:
-    """One running value a group. ``kind`` is "i64", "i128", "f64", "count", or "min" / "max" of ``held.kind``.
+    """One running value a group. ``kind`` is "i64", "i128", "f64", "f64x2", "count", or "min" / "max" of ``held.kind``.
 
-    ``slot`` is its first slot; an "i128" has two, everything else one. "min" and "max" of floats keep a float.
+    ``slot`` is its first slot; an "i128" has two, and so has an "f64x2", which keeps what the additions to a double
+    rounded away; everything else has one. "min" and "max" of floats keep a float.
     """
 
     def __init__(self, kind: str, held: Held | None, masks: tuple[str, ...], slot: int) -> None:
@@ -40,11 +41,13 @@ class Accumulator:
 
     @property
     def slots(self) -> int:
-        return 2 if self.kind == "i128" else 1
+        return 2 if self.kind in ("i128", "f64x2") else 1
 
     @property
     def is_float(self) -> bool:
-        return self.kind == "f64" or (self.held is not None and self.held.type.is_float and self.kind in ("min", "max"))
+        return self.kind in ("f64", "f64x2") or (
+            self.held is not None and self.held.type.is_float and self.kind in ("min", "max")
+        )
 
     def same(self, kind: str, held: Held | None, masks: tuple[str, ...]) -> bool:
         operand = None if self.held is None else self.held.operand
@@ -76,8 +79,8 @@ class RegisterGroups:
 
     def start(self, accumulator: Accumulator) -> list[Register]:
         emitter = self.emitter
-        if accumulator.kind == "f64":
-            return [emitter.made(F64, "mov.f64", [float64(0.0)])]
+        if accumulator.kind in ("f64", "f64x2"):
+            return [emitter.made(F64, "mov.f64", [float64(0.0)]) for _ in range(accumulator.slots)]
         if accumulator.kind == "count":
             return [emitter.made(B32, "mov.u32", [integer(0)])]
         if accumulator.kind in ("min", "max"):
@@ -128,6 +131,8 @@ class RegisterGroups:
             emitter.op("addc.u64", [into[1], into[1], high])
         elif kind == "f64":
             emitter.guarded(chosen, "add.rn.f64", [into[0], into[0], value])
+        elif kind == "f64x2":
+            two_sum(emitter, into, emitter.calc("selp.f64", value, float64(0.0), chosen))
         elif accumulator.is_float:
             better = emitter.both(self.float_better(accumulator, value, into[0]), chosen)
             emitter.guarded(better, f"mov.{accumulator.held.kind}", [into[0], value])
@@ -145,10 +150,19 @@ class RegisterGroups:
 
     # After the rows
 
-    def reduce_lanes(self) -> None:
-        """Every lane of a warp gets the warp's total, by a butterfly of shuffles."""
+    def reduce_lanes(self, lanes: Register | None = None) -> None:
+        """Every lane of a warp gets the warp's total, by a butterfly of shuffles; or that of its ``lanes`` neighbours
+        (u32, the same power of two in all lanes)."""
         emitter = self.emitter
-        distance = emitter.made(B32, "mov.u32", [integer(WARP // 2)])
+        if lanes is not None:
+            distance = emitter.calc("shr.u32", lanes, 1)
+            with emitter.when(emitter.calc("setp.ne.u32", distance, 0)):
+                self.butterfly(distance)
+        else:
+            self.butterfly(emitter.made(B32, "mov.u32", [integer(WARP // 2)]))
+
+    def butterfly(self, distance: Register) -> None:
+        emitter = self.emitter
         again = emitter.new_label("reduce")
         emitter.place(again)
         for accumulator in self.accumulators:
@@ -201,6 +215,9 @@ class RegisterGroups:
             emitter.op("addc.u64", [registers[1], registers[1], others[1]])
         elif kind == "f64":
             emitter.op("add.rn.f64", [registers[0], registers[0], others[0]])
+        elif kind == "f64x2":
+            two_sum(emitter, registers, others[0])
+            emitter.op("add.rn.f64", [registers[1], registers[1], others[1]])
         elif accumulator.is_float:
             better = self.float_better(accumulator, others[0], registers[0])
             assert accumulator.held is not None
@@ -336,6 +353,17 @@ class TableGroups:
         target = self.emitter.made(B64, "mad.wide.u32", [block, integer(bytes_a_block), out])
         for slot in range(self.slots):
             self.for_each_group(thread, threads, slot, target, None)
+
+
+def two_sum(emitter: Emitter, held: list[Register], value: Register) -> None:
+    """Adds a double to a sum, and what the addition rounds away to what the sum lacks (Knuth's TwoSum)."""
+    total, lacking = held
+    made = emitter.calc("add.rn.f64", total, value)
+    back = emitter.calc("sub.rn.f64", made, total)
+    rest = emitter.calc("sub.rn.f64", total, emitter.calc("sub.rn.f64", made, back))
+    lost = emitter.calc("add.rn.f64", rest, emitter.calc("sub.rn.f64", value, back))
+    emitter.put("add.rn.f64", lacking, lacking, lost)
+    emitter.put("mov.f64", total, made)
 
 
 def extreme_kind(held: Held) -> str:

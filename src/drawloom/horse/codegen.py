@@ -14,6 +14,7 @@ it goes (a ballot a tile) and says at the end how many it kept (``kept``, u32).
 
 from __future__ import annotations
 
+from drawloom.horse.cellwise import CellKernel, listed
 from drawloom.horse.compaction import Compaction, Walk, tile_within
 from drawloom.horse.emit import Emitter, integer
 from drawloom.horse.ir import Function, Name, Return
@@ -23,7 +24,7 @@ from drawloom.horse.kernels.warps import ALL_LANES
 from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import Ranges
 from drawloom.horse.reductions import Reductions, is_reduced
-from drawloom.horse.rowwise import ROW_BYTES, Context, RowValues, scalar_type, store_row
+from drawloom.horse.rowwise import ROW_BYTES, Context, RowValues, report_error, scalar_type, store_row
 from drawloom.horse.shapes import Shape, Symbol, base
 from drawloom.horse.types import Type
 from drawloom.ptx.ir import Address, Register
@@ -50,7 +51,11 @@ def generate(
     plan.reduces_lanes = reduces_lanes
     plan.storage = storage
     plan.most_rows = rows
-    return _Generator(kernel, Context(kernel, types, ranges, shapes, storage, plan), tile).run()
+    context = Context(kernel, types, ranges, shapes, storage, plan)
+    context.declare(kernel)
+    if listed(kernel):
+        return CellKernel(kernel, context).run()
+    return _Generator(kernel, context, tile).run()
 
 
 class _Generator(Walk):
@@ -80,7 +85,8 @@ class _Generator(Walk):
             self.tiles()
         else:
             self.compacted(self.plan.tile)
-        self.close()
+        report_error(self.context)
+        emitter.op("ret", [])
         self.plan.outputs = [self.outputs[name] for name in self.results]
         self.plan.text_params = self.context.text_params
         self.plan.module = emitter.module()
@@ -90,12 +96,8 @@ class _Generator(Walk):
 
     def declare(self) -> None:
         emitter, context, plan = self.emitter, self.context, self.plan
-        for param in self.kernel.params:
-            if context.is_scalar(param.name):
-                plan.scalars.append(param.name)
-            else:
-                plan.columns.append(param.name)
-                emitter.pointer_param(parameter(param.name))
+        for name in plan.columns:
+            emitter.pointer_param(parameter(name))
         plan.linear = [c for c in plan.columns if c in self.read_by_row()]
         plan.is_stored = isinstance(base(context.shapes[plan.linear[0]].size), Symbol)
         plan.only_picks = all(call.function.name in PICKS for call in context.calls.values())
@@ -129,15 +131,6 @@ class _Generator(Walk):
         for name in self.plan.scalars:
             self.context.load_scalar(name)
         self.context.error = emitter.made(B32, "mov.u32", [integer(0)])
-
-    def close(self) -> None:
-        """After the last row: the error, if any."""
-        emitter, error = self.emitter, self.context.error
-        if self.plan.errors:
-            assert error is not None
-            failed = emitter.made(PRED, "setp.ne.u32", [error, integer(0)])
-            emitter.guarded(failed, "red.global.max.u32", [Address(emitter.pointer("error")), error])
-        emitter.op("ret", [])
 
     def output(self, name: str, kind: str, column: str, count: int) -> tuple[Output, Register]:
         index = len(self.plan.row_buffers)

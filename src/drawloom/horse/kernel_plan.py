@@ -56,6 +56,8 @@ class KernelPlan:
     ``linear`` the columns that have the kernel's rows (from others rows are only picked): ``most_rows`` at most, and
     ``is_stored`` says that they are a stored table's. ``only_picks`` says that nothing is computed from them.
 
+    ``cells`` is the column that is a list, over whose cells the kernel is; "" for a kernel over rows.
+
     ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected, and
     with a ``tile`` by look-back over such; ``errors`` the messages by error code, from 1. ``space`` says where groups
     are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts or marks their rows.
@@ -66,6 +68,7 @@ class KernelPlan:
         self.module = Module()
         self.columns: list[str] = []
         self.linear: list[str] = []
+        self.cells = ""
         self.most_rows = 0
         self.is_stored = False
         self.only_picks = False

@@ -40,6 +40,7 @@ from drawloom.horse.ir import (
     reads,
     with_bodies,
 )
+from drawloom.horse.lists import lists_in_place
 from drawloom.horse.liveness import live
 from drawloom.horse.placement import Placement, Root
 from drawloom.horse.ranges import Facts, Ranges
@@ -177,9 +178,11 @@ class _Splitter:
         types, ranges, shapes = self.made.types, self.made.ranges, self.made.shapes
         graph = Graph(statements, self.live(statements), shapes)
         is_fused = self.mode == "full"
-        placed = Placement(graph, types, ranges, shapes, {}, is_fused)
+        placed = Placement(graph, types, ranges, shapes, {}, {}, is_fused)
         if is_fused:
-            placed = Placement(graph, types, ranges, shapes, groups_in_place(graph, placed, self.facts), is_fused)
+            grouped = groups_in_place(graph, placed, self.facts)
+            placed = Placement(graph, types, ranges, shapes, grouped, {}, is_fused)
+            placed = Placement(graph, types, ranges, shapes, grouped, lists_in_place(graph, placed), is_fused)
         builder = _Builder(placed, _REGIONS[self.mode](placed), self.kernels, self.names)
         body = builder.block()
         self.made.blocks.append(Block(graph, builder.called))
@@ -227,7 +230,8 @@ def _kernel_of_successors(placed: Placement, node: Node, joined: dict[str, str])
 
 
 def _full(placed: Placement) -> list[Region]:
-    """Roots that are ready at the same time, over the same rows and of one group, and the slices that compute them."""
+    """Roots that are ready at the same time, over the same rows and of one group or list, and the slices that compute
+    them."""
     graph = placed.graph
     roots = dict(placed.roots)
     for name in sorted(placed.inside, key=graph.order):
@@ -238,9 +242,10 @@ def _full(placed: Placement) -> list[Region]:
         rows = base(placed.shapes[name].size)
         if (outside or name in graph.live) and rows is not None:
             roots[name] = Root(name, rows.variable, placed.level[name])
-    alike: dict[tuple[int, int, int, str], list[str]] = {}
+    alike: dict[tuple[int, int, int, str, str], list[str]] = {}
     for root in roots.values():
-        key = (root.level, graph.order(root.rows), graph.order(root.group), root.rows)
+        of = placed.listed.get(root.name, "")
+        key = (root.level, graph.order(root.rows), graph.order(root.group), root.rows, of)
         alike.setdefault(key, []).append(root.name)
     needed = graph.needed()
     regions: list[Region] = []

@@ -21,6 +21,10 @@ PICKS: Final = frozenset(["index", "outer_index"])
 REDUCTIONS: Final = frozenset(["sum", "avg", "min", "max", "len"])
 
 
+#: Element-wise calls that no kernel over lists has.
+UNLISTED: Final = PICKS | {"compress", "where"}
+
+
 class Root:
     """A value that leaves a kernel: the variable, the rows it runs over, when its inputs are ready, and its group.
 
@@ -39,8 +43,9 @@ class Placement:
     """``inside`` are the statements that kernels compute and ``roots`` those whose values leave them, by variable;
     ``level`` is when a variable is first ready: the number of rounds of kernels before it.
 
-    ``grouped`` are the members of groups that are aggregated in place, each with its rows and its group.
-    ``is_fused`` says that a kernel computes masks and what they select together.
+    ``grouped`` are the members of groups that are aggregated in place, each with its rows and its group. ``listed`` is
+    what kernels over lists compute, each with its list in memory: operations on the cells, what these reduce to, and
+    what is computed of that. ``is_fused`` says that a kernel computes masks and what they select together.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class Placement:
         ranges: Ranges,
         shapes: dict[str, Shape],
         grouped: dict[str, tuple[str, str]],
+        listed: dict[str, str],
         is_fused: bool,
     ) -> None:
         self.graph = graph
@@ -57,6 +63,8 @@ class Placement:
         self.ranges = ranges
         self.shapes = shapes
         self.grouped = grouped
+        self.listed = dict(listed)
+        self.list_steps = frozenset(listed)
         self.is_fused = is_fused
         self.inside: set[str] = set()
         self.roots: dict[str, Root] = {}
@@ -66,6 +74,8 @@ class Placement:
 
     def place(self, node: Node) -> None:
         name = node.name
+        if name not in self.listed and self.continues_list(node):
+            self.listed[name] = next(iter({self.listed[n] for n in node.reads if n in self.listed}))
         gathered = {n for n in node.reads if n in self.inside and n not in self.roots and self.gathers(node, n)}
         level = max([self.level.get(n, 0) + (n in gathered) for n in node.reads], default=0)
         rows = self.rows_of(node)
@@ -74,6 +84,8 @@ class Placement:
             if node.function in ("raze", "index"):
                 self.roots[name] = Root(name, self.grouped[name][0], level, self.grouped[name][1])
                 level += 1
+        elif name in self.list_steps:
+            self.inside.add(name)
         elif rows is not None and self.is_reduction(node):
             self.roots[name] = Root(name, rows, level)
             level += 1
@@ -84,6 +96,16 @@ class Placement:
             level = max([level, *[self.level[n] + 1 for n in node.reads if n in self.inside and n not in self.roots]])
         for target in node.statement.targets:
             self.level[target.name] = level
+
+    def continues_list(self, node: Node) -> bool:
+        """Whether a call is element-wise over what the cells of one list reduce to, in the kernel that does so."""
+        lists = {self.listed[n] for n in node.reads if n in self.listed}
+        if len(lists) != 1 or node.call is None or node.name in self.grouped or self.rows_of(node) is None:
+            return False
+        sizes = [operand_size(a, self.shapes) for a in node.call.arguments]
+        if node.function in UNLISTED or any(isinstance(s, Compressed) for s in sizes):
+            return False
+        return self.is_element_wise(node)
 
     def is_in_kernel(self, name: str) -> bool:
         return name in self.inside or name in self.roots
@@ -157,6 +179,10 @@ class Placement:
 
     def gathers(self, node: Node, variable: str) -> bool:
         """Whether the statement needs all rows of the variable in memory before its kernel runs."""
+        if variable in self.listed:
+            return self.listed.get(node.name) != self.listed[variable]
+        if node.name in self.list_steps:
+            return True
         return node.gathers(variable) and node.name not in self.grouped and not self.picks_itself(node)
 
     def is_element_wise(self, node: Node) -> bool:

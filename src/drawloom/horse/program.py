@@ -19,13 +19,14 @@ from drawloom.horse.ir import Assign, Call, Evaluate, Function, Module, Name, wa
 from drawloom.horse.kernel_plan import KernelPlan, Storage
 from drawloom.horse.kernels.library import CALLS, Library
 from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, LoadedKernel, Resident
+from drawloom.horse.launch_cells import loaded_kernel
 from drawloom.horse.library import call
 from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
 from drawloom.horse.results import whole
 from drawloom.horse.templates import S32, fits
-from drawloom.horse.types import BOOL, F32, VectorType
+from drawloom.horse.types import BOOL, F32, ListType, VectorType
 from drawloom.horse.values import Dictionary, ListValue, Ragged, Source, TableValue, Value, Vector
 from drawloom.horse.watch import Watch
 from drawloom.runtime.machine import Device
@@ -111,6 +112,7 @@ class Program:
         stored = self.outlined.ranges.columns.get(name)
         if stored is None:
             type = self.outlined.types[name]
+            type = type.element if isinstance(type, ListType) else type
             assert isinstance(type, VectorType)
             return row_storage(type, self.outlined.ranges.of(Name(name), type))
         dtype: np.dtype[Any] = self.sources[stored[0]].column(stored[1]).vector.dtype
@@ -151,7 +153,7 @@ class LoadedProgram:
         for function in program.outlined.module.functions:
             plan = program.plans.get(function.name)
             if plan is not None:
-                self.kernels[function.name] = LoadedKernel(function, plan, device)
+                self.kernels[function.name] = loaded_kernel(function, plan, device)
         #: Does the library functions in place of the resident one.
         self.library: Library | None = None
 
@@ -228,7 +230,7 @@ class LoadedProgram:
             return None
         if rows > loaded.plan.most_rows:
             # A join can make more rows than any table has, and their sums be wider than those of a table's.
-            loaded = LoadedKernel(function, self.program.generate(function, rows), self.device)
+            loaded = loaded_kernel(function, self.program.generate(function, rows), self.device)
             self.kernels[function.name] = loaded
         results = loaded.run(arguments, self.resident)
         if self.resident.use is not None:

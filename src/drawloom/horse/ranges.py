@@ -15,6 +15,7 @@ from drawloom.horse.ir import (
     CheckCast,
     Expression,
     Function,
+    FunctionRef,
     Literal,
     Name,
     Operand,
@@ -22,7 +23,7 @@ from drawloom.horse.ir import (
     assigned_once,
     walk,
 )
-from drawloom.horse.types import DATE, DAY, EPOCH, TIMESTAMP, Type, VectorType, exact_bounds, scale_of
+from drawloom.horse.types import DATE, DAY, EPOCH, TIMESTAMP, ListType, Type, VectorType, exact_bounds, scale_of
 
 Range = tuple[int, int]
 
@@ -32,8 +33,9 @@ LONGEST_UNIT: Final = 366_000
 #: Rows that a kernel can have, so that their numbers fit 32 bits; a launch over more, or by higher numbers, is refused.
 MAX_ROWS: Final = (1 << 31) - 1
 #: What makes row numbers, and what takes them out of it.
-_ROWS: Final = frozenset(["join", "cross", "loop_join", "group"])
-_TAKEN: Final = frozenset(["item", "keys"])
+_ROWS: Final = frozenset(["join", "cross", "loop_join", "group", "distinct_slices"])
+_TAKEN: Final = frozenset(["item", "keys", "values"])
+_EACH: Final = frozenset(["each", "each_left", "each_right", "each_item"])
 
 
 class Facts:
@@ -48,8 +50,8 @@ class Facts:
 
 
 class Ranges:
-    """The ranges of a function's variables, the stored column that each column variable is, and which hold the row
-    numbers of joins and groups (``numbers``)."""
+    """The ranges of a function's variables (of a list's, those of the elements of all cells), the stored column that
+    each column variable is, and which hold the row numbers of joins and groups (``numbers``)."""
 
     def __init__(self) -> None:
         self.ranges: dict[str, Range] = {}
@@ -101,20 +103,49 @@ def _range(name: str, expression: Expression, types: dict[str, Type], facts: Fac
     if function in _TAKEN and isinstance(arguments[0], Name) and arguments[0].name in found.numbers:
         return (0, MAX_ROWS - 1)
     type = types[name]
+    if function in _EACH and isinstance(type, ListType) and isinstance(type.element, VectorType):
+        return _element_range(type.element, arguments, types, found)
+    if function == "raze" and isinstance(arguments[0], Name):
+        return found.ranges.get(arguments[0].name)
     if not isinstance(type, VectorType) or not (type.is_exact or type.kind == "text"):
         return None
-    made = call_range(function, type, [_typed(a, types, found) for a in arguments])
-    if made is None or not type.is_exact:
-        return made
+    return _within(type, call_range(function, type, [_typed(a, types, found) for a in arguments]))
+
+
+def _within(type: VectorType, range: Range | None) -> Range | None:
+    """A range within the bounds of a type."""
+    if range is None or not type.is_exact:
+        return range
     low, high = exact_bounds(type)
-    return (max(made[0], low), min(made[1], high))
+    return (max(range[0], low), min(range[1], high))
+
+
+def _element_range(type: VectorType, arguments: list[Operand], types: dict[str, Type], found: Ranges) -> Range | None:
+    """The range of the elements of all cells, of ``type``, that a call of a function for each cell makes; an empty cell
+    reduces to zero."""
+    function = arguments[0]
+    if not isinstance(function, FunctionRef) or not (type.is_exact or type.kind == "text"):
+        return None
+    typed = [_typed(a, types, found) for a in arguments[1:]]
+    if function.name not in _REDUCED:
+        return _within(type, call_range(function.name, type, typed))
+    most, known = _REDUCED[function.name], typed[0][1]
+    if known is None or function.name == "len":
+        return None if function.name != "len" else (0, MAX_ROWS)
+    return _within(type, (min(known[0], 0) * most, max(known[1], 0) * most))
+
+
+#: Reductions, with how many elements a result is as large as.
+_REDUCED: Final[dict[str, int]] = {"sum": MAX_ROWS, "min": 1, "max": 1, "len": MAX_ROWS}
 
 
 def _typed(operand: Operand, types: dict[str, Type], found: Ranges) -> tuple[Type | None, Range | None]:
     if isinstance(operand, Literal):
         return (operand.type, found.of(operand, operand.type))
     if isinstance(operand, Name):
-        return (types[operand.name], found.of(operand, types[operand.name]))
+        type = types[operand.name]
+        type = type.element if isinstance(type, ListType) else type
+        return (type, found.of(operand, type))
     return (None, None)
 
 

@@ -11,12 +11,12 @@ from typing import Final
 from drawloom.horse.elementwise import Templates, TextParam, literal
 from drawloom.horse.emit import Emitter, integer, zero
 from drawloom.horse.held import Held
-from drawloom.horse.ir import Assign, Call, Function, Literal, Name, Operand
+from drawloom.horse.ir import Assign, Call, Function, FunctionRef, Literal, Name, Operand
 from drawloom.horse.kernel_plan import KernelPlan, Storage, parameter
 from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import MAX_ROWS, Ranges
 from drawloom.horse.shapes import Constant, Shape
-from drawloom.horse.types import BOOL, Type, VectorType
+from drawloom.horse.types import BOOL, ListType, Type, VectorType
 from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.types import B32, B64, F64, PRED, S32, S64
 from drawloom.ptx.types import F32 as PTX_F32
@@ -54,12 +54,19 @@ class Context:
         self.text_params: list[TextParam] = []
         self.error: Register | None = None
 
+    def declare(self, kernel: Function) -> None:
+        """Sorts the kernel's parameters into columns, a list too, and scalars."""
+        for param in kernel.params:
+            (self.plan.scalars if self.is_scalar(param.name) else self.plan.columns).append(param.name)
+
     def is_scalar(self, name: str) -> bool:
         shape = self.shapes.get(name)
         return shape is not None and isinstance(shape.size, Constant) and shape.size.count == 1
 
     def type_of(self, name: str) -> VectorType:
+        """The type of a vector, or of a list's elements."""
         type = self.types[name]
+        type = type.element if isinstance(type, ListType) else type
         assert isinstance(type, VectorType)
         return type
 
@@ -92,7 +99,7 @@ class Context:
         return rows is not None and rows.function.name == "where"
 
     def masks_of(self, operand: Operand) -> tuple[str, ...]:
-        """The masks under which the kernel has the rows of an operand, outermost last."""
+        """The masks under which the kernel has the rows of an operand, or elements of a list, outermost last."""
         call = self.calls.get(operand.name) if isinstance(operand, Name) else None
         if call is None:
             return ()
@@ -103,6 +110,8 @@ class Context:
             return (*self.masks_of(arguments[0]), name_of(arguments[0]))
         if name in PICKS or name == "fill":
             return self.masks_of(arguments[1])
+        if name == "each_item" and isinstance(arguments[0], FunctionRef) and arguments[0].name == "compress":
+            return (*self.masks_of(arguments[2]), name_of(arguments[1]))
         return max([self.masks_of(a) for a in arguments], key=len, default=())
 
     def error_code(self, message: str) -> int:
@@ -210,6 +219,10 @@ class RowValues:
             return self.pick(call)
         if function == "fill":
             return self.value(arguments[0]).masked(self.value(arguments[1]).masks)
+        return self.apply(function, type, arguments)
+
+    def apply(self, function: str, type: VectorType, arguments: list[Operand]) -> Held:
+        """An element-wise function."""
         operands = [self.value(a) for a in arguments]
         if function == "member" and operands[0].type.kind != "text":
             return self.member(operands[0], arguments[1])
@@ -221,16 +234,20 @@ class RowValues:
         rows = self.value(call.arguments[1])
         if self.context.picks_itself(call):
             return self.value(call.arguments[0]).masked(rows.masks)
-        name = name_of(call.arguments[0])
-        row = self.templates.in_register(rows, "s64")
         guard = self.mask(rows.masks)
         if call.function.name == "outer_index":
+            row = self.templates.in_register(rows, "s64")
             guard = emitter.both(guard, emitter.made(PRED, "setp.ge.s64", [row, integer(0)]))
-        sources = [row, integer(self.context.storage[name].bytes), self.context.origin(parameter(name))]
-        held = self.loaded(name, emitter.made(B64, "mad.lo.s64", sources), guard)
+        held = self.picked(name_of(call.arguments[0]), rows, guard)
         if call.function.name == "outer_index" and not held.type.is_float:
             held.low, held.high = min(held.low, 0), max(held.high, 0)
         return held.masked(rows.masks)
+
+    def picked(self, name: str, rows: Held, guard: Register) -> Held:
+        """The element of a column in a row, where ``guard`` holds."""
+        row = self.templates.in_register(rows, "s64")
+        sources = [row, integer(self.context.storage[name].bytes), self.context.origin(parameter(name))]
+        return self.loaded(name, self.emitter.made(B64, "mad.lo.s64", sources), guard)
 
     def member(self, held: Held, options: Operand) -> Held:
         assert isinstance(options, Literal) and isinstance(options.type, VectorType)
@@ -292,6 +309,14 @@ def store_row(emitter: Emitter, kind: str, register: Register, address: Address,
     """Stores a row result of a register kind, where ``guard`` holds."""
     source = emitter.calc("selp.u32", 1, 0, register) if kind == "pred" else register
     emitter.guarded(guard, f"st.global.{ROW_STORES[kind]}", [address, source])
+
+
+def report_error(context: Context) -> None:
+    """After the last row: a thread that found an error says so."""
+    emitter, error = context.emitter, context.error
+    if context.plan.errors and error is not None:
+        failed = emitter.made(PRED, "setp.ne.u32", [error, integer(0)])
+        emitter.guarded(failed, "red.global.max.u32", [Address(emitter.pointer("error")), error])
 
 
 def name_of(operand: Operand) -> str:

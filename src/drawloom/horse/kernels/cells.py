@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from drawloom.horse.accumulate import two_sum
 from drawloom.horse.emit import Emitter, float64
 from drawloom.horse.evaluate import averages, exact
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
@@ -86,7 +87,7 @@ class Reduce(RowKernel):
             return
         value = emitter.load(self.storage, values, row)
         if self.storage[0] == "f":
-            _two_sum(emitter, held, emitter.calc("cvt.f64.f32", value) if self.storage == "f32" else value)
+            two_sum(emitter, held, emitter.calc("cvt.f64.f32", value) if self.storage == "f32" else value)
             return
         value = integer64(emitter, self.storage, value)
         emitter.put("add.s64", held[0], held[0], emitter.calc("shr.s64", value, 32))
@@ -96,22 +97,11 @@ class Reduce(RowKernel):
         if self.function != "sum":
             emitter.put(f"{self.function}.u64", held[0], held[0], other[0])
         elif self.storage[0] == "f":
-            _two_sum(emitter, held, other[0])
+            two_sum(emitter, held, other[0])
             emitter.put("add.rn.f64", held[1], held[1], other[1])
         else:
             for mine, others in zip(held, other):
                 emitter.put("add.s64", mine, mine, others)
-
-
-def _two_sum(emitter: Emitter, held: list[Register], value: Register) -> None:
-    """Adds a double to a sum, and what the addition rounds away to what the sum lacks."""
-    total, lacking = held
-    made = emitter.calc("add.rn.f64", total, value)
-    back = emitter.calc("sub.rn.f64", made, total)
-    rest = emitter.calc("sub.rn.f64", total, emitter.calc("sub.rn.f64", made, back))
-    lost = emitter.calc("add.rn.f64", rest, emitter.calc("sub.rn.f64", value, back))
-    emitter.put("add.rn.f64", lacking, lacking, lost)
-    emitter.put("mov.f64", total, made)
 
 
 # Cells, pieces and results
