@@ -63,8 +63,12 @@ def golden(update_golden: bool) -> Callable[[str, str], None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The kernel cache of a test run is its own, so that no test reads what an earlier version compiled."""
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    """The kernel cache of a test run is its own, so that no test reads what an earlier version compiled. All processes
+    of the run share it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
 
 
 def find_tool(name: str, *folders: str) -> str:
