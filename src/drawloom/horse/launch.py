@@ -189,6 +189,8 @@ class LoadedKernel:
         else:
             kept.extend([report.size("states", 1 + i) for i in counters])
         results = Results(workspace, plan, named, rows, self.by_slot(report, shape), buffers, kept, shape.share)
+        if plan.marks:
+            results.present = places(report.words("out")[plan.slots * plan.groups :].view(np.uint8)[: plan.groups])
         return results.outputs()
 
     def buffers(self, workspace: Workspace, rows: int) -> list[Memory]:
@@ -214,7 +216,8 @@ class LoadedKernel:
         if plan.space == "register":
             parts["out"] = max(cells * shape.blocks * shape.threads // (WARP if plan.reduces_lanes else 1), 1)
         else:
-            parts["out"] = max(cells * (shape.blocks if plan.space == "shared" else 1), 1)
+            marks = -(-plan.marks // _WORD)
+            parts["out"] = max(cells * (shape.blocks if plan.space == "shared" else 1) + marks, 1)
         taken = parts["out"]
         if plan.tile is not None:
             parts["states"] = states_for(plan.tile.blocks(rows), plan.counters)
@@ -236,6 +239,8 @@ class LoadedKernel:
         out = report.words("out")
         if plan.space == "shared":
             return out.reshape(shape.blocks, plan.slots, plan.groups).transpose(1, 2, 0)
+        if plan.space == "global":
+            return out[: plan.slots * plan.groups].reshape(plan.slots, plan.groups, 1)
         return out.reshape(plan.slots, plan.groups, -1)
 
 
@@ -281,12 +286,14 @@ class Results:
         self.share = share
         #: The numbers of the groups that there are.
         self.present: Array | None = None
-        if plan.exists >= 0:
+        if plan.exists >= 0 and not plan.marks:
             self.present = places(self.total(plan.accumulators[plan.exists]))
 
     def outputs(self) -> list[Value]:
         """All results; a buffer of rows goes with the last one that is in it."""
         made: list[Value] = []
+        if self.present is not None:
+            ask(_WORD * len(self.present) * len(self.plan.outputs), "groups")
         last = {output.value: output for output in self.plan.outputs if output.kind == "rows"}
         for output in self.plan.outputs:
             made.append(self.output(output))

@@ -28,6 +28,10 @@ _SMALL: Final = 1 << 16
 #: Rows that are looked up at a time, and those of which results are put together.
 _BLOCK: Final = 1 << 16
 _TOGETHER: Final = 1 << 19
+#: Bytes of two row numbers; of what NumPy takes to rank a key, and Arrow to number one.
+_PAIR: Final = 8
+_RANKED: Final = 40
+_HASHED: Final = 40
 #: Most pairs that a join may make: 4 GiB of row numbers.
 MAX_PAIRS: Final = 1 << 28
 
@@ -88,6 +92,7 @@ def _from(first: int, find: Callable[[int], tuple[Array, ...]], start: int) -> t
 def has_match(keys: list[tuple[Array, Array]]) -> Array:
     """Where the left side's rows have a row with equal keys on the right side."""
     left, right, size = dense_codes(keys)
+    ask(size + len(left), "a join")
     present = np.zeros(size + 1, dtype=bool)
     present[right] = True
     present[-1] = False
@@ -133,6 +138,7 @@ def ascending(column: Array) -> tuple[Array, int]:
 
 
 def _ranked(column: Array) -> tuple[Array, int]:
+    ask(_RANKED * len(column), "the order of keys")
     values, ranks = np.unique(column, return_inverse=True)
     return ranks.reshape(-1), max(len(values), 1)
 
@@ -141,6 +147,7 @@ def stable_order(codes: Array, size: int) -> tuple[Array, Array]:
     """The rows in the order of their codes from 0 to ``size - 1``, those of one code in their own order, and the codes
     in that order."""
     rows = len(codes)
+    ask((8 + 4) * rows, "a sort")
     if rows == 0 or bool((codes[1:] >= codes[:-1]).all()):
         return row_numbers(rows), codes
     bits = rows.bit_length()
@@ -185,6 +192,7 @@ def dense_codes(keys: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
 
 
 def _packed(codes: Array, more: Array, count: int, size: int) -> Array:
+    ask(2 * len(codes) * dtype_below(size).itemsize, "keys of several columns")
     made = codes.astype(dtype_below(size))
     made *= made.dtype.type(count)
     made += more.astype(made.dtype, copy=False)
@@ -228,6 +236,7 @@ def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
     if len(left) > len(right):
         b, a, size = _numbered(right, left)
         return a, b, size
+    ask(_HASHED * len(left) + 8 * len(right), "a table of keys")
     encoded = pa.array(left).dictionary_encode()
     found = pc.fill_null(pc.index_in(pa.array(right), value_set=encoded.dictionary), -1)
     return encoded.indices.to_numpy(), found.to_numpy(), max(len(encoded.dictionary), 1)
@@ -235,6 +244,7 @@ def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
 
 def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     """The pairs, ordered by the row of ``probe``, then that of ``build``."""
+    ask((size + 1) * dtype_below(len(build)).itemsize + _PAIR * len(probe), "a join")
     rows = row_numbers(len(build))
     table = np.full(size + 1, -1, dtype=rows.dtype)
     table[build] = rows
@@ -254,6 +264,7 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     each = lengths[found]
     total = int(each.sum(dtype=np.int64))
     check_pairs(total)
+    ask(2 * _PAIR * total, f"a join of {total} pairs of rows")
     # The first partner of each row, then the next ones: counted on from where the row's pairs begin.
     places = row_numbers(total)
     ends = np.cumsum(each, dtype=places.dtype)

@@ -20,7 +20,7 @@ from drawloom.horse.kernel_plan import KernelPlan, Storage
 from drawloom.horse.kernels.library import CALLS, Library
 from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, LoadedKernel, Resident
 from drawloom.horse.launch_cells import loaded_kernel
-from drawloom.horse.library import call
+from drawloom.horse.library import HANDED_ON, call
 from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
@@ -210,7 +210,7 @@ class LoadedProgram:
         """The value of a builtin, by kernels or on the host; the account asks for eight bytes for each row of the
         longest operand before, and counts what comes out."""
         use = self.resident.use
-        if use is not None:
+        if use is not None and name not in HANDED_ON:
             use.ask(8 * max([rows_of(a) for a in arguments], default=0), f"@{name}")
         made = (self.library or self.resident.library).call(name, arguments)
         if made is None:

@@ -9,7 +9,7 @@ from drawloom.horse.ir import Call, FunctionRef
 from drawloom.horse.kernel_plan import GroupKey, Output
 from drawloom.horse.rowwise import Context, RowValues, name_of
 from drawloom.horse.types import DecimalType, VectorType
-from drawloom.ptx.ir import Register, Symbol
+from drawloom.ptx.ir import Address, Register, Symbol
 from drawloom.ptx.types import B32, B64, PRED, U64
 
 REDUCED: frozenset[str] = frozenset(["sum", "avg", "min", "max", "len", "raze"])
@@ -24,6 +24,17 @@ def is_reduced(context: Context, name: str) -> bool:
     return rows is not None and rows.function.name == "keys"
 
 
+class Mark(Accumulator):
+    """A byte a group behind the slots of a table in global memory: 1 where the group has a row."""
+
+    def __init__(self, masks: tuple[str, ...]) -> None:
+        super().__init__("mark", None, masks, 0)
+
+    @property
+    def slots(self) -> int:
+        return 0
+
+
 class Reductions:
     """What a kernel over at most ``most_rows`` rows reduces: outputs are asked for while ``rows`` has a row, whose
     elements ``accumulate`` then adds. ``out`` is the address of partial results."""
@@ -36,6 +47,8 @@ class Reductions:
         self.out = out
         self.most_rows = most_rows
         self.updates: list[Accumulator] = []
+        #: Accumulators that results are made of.
+        self.asked: set[int] = set()
         self.widened: dict[tuple[int, str], Register] = {}
         self.group: Register | None = None
         self.group_masks: tuple[str, ...] = ()
@@ -56,6 +69,11 @@ class Reductions:
         return self.reduction(inner.name, cell_rows(self.rows, name_of(each.arguments[1])), type)
 
     def reduction(self, function: str, held: Held, type: VectorType) -> Output:
+        made = self.reduced(function, held, type)
+        self.asked.update([made.value, made.count])
+        return made
+
+    def reduced(self, function: str, held: Held, type: VectorType) -> Output:
         masks = held.masks
         count = -1
         if function in ("len", "avg", "min", "max"):
@@ -151,6 +169,8 @@ class Reductions:
         if not self.updates:
             return
         plan.space = choose_space(self.updates, plan.groups)
+        if plan.space == "global" and plan.exists not in self.asked:
+            self.mark_groups()
         current, emitter.body = emitter.body, emitter.prologue
         if plan.space == "register":
             self.registers = RegisterGroups(emitter, self.updates, plan.groups)
@@ -162,10 +182,23 @@ class Reductions:
         for accumulator in self.updates:
             value = None if accumulator.held is None else self.summand(accumulator, accumulator.held)
             selected = self.rows.mask(accumulator.masks)
-            if plan.space == "register":
+            if isinstance(accumulator, Mark):
+                assert self.group is not None
+                place = emitter.calc("add.s64", self.out, emitter.calc("cvt.s64.s32", self.group))
+                one = emitter.calc("mov.u32", 1)
+                emitter.put("st.global.u8", Address(place, 8 * plan.slots * plan.groups), one, guard=selected)
+            elif plan.space == "register":
                 self.registers.update(accumulator, value, selected, self.group)
             else:
                 self.table.update(accumulator, value, selected, self.group)
+
+    def mark_groups(self) -> None:
+        """Which groups there are is marked, where nobody asks for the number of their rows."""
+        self.updates[self.plan.exists] = Mark(self.group_masks)
+        slot = 0
+        for accumulator in self.updates:
+            accumulator.slot = slot
+            slot += accumulator.slots
 
     def table_base(self) -> Register:
         if self.plan.space == "global":

@@ -16,12 +16,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from drawloom.horse.memory import ask
+
 Array = npt.NDArray[Any]
 #: An Arrow array of large_string without NULLs.
 Strings = Any
 
 #: Bytes of a string that one step of sorting compares; the eighth of its key says how many there are.
 _STEP: Final = 7
+#: Bytes that sorting takes for a string, beside the strings.
+_SORTED: Final = 64
 #: Strings of which it is seen whether they repeat each other.
 _SAMPLE: Final = 1 << 12
 #: Most words that are put into a long sorted array one by one.
@@ -92,6 +96,7 @@ def ranked(strings: Strings) -> tuple[Array, Words]:
 
 def _sorted_words(strings: Strings) -> tuple[Array, Words]:
     count = len(strings)
+    ask(_SORTED * count + strings.nbytes, "words that are sorted")
     order, begins = _sorted(strings)
     places = np.empty(count, dtype=np.int32 if count < 1 << 31 else np.int64)
     places[order] = np.cumsum(begins) - 1

@@ -74,7 +74,11 @@ class Workspace:
     def full(self, rows: int, dtype: Any, value: int) -> Memory:
         """Memory for ``rows`` elements (at least one), all of them ``value``."""
         one = np.full(1, value, dtype=dtype).tobytes()
-        if self.device.is_host or len(set(one)) > 1:
+        if self.device.is_host:
+            array = self.empty(rows, dtype)
+            array[:] = value
+            return array
+        if len(set(one)) > 1:
             return self.put(np.full(max(rows, 1), value, dtype=dtype))
         made = self.empty(rows, dtype)
         made.allocation().fill(one[0], 0, made.size, self.queue())
