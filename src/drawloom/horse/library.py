@@ -44,6 +44,8 @@ _EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
 
 #: Builtins that hand on what they are given, without a copy.
 HANDED_ON: Final = frozenset(["list", "item", "keys", "values", "table", "with_null", "column_names", "columns"])
+#: Builtins that hand on what they are given, without a copy.
+HANDED_ON: Final = frozenset(["list", "item", "keys", "values", "table", "with_null", "column_names", "columns"])
 #: Pairs of rows that a loop join compares at a time.
 _COMPARED: Final = 1 << 20
 
