@@ -25,7 +25,6 @@ from drawloom.horse.values import (
     Array,
     Dictionary,
     Enumeration,
-    Lists,
     ListValue,
     Ragged,
     TableValue,
@@ -42,8 +41,6 @@ from drawloom.horse.words import words_of
 _EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
 
 
-#: Builtins that hand on what they are given, without a copy.
-HANDED_ON: Final = frozenset(["list", "item", "keys", "values", "table", "with_null", "column_names", "columns"])
 #: Builtins that hand on what they are given, without a copy.
 HANDED_ON: Final = frozenset(["list", "item", "keys", "values", "table", "with_null", "column_names", "columns"])
 #: Pairs of rows that a loop join compares at a time.
@@ -307,11 +304,6 @@ def _with_null(name: str, arguments: list[Value]) -> Value:
     return Vector(vector.type, vector.data, vector.dictionary, mask)
 
 
-def _lists(name: str, arguments: list[Value]) -> Value:
-    numbers, flat, low, high = [as_vector(a) for a in arguments]
-    return Lists(numbers, flat, low.data, high.data)
-
-
 EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **ELEMENT_WISE,
     **WINDOWS,
@@ -322,9 +314,9 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **REALS,
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
-    "table": _table, "list": _list, "with_null": _with_null, "lists": _lists,
+    "table": _table, "list": _list, "with_null": _with_null,
     "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
-    "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "flat": _raze, "each_item": _each_item,
+    "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
     "fill": _fill, "join": _join, "contains": _contains, "cross": _cross,
     "loop_join": _loop_join, "touched": _touched, "where": _where,
     "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,
