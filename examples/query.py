@@ -54,7 +54,7 @@ def main() -> None:
 
 def refused(con: drawloom.Connection) -> None:
     """What is wrong or not built is an error that says where, or what."""
-    for text in ("select shop,\n  sum(prize) from sales group by shop", "select array_agg(city) from shops"):
+    for text in ("select shop,\n  sum(prize) from sales group by shop", "select arrow_typeof(city) from shops"):
         try:
             con.sql(text).arrow()
         except drawloom.Error as problem:

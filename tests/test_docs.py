@@ -52,5 +52,5 @@ def test_the_example_of_queries_runs(
     runpy.run_path(str(ROOT / "examples" / "query.py"), run_name="__main__")
     shown = capsys.readouterr().out
     assert shown.startswith("('Graz', 33159, Decimal('") and "@join " in shown
-    assert "query:2:7: No field named prize." in shown and "aggregate function: array_agg" in shown
+    assert "query:2:7: No field named prize." in shown and "function: arrow_typeof" in shown
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -55,7 +55,14 @@ def test_each_function_runs_or_is_refused_as_the_page_says(kind: str) -> None:
     assert documented(kind) == {word: names for word, names in found.items() if names}
 
 
-def test_functions_of_lists_are_refused() -> None:
+def test_functions_of_lists_run_or_are_refused_as_the_page_says() -> None:
     connection = connect("cpu").register("t", TABLE)
-    names = ["array_length", "list_sort", "array_position", "array_to_string", "list_has", "array_max"]
+    calls = {
+        "array_length": "make_array(i)", "list_length": "make_array(i)", "array_element": "make_array(i), 1",
+        "list_extract": "make_array(i), 1", "array_to_string": "make_array(s), '-'", "list_join": "make_array(s), '-'",
+    }  # fmt: skip
+    for name, arguments in calls.items():
+        assert outcome(connection, f"select {name}({arguments}) as x from t") == "runs"
+        assert f"`{name}`" in PAGE.read_text().partition("## ")[0]
+    names = ["list_sort", "array_position", "list_has", "array_max", "array_slice", "array_concat"]
     assert {outcome(connection, query("scalar", name)) for name in names} == {"refused"}

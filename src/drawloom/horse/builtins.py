@@ -25,6 +25,8 @@ column_valid | column_valid | column   | - | cpu |
 table        | table        | table    | - | cpu |
 list         | list         | list     | - | cpu |
 with_null    | with_null    | first    | - | cpu |
+lists        | lists        | first    | - | cpu |
+flat         | raze         | vector   | - | cpu |
 fill         | fill         | second   | - | cpu |
 # Element-wise
 eq           | compare      | binary   | r | gpu |

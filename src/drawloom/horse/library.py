@@ -25,6 +25,7 @@ from drawloom.horse.values import (
     Array,
     Dictionary,
     Enumeration,
+    Lists,
     ListValue,
     Ragged,
     TableValue,
@@ -304,6 +305,11 @@ def _with_null(name: str, arguments: list[Value]) -> Value:
     return Vector(vector.type, vector.data, vector.dictionary, mask)
 
 
+def _lists(name: str, arguments: list[Value]) -> Value:
+    numbers, flat, low, high = [as_vector(a) for a in arguments]
+    return Lists(numbers, flat, integers(low), integers(high))
+
+
 EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **ELEMENT_WISE,
     **WINDOWS,
@@ -314,9 +320,10 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **REALS,
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
-    "table": _table, "list": _list, "with_null": _with_null,
+    "table": _table, "list": _list, "with_null": _with_null, "lists": _lists,
     "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
-    "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "each_item": _each_item,
+    "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "flat": _raze,
+    "each_item": _each_item,
     "fill": _fill, "join": _join, "contains": _contains, "cross": _cross,
     "loop_join": _loop_join, "touched": _touched, "where": _where,
     "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,

@@ -375,6 +375,13 @@ def _loop_join(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return ListType(I64)
 
 
+def _lists(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 4)
+    if any(t not in (I64, WILDCARD) for t in (types[0], *types[2:])):
+        raise refuse(name, types, "i64 numbers of lists, a vector, and i64 positions where lists begin and end")
+    return I64
+
+
 def _distinct_slices(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 3)
     if any(t not in (I64, WILDCARD) for t in types):
@@ -489,7 +496,7 @@ RULES: Final[dict[str, Rule]] = {
     "index": _index, "order": _order, "order_first": _order_first, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
-    "distinct_slices": _distinct_slices,
+    "distinct_slices": _distinct_slices, "lists": _lists,
     "loop_join": _loop_join, "touched": _touched,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,

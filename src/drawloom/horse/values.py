@@ -206,6 +206,31 @@ class ListValue(Value):
         self.cells = cells
 
 
+class Lists(Vector):
+    """Numbers of lists, that a result shows as these: list ``i`` is ``flat[low[i]:high[i]]``. ``to_arrow`` raises
+    DataError for more elements than Arrow's lists have."""
+
+    def __init__(self, numbers: Vector, flat: Vector, low: Array, high: Array) -> None:
+        super().__init__(numbers.type, numbers.data, None, numbers.valid)
+        self.flat = flat
+        self.low = low
+        self.high = high
+
+    def to_arrow(self) -> pa.Array:
+        known = np.ones(len(self), dtype=bool) if self.valid is None else np.asarray(self.valid, dtype=bool)
+        numbers = self.data[known]
+        counts = np.zeros(len(self), dtype=np.int64)
+        counts[known] = self.high[numbers] - self.low[numbers]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        if offsets[-1] > (1 << 31) - 1:
+            raise DataError("a column of lists with more than 2**31 - 1 elements")
+        starts = np.zeros(len(self), dtype=np.int64)
+        starts[known] = self.low[numbers]
+        places = np.arange(int(offsets[-1])) + np.repeat(starts - offsets[:-1], counts)
+        elements = vector_to_arrow(self.flat).take(pa.array(places))
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, mask=pa.array(~known))
+
+
 class Ragged(Value):
     """A list of vectors of one type, kept as one vector: cell ``i`` is ``flat[offsets[i]:offsets[i + 1]]``."""
 
@@ -336,6 +361,8 @@ def arrow_type(type: VectorType) -> pa.DataType:
 
 def vector_to_arrow(vector: Vector) -> pa.Array:
     """One column as Arrow, NULL where ``valid`` says so."""
+    if isinstance(vector, Lists):
+        return vector.to_arrow()
     type = vector.type
     mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
     if type.kind == "text":

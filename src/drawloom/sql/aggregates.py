@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import FOLDS, QUANTILES
 from drawloom.horse.types import BOOL, DATE, F64, I64, INTERVAL, STR, SYM, TIMESTAMP, VectorType, scale_of
-from drawloom.sql import plan
+from drawloom.sql import lists, plan
 from drawloom.sql.coercion import drop_in_sum
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result
 
@@ -40,7 +40,8 @@ CHOSEN: Final = frozenset(["first_value", "last_value", "any_value", "nth_value"
 #: All of them, with their numbers of arguments.
 AGGREGATE_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     **dict.fromkeys([*REDUCTIONS, *FOLDED, *CHOSEN], (1,)), "count": (0, 1), "approx_distinct": (1,),
-    "nth_value": (2,), "string_agg": (1, 2), "percentile_cont": (2,), "approx_percentile_cont": (2, 3),
+    "nth_value": (2,), "array_agg": (1,), "string_agg": (1, 2), "percentile_cont": (2,),
+    "approx_percentile_cont": (2, 3),
     **dict.fromkeys([name for name, fold in FOLDED.items() if FOLDS[fold].lists == 2], (2,)),
 }  # fmt: skip
 #: What repeated rows change nothing of.
@@ -94,6 +95,8 @@ def _measure(
             cells.groups = t.emit("group", [t.emit("list", t.grouped_by(keys, frame))])
         if given.function in REDUCTIONS:
             return _reduced(t, cells)
+        if given.function == "array_agg":
+            return _gathered(t, cells)
         return _chosen(t, cells) if given.function in CHOSEN else _folded(t, cells)
 
     return make
@@ -237,6 +240,21 @@ def folded_argument(t: Translator, argument: plan.Expression, frame: Frame, name
     if made.type.is_integer:
         return t.cast(made, F64)
     return t.cast(made, TIMESTAMP) if made.type == DATE else made
+
+
+def _gathered(t: Translator, cells: _Cells) -> Result:
+    """The list of all values, NULLs among them."""
+    value = t.expression(cells.measure.arguments[0], cells.frame)
+    valid = None if value.valid is None else t.spread(value.valid, cells.frame)
+    mask = cells.mask([])
+    counts = cells.reduced("len", cells.of(cells.frame.anchor(), mask)).value
+    if cells.groups is None:
+        rows: Operand = t.emit("where", [t.emit("fill", [Literal([1], BOOL), cells.frame.anchor()])])
+    else:
+        rows = t.emit("flat", [t.emit("values", [cells.groups])])
+    if mask is not None:
+        rows = t.index(rows, t.emit("where", [t.index(t.spread(mask, cells.frame), rows)]))
+    return lists.gathered(t, Result(t.spread(value.value, cells.frame), value.type, valid), rows, counts)
 
 
 def _chosen(t: Translator, cells: _Cells) -> Result:

@@ -12,6 +12,8 @@ Row = tuple[Any, ...]
 def same_value(ours: Any, theirs: Any, bound: float = 0.0) -> bool:
     """Whether the values are equal, bit for bit but for the bits of NaN and the sign of zero: which of 0.0 and -0.0
     stands for a group or an extreme is open. Two floats may differ by ``bound`` times the larger one."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(same_value, ours, theirs))
     if isinstance(ours, float) and isinstance(theirs, float):
         if math.isnan(theirs):
             return math.isnan(ours)
@@ -27,7 +29,7 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 def _sort_key(value: Any) -> tuple[int, Any]:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return (1 if value is None else 2, "")
-    return (0, value)
+    return (0, [_sort_key(v) for v in value] if isinstance(value, list) else value)
 
 
 def first_difference(ours: Sequence[Row], theirs: Sequence[Row], bound: float = 0.0) -> tuple[int, int] | None:

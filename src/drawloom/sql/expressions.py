@@ -13,6 +13,7 @@ from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import BOOL, DATE, I32, I64, STR
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
+from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
 from drawloom.sql.plan import (
     DAY,
@@ -58,7 +59,9 @@ _OWN: Final[dict[str, tuple[int, ...]]] = {
     "iszero": (1,), "nanvl": (2,),
 }  # fmt: skip
 #: All Substrait scalar functions that the translation knows, with their numbers of arguments.
-SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {**{name: row.counts for name, row in TABLE.items()}, **_OWN}
+SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
+    **{name: row.counts for name, row in TABLE.items()}, **_OWN, **LISTS,
+}  # fmt: skip
 #: What some of them are written as.
 _REWRITES: Final[dict[str, Callable[[list[Expression]], Expression]]] = {
     "nullif": lambda a: Case([(Apply("equal", a), Constant(None, BOOL))], a[0]),
@@ -108,6 +111,8 @@ class Expressions(Literals):
             return Constant(None, BOOL)  # DataFusion's NULL without a type
         if kind == "selection":
             return self.selection(body.selection)
+        if kind == "literal" and body.literal.WhichOneof("literal_type") == "list":
+            return Apply("make_array", [self.literal(v) for v in body.literal.list.values])
         if kind == "literal":
             return self.literal(body.literal)
         if kind == "scalar_function":
@@ -233,6 +238,8 @@ class Expressions(Literals):
             self.refuse("function: regexp_replace with options other than 'g' and 'i'")
         if name == "date_trunc" and not (isinstance(arguments[0], Constant) and arguments[0].value in UNITS):
             self.refuse(f"function: date_trunc to {getattr(arguments[0], 'value', 'what is no constant')}")
+        if name == "array_to_string" and not isinstance(arguments[1], Constant):
+            self.refuse(f"function: {name} with a separator that is no constant")
         if name in ("round", "trunc") and len(arguments) == 2 and not _is_digits(arguments[1]):
             self.refuse(f"function: {name} to digits that are no constant")
         if name in _REWRITES:

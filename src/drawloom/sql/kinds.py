@@ -13,6 +13,7 @@ from drawloom.horse.plain import FOLDS
 from drawloom.sql.aggregates import FOLDED
 from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import KINDS, SCALARS
+from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.plan import (
     DAY,
     Aggregate,
@@ -79,7 +80,7 @@ class _Checker:
                 self.expression(relation.condition, kinds)
             elif isinstance(relation, Sort):
                 for key in relation.keys:
-                    self.expression(key.expression, kinds)
+                    self.key(key.expression, kinds)
             return kinds
         if isinstance(relation, Project):
             below = self.relation(relation.input)
@@ -91,17 +92,19 @@ class _Checker:
             for side, columns in zip(relation.relations, relation.columns):
                 below = self.relation(side)
                 sides.append([self.expression(e, below) for e in columns])
+            if any(_is_list(k) for kinds in sides for k in kinds):
+                self.refuse("lists in UNION, INTERSECT, EXCEPT or GROUPING SETS")
             return [next((k for k in column if k is not None), None) for column in zip(*sides)]
         assert isinstance(relation, Aggregate)
         below = self.relation(relation.input)
-        keys = [self.expression(k, below) for k in relation.keys]
+        keys = [self.key(k, below) for k in relation.keys]
         return [*keys, *[self.measure(m, below) for m in relation.measures]]
 
     def join(self, join: Join) -> Kinds:
         left, right = self.relation(join.left), self.relation(join.right)
         for key in join.keys:
-            self.expression(key.left, left)
-            self.expression(key.right, right)
+            self.key(key.left, left)
+            self.key(key.right, right)
         if join.condition is not None:
             self.expression(join.condition, [*left, *right])
         shown: dict[str, Kinds] = {
@@ -119,13 +122,18 @@ class _Checker:
         if measure.condition is not None:
             self.expression(measure.condition, below)
         for sort in measure.sorts:
-            self.expression(sort.expression, below)
-        kinds = [self.expression(a, below) for a in measure.arguments]
+            self.key(sort.expression, below)
+        check = self.key if measure.is_distinct else self.expression
+        kinds = [check(a, below) for a in measure.arguments]
         return self.aggregate(measure.function, kinds)
 
     def aggregate(self, function: str, kinds: Kinds) -> str | None:
         """The kind of an aggregate's values, where it takes such arguments."""
         kind = kinds[0] if kinds else None
+        if function == "array_agg" or (_is_list(kind) and function != "count"):
+            if _is_list(kind):
+                self.refuse(f"aggregate function: {function} of lists")
+            return f"{_LIST}{kind or ''}"
         wanted = _AGGREGATED.get(function, ())
         if wanted and kind is not None and kind not in wanted:
             self.refuse(f"aggregate function: {function} of {_NAMES.get(kind, kind)}")
@@ -136,6 +144,23 @@ class _Checker:
         if function in FOLDED and FOLDED[function] == "quantile":
             return {"int": "float", "time": "timestamp"}.get(kind or "", kind)
         return {"avg": "float", "count": "int", "approx_distinct": "int"}.get(function, kind)
+
+    def key(self, expression: Expression, below: Kinds) -> str | None:
+        """The kind of what rows are matched, grouped or ordered by."""
+        kind = self.expression(expression, below)
+        if _is_list(kind):
+            self.refuse("lists to match, group or order by")
+        return kind
+
+    def of_lists(self, function: str, kinds: Kinds) -> str | None:
+        """What takes or gives a list."""
+        if function == "make_array" and not any(map(_is_list, kinds)):
+            return f"{_LIST}{next((k for k in kinds if k is not None), '')}"
+        if function not in ("is_null", "is_not_null") and (function not in LISTS or function == "make_array"):
+            self.refuse(f"function: {function} of lists")
+        if function == "array_element":
+            return (kinds[0] or _LIST).removeprefix(_LIST) or None
+        return {"array_to_string": "text", "array_length": "int", "cardinality": "int"}.get(function, "bool")
 
     def expression(self, expression: Expression, below: Kinds) -> str | None:
         if isinstance(expression, Field):
@@ -148,7 +173,7 @@ class _Checker:
             return self.case(expression, below)
         if isinstance(expression, InList):
             for part in [expression.input, *expression.options]:
-                self.expression(part, below)
+                self.key(part, below)
             return "bool"
         if isinstance(expression, Scalar):
             return next(iter(self.relation(expression.relation)), None)
@@ -162,6 +187,8 @@ class _Checker:
         assert isinstance(expression, Apply)
         kinds = [self.expression(a, below) for a in expression.arguments]
         function = expression.function
+        if function == "make_array" or any(map(_is_list, kinds)):
+            return self.of_lists(function, kinds)
         if function == "divide":
             return "float"
         if "interval" in kinds or (function == "subtract" and "timestamp" in kinds):
@@ -219,13 +246,15 @@ class _Checker:
     def window(self, window: Window, below: Kinds) -> str | None:
         kinds = [self.expression(e, below) for e in window.arguments]
         for part in window.partitions:
-            self.expression(part, below)
-        ordered = [self.expression(s.expression, below) for s in window.sorts]
+            self.key(part, below)
+        ordered = [self.key(s.expression, below) for s in window.sorts]
         frame = window.frame
         offsets = [b for b in (frame.low, frame.high) if b is not None and b != 0]
         wanted = ("time", "timestamp") if any(isinstance(b, Span) for b in offsets) else _NUMBERS
         if frame.unit == "range" and offsets and (len(ordered) != 1 or ordered[0] not in (*wanted, None)):
             self.refuse("window functions: RANGE with an offset over an order by another kind of values, or by several")
+        if any(map(_is_list, kinds)) and window.function != "count":
+            self.refuse(f"window function: {window.function} of lists")
         if window.function in ("percent_rank", "cume_dist"):
             return "float"
         if window.function in ("row_number", "rank", "dense_rank", "ntile"):
@@ -246,8 +275,18 @@ class _Checker:
         for condition, _ in case.branches:
             self.expression(condition, below)
         kinds = [self.expression(v, below) for v in values]
+        if any(map(_is_list, kinds)):
+            self.refuse("CASE of lists")
         told = [k for k, v in zip(kinds, values) if not (isinstance(v, Constant) and v.value is None)]
         return told[0] if told else None
+
+
+#: What the kinds of lists begin with, before that of their elements.
+_LIST: Final = "list of "
+
+
+def _is_list(kind: str | None) -> bool:
+    return kind is not None and kind.startswith(_LIST)
 
 
 _NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "double", "clock": "a time of day"}

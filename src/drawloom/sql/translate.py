@@ -34,7 +34,7 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import aggregates, casts, joins, plan, spans, windows
+from drawloom.sql import aggregates, casts, joins, lists, plan, spans, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
@@ -101,6 +101,9 @@ class Translator(Emitter):
         value = result.value
         if self.is_constant(value):
             value = self.emit("fill", [value, frame.anchor()])
+        if isinstance(result.type, lists.ListOf):
+            known = value if result.valid is None else self.emit("with_null", [value, result.valid])
+            return lists.shown(self, known, result.type)
         return value if result.valid is None else self.emit("with_null", [value, result.valid])
 
     # Relations
@@ -262,6 +265,8 @@ class Translator(Emitter):
             return windows.window(self, expression, frame)
         if isinstance(expression, plan.Scalar):
             return joins.scalar(self, self.relation(expression.relation))
+        if isinstance(expression, plan.Apply) and expression.function in lists.FUNCTIONS:
+            return lists.function(self, expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in SCALARS:
             return SCALARS[expression.function](self, expression, frame)
         truth = self.truth(expression, frame)

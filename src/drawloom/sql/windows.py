@@ -23,6 +23,7 @@ from drawloom.sql import plan
 from drawloom.sql.aggregates import BLIND, FOLDED, REDUCTIONS, fold_option, folded_argument
 from drawloom.sql.coercion import drop_in_comparison, drop_in_sum
 from drawloom.sql.frames import Frame, Result
+from drawloom.sql.lists import ListOf
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -385,6 +386,12 @@ def _firsts(view: _View, values: list[Operand], previous: Operand, valid: Operan
     return _Members([t.index(v, rows) for v in values], bounds[0], bounds[1])
 
 
+def _gathered(view: _View) -> Result:
+    """The list of the frame's values, NULLs among them."""
+    low, high = view.frame()
+    return Result(view.position, ListOf(view.argument(0), low, high), view.t.emit("gt", [high, low]))
+
+
 def _count(view: _View) -> Result:
     value = view.argument(0)
     if view.expression.is_distinct:
@@ -432,5 +439,5 @@ FUNCTIONS: Final[dict[str, Callable[[_View], Result]]] = {
     "any_value": lambda view: _nth(view, 0, False),
     "nth_value": lambda view: _nth(view, view.offset(1, 1) - 1, False),
     "count": _count, **dict.fromkeys(["sum", "avg", "min", "max", "bool_and", "bool_or"], _aggregate),
-    **dict.fromkeys(FOLDED, _fold),
+    **dict.fromkeys(FOLDED, _fold), "array_agg": _gathered,
 }  # fmt: skip

@@ -1,0 +1,124 @@
+"""Lists as values to HorseIR: numbers of lists, which rows are picked by as any others are, and beside these, once for
+all of them, the elements of all lists, and where each list begins and ends there.
+
+    array_agg       the rows of each group, one group behind the other      make_array      the arguments, row by row
+    ... OVER        the sorted rows, between the frame's bounds             l[n]            the element at begin + n - 1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from drawloom.horse.ir import FunctionRef, Literal, Operand
+from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
+from drawloom.sql import casts, plan
+from drawloom.sql.coercion import unified
+from drawloom.sql.frames import Frame, Result
+
+if TYPE_CHECKING:
+    from drawloom.sql.translate import Translator
+
+#: Functions of lists, with their numbers of arguments.
+FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
+    "make_array": tuple(range(1, 100)), "array_element": (2,), "array_length": (1,), "cardinality": (1,),
+    "array_to_string": (2,),
+}  # fmt: skip
+_TRUE: Final = Literal([1], BOOL)
+_ZERO: Final = Literal([0], I64)
+_ONE: Final = Literal([1], I64)
+_NOWHERE: Final = Literal([-1], I64)
+
+
+class ListOf(VectorType):
+    """Lists of one origin: list number ``i`` has the elements from ``low[i]`` on and before ``high[i]``."""
+
+    def __init__(self, elements: Result, low: Operand, high: Operand) -> None:
+        super().__init__(f"list<{elements.type}> {low} {high}", "list", 64)
+        self.elements = elements
+        self.low = low
+        self.high = high
+
+
+def shown(t: Translator, ids: Operand, type: ListOf) -> Operand:
+    """The column of a result."""
+    elements = type.elements
+    values = elements.value if elements.valid is None else t.emit("with_null", [elements.value, elements.valid])
+    return t.emit("lists", [ids, values, type.low, type.high])
+
+
+def gathered(t: Translator, value: Result, rows: Operand, counts: Operand) -> Result:
+    """The lists of ``value`` at ``rows``, which are as many for each list as ``counts`` says; NULL for none."""
+    place = _numbers(t, counts)
+    zeros = t.emit("fill", [_ZERO, counts])
+    before = t.result("raze", [t.emit("each_slice", [FunctionRef("sum"), counts, zeros, place])])
+    low = t.cast(before, I64).value
+    valid = None if value.valid is None else t.index(value.valid, rows)
+    elements = Result(t.index(value.value, rows), value.type, valid)
+    type = ListOf(elements, low, t.emit("plus", [low, counts]))
+    return Result(place, type, t.emit("gt", [counts, _ZERO]))
+
+
+def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    if call.function == "make_array":
+        return _made(t, call, frame)
+    given = t.expression(call.arguments[0], frame)
+    assert isinstance(given.type, ListOf)
+    if call.function == "array_to_string":
+        return _joined(t, given, given.type, call.arguments[1])
+    low, high = [_of(t, given, bound) for bound in (given.type.low, given.type.high)]
+    if call.function != "array_element":
+        return t.result("minus", [high, low], given.valid)
+    number = t.cast(t.expression(call.arguments[1], frame), I64)
+    from_front = t.emit("plus", [low, t.emit("minus", [number.value, _ONE])])
+    from_end = t.emit("plus", [high, number.value])
+    is_front = t.emit("gt", [number.value, _ZERO])
+    place = t.emit("if_else", [is_front, from_front, from_end])
+    inside = t.emit("and", [t.emit("geq", [place, low]), t.emit("lt", [place, high])])
+    inside = t.emit("and", [inside, t.emit("neq", [number.value, _ZERO])])
+    known = t.both([inside, given.valid, number.valid]) or inside
+    there = t.spread(t.emit("if_else", [known, place, _NOWHERE]), frame)
+    elements = given.type.elements
+    valid: Operand = known if elements.valid is None else t.outer_index(elements.valid, there)
+    return Result(t.outer_index(elements.value, there), elements.type, valid)
+
+
+def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """Rows of arguments: all the first ones, then all the second ones, in the order of the rows."""
+    sides = [t.expression(a, frame) for a in call.arguments]
+    type = unified([s.type for s in sides if not t.is_null(s)] or [sides[0].type])
+    sides = [Result(t.zero(type), type, s.valid) if t.is_null(s) else t.cast(s, type) for s in sides]
+    together = t.emit("concat", [t.spread(s.value, frame) for s in sides])
+    valid: Operand | None = None
+    if any(s.valid is not None for s in sides):
+        valid = t.emit("concat", [t.spread(s.valid or _TRUE, frame) for s in sides])
+    ids = _numbers(t, frame.anchor())
+    row = t.emit("concat", [ids] * len(sides))
+    by_rows = t.emit("order", [t.emit("list", [row], "lists"), _TRUE, Literal([0], BOOL)])
+    begin = t.emit("run_start", [t.emit("list", [t.index(row, by_rows)], "lists")])
+    low = t.emit("where", [t.emit("eq", [begin, _numbers(t, by_rows)])])
+    elements = Result(t.index(together, by_rows), type, None if valid is None else t.index(valid, by_rows))
+    return Result(ids, ListOf(elements, low, t.emit("plus", [low, Literal([len(sides)], I64)])))
+
+
+def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expression) -> Result:
+    """The texts of the elements that are not NULL, with the separator between two of them."""
+    assert isinstance(separator, plan.Constant)
+    texts, low, high = casts.cast(t, type.elements, STR), type.low, type.high
+    values = texts.value
+    if texts.valid is not None:
+        values = t.index(values, t.emit("where", [texts.valid]))
+        low, high = [t.emit("before", [texts.valid, bound]) for bound in (low, high)]
+    made = t.emit("fold_slices", [Literal(["join"], SYM), Literal([str(separator.value)], STR), low, high, values])
+    return Result(_of(t, given, made), STR, given.valid)
+
+
+def _of(t: Translator, given: Result, of_lists: Operand) -> Operand:
+    """What ``of_lists`` says of each row's list; of NULL what stands for nothing."""
+    if given.valid is None:
+        return t.index(of_lists, given.value)
+    return t.outer_index(of_lists, t.emit("if_else", [given.valid, given.value, _NOWHERE]))
+
+
+def _numbers(t: Translator, rows: Operand) -> Operand:
+    """0, 1, 2 ..., as long as ``rows``."""
+    return t.emit("where", [t.emit("fill", [_TRUE, rows])])
