@@ -89,6 +89,8 @@ class Facts:
         self.settles: i64 = CONTROL_STALL if found.base == "BMOV" else timing.settles(opcode)
         self.holds: i64 = timing.holds(opcode)
         self.computes = timing.computes(opcode)
+        #: A BSYNC behind it does not join the lanes of an H100: like ptxas, a NOP stands between them.
+        self.sleeps = found.base == "NANOSLEEP"
         self.leaves = found.flow in ("call", "return") or found.base == "JMX"
         unit = f"{found.unit} {found.space}".strip()
         self.counted = unit in _names(COUNTED_IN_ORDER[timing.family])

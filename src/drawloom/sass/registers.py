@@ -61,6 +61,11 @@ _DESCRIPTOR: Final = 3 << 4
 _ANEW: Final = 0.1
 
 
+#: Registers of a thread at which a multiprocessor can hold all its warps, less those that the ABI keeps.
+_FULL: Final = 30
+_SEVERAL_LOADS: Final = 3
+
+
 class OutOfRegisters(Error):
     """Not enough registers: `register` is the virtual one to keep elsewhere."""
 
@@ -100,14 +105,23 @@ def names(instruction: Machine, register: int) -> bool:
 
 class Scan:
     """One pass over the lives in one register file, by their `events`. `limit` registers may be used, those in
-    `reserved` not; what is found goes into `assigned`, by virtual register."""
+    `reserved` not; what is found goes into `assigned`, by virtual register. With `in_turn` the search begins behind the
+    group that was found last, not at 0."""
 
     def __init__(
-        self, liveness: Liveness, file: int, events: vec[i64], assigned: vec[i64], limit: int, reserved: int
+        self,
+        liveness: Liveness,
+        file: int,
+        events: vec[i64],
+        assigned: vec[i64],
+        limit: int,
+        reserved: int,
+        in_turn: bool = False,
     ) -> None:
         self.liveness = liveness
         self.file: i64 = file
         self.limit: i64 = limit
+        self.reserved = reserved
         function = liveness.function
         self.function = function
         self.widths = function.widths
@@ -127,6 +141,12 @@ class Scan:
             costly &= ~(3 << RETURN_ADDRESS)
         self.is_costly = costly != 0
         self.costly = rows(costly)
+        self.in_turn = in_turn
+        #: Behind the group that was found last, while they are given in turn.
+        self.next: i64 = 0
+        #: Whether groups of four that are free are left to those who need four, while they are given in turn.
+        self.has_fours = in_turn and 4 in [self.widths[n] for n, of in enumerate(function.files) if of == file]
+        self.keeps_fours = False
         #: The highest register that was given away, -1 if none was.
         self.highest: i64 = -1
         #: Of every virtual register the first range that the scan has not left behind.
@@ -204,6 +224,17 @@ class Scan:
                 row = wanted >> _ROW_SHIFT
                 if self.free[row] & ~self.costly[row] & whole == whole and self.is_free(register, wanted, width):
                     return wanted
+        if self.in_turn:
+            self.keeps_fours = self.has_fours and width < 4
+            found = self.lowest(register, width, True, self.next)
+            if found < 0:
+                found = self.lowest(register, width, True)
+            self.keeps_fours = False
+            if found < 0:
+                found = self.lowest(register, width, True)
+            if found >= 0:
+                self.next = found + width
+                return found
         if self.is_costly:
             found = self.lowest(register, width, True)
             if found >= 0:
@@ -213,10 +244,15 @@ class Scan:
             self.costly[found >> _ROW_SHIFT] &= ~(((1 << width) - 1) << (found & _ROW_MASK))
         return found
 
-    def lowest(self, register: i64, width: i64, only_cheap: bool) -> i64:
-        """The first group, from 0 on, of registers that are free as long as a virtual register lives."""
-        for row in range(len(self.free)):
+    def lowest(self, register: i64, width: i64, only_cheap: bool, begin: i64 = 0) -> i64:
+        """The first group, from ``begin`` on, of registers that are free as long as a virtual register lives."""
+        for row in range(begin >> _ROW_SHIFT, len(self.free)):
             groups = self.free[row]
+            if self.keeps_fours:
+                whole = groups & groups >> 1 & groups >> 2 & groups >> 3 & _FOURTH
+                groups &= ~(whole * 15)
+            if row == begin >> _ROW_SHIFT:
+                groups &= _ROW_BITS << (begin & _ROW_MASK)
             if only_cheap:
                 groups &= ~self.costly[row]
             if width == 2:
@@ -366,6 +402,8 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
                 scan = Scan(liveness, file, events, assigned, limit if file == GENERAL else size, kept)
                 scan.run()
+                if file == GENERAL or file == PREDICATE:
+                    scan = spread(scan, limit if file == GENERAL else size)
                 if file == GENERAL:
                     out.registers = max(int(scan.highest) + 1, function.named)
                 elif file == PREDICATE:
@@ -375,6 +413,46 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
             keep_elsewhere(function, lack, out)
     rewrite(function, assigned)
     return out
+
+
+def spread(tight: Scan, limit: int) -> Scan:
+    """The same lives in more registers, taken in turn, where a block waits for several results at once: loads that wait
+    for the registers of earlier ones come one by one. As many more as cost no occupancy; ``tight`` if none do."""
+    own = int(tight.file)
+    most = min(limit, roomy(int(tight.highest) + 1)) if own == GENERAL else limit
+    if not waits_for_several(tight.function):
+        return tight
+    before = tight.assigned[:]
+    wide = Scan(tight.liveness, own, tight.events, tight.assigned, most, tight.reserved, True)
+    for register, file in enumerate(tight.function.files):
+        if file == own:
+            wide.assigned[register] = -1
+    try:
+        wide.run()
+    except OutOfRegisters:
+        for register in range(len(before)):
+            tight.assigned[register] = before[register]
+        return tight
+    return wide
+
+
+def roomy(registers: int) -> int:
+    """How many registers a kernel may take that needs so many: warps get them by eights, and all warps that a
+    multiprocessor can hold have room for 32 each."""
+    spare = 6 if registers < _FULL else 0
+    return min((registers + spare + 7) & -8, _FULL) if registers <= _FULL else (registers + 7) & -8
+
+
+def waits_for_several(function: MachineFunction) -> bool:
+    """Whether a block has several loads."""
+    for block in function.blocks:
+        loads = 0
+        for instruction in block.instructions:
+            if effects(instruction.opcode).memory == "load":
+                loads += 1
+                if loads == _SEVERAL_LOADS:
+                    return True
+    return False
 
 
 def saves_barriers(function: MachineFunction, liveness: Liveness, events: vec[i64]) -> bool:

@@ -316,8 +316,13 @@ class Timetable:
             state.clock = at + found.settles
             if found.holds:
                 state.held = at + found.holds
+            if found.sleeps:
+                self.stall(out, found.settles)
+                out.append(Machine(self.nop, [], pos=instruction.pos))
+                last = state.clock
+                state.clock += 1
             if self.serial or leaves:
-                state.clock = max(state.clock, at + state.longest)
+                state.clock = max(state.clock, last + state.longest)
         end = max(state.drained() if drain else state.clock, state.held)
         if out:
             self.stall(out, end - last)
