@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from drawloom.horse.emit import Emitter, float32, float64, integer
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter, float32, float64, integer
 from drawloom.horse.held import REGISTERS, Held
 from drawloom.horse.templates import S64
 from drawloom.ptx.ir import Address, Operand, Register, Vector
@@ -22,8 +22,6 @@ MAX_REGISTER_SLOTS: Final = 96
 MAX_SHARED_BYTES: Final = 48 * 1024
 #: The bits of the NaN that minima and maxima in tables give.
 ORDERED_NAN: Final = 0x7FF8000000000000
-WARP: Final = 32
-ALL_LANES: Final = -1
 
 
 class Accumulator:

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from drawloom.horse.cellwise import CellKernel, listed
 from drawloom.horse.compaction import Compaction, Walk, tile_within
-from drawloom.horse.emit import Emitter, integer
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter, integer
 from drawloom.horse.ir import Function, Name, Return
 from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
-from drawloom.horse.kernels.rows import WARP, Tile
-from drawloom.horse.kernels.warps import ALL_LANES
+from drawloom.horse.kernels.rows import Tile
 from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import Ranges
 from drawloom.horse.reductions import Reductions, is_reduced

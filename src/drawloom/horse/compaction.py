@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.emit import Emitter
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter
 from drawloom.horse.ir import Name
 from drawloom.horse.kernel_plan import Output
 from drawloom.horse.kernels.look_back import LookBack
-from drawloom.horse.kernels.rows import WARP, Rounds, Tile
-from drawloom.horse.kernels.warps import ALL_LANES
+from drawloom.horse.kernels.rows import Rounds, Tile
 from drawloom.horse.rowwise import ROW_BYTES, Context, NumberedRows, RowValues, SelectedRows, store_row
 from drawloom.ptx.ir import Register, Statement
 from drawloom.ptx.types import B32, B64, U16

@@ -30,6 +30,9 @@ from drawloom.ptx.types import B32, B64, F32, F64, PRED, U64, Type
 #: The oldest version and architecture that have every instruction the templates use.
 VERSION: Final = (7, 0)
 TARGET: Final = "sm_70"
+#: Threads of a warp, and the mask of all of them.
+WARP: Final = 32
+ALL_LANES: Final = -1
 
 
 class Emitter:

@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.horse.accumulate import two_sum
-from drawloom.horse.emit import Emitter, float64
+from drawloom.horse.emit import WARP, Emitter, float64
 from drawloom.horse.evaluate import averages, exact
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
-from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, RowKernel, integer64, stored
+from drawloom.horse.kernels.rows import MAX_ROWS, Rounds, RowKernel, integer64, stored
 from drawloom.horse.kernels.sort import ordered
 from drawloom.horse.kernels.warps import shuffled
 from drawloom.horse.types import F64, I64, I128, MAX_DIGITS, DecimalType, VectorType, scale_of

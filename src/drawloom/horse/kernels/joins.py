@@ -12,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.horse.emit import Emitter
+from drawloom.horse.emit import WARP, Emitter
 from drawloom.horse.kernels import hashing
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import KeyColumns, key_pairs
 from drawloom.horse.kernels.radix import radix_sort
-from drawloom.horse.kernels.rows import ROW, WARP, Rounds, RowKernel, tile_for
+from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel, tile_for
 from drawloom.horse.kernels.scan import Walk, offsets, scan, scanned
 from drawloom.horse.kernels.warps import shuffled
 from drawloom.horse.kernels.workspace import Memory

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.rows import WARP
-from drawloom.horse.kernels.warps import ALL_LANES, shuffled, warp_scan, warp_sum
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter
+from drawloom.horse.kernels.warps import shuffled, warp_scan, warp_sum
 from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.types import U32, U64
 

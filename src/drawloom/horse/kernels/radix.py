@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.horse.emit import Emitter
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter
 from drawloom.horse.kernels.device import DeviceKernels
-from drawloom.horse.kernels.rows import WARP, Rounds, Tile, rows_of_block, tile_for
+from drawloom.horse.kernels.rows import Rounds, Tile, rows_of_block, tile_for
 from drawloom.horse.kernels.scan import offsets
-from drawloom.horse.kernels.warps import ALL_LANES, shuffled, warp_scan
+from drawloom.horse.kernels.warps import shuffled, warp_scan
 from drawloom.horse.kernels.workspace import Memory
 from drawloom.ptx.ir import Address, Module, Register
 from drawloom.ptx.types import U32, U64

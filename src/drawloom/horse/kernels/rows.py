@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.horse.emit import Emitter
+from drawloom.horse.emit import WARP, Emitter
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.values import Array, Vector
 from drawloom.ptx.ir import Module, Register
@@ -22,7 +22,6 @@ from drawloom.runtime.machine import Device
 
 #: Kernels number rows with 32 bits, signed in differences.
 MAX_ROWS: Final = (1 << 31) - 1
-WARP: Final = 32
 #: What row numbers that kernels make are stored as.
 ROW: Final = np.int32
 

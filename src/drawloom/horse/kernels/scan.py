@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.horse.emit import Emitter
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.look_back import LookBack, states_for
-from drawloom.horse.kernels.rows import MAX_ROWS, WARP, Rounds, Tile, tile_for
-from drawloom.horse.kernels.warps import ALL_LANES, shuffled, warp_scan, warp_sum
+from drawloom.horse.kernels.rows import MAX_ROWS, Rounds, Tile, tile_for
+from drawloom.horse.kernels.warps import shuffled, warp_scan, warp_sum
 from drawloom.horse.kernels.workspace import Memory, Size
 from drawloom.ptx.ir import Module, Register
 from drawloom.ptx.types import U32

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from drawloom.horse.emit import Emitter
-from drawloom.horse.kernels.rows import WARP
+from drawloom.horse.emit import ALL_LANES, WARP, Emitter
 from drawloom.ptx.ir import Register
 from drawloom.ptx.types import F64
-
-ALL_LANES: Final = -1
 
 
 def shuffled(emitter: Emitter, value: Register, mode: str, lanes: Register | int) -> Register:
