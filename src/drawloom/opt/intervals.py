@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import Type
 
 Interval = tuple[int, int]
 
 
+@mypyc_attr(acyclic=True)
 class Range:
     """Numbers between ``low`` and ``high``, both with them, modulo 2^``bits``."""
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Variable, Vector
 from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, FENCE, LOAD, PURE, STORE, WARP, Opcode
@@ -31,6 +33,7 @@ _MOST_ROUNDS: Final = 8
 Base = tuple[str, int, str]
 
 
+@mypyc_attr(acyclic=True)
 class Place:
     """``bit`` is this place in sets of places; ``whole`` says that its bytes are the register as it is, ``loads`` how
     many instructions load from it, and ``own`` that nobody sees it once the function has returned."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from drawloom.opt.sums import Monomial, Sum, SumKey, Sums, key_of, plain_atom
 from drawloom.opt.work import Replacements, Work, can_replace, is_pure, signed
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, Statement
@@ -47,6 +49,7 @@ def reduce_strength(work: Work) -> None:
     reduction.replacements.finish()
 
 
+@mypyc_attr(acyclic=True)
 class _Near:
     """A value with the coefficient that it has of a monomial."""
 
@@ -56,6 +59,7 @@ class _Near:
         self.coefficient = coefficient
 
 
+@mypyc_attr(acyclic=True)
 class _Plan:
     """How a value can be made: ``base + factor * term``, or with ``minus``, ``base - factor * term``."""
 
