@@ -4,14 +4,18 @@ Run by test_stand_in.py, in a process that has the stand-in.
 """
 
 import gc
+from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import drawloom
 from drawloom import DeviceError, KernelFault
 from drawloom.runtime import Stream, pinned_array
+from drawloom.sql import connect
 from tests.runtime import programs, stand_in_driver
+from tests.sql.compare import differences
 
 
 @pytest.fixture
@@ -108,3 +112,34 @@ def test_a_fault_among_several_kernels_names_them(library: object, monkeypatch: 
     stop[1, 1, stopping]()
     with pytest.raises((KernelFault, DeviceError), match="which kernel it was of saxpy, stop"):
         stopping.synchronize()
+
+
+#: What a query of one kernel asks the driver for when its columns are on the GPU: a launch, what the kernel reports in
+#: one copy, and a wait.
+CALLS = {
+    "cuCtxPushCurrent": 1, "cuCtxPopCurrent": 1, "cuMemsetD8Async": 1, "cuLaunchKernel": 1, "cuMemcpyDtoHAsync": 1,
+    "cuEventRecord": 3, "cuEventElapsedTime": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select sum(price * discount) from t where quantity < 24 and discount between 0.05 and 0.07",
+        "select flag, sum(quantity), avg(price), count(*) from t where discount < 0.09 group by flag order by flag",
+    ],
+)
+def test_a_query_of_one_kernel_asks_the_driver_for_little(library: object, query: str) -> None:
+    rows = 1500
+    hundredths = pa.array([Decimal(n % 11) / 100 for n in range(rows)], pa.decimal128(15, 2))
+    columns = {"flag": [f"{n % 3}" for n in range(rows)], "quantity": [n % 50 for n in range(rows)]}
+    table = pa.table({**columns, "discount": hundredths, "price": hundredths})
+    relation = connect("cuda:0").register("t", table).sql(query)
+    assert differences(relation.arrow(), relation.query.program().interpret().to_arrow()) == []
+    stand_in = stand_in_driver.stand_in
+    assert stand_in is not None
+    before = stand_in.calls()
+    relation.arrow()
+    asked = stand_in.calls() - before
+    del asked["cuEventQuery"]  # as long as it waits
+    assert asked == CALLS

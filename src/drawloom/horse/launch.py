@@ -7,12 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.errors import DataError
-from drawloom.horse.accumulate import WARP, Accumulator
+from drawloom.horse.accumulate import Accumulator
+from drawloom.horse.emit import WARP
 from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
 from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
-from drawloom.horse.kernels.library import Library
+from drawloom.horse.kernels.library import LEAST_THERE, Library
 from drawloom.horse.kernels.look_back import states_for
 from drawloom.horse.kernels.rows import Tile
 from drawloom.horse.kernels.workspace import Memory, Scratch, Size, Workspace
@@ -148,13 +149,16 @@ class LoadedKernel:
         lengths = {len(as_vector(a)) for p, a in zip(self.function.params, arguments) if p.name in linear}
         return lengths.pop() if len(lengths) == 1 else -1
 
-    def is_better(self, rows: int, choice: str) -> bool:
-        """Whether the kernel, and not the interpreter, is to compute so many rows; ``choice`` is the library's."""
+    def is_better(self, rows: int, choice: str, are_here: bool) -> bool:
+        """Whether the kernel, and not the interpreter, is to compute so many rows, which the host has or not;
+        ``choice`` is the library's."""
         plan = self.plan
         if not 0 <= rows <= MAX_ROWS or plan.groups > max(FEW_GROUPS, rows):
             return False
-        if plan.is_stored or choice == "kernels" or self.device.kind != "cpu":
+        if plan.is_stored or choice == "kernels":
             return True
+        if self.device.kind != "cpu":
+            return rows >= LEAST_THERE or not are_here
         self.times_asked += 1
         if self.times_asked == 1:
             return rows >= LEAST_COMPILED

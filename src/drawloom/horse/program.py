@@ -17,7 +17,7 @@ from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Assign, Call, Evaluate, Function, Module, Name, walk
 from drawloom.horse.kernel_plan import KernelPlan, Storage
-from drawloom.horse.kernels.library import CALLS, Library
+from drawloom.horse.kernels.library import CALLS, Library, vectors_of
 from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, LoadedKernel, Resident
 from drawloom.horse.launch_cells import loaded_kernel
 from drawloom.horse.library import HANDED_ON, call
@@ -172,6 +172,7 @@ class LoadedProgram:
             with counted_by(use), self.device.backend.session():
                 self.send_columns()
                 made = interpret(module, self.program.sources, kernel=self.call, library=self.evaluate, watch=watch)
+                workspace.fetch([vector for value in made if isinstance(value, TableValue) for vector in value.columns])
                 workspace.give_back()
         except Exception:
             workspace.drop()
@@ -226,7 +227,8 @@ class LoadedProgram:
         if loaded is None:
             return None
         rows = loaded.rows(arguments)
-        if not loaded.is_better(rows, (self.library or self.resident.library).choice):
+        are_here = all(v.deferred is None for v in vectors_of(arguments))
+        if not loaded.is_better(rows, (self.library or self.resident.library).choice, are_here):
             return None
         if rows > loaded.plan.most_rows:
             # A join can make more rows than any table has, and their sums be wider than those of a table's.

@@ -33,8 +33,11 @@ def copy_up(backend: CudaBackend, address: int, source: Bytes, queue: Queue | No
             copy_up(backend, address, source, plain, owner)
         return
     assert isinstance(queue, CudaQueue)
-    if size <= INLINE_BYTES or backend.is_pinned(start, size):
+    if backend.is_pinned(start, size):
         queue.copy("cuMemcpyHtoDAsync", address, start, size, (owner, source))
+        return
+    if size <= INLINE_BYTES:
+        at_once(queue, "cuMemcpyHtoDAsync", address, start, size)
         return
     ahead: deque[Mark] = deque()
     for at in range(0, size, CHUNK_BYTES):
@@ -110,10 +113,15 @@ def fill(backend: CudaBackend, address: int, byte: int, size: int, queue: Queue 
             driver.call("cuMemsetD8", address, byte, size)
         return
     assert isinstance(queue, CudaQueue)
+    at_once(queue, "cuMemsetD8Async", address, byte, size)
+
+
+def at_once(queue: CudaQueue, function: str, *values: int) -> None:
+    """Queues a call of the driver that keeps no memory of the host."""
     if queue.drops():
         return
     try:
-        with backend.active() as driver:
-            driver.call("cuMemsetD8Async", address, byte, size, queue.stream)
+        with queue.backend.active() as driver:
+            driver.call(function, *values, queue.stream)
     except KernelFault as fault:
         queue.failed(fault)

@@ -214,11 +214,19 @@ class CudaQueue(Queue):
 
     def wait_event(self, event: Any) -> None:
         """Until the event is reached or the stream failed."""
+        if event is None:
+            return
         start = time.perf_counter()
-        while event is not None and self.reached(event) is False:
-            waited = time.perf_counter() - start
-            if waited > SPIN_SECONDS:
-                time.sleep(min(waited * PAUSE_SHARE, LONGEST_PAUSE))
+        try:
+            with self.backend.active() as driver:
+                while (code := self.backend.query_event(event)[0]) == NOT_READY:
+                    waited = time.perf_counter() - start
+                    if waited > SPIN_SECONDS:
+                        time.sleep(min(waited * PAUSE_SHARE, LONGEST_PAUSE))
+                if code:
+                    raise driver.error("cuEventQuery", int(code))
+        except KernelFault as fault:
+            self.failed(fault)
 
     def reached(self, event: Any) -> bool | None:
         """Whether the stream got there; None when it failed."""

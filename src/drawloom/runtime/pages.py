@@ -137,11 +137,12 @@ class Pages:
         for page in self.pages:
             page.allocation.release()
 
-    def give_back(self) -> None:
-        """Gives the device the pages that nothing lies in."""
+    def give_back(self, keep: int = 0) -> None:
+        """Gives the device the pages that nothing lies in, but for one of at most ``keep`` bytes."""
         with self.lock:
-            empty = [page for page in self.pages if not page.live]
-            self.pages = [page for page in self.pages if page.live]
+            kept = next((page for page in self.pages if not page.live and page.allocation.size <= keep), None)
+            empty = [page for page in self.pages if not page.live and page is not kept]
+            self.pages = [page for page in self.pages if page.live or page is kept]
         for page in empty:
             page.allocation.release()
 

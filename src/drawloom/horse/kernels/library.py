@@ -55,7 +55,7 @@ class Library:
         """Whether kernels do the call faster than the host: off a GPU as measured, and not when such a call is the
         first, whose kernels have to be compiled: some 50 ms each."""
         if self.kernels.device.kind == "cuda":
-            return True
+            return longest(arguments) >= LEAST_THERE or any(v.deferred is not None for v in vectors_of(arguments))
         if name in WIDE_ONLY and not is_wide(arguments[0]):
             return False
         if FASTER_ON_CPU.get(name, MAX_ROWS) > longest(arguments):
@@ -64,6 +64,11 @@ class Library:
         known = call in self.asked
         self.asked.add(call)
         return known
+
+
+#: Rows that only the host has, from which on a GPU is worth the way there and back: some launches and waits of 10 us,
+#: while NumPy takes some 20 us for a builtin.
+LEAST_THERE: Final = 1 << 12
 
 
 def is_flat(value: Value) -> bool:

@@ -17,7 +17,7 @@ from drawloom.horse.words import Words
 from drawloom.runtime import Buffer, Stream
 from drawloom.runtime.backend import Queue
 from drawloom.runtime.machine import Device
-from drawloom.runtime.pages import Pages
+from drawloom.runtime.pages import PAGE_BYTES, Pages
 
 #: What a launch takes for an address: an array on a host device, a buffer on others.
 Memory = Any
@@ -109,6 +109,13 @@ class Workspace:
         self.wait()
         return found
 
+    def fetch(self, vectors: list[Vector]) -> None:
+        """Brings to the host what vectors have on the device alone, in one wait."""
+        blocks = [v.deferred for v in vectors if isinstance(v.deferred, Block) and not v.deferred.on_host]
+        found = self.gets([(block.buffer, 0, block.length()) for block in blocks])
+        for block, array in zip(blocks, found):
+            block.arrived(array)
+
     def column(self, vector: Vector, dtype: Any, padded: bool = False) -> Memory:
         """The vector's elements as ``dtype``, for kernels to read only, with some behind them up to a multiple of
         ``PAD`` where they are to be ``padded``; text is its codes. On a device apart they stay there for as long as
@@ -159,9 +166,10 @@ class Workspace:
         return int(memory[place]) if self.device.is_host else Size(Scratch(self, memory, place, 1), 0)
 
     def give_back(self) -> None:
-        """Waits until the device is done, and gives it the memory that nobody has."""
+        """Waits until the device is done, and gives it the memory that nobody has, one page aside: making one takes the
+        driver longer than many a query takes."""
         self.wait()
-        self.pages.give_back()
+        self.pages.give_back(PAGE_BYTES)
         if self._columns is not None:
             self._columns.give_back()
 
@@ -248,11 +256,14 @@ class Block(Deferred):
         """Where the host reads: from the device, where only that has them."""
         self.require()
         if not self.on_host:
-            self.host = self.workspace.get(self.buffer, self.length())
-            hold_array(self.host)
-            self.on_host = True
+            self.arrived(self.workspace.get(self.buffer, self.length()))
         assert self.host is not None
         return self.host
+
+    def arrived(self, array: Array) -> None:
+        """The host has it too."""
+        self.host, self.on_host = array, True
+        hold_array(array)
 
     def read_device(self) -> Buffer:
         """Where the device reads: from the host, where only that has them."""
