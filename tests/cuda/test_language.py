@@ -1,7 +1,5 @@
 """C++ in kernels, the standards that clang takes, and what a user reads when a source is wrong."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -132,19 +130,3 @@ def test_names_in_sources() -> None:
     ]  # fmt: skip
     with pytest.raises(drawloom.LaunchError, match=r"'k' is 2 kernels.*_Z1kPi, _Z1kPf"):
         symbol_of("k", ["_Z1kPi", "_Z1kPf"])
-
-
-def test_command_line(tmp_path: Path) -> None:
-    file = tmp_path / "scale.cu"
-    file.write_text("template <class T> __global__ void scale(T *x, T a) { x[threadIdx.x] *= a + T(OFFSET); }\n"
-                    "template __global__ void scale<float>(float *, float);\n")  # fmt: skip
-    drawloom_command = [sys.executable, "-m", "drawloom"]
-    build = subprocess.run([*drawloom_command, "build", "-D", "OFFSET=1", str(file), "--emit", "sass"],
-                           capture_output=True, text=True)  # fmt: skip
-    assert build.returncode == 0 and "FMUL" in build.stdout
-    refused = subprocess.run([*drawloom_command, "build", str(file)], capture_output=True, text=True)
-    assert refused.returncode == 1 and f"{file}:1:" in refused.stderr and "'OFFSET'" in refused.stderr
-    file.write_text("#define OFFSET 1\n" + file.read_text())
-    run = subprocess.run([*drawloom_command, "run", str(file), "-k", "scale", "-b", "4", "-a", "x:f32[4]=arange",
-                          "-a", "a=2", "-p", "x"], capture_output=True, text=True)  # fmt: skip
-    assert run.returncode == 0 and "[0. 3. 6. 9.]" in run.stdout

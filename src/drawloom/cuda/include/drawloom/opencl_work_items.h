@@ -48,4 +48,61 @@ static inline void mem_fence(cl_mem_fence_flags flags) {
 }
 static inline void read_mem_fence(cl_mem_fence_flags flags) { mem_fence(flags); }
 static inline void write_mem_fence(cl_mem_fence_flags flags) { mem_fence(flags); }
-int printf(__constant const char *format, ...);
+
+// printf: its arguments, promoted as C does, lie in memory as vprintf takes them (PTX Interoperability, "System
+// calls"). Each is put there by the function of its type; vectors have none.
+int vprintf(const char *format, void *arguments);
+#define __DL_PUT(T, As)                                                     \
+  __DL_FN int __dl_put(ulong *words, int bytes, T value) {                  \
+    int at = (bytes + (int)sizeof(As) - 1) & -(int)sizeof(As);              \
+    *(As *)((char *)words + at) = value;                                    \
+    return at + (int)sizeof(As);                                            \
+  }
+__DL_PUT(char, int)
+__DL_PUT(uchar, int)
+__DL_PUT(short, int)
+__DL_PUT(ushort, int)
+__DL_PUT(int, int)
+__DL_PUT(uint, uint)
+__DL_PUT(long, long)
+__DL_PUT(ulong, ulong)
+__DL_PUT(float, double)
+__DL_PUT(double, double)
+static inline const char *__dl_generic(__constant const char *text) {
+  const char *p;
+  __asm("cvta.const.u64 %0, %1;" : "=l"(p) : "l"(text));
+  return p;
+}
+__DL_FN int __dl_put(ulong *words, int bytes, __constant const char *value) {
+  return __dl_put(words, bytes, (ulong)__dl_generic(value));
+}
+// The format, and up to 16 arguments; the macro that takes as many is found by counting.
+#define __DL_COUNT(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, n, ...) n
+#define __DL_PUT0(f)
+#define __DL_PUT1(f, a) bytes = __dl_put(words, bytes, a);
+#define __DL_PUT2(f, a, ...) __DL_PUT1(f, a) __DL_PUT1(f, __VA_ARGS__)
+#define __DL_PUT3(f, a, ...) __DL_PUT1(f, a) __DL_PUT2(f, __VA_ARGS__)
+#define __DL_PUT4(f, a, ...) __DL_PUT1(f, a) __DL_PUT3(f, __VA_ARGS__)
+#define __DL_PUT5(f, a, ...) __DL_PUT1(f, a) __DL_PUT4(f, __VA_ARGS__)
+#define __DL_PUT6(f, a, ...) __DL_PUT1(f, a) __DL_PUT5(f, __VA_ARGS__)
+#define __DL_PUT7(f, a, ...) __DL_PUT1(f, a) __DL_PUT6(f, __VA_ARGS__)
+#define __DL_PUT8(f, a, ...) __DL_PUT1(f, a) __DL_PUT7(f, __VA_ARGS__)
+#define __DL_PUT9(f, a, ...) __DL_PUT1(f, a) __DL_PUT8(f, __VA_ARGS__)
+#define __DL_PUT10(f, a, ...) __DL_PUT1(f, a) __DL_PUT9(f, __VA_ARGS__)
+#define __DL_PUT11(f, a, ...) __DL_PUT1(f, a) __DL_PUT10(f, __VA_ARGS__)
+#define __DL_PUT12(f, a, ...) __DL_PUT1(f, a) __DL_PUT11(f, __VA_ARGS__)
+#define __DL_PUT13(f, a, ...) __DL_PUT1(f, a) __DL_PUT12(f, __VA_ARGS__)
+#define __DL_PUT14(f, a, ...) __DL_PUT1(f, a) __DL_PUT13(f, __VA_ARGS__)
+#define __DL_PUT15(f, a, ...) __DL_PUT1(f, a) __DL_PUT14(f, __VA_ARGS__)
+#define __DL_PUT16(f, a, ...) __DL_PUT1(f, a) __DL_PUT15(f, __VA_ARGS__)
+#define __DL_PUTS(...) \
+  __DL_COUNT(__VA_ARGS__, __DL_PUT16, __DL_PUT15, __DL_PUT14, __DL_PUT13, __DL_PUT12, __DL_PUT11, __DL_PUT10, __DL_PUT9, \
+             __DL_PUT8, __DL_PUT7, __DL_PUT6, __DL_PUT5, __DL_PUT4, __DL_PUT3, __DL_PUT2, __DL_PUT1, __DL_PUT0)(__VA_ARGS__)
+#define __DL_FORMAT(format, ...) format
+#define printf(...)                                                        \
+  ({                                                                       \
+    ulong words[16];                                                       \
+    int bytes = 0;                                                         \
+    __DL_PUTS(__VA_ARGS__)                                                 \
+    vprintf(__dl_generic(__DL_FORMAT(__VA_ARGS__, 0)), words);             \
+  })
