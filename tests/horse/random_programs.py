@@ -299,6 +299,12 @@ class Programs:
                 self.lines.append(f"var {masks}:? = @each_right(@index, {mask.name}, {rows});")
                 self.lines.append(f"var {kept}:? = @each_item(@compress, {masks}, {cells});")
                 cells, calls = kept, [c for c in calls if c in ("len", "sum")]
+            if a.type.is_numeric and self.rng.random() < 0.4:
+                # No group in place has this: a kernel over cells does.
+                mapped = self.fresh()
+                step = self.rng.choice(["neg", "abs"])
+                self.lines.append(f"var {mapped}:? = @each(@{step}, {cells});")
+                cells, calls = mapped, [c for c in calls if c != "avg"]
             call = self.rng.choice(calls)
             self.lines.append(f"var {sums}:? = @each(@{call}, {cells});")
             made = result_type("each", "each", [FunctionRef(call)], [WILDCARD, ListType(a.type)])
