@@ -16,7 +16,7 @@ from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.plain import FOLDS, QUANTILES
 from drawloom.horse.types import BOOL, DATE, F64, I64, INTERVAL, STR, SYM, TIMESTAMP, VectorType, scale_of
 from drawloom.sql import lists, plan
-from drawloom.sql.coercion import drop_in_sum
+from drawloom.sql.coercion import drop_in_sum, drop_nothing, drop_to_double
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def folded_argument(t: Translator, argument: plan.Expression, frame: Frame, name
         return t.cast(t.expression(argument, frame), F64)
     if name not in QUANTILES:
         return t.expression(argument, frame)
-    made = t.uncast(argument, frame, _never if t.casts_are_asked_for else _to_double)
+    made = t.uncast(argument, frame, drop_nothing if t.casts_are_asked_for else drop_to_double)
     if made.type.is_integer:
         return t.cast(made, F64)
     return t.cast(made, TIMESTAMP) if made.type == DATE else made
@@ -273,11 +273,3 @@ def _chosen(t: Translator, cells: _Cells) -> Result:
     found = t.spread(value.value, cells.frame)
     valid = is_there if value.valid is None else t.outer_index(t.spread(value.valid, cells.frame), place)
     return Result(t.outer_index(found, place), value.type, valid)
-
-
-def _never(given: VectorType, cast: VectorType) -> bool:
-    return False
-
-
-def _to_double(given: VectorType, cast: VectorType) -> bool:
-    return cast == F64

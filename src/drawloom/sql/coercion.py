@@ -70,6 +70,14 @@ def drop_in_sum(given: VectorType, cast: VectorType) -> bool:
     return given.is_integer and cast in (I64, F64)
 
 
+def drop_to_double(given: VectorType, cast: VectorType) -> bool:
+    return cast == F64
+
+
+def drop_nothing(given: VectorType, cast: VectorType) -> bool:
+    return False
+
+
 def unified(types: list[VectorType]) -> VectorType:
     """The type that all branches of a CASE are brought to; bool where all are NULL."""
     if not types:

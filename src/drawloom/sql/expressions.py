@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drawloom.horse.calendar import UNITS
-from drawloom.horse.types import BOOL, DATE, I32, I64, STR
+from drawloom.horse.types import BOOL, DATE, DAY, I32, I64, STR
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
 from drawloom.sql.plan import (
-    DAY,
     Apply,
     Case,
     Cast,

@@ -15,6 +15,7 @@ from drawloom.horse.types import (
     BOOL,
     CLOCK,
     DATE,
+    DAY,
     F32,
     F64,
     I64,
@@ -28,7 +29,7 @@ from drawloom.horse.types import (
     DecimalType,
 )
 from drawloom.sql import plan, spans
-from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, unified
+from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_nothing, drop_to_double, unified
 from drawloom.sql.frames import Frame, Result
 from drawloom.sql.scalars import TABLE, kind_of, scalar
 
@@ -130,14 +131,14 @@ def _later(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     amounts = [int(a.value) for a in call.arguments[1:] if isinstance(a, plan.Constant) and a.value is not None]
     months, days, micros = amounts
     if given.type == INTERVAL:
-        return spans.later(t, given, days * plan.DAY + micros)
-    if given.type == DATE and not (months or days) and micros % plan.DAY == 0:
-        return t.result("plus", [given.value, Literal([micros // plan.DAY], I64)], given.valid)
+        return spans.later(t, given, days * DAY + micros)
+    if given.type == DATE and not (months or days) and micros % DAY == 0:
+        return t.result("plus", [given.value, Literal([micros // DAY], I64)], given.valid)
     made = t.cast(given, TIMESTAMP)
     if months:
         made = t.result("add_months", [made.value, Literal([months], I64)], made.valid)
     if days or micros:
-        made = t.result("plus", [made.value, Literal([days * plan.DAY + micros], I64)], made.valid)
+        made = t.result("plus", [made.value, Literal([days * DAY + micros], I64)], made.valid)
     return t.cast(made, given.type) if given.type in (TIMESTAMP_UTC, CLOCK) else made
 
 
@@ -201,7 +202,7 @@ def _remainder(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _real(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """A function of doubles; where it is NULL it is taken of 1, which all of them have a value for."""
-    sides = [t.cast(t.uncast(a, frame, _to_double), F64) for a in call.arguments]
+    sides = [t.cast(t.uncast(a, frame, drop_to_double), F64) for a in call.arguments]
     valid = t.both([s.valid for s in sides])
     values = [s.value for s in sides]
     if valid is not None:
@@ -209,17 +210,9 @@ def _real(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     return t.result(call.function, values, valid)
 
 
-def _to_double(given: object, cast: object) -> bool:
-    return cast == F64
-
-
-def _never(given: object, cast: object) -> bool:
-    return False
-
-
 def _rounded(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """floor, ceil, trunc and round: a decimal keeps its digits before the point, an integer stays one."""
-    below = t.uncast(call.arguments[0], frame, _never if t.casts_are_asked_for else _to_double)
+    below = t.uncast(call.arguments[0], frame, drop_nothing if t.casts_are_asked_for else drop_to_double)
     name = call.function
     asked = call.arguments[1].value if len(call.arguments) > 1 and isinstance(call.arguments[1], plan.Constant) else 0
     assert isinstance(asked, int)

@@ -10,12 +10,12 @@ from typing import Final
 
 from drawloom.errors import DataError
 from drawloom.horse.plain import FOLDS
+from drawloom.horse.types import DAY
 from drawloom.sql.aggregates import FOLDED
 from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import KINDS, SCALARS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.plan import (
-    DAY,
     Aggregate,
     Apply,
     Case,

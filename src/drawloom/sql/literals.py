@@ -14,6 +14,7 @@ from drawloom.horse.types import (
     BOOL,
     CLOCK,
     DATE,
+    DAY,
     F32,
     F64,
     I8,
@@ -36,7 +37,7 @@ from drawloom.horse.types import (
     VectorType,
     exact_bounds,
 )
-from drawloom.sql.plan import DAY, Constant
+from drawloom.sql.plan import Constant
 
 #: Stands for what was refused.
 ANYTHING: Final = Constant(None, BOOL)

@@ -18,9 +18,6 @@ from fractions import Fraction
 
 from drawloom.horse.types import VectorType
 
-#: Microseconds of a day.
-DAY = 86_400_000_000
-
 
 class Expression:
     def key(self) -> str:
@@ -171,8 +168,8 @@ class InRelation(Expression):
 
 
 class Dependent(Expression):
-    """A subquery of the row that it is asked for: whether ``relation`` has rows ("exists"), whether the first argument
-    compares with any or all values of its first column ("any", "all"), or its one value ("scalar").
+    """A subquery of the row that it is asked for: whether ``relation`` has rows ("exists"), whether the first arguments
+    compare with any or all of its rows ("any", "all"), or its one value ("scalar").
 
     The last ``outer`` arguments are the values of the columns, by name, that ``relation`` reads from ``table``. None is
     left once ``dependent.py`` made them joins.
@@ -194,6 +191,11 @@ class Dependent(Expression):
         self.table = table
         self.columns = columns
         self.outer = len(columns)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether several values are compared."""
+        return len(self.arguments) > self.outer + 1
 
     def key(self) -> str:
         arguments = ", ".join([a.key() for a in self.arguments])

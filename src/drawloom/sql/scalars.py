@@ -16,6 +16,7 @@ from drawloom.horse.ir import Literal, Operand
 from drawloom.horse.plain import PLAIN
 from drawloom.horse.types import F64, I64, STR, VectorType
 from drawloom.sql import plan
+from drawloom.sql.coercion import drop_to_double
 from drawloom.sql.frames import Frame, Result
 
 if TYPE_CHECKING:
@@ -142,9 +143,5 @@ def scalar(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 
 def _argument(t: Translator, argument: plan.Expression, word: str, frame: Frame) -> Result:
-    made = t.uncast(argument, frame, _to_double) if word == "real" else t.expression(argument, frame)
+    made = t.uncast(argument, frame, drop_to_double) if word == "real" else t.expression(argument, frame)
     return t.cast(made, _TYPES[word])
-
-
-def _to_double(given: VectorType, cast: VectorType) -> bool:
-    return cast == F64

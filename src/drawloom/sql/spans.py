@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import Literal, Operand
-from drawloom.horse.types import F64, I64, INTERVAL, SYM, TIMESTAMP, TIMESTAMP_UTC
+from drawloom.horse.types import DAY, F64, I64, INTERVAL, SYM, TIMESTAMP, TIMESTAMP_UTC
 from drawloom.sql.frames import Result
-from drawloom.sql.plan import DAY
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator

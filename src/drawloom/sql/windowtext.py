@@ -9,6 +9,7 @@ import re
 from fractions import Fraction
 from typing import Final
 
+from drawloom.horse.types import DAY
 from drawloom.sql import plan
 from drawloom.sql.framestext import offset_in_groups
 from drawloom.sql.windows import can_be_distinct
@@ -115,7 +116,7 @@ def _offset(bound: str) -> plan.Offset | str:
     span = _SPAN.search(amount)
     if span is not None:
         months, days, nanos = [int(g) for g in span.groups()]
-        return plan.Span(sign * months, sign * (days * plan.DAY + nanos // 1000))
+        return plan.Span(sign * months, sign * (days * DAY + nanos // 1000))
     if _NUMBER.fullmatch(amount) is None:
         return bound
     number = Fraction(amount)
