@@ -23,7 +23,7 @@ from drawloom.runtime.pages import Pages
 #: the chunks in which other memory of the host goes through such.
 STAGING_BYTES: Final = 16 << 20
 LANDING_BYTES: Final = 1 << 20
-CHUNK_BYTES: Final = 4 << 20
+CHUNK_BYTES: Final = 2 << 20
 #: Page-locking goes by pages of the machine.
 PAGE_ALIGNMENT: Final = 4096
 _REGISTER_PORTABLE: Final = 1  # CU_MEMHOSTREGISTER_PORTABLE

@@ -1,14 +1,20 @@
 """Copies between the host and a GPU: page-locked memory goes over the bus itself, other memory through such of ours.
 
-The driver copies page-locked memory beside kernels and beside the caller, and faster. Small copies of other memory go
-through a piece of it, large ones in chunks: while one is on the bus, the processor copies the next (thesis chapter 7).
+The driver copies page-locked memory beside kernels and beside the caller, and seven times as fast as other memory. So
+small copies of that go through a piece of it, large ones in chunks: while some are on the bus, threads copy the next
+ones (thesis chapter 7; benchmarks/gpu.py measures the bus, and one thread and several).
 """
 
+import os
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Final
 
+import numpy as np
+
 from drawloom.errors import KernelFault
-from drawloom.runtime.backend import Allocation, Mark, Queue
+from drawloom.runtime.backend import Mark, Queue
 from drawloom.runtime.cuda import CHUNK_BYTES, LANDING_BYTES, CudaBackend
 from drawloom.runtime.cuda_queue import CudaQueue, Pending, plain_queue
 from drawloom.runtime.driver import Driver
@@ -18,6 +24,16 @@ from drawloom.runtime.memory import Bytes
 INLINE_BYTES: Final = 1 << 16
 #: Chunks of one copy that are on the bus, or wait for it.
 CHUNKS_AHEAD: Final = 3
+#: Threads that copy chunks within the host: one reads and writes 10 GB/s, eight 32, where the bus takes 54 (H100).
+THREADS: Final = max(1, min(6, (os.cpu_count() or 1) // 2))
+
+
+@cache
+def copiers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, "drawloom-copies")
+
+
+os.register_at_fork(after_in_child=copiers.cache_clear)
 
 
 def copy_up(backend: CudaBackend, address: int, source: Bytes, queue: Queue | None, owner: object) -> None:
@@ -39,32 +55,40 @@ def copy_up(backend: CudaBackend, address: int, source: Bytes, queue: Queue | No
     if size <= INLINE_BYTES:
         at_once(queue, "cuMemcpyHtoDAsync", address, start, size)
         return
+    filling: deque[Departure] = deque()
     ahead: deque[Mark] = deque()
     for at in range(0, size, CHUNK_BYTES):
+        if len(filling) == THREADS:
+            ahead.append(filling.popleft().put())
         if len(ahead) == CHUNKS_AHEAD:
-            ahead.popleft().wait()
-        part = source[at : at + CHUNK_BYTES]
-        chunk = backend.chunks.allocate(part.nbytes)
-        chunk.view()[:] = part
-        ahead.append(queue.put((owner, source), Up(queue, address + at, chunk)))
+            ahead.popleft().wait()  # its chunk serves again
+        filling.append(Departure(queue, address + at, source[at : at + CHUNK_BYTES]))
+    for departure in filling:
+        departure.put()
 
 
-class Up:
-    """The driver calls that copy a piece of page-locked memory to the GPU."""
+class Departure:
+    """A part of the host's memory on its way to the GPU's ``address``, by a chunk of page-locked memory."""
 
-    def __init__(self, queue: CudaQueue, address: int, piece: Allocation) -> None:
+    def __init__(self, queue: CudaQueue, address: int, part: Bytes) -> None:
         self.queue = queue
         self.address = address
-        self.piece = piece
+        self.chunk = queue.backend.chunks.allocate(part.nbytes)
+        self.filled: Future[None] = copiers().submit(np.copyto, self.chunk.view(), part)
 
-    def __call__(self, driver: Driver, pending: Pending) -> None:
-        pending.memory.append(self.piece)
-        driver.call("cuMemcpyHtoDAsync", self.address, self.piece.address, self.piece.size, self.queue.stream)
+    def put(self) -> Mark:
+        """Queues what is left to do, for a chunk that is filled."""
+        self.filled.result()
+        return self.queue.put(None, self.copy)
+
+    def copy(self, driver: Driver, pending: Pending) -> None:
+        pending.memory.append(self.chunk)
+        driver.call("cuMemcpyHtoDAsync", self.address, self.chunk.address, self.chunk.size, self.queue.stream)
 
 
 def copy_down(backend: CudaBackend, target: Bytes, address: int, queue: Queue | None, owner: object) -> None:
     """Copies from the GPU's ``address`` to ``target``. With a queue it is done when the queue got there and somebody
-    looked."""
+    looked; of large memory that is not page-locked, most is done on return."""
     start, size = int(target.ctypes.data), target.nbytes
     if queue is None:
         if size <= INLINE_BYTES or backend.is_pinned(start, size):
@@ -78,32 +102,51 @@ def copy_down(backend: CudaBackend, target: Bytes, address: int, queue: Queue | 
     if backend.is_pinned(start, size):
         queue.copy("cuMemcpyDtoHAsync", start, address, size, (owner, target))
         return
-    ahead: deque[Mark] = deque()
+    if size <= LANDING_BYTES:
+        queue.put(owner, lambda driver, pending: land(queue, target, address, driver, pending))
+        return
+    arriving: deque[Arrival] = deque()
+    emptying: deque[Future[None]] = deque()
     for at in range(0, size, CHUNK_BYTES):
-        if len(ahead) == CHUNKS_AHEAD:
-            ahead.popleft().wait()
-        part = target[at : at + CHUNK_BYTES]
-        ahead.append(queue.put((owner, target), Down(queue, address + at, part)))
+        if len(arriving) == CHUNKS_AHEAD:
+            emptying.append(arriving.popleft().arrived())
+        if len(emptying) == THREADS:
+            emptying.popleft().result()
+        arriving.append(Arrival(queue, address + at, target[at : at + CHUNK_BYTES], owner))
+    for arrival in arriving:
+        emptying.append(arrival.arrived())
+    for emptied in emptying:
+        emptied.result()
 
 
-class Down:
-    """The driver calls that copy to a piece of page-locked memory, from which ``target`` gets it when that is done."""
+class Arrival:
+    """A part of the GPU's memory on its way to the host's, by a chunk of page-locked memory."""
 
-    def __init__(self, queue: CudaQueue, address: int, target: Bytes) -> None:
+    def __init__(self, queue: CudaQueue, address: int, part: Bytes, owner: object) -> None:
         self.queue = queue
         self.address = address
-        self.target = target
+        self.part = part
+        self.chunk = queue.backend.chunks.allocate(part.nbytes)
+        self.mark = queue.put((owner, self.chunk), self.copy)
 
-    def __call__(self, driver: Driver, pending: Pending) -> None:
-        land(self.queue.backend, self.target, self.address, self.queue.stream, driver, pending)
+    def copy(self, driver: Driver, pending: Pending) -> None:
+        driver.call("cuMemcpyDtoHAsync", self.chunk.address, self.address, self.chunk.size, self.queue.stream)
+
+    def arrived(self) -> "Future[None]":
+        """Waits for the GPU; a thread then empties the chunk."""
+        self.mark.wait()
+        return copiers().submit(self.empty)
+
+    def empty(self) -> None:
+        np.copyto(self.part, self.chunk.view())
+        self.chunk.release()
 
 
-def land(backend: CudaBackend, target: Bytes, address: int, stream: object, driver: Driver, pending: Pending) -> None:
-    """Queues a copy to page-locked memory, and from there to ``target`` when ``pending`` is done."""
-    pages = backend.chunks if target.nbytes > LANDING_BYTES else backend.landing
-    landing = pages.allocate(target.nbytes)
+def land(queue: CudaQueue, target: Bytes, address: int, driver: Driver, pending: Pending) -> None:
+    """Queues a copy to page-locked memory, and from there to ``target`` when ``pending`` is done: for small ones."""
+    landing = queue.backend.landing.allocate(target.nbytes)
     pending.landed.append((target, landing))
-    driver.call("cuMemcpyDtoHAsync", landing.address, address, target.nbytes, stream)
+    driver.call("cuMemcpyDtoHAsync", landing.address, address, target.nbytes, queue.stream)
 
 
 def fill(backend: CudaBackend, address: int, byte: int, size: int, queue: Queue | None) -> None:

@@ -262,7 +262,7 @@ def copy_out(driver: Driver, staged: list[Staged], arguments: Arguments, queue: 
     for span in written:
         target, source = host_bytes(span.address, span.size), device_address(staged, span)
         if span.size <= LANDING_BYTES:
-            land(queue.backend, target, source, queue.stream, driver, pending)
+            land(queue, target, source, driver, pending)
         else:
             copy_down(queue.backend, target, source, queue, span.owner)
     return bool(written)

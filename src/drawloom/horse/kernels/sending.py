@@ -1,7 +1,6 @@
 """Stored columns on their way to a device apart: from the host's memory to the device's, beside the host and kernels.
 
-Threads bring them to page-locked memory and a stream of their own takes them from there; kernels that need one wait for
-it on the device (thesis chapter 7: the transfer).
+Threads bring them to a stream of their own; kernels that need one wait for it on the device (thesis chapter 7).
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from drawloom.runtime import Buffer, Event, Stream
 from drawloom.runtime.machine import Device
 from drawloom.runtime.pages import Pages
 
-#: Threads that copy columns to page-locked memory: one alone is slower than the bus of a large GPU.
-THREADS: Final = 4
+#: Columns on their way at once: while one waits for the bus, the next is prepared.
+THREADS: Final = 2
 
 
 class ColumnPort:
