@@ -1,8 +1,8 @@
 """An instruction and the patterns of its operands to the pattern of its result, where the manual says exactly what
 that is (PTX ISA 9.0 chapter 9): integers, logic, shifts, comparisons, selection and conversions among integers.
 
-A pattern is the unsigned number that the bits of a value spell; a predicate is 0 or 1. Floating point is compared,
-never computed.
+A pattern is the unsigned number that the bits of a value spell; a predicate is 0 or 1. Floating point is compared, and
+computed only where nothing has to be rounded (``floats``).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from drawloom.opt.floats import computed
 from drawloom.opt.work import signed
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import Type
@@ -54,7 +55,7 @@ def clamped(value: int, type: Type) -> int:
 def _sum(opcode: Opcode, v: list[int]) -> int | None:
     type = _type(opcode)
     if type.is_float:
-        return None
+        return computed(opcode, v)
     a, b = _number(v[0], type), _number(v[1], type)
     value = a + b if opcode.name == "add" else a - b
     return clamped(value, type) if opcode.sat else value & (1 << type.bits) - 1
@@ -62,7 +63,9 @@ def _sum(opcode: Opcode, v: list[int]) -> int | None:
 
 def _product(opcode: Opcode, v: list[int]) -> int | None:
     type = _type(opcode)
-    if type.is_float or opcode.sat:
+    if type.is_float:
+        return computed(opcode, v)
+    if opcode.sat:
         return None
     value = _number(v[0], type) * _number(v[1], type)
     if opcode.half == "hi":
@@ -188,7 +191,7 @@ def _moved(opcode: Opcode, v: list[int]) -> int | None:
 def _converted(opcode: Opcode, v: list[int]) -> int | None:
     to, source = opcode.types
     if to.is_float or source.is_float:
-        return None
+        return computed(opcode, v)
     value = _number(v[0], source)
     return clamped(value, to) if opcode.sat else value & (1 << to.bits) - 1
 
@@ -246,7 +249,7 @@ def _predicate(opcode: Opcode, v: list[int]) -> int | None:
 
 
 RULES: Final[dict[str, Evaluator]] = {
-    "add": _sum, "sub": _sum, "mul": _product, "mad": _product, "div": _division, "rem": _division,
+    "add": _sum, "sub": _sum, "mul": _product, "mad": _product, "fma": _product, "div": _division, "rem": _division,
     "neg": _one_number, "abs": _one_number, "min": _least_most, "max": _least_most, "and": _logic, "or": _logic,
     "xor": _logic, "not": _not, "shl": _shift, "shr": _shift, "shf": _funnel, "lop3": _lop3, "prmt": _permute,
     "bfe": _field, "bfi": _inserted, "popc": _counted, "clz": _counted, "brev": _reversed, "selp": _selected,
