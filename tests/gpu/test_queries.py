@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -60,3 +61,32 @@ def test_random_queries(seed: int, device: str, monkeypatch: pytest.MonkeyPatch)
     for _ in range(4):
         relation = connection.sql(Queries(rng).query().text)
         assert differences(relation.arrow(), relation.query.program().interpret().to_arrow()) == []
+
+
+def test_selected_rows_of_many_tiles_are_in_order(device: str) -> None:
+    """Written by look-back, with every block waiting for those before it."""
+    rng = np.random.default_rng(7)
+    table = pa.table({"x": rng.integers(0, 1 << 40, 3_000_000), "k": rng.integers(0, 1000, 3_000_000)})
+    x, k = table["x"].to_numpy(), table["k"].to_numpy()
+    connection = connect(device).register("t", table)
+    for bound in (0, 5, 500, 1000):
+        found = connection.sql(f"select x, x + k as y from t where k < {bound}").arrow()
+        assert np.array_equal(found["x"].to_numpy(), x[k < bound])
+        assert np.array_equal(found["y"].to_numpy().astype(np.int64), (x + k)[k < bound])
+
+
+@pytest.mark.parametrize("cells", [7, 300, 50_000, 400_000])
+def test_groups_of_floats_are_reduced_by_cells(cells: int, device: str) -> None:
+    """Of many rows by the library, of fewer by kernels over the cells of a list."""
+    rng = np.random.default_rng(cells)
+    keys, values = rng.integers(0, cells, 1_000_000), rng.integers(-(1 << 30), 1 << 30, 1_000_000)
+    connection = connect(device).register("t", pa.table({"e": keys * 0.5, "v": values}))
+    found = connection.sql("select e, sum(v) as s, max(v) - min(v) as w, count(*) as n from t group by e").arrow()
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    by_key = np.argsort(found["e"].to_numpy())
+    ordered = values[order]
+    width = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
+    assert [int(v) for v in found["s"].take(by_key).to_pylist()] == np.add.reduceat(ordered, starts).tolist()
+    assert [int(v) for v in found["w"].take(by_key).to_pylist()] == width.tolist()
+    assert found["n"].take(by_key).to_pylist() == np.diff(starts, append=len(keys)).tolist()
