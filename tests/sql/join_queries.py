@@ -43,6 +43,8 @@ class JoinQueries(Queries):
 
     def query(self) -> RandomQuery:
         kind = self.rng.random()
+        if kind < 0.05:
+            return self.using()
         if kind < 0.4:
             return self.joined()
         if kind < 0.65:
@@ -56,6 +58,26 @@ class JoinQueries(Queries):
         kind = rng.choice(["join", "join", "left join", "left join", "right join", "full join"])
         on = self.on(kind)
         return self.shown(f"t {kind} u on {on}", where=True)
+
+    def using(self) -> RandomQuery:
+        """Joins by columns that both sides have, which are one column then."""
+        rng = self.rng
+        both = rng.sample(["k", "n", "s2", "q2", "dt2", "s"], rng.choice([1, 1, 2]))
+        kind = rng.choice(["left join", "right join", "full join", "full outer join", "join"])
+        ours = f"(select {', '.join(both)}, i, d2 from t{self.where()}) x"
+        theirs = f"(select {', '.join([f'u_{name} as {name}' for name in both])}, u_i, u_e from u) y"
+        source = f"{ours} {kind} {theirs} using ({', '.join(both)})"
+        if rng.random() < 0.3:
+            source = f"{ours} natural {kind} {theirs}"
+        if rng.random() < 0.2:
+            source += (
+                f" left join (select u_k as w_k, count(*) as c, {both[0]} from t join u on k = u_k group by all) z"
+            )
+            source += f" using ({both[0]})"
+        text = f"select {rng.choice(['*', f'{both[0]}, u_i, i', f'x.{both[0]} as a, y.{both[0]} as b'])} from {source}"
+        if rng.random() < 0.3:
+            text = f"select {both[0]}, count(*) as c, sum(u_i) as s from {source} group by {both[0]}"
+        return RandomQuery(text, text)
 
     def on(self, kind: str) -> str:
         rng = self.rng
@@ -173,6 +195,10 @@ class JoinQueries(Queries):
         rng = self.rng
         left, right = rng.choice(PAIRS)
         kind = rng.random()
+        if kind < 0.1:
+            other, their_other = rng.choice([("k", "u_k"), ("n", "u_n"), ("s2", "u_s2"), ("q2", "u_q2")])
+            rows = f"select {right}, {their_other} from u"
+            return f"(({left}, {other}) {rng.choice(['in', 'not in'])} ({rows}))"
         if kind < 0.4:
             return f"(({left}) {rng.choice(['in', 'not in'])} (select {right} from u{self.inner()}))"
         if kind < 0.8:

@@ -111,6 +111,8 @@ QUERIES = {
         "with w as (select a, f from u where f > 1) select * from t right join w using (a) where a = 2",
     "exists over a join using":
         "select a, exists (select 1 from u where u.b > v.b) as x from t left join u v using (a)",
+    "fetch": "select a, b from t order by b desc offset 1 rows fetch next 2 rows only",
+    "fetch first": "select b from t order by b fetch first row only",
     "substring":
         "select substring(s from 1 for 1) as x, substring(s, 2) as y from u where substring(s, 1, 1) in ('z', 'q')",
 }  # fmt: skip

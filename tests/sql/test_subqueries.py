@@ -83,6 +83,11 @@ QUERIES = {
         as x from t""",
     "in a named query": """with x as (select id, exists (select 1 from u where u.a > t.a) as e from t)
         select e, count(*) as c from x group by e""",
+    "rows in": "select id from t where (id, a) in (select id, a from u)",
+    "rows not in": "select id from t where (id, a) not in (select id, a from u where a is not null and id is not null)",
+    "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",
+    "whether rows are in": """select id, (a, g) in (select a, g from u) as x,
+        ((id, g) not in (select id, g from u)) is null as y from t""",
     "any and all": """select id, a > any (select u.a from u where u.id < t.id) as x, a <= all (select u.a from u where
         u.id < t.id) as y, a < any (select a from u) as z, a <> all (select a from u) as w from t""",
 }  # fmt: skip
@@ -124,6 +129,14 @@ def test_several_values_for_one_row_are_an_error() -> None:
     with pytest.raises(drawloom.DataError, match="a subquery that stands for one value gives several rows"):
         con.sql("select id, (select n from u where u.id < t.id) as x from t").arrow()
     assert con.sql("select id, (select n from u where u.id < t.id) as x from t where id < 1").fetchall() == [(0, None)]
+
+
+def test_rows_in_a_subquery_of_the_row() -> None:
+    """DuckDB refuses these."""
+    con = connect("cpu").register("t", T).register("u", U)
+    made = con.sql("select id, (a, g) in (select a, g from u where u.id >= t.id) as x from t order by id").fetchall()
+    # Of u the rows with an id from 0, 0, 2 on are (1, x), (2, y), (2, z), (NULL, NULL), (7, w); then the last two.
+    assert [x for _, x in made] == [True, True, None, None, False, False, False, False]
 
 
 def test_a_subquery_in_the_condition_of_an_outer_join_is_refused() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.types import I64
+from drawloom.horse.types import BOOL, I64
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
@@ -93,7 +93,7 @@ class _Joins:
         for condition in late:
             is_negated = isinstance(condition, Apply) and condition.function == "not"
             inner = condition.parts()[0] if is_negated else condition
-            if isinstance(inner, Dependent) and inner.kind in ("exists", "any"):
+            if isinstance(inner, Dependent) and (inner.kind == "exists" or (inner.kind == "any" and not inner.is_row)):
                 made = self.match(made, inner, "anti" if is_negated else "semi")
             else:
                 side = _Side(self, made)
@@ -183,6 +183,8 @@ class _Side:
 
     def value(self, subquery: Dependent) -> Expression:
         width = self.relation.width
+        if subquery.is_row:
+            return self.among_rows(subquery)
         if subquery.kind != "scalar":
             self.relation = self.joins.match(self.relation, subquery, "mark")
             mark = Field(width)
@@ -197,6 +199,20 @@ class _Side:
             keys = [JoinKey(k.left, Field(1 + i), True) for i, k in enumerate(keys)]
         self.relation = Join("left", self.relation, values, keys, None)
         return Field(width)
+
+    def among_rows(self, subquery: Dependent) -> Expression:
+        """Whether several values are a row of the subquery, of kind "any": unknown where none is, and one may be."""
+        hit, width = Field(self.relation.width), self.relation.width + 1
+        values, keys, arguments = self.joins.asked(self.relation, subquery)
+        pairs = [(v, i) for i, v in enumerate(arguments[: len(arguments) - subquery.outer])]
+        equal = [JoinKey(value, Field(i), False) for value, i in pairs]
+        self.relation = Join("mark", self.relation, values, [*equal, *keys], None)
+        tests: list[Expression] = [Apply("equal", [value, Field(width + i)]) for value, i in pairs]
+        test = tests[0]
+        for other in tests[1:]:
+            test = Apply("and", [test, other])
+        self.relation = Join("mark", self.relation, values, keys, Apply("is_not_false", [test]))
+        return Case([(hit, Constant(1, BOOL)), (Field(width), Constant(None, BOOL))], Constant(0, BOOL))
 
     def sort(self, key: SortKey) -> SortKey:
         return SortKey(self.expression(key.expression), key.ascending, key.nulls_first)

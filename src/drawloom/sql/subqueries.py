@@ -44,9 +44,9 @@ _MOST_NAMES: Final = 64
 
 
 class Subquery:
-    """One that was taken out. ``kind`` is "exists", "any", "all" or "scalar"; for "any" and "all" the first argument of
-    its function is compared by ``comparison`` with the values. The other arguments are the columns of its outer table,
-    in their order, by ``columns``."""
+    """One that was taken out. ``kind`` is "exists", "any", "all" or "scalar"; for "any" and "all" the first arguments
+    of its function are compared by ``comparison`` with its columns. The other arguments are the columns of its outer
+    table, in their order, by ``columns``."""
 
     def __init__(self, number: int, kind: str, comparison: str, sql: str, columns: list[str]) -> None:
         self.function = f"{FUNCTION}{number}"
@@ -171,13 +171,15 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
     body = _Body(sql.between(place.open + 1, place.close), named, f"{OUTER}{number}")
     if not body.find_names(planner) or (place.kind in ("exists", "scalar") and not body.names):
         return None
-    shown = [place.value] if place.value else []
-    arguments = [*shown, *[name for name, _ in body.names]]
+    compared = _row(place.value)
+    if len(compared) > 1 and (place.kind, place.comparison) != ("any", "equal"):
+        return None
+    arguments = [*compared, *[name for name, _ in body.names]]
     given = ", ".join([f"{argument} as c{i}" for i, argument in enumerate(arguments)]) or "1 as c0"
     columns = [column for _, column in body.names]
     try:
         types = _types(sql, around, planner, named, given)[: len(arguments)]
-        planner.register_columns(f"{OUTER}{number}", columns, types[len(shown) :])
+        planner.register_columns(f"{OUTER}{number}", columns, types[len(compared) :])
         schema = planner.schema(with_named(named, body.sql()))
     except SqlError:
         return None
@@ -186,6 +188,15 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
     call = f"{FUNCTION}{number}({', '.join(arguments)})"
     made = Subquery(number, place.kind, place.comparison, with_named(named, body.sql()), columns)
     return made, f"(not {call})" if place.is_negated else call
+
+
+def _row(value: str) -> list[str]:
+    """What a row in brackets has; the value alone where it is none, and nothing of nothing."""
+    sql = Sql(value)
+    last = len(sql.tokens) - 1
+    if last > 0 and sql.tokens[0].is_mark("(") and sql.tokens[0].mate == last:
+        return [sql.between(part.start, part.stop) for part in sql.parts(range(1, last))]
+    return [value] if value else []
 
 
 def _types(sql: Sql, around: Select, planner: Planner, named: list[str], given: str) -> list[pa.DataType]:

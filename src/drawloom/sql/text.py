@@ -1,5 +1,5 @@
 """What SQL text says before it is planned: EXPLAIN, numbers that are doubles for DuckDB, words DataFusion passes over,
-SIMILAR TO, which is a regular expression for the whole text and has no Substrait form.
+SIMILAR TO, which is a regular expression for the whole text and has no Substrait form, FETCH FIRST, which is LIMIT.
 
 DataFusion reads 0.1 as a decimal because we ask for it, and then 1e2 too; DuckDB reads a number with an exponent, or of
 more than 38 digits, as a double. Such a number becomes a cast of its text, which the planner folds to a double.
@@ -31,6 +31,7 @@ _TOKEN: Final = pattern_of(
 )
 _BLANKS: Final = re.compile(r"\s+")
 _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''|[^'])*)'", re.IGNORECASE)
+_FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _ONE: Final = "cast('1' as double)"
@@ -112,6 +113,10 @@ def read(text: str) -> SqlText:
         if similar is not None:
             sign = "!~" if similar["not"] else "~"
             replace(similar.start(), similar.end(), f"{sign} '^(?:{similar['pattern']})$'")
+            continue
+        fetch = _FETCH.match(text, token.start()) if word == "fetch" else None
+        if fetch is not None:
+            replace(fetch.start(), fetch.end(), f"limit {fetch['count'] or 1}")
             continue
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
