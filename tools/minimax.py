@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def error_at(fit: Fit, coefficients: list[Real], x: Real) -> Real:
 def extremes(fit: Fit, coefficients: list[Real], reference: list[Real]) -> tuple[list[Real], Real]:
     """Where the error is largest between each two of its sign changes, and how large it is at most."""
     ends = [mp.mpf(fit.low), *reference, mp.mpf(fit.high)]
-    points = [a + (b - a) * mp.mpf(k) / SAMPLES for a, b in zip(ends, ends[1:]) if b > a for k in range(SAMPLES)]
+    points = [a + (b - a) * mp.mpf(k) / SAMPLES for a, b in pairwise(ends) if b > a for k in range(SAMPLES)]
     points.append(ends[-1])
     best: list[tuple[Real, Real]] = []  # (point, error), one for each run of one sign
     for x in points:
@@ -162,90 +163,64 @@ def bessel_zero(name: str, which: int) -> Real:
     return mp.besseljzero(order, which) if name[0] == "j" else mp.besselyzero(order, which)
 
 
-def bessel_fits() -> list[Fit]:
-    fits = []
-    for order in (0, 1):
-        zeros = [bessel_zero(f"j{order}", which) ** 2 for which in BESSEL_ZEROS[f"j{order}"]]
+def shifted(f: Callable[[Real], Real], middle: Real, half: Real) -> Callable[[Real], Real]:
+    """f over [-1, 1]."""
+    return lambda u: f(middle + half * u)
 
-        def j(v: Real, order: int = order) -> Real:
-            x = mp.sqrt(v)
-            return (
-                mp.besselj(order, x) / x**order
-                if v > mp.mpf(10) ** -22
-                else 1 / mp.mpf(2) ** order - v / 4 / (1 + order) / 2**order
-            )
 
-        divided = without_zeros(j, zeros)
-        for part, middle in (("near", 16), ("far", 48)):
-            meaning = f"J{order}(x) / (x^{order} (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - {middle}) / 16"
-            fits.append(Fit(f"j{order}_{part}", meaning, lambda u, f=divided, m=middle: f(16 * u + m), -1, 1, (13, 0)))
-        for part, low, high in BESSEL_PARTS:
-            middle, half = (mp.mpf(low) + mp.mpf(high)) / 2, (mp.mpf(high) - mp.mpf(low)) / 2
-            there = [bessel_zero(f"y{order}", which) for which in BESSEL_ZEROS[f"y{order}"]]
-            smooth = without_zeros(lambda x, order=order: x**order * mp.bessely(order, x), there)
-            fits.append(
-                Fit(
-                    f"y{order}_{part}",
-                    f"x^{order} Y{order}(x) over x - z of its zeros, u = (x - {middle}) / {half}",
-                    lambda u, f=smooth, m=middle, h=half: f(m + h * u),
-                    -1,
-                    1,
-                    (26, 0),
-                )
-            )
+def bessel_fits(order: int) -> list[Fit]:
+    """The functions of order 0 or 1: J below 8 by two parts, Y by a series and three, I by two, both from 8 on."""
 
-        def series(v: Real, order: int = order) -> Real:
-            """What Y is beside 2/pi log(x/2) J: even in x for order 0, odd with a pole for order 1."""
-            x = mp.sqrt(max(v, mp.mpf(10) ** -20))
-            rest = mp.bessely(order, x) - 2 / mp.pi * mp.log(x / 2) * mp.besselj(order, x)
-            return rest if order == 0 else (rest + 2 / mp.pi / x) / x
+    def j(v: Real) -> Real:
+        x = mp.sqrt(v)
+        if v > mp.mpf(10) ** -22:
+            return mp.besselj(order, x) / x**order
+        return (1 - v / 4 / (1 + order)) / 2**order
 
-        fits.append(
-            Fit(
-                f"y{order}_series",
-                f"Y{order}(x) less 2/pi log(x/2) J{order}(x) and its pole, over x^{order}, u = x^2",
-                series,
-                0,
-                mp.mpf("0.2501"),
-                (6, 0),
-            )
-        )
-        for name, pick in (("p", mp.re), ("q", mp.im)):
+    def y(x: Real) -> Real:
+        return x**order * mp.bessely(order, x)
 
-            def hankel(v: Real, order: int = order, pick: Callable[[Real], Real] = pick, name: str = name) -> Real:
-                x = 8 / mp.sqrt(max(v, mp.mpf(10) ** -16))
-                turned = mp.hankel1(order, x) * mp.sqrt(mp.pi * x / 2) * mp.expj(-(x - mp.pi / 4 - order * mp.pi / 2))
-                return pick(turned) * (1 if name == "p" else x)
+    def y_series(v: Real) -> Real:
+        """What Y is beside 2/pi log(x/2) J: even in x for order 0, odd with a pole for order 1."""
+        x = mp.sqrt(max(v, mp.mpf(10) ** -20))
+        rest = mp.bessely(order, x) - 2 / mp.pi * mp.log(x / 2) * mp.besselj(order, x)
+        return rest if order == 0 else (rest + 2 / mp.pi / x) / x
 
-            fits.append(
-                Fit(
-                    f"hankel_{name}{order}",
-                    f"Hankel's {name.upper()}{order}(x)" + ("" if name == "p" else " x") + ", u = 64 / x^2, x from 8",
-                    hankel,
-                    0,
-                    1,
-                    (9, 0),
-                )
-            )
-        small = lambda v, order=order: (
-            mp.besseli(order, mp.sqrt(max(v, mp.mpf(10) ** -24)))
-            / mp.sqrt(  # noqa: E731
-                max(v, mp.mpf(10) ** -24)
-            )
-            ** order
-        )
-        fits.append(Fit(f"i{order}", f"I{order}(x) / x^{order}, u = x^2, x below 8", small, 0, 64, (17, 0)))
-        large = lambda u, order=order: mp.besseli(order, 8 / u) * mp.exp(-8 / u) * mp.sqrt(8 / u)  # noqa: E731
-        fits.append(
-            Fit(
-                f"i{order}_large",
-                f"I{order}(x) exp(-x) sqrt(x), u = 8 / x, x from 8",
-                large,
-                mp.mpf("0.011"),
-                1,
-                (23, 0),
-            )
-        )
+    def hankel(v: Real) -> Real:
+        x = 8 / mp.sqrt(max(v, mp.mpf(10) ** -16))
+        return mp.hankel1(order, x) * mp.sqrt(mp.pi * x / 2) * mp.expj(-(x - mp.pi / 4 - order * mp.pi / 2))
+
+    def hankel_q(v: Real) -> Real:
+        return mp.im(hankel(v)) * 8 / mp.sqrt(max(v, mp.mpf(10) ** -16))
+
+    def i(v: Real) -> Real:
+        x = mp.sqrt(max(v, mp.mpf(10) ** -24))
+        return mp.besseli(order, x) / x**order
+
+    def i_large(u: Real) -> Real:
+        return mp.besseli(order, 8 / u) * mp.exp(-8 / u) * mp.sqrt(8 / u)
+
+    zeros_j, zeros_y = (
+        [bessel_zero(f"{kind}{order}", which) for which in BESSEL_ZEROS[f"{kind}{order}"]] for kind in "jy"
+    )
+    smooth_j, smooth_y = without_zeros(j, [z**2 for z in zeros_j]), without_zeros(y, zeros_y)
+    fits: list[Fit] = []
+    for part, middle in (("near", 16), ("far", 48)):
+        meaning = f"J{order}(x) / (x^{order} (x^2 - z1^2) (x^2 - z2^2)), u = (x^2 - {middle}) / 16"
+        fits.append(Fit(f"j{order}_{part}", meaning, shifted(smooth_j, middle, 16), -1, 1, (13, 0)))
+    for part, low, high in BESSEL_PARTS:
+        center, half = (mp.mpf(low) + mp.mpf(high)) / 2, (mp.mpf(high) - mp.mpf(low)) / 2
+        meaning = f"x^{order} Y{order}(x) over x - z of its zeros, u = (x - {center}) / {half}"
+        fits.append(Fit(f"y{order}_{part}", meaning, shifted(smooth_y, center, half), -1, 1, (26, 0)))
+    meaning = f"Y{order}(x) less 2/pi log(x/2) J{order}(x) and its pole, over x^{order}, u = x^2"
+    fits.append(Fit(f"y{order}_series", meaning, y_series, 0, mp.mpf("0.2501"), (6, 0)))
+    meaning = f"Hankel's P{order}(x), u = 64 / x^2, x from 8"
+    fits.append(Fit(f"hankel_p{order}", meaning, lambda v: mp.re(hankel(v)), 0, 1, (9, 0)))
+    meaning = f"Hankel's Q{order}(x) x, u = 64 / x^2, x from 8"
+    fits.append(Fit(f"hankel_q{order}", meaning, hankel_q, 0, 1, (9, 0)))
+    fits.append(Fit(f"i{order}", f"I{order}(x) / x^{order}, u = x^2, x below 8", i, 0, 64, (17, 0)))
+    meaning = f"I{order}(x) exp(-x) sqrt(x), u = 8 / x, x from 8"
+    fits.append(Fit(f"i{order}_large", meaning, i_large, mp.mpf("0.011"), 1, (23, 0)))
     return fits
 
 
@@ -256,42 +231,146 @@ S_OF_LOG = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 + mp.mpf("1e-5")
 EIGHTH = mp.tan(mp.pi / 8)
 
 FITS: list[Fit] = [
-    Fit("exp", "(exp(u) - 1 - u - u^2/2) / u^3", near_zero(lambda x: (mp.expm1(x) - x - x * x / 2) / x**3, mp.mpf(1) / 6),
-        -HALF_LN2, HALF_LN2, (9, 4)),
-    Fit("log", "(log((1+s)/(1-s)) - 2s) / s^3, u = s^2", near_zero(of_square(lambda s: (2 * mp.atanh(s) - 2 * s) / s**3),
-        mp.mpf(2) / 3), 0, S_OF_LOG, (7, 3)),
-    Fit("log_tail", "(log((1+s)/(1-s)) - 2s - 2/3 s^3) / s^5, u = s^2",
-        near_zero(of_square(lambda s: (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5), mp.mpf(2) / 5), 0, S_OF_LOG, (8, 0)),
-    Fit("sin", "(sin(x) - x) / x^3, u = x^2", near_zero(of_square(third(mp.sin)), -mp.mpf(1) / 6), 0, QUARTER_PI**2, (6, 3)),
-    Fit("cos", "(cos(x) - 1 + x^2/2) / x^4, u = x^2",
-        near_zero(of_square(lambda x: (mp.cos(x) - 1 + x * x / 2) / x**4), mp.mpf(1) / 24), 0, QUARTER_PI**2, (6, 2)),
-    Fit("atan", "(atan(x) - x) / x^3, u = x^2", near_zero(of_square(third(mp.atan)), -mp.mpf(1) / 3), 0, EIGHTH**2, (11, 5)),
-    Fit("asin", "(asin(x) - x) / x^3, u = x^2", near_zero(of_square(third(mp.asin)), mp.mpf(1) / 6), 0, mp.mpf("0.2501"), (12, 5)),
-    Fit("erf", "erf(x) / x - 1, u = x^2", near_zero(of_square(lambda x: mp.erf(x) / x - 1), 2 / mp.sqrt(mp.pi) - 1),
-        0, 1, (12, 6)),
-    Fit("erfcx", "(1 + 2x) exp(x^2) erfc(x), u = (x - 4) / (x + 4)",
-        lambda t: (1 + 8 * (1 + t) / (1 - t)) * erfcx(4 * (1 + t) / (1 - t)), mp.mpf("-0.78"), mp.mpf("0.99999"), (22, 10)),
-    Fit("erfinv_low", "erfinv(x) / x, u = w - 3.125, w = -log(1 - x^2) below 6.25",
-        lambda u: inverse_erf_of(u + mp.mpf("3.125")), mp.mpf("-3.125"), mp.mpf("3.125"), (24, 0)),
-    Fit("erfinv_middle", "erfinv(x) / x, u = sqrt(w) - 3.25, w from 6.25 to 16",
-        lambda u: inverse_erf_of((u + mp.mpf("3.25")) ** 2), mp.mpf("-0.75"), mp.mpf("0.75"), (20, 0)),
-    Fit("erfinv_high", "erfinv(x) / x, u = sqrt(w) - 5.1, w from 16 to 38",
-        lambda u: inverse_erf_of((u + mp.mpf("5.1")) ** 2), mp.mpf("-1.1"), mp.mpf("1.1"), (19, 0)),
-    Fit("erfcinv_tail", "erfcinv(y) / r, u = 1 / r - 1/8, r = sqrt(-log(y)), y from 3e-77 to 2e-15",
-        lambda u: inverse_erfc(mp.exp(-1 / (u + mp.mpf("0.125")) ** 2)) * (u + mp.mpf("0.125")), mp.mpf("-0.0496"),
-        mp.mpf("0.047"), (16, 0)),
-    Fit("erfcinv_end", "erfcinv(y) / r, u = 1 / r - 1/16, r = sqrt(-log(y)), y from 5e-324 to 3e-77",
-        lambda u: inverse_erfc(mp.exp(-1 / (u + mp.mpf("0.0625")) ** 2)) * (u + mp.mpf("0.0625")), mp.mpf("-0.026"),
-        mp.mpf("0.014"), (14, 0)),
+    Fit(
+        "exp",
+        "(exp(u) - 1 - u - u^2/2) / u^3",
+        near_zero(lambda x: (mp.expm1(x) - x - x * x / 2) / x**3, mp.mpf(1) / 6),
+        -HALF_LN2,
+        HALF_LN2,
+        (9, 4),
+    ),
+    Fit(
+        "log",
+        "(log((1+s)/(1-s)) - 2s) / s^3, u = s^2",
+        near_zero(of_square(lambda s: (2 * mp.atanh(s) - 2 * s) / s**3), mp.mpf(2) / 3),
+        0,
+        S_OF_LOG,
+        (7, 3),
+    ),
+    Fit(
+        "log_tail",
+        "(log((1+s)/(1-s)) - 2s - 2/3 s^3) / s^5, u = s^2",
+        near_zero(of_square(lambda s: (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5), mp.mpf(2) / 5),
+        0,
+        S_OF_LOG,
+        (8, 0),
+    ),
+    Fit(
+        "sin",
+        "(sin(x) - x) / x^3, u = x^2",
+        near_zero(of_square(third(mp.sin)), -mp.mpf(1) / 6),
+        0,
+        QUARTER_PI**2,
+        (6, 3),
+    ),
+    Fit(
+        "cos",
+        "(cos(x) - 1 + x^2/2) / x^4, u = x^2",
+        near_zero(of_square(lambda x: (mp.cos(x) - 1 + x * x / 2) / x**4), mp.mpf(1) / 24),
+        0,
+        QUARTER_PI**2,
+        (6, 2),
+    ),
+    Fit(
+        "atan",
+        "(atan(x) - x) / x^3, u = x^2",
+        near_zero(of_square(third(mp.atan)), -mp.mpf(1) / 3),
+        0,
+        EIGHTH**2,
+        (11, 5),
+    ),
+    Fit(
+        "asin",
+        "(asin(x) - x) / x^3, u = x^2",
+        near_zero(of_square(third(mp.asin)), mp.mpf(1) / 6),
+        0,
+        mp.mpf("0.2501"),
+        (12, 5),
+    ),
+    Fit(
+        "erf",
+        "erf(x) / x - 1, u = x^2",
+        near_zero(of_square(lambda x: mp.erf(x) / x - 1), 2 / mp.sqrt(mp.pi) - 1),
+        0,
+        1,
+        (12, 6),
+    ),
+    Fit(
+        "erfcx",
+        "(1 + 2x) exp(x^2) erfc(x), u = (x - 4) / (x + 4)",
+        lambda t: (1 + 8 * (1 + t) / (1 - t)) * erfcx(4 * (1 + t) / (1 - t)),
+        mp.mpf("-0.78"),
+        mp.mpf("0.99999"),
+        (22, 10),
+    ),
+    Fit(
+        "erfinv_low",
+        "erfinv(x) / x, u = w - 3.125, w = -log(1 - x^2) below 6.25",
+        lambda u: inverse_erf_of(u + mp.mpf("3.125")),
+        mp.mpf("-3.125"),
+        mp.mpf("3.125"),
+        (24, 0),
+    ),
+    Fit(
+        "erfinv_middle",
+        "erfinv(x) / x, u = sqrt(w) - 3.25, w from 6.25 to 16",
+        lambda u: inverse_erf_of((u + mp.mpf("3.25")) ** 2),
+        mp.mpf("-0.75"),
+        mp.mpf("0.75"),
+        (20, 0),
+    ),
+    Fit(
+        "erfinv_high",
+        "erfinv(x) / x, u = sqrt(w) - 5.1, w from 16 to 38",
+        lambda u: inverse_erf_of((u + mp.mpf("5.1")) ** 2),
+        mp.mpf("-1.1"),
+        mp.mpf("1.1"),
+        (19, 0),
+    ),
+    Fit(
+        "erfcinv_tail",
+        "erfcinv(y) / r, u = 1 / r - 1/8, r = sqrt(-log(y)), y from 3e-77 to 2e-15",
+        lambda u: inverse_erfc(mp.exp(-1 / (u + mp.mpf("0.125")) ** 2)) * (u + mp.mpf("0.125")),
+        mp.mpf("-0.0496"),
+        mp.mpf("0.047"),
+        (16, 0),
+    ),
+    Fit(
+        "erfcinv_end",
+        "erfcinv(y) / r, u = 1 / r - 1/16, r = sqrt(-log(y)), y from 5e-324 to 3e-77",
+        lambda u: inverse_erfc(mp.exp(-1 / (u + mp.mpf("0.0625")) ** 2)) * (u + mp.mpf("0.0625")),
+        mp.mpf("-0.026"),
+        mp.mpf("0.014"),
+        (14, 0),
+    ),
     Fit("gamma", "gamma(u + 1.5)", lambda u: mp.gamma(u + mp.mpf("1.5")), mp.mpf("-0.5"), mp.mpf("0.5"), (21, 0)),
-    Fit("lgamma_one", "log gamma(x) / ((x - 1) (x - 2)), u = x - 1.5", lambda u: log_gamma_quotient(u + mp.mpf("1.5")),
-        mp.mpf("-0.5"), mp.mpf("0.5"), (21, 0)),
-    Fit("lgamma_two", "log gamma(x) / ((x - 1) (x - 2)), u = x - 2.5", lambda u: log_gamma_quotient(u + mp.mpf("2.5")),
-        mp.mpf("-0.5"), mp.mpf("0.5"), (17, 0)),
-    Fit("stirling", "x (log gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2), u = 1 / x^2, x from 10", stirling_rest,
-        0, mp.mpf("0.0101"), (6, 0)),
-    *bessel_fits(),
-]  # fmt: skip
+    Fit(
+        "lgamma_one",
+        "log gamma(x) / ((x - 1) (x - 2)), u = x - 1.5",
+        lambda u: log_gamma_quotient(u + mp.mpf("1.5")),
+        mp.mpf("-0.5"),
+        mp.mpf("0.5"),
+        (21, 0),
+    ),
+    Fit(
+        "lgamma_two",
+        "log gamma(x) / ((x - 1) (x - 2)), u = x - 2.5",
+        lambda u: log_gamma_quotient(u + mp.mpf("2.5")),
+        mp.mpf("-0.5"),
+        mp.mpf("0.5"),
+        (17, 0),
+    ),
+    Fit(
+        "stirling",
+        "x (log gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2), u = 1 / x^2, x from 10",
+        stirling_rest,
+        0,
+        mp.mpf("0.0101"),
+        (6, 0),
+    ),
+    *bessel_fits(0),
+    *bessel_fits(1),
+]
 
 
 def written(fit: Fit) -> str:

@@ -35,7 +35,7 @@ __DL_CORE double __dl_j1(double x) {
 __DL_CORE double __dl_y0(double x) {
   if (!(x > 0.0)) return x == 0.0 ? -__DL_INFINITY : __DL_NAN;
   if (x >= 8.0) return __dl_bessel_large(x, 0, 1);
-  if (x < 0.5) return __builtin_fma(__DL_TWO_OVER_PI * __dl_log(0.5 * x), __dl_j0(x), __dl_poly_y0_series(x * x));
+  if (x < 0.5) return __builtin_fma(__DL_TWO_OVER_PI * (__dl_log(x) - __DL_LN2), __dl_j0(x), __dl_poly_y0_series(x * x));
   double zeros = __dl_beside(x, __DL_ZERO_Y0_1) * __dl_beside(x, __DL_ZERO_Y0_2) * __dl_beside(x, __DL_ZERO_Y0_3);
   if (x < 1.5) return zeros * __dl_poly_y0_near(2.0 * x - 2.0);
   return zeros * (x < 4.0 ? __dl_poly_y0_middle((x - 2.75) * 0.8) : __dl_poly_y0_far((x - 6.0) * 0.5));
@@ -44,7 +44,7 @@ __DL_CORE double __dl_y1(double x) {
   if (!(x > 0.0)) return x == 0.0 ? -__DL_INFINITY : __DL_NAN;
   if (x >= 8.0) return __dl_bessel_large(x, 1, 1);
   if (x < 0.5)
-    return __builtin_fma(__DL_TWO_OVER_PI * __dl_log(0.5 * x), __dl_j1(x), x * __dl_poly_y1_series(x * x)) -
+    return __builtin_fma(__DL_TWO_OVER_PI * (__dl_log(x) - __DL_LN2), __dl_j1(x), x * __dl_poly_y1_series(x * x)) -
            __DL_TWO_OVER_PI / x;
   double zeros = __dl_beside(x, __DL_ZERO_Y1_1) * __dl_beside(x, __DL_ZERO_Y1_2) / x;
   if (x < 1.5) return zeros * __dl_poly_y1_near(2.0 * x - 2.0);

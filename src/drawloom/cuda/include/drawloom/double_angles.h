@@ -123,6 +123,7 @@ __DL_CORE double __dl_sinpi(double x) {
 }
 __DL_CORE double __dl_cospi(double x) {
   if (!__dl_is_finite(x)) return __DL_NAN;
+  if (__dl_abs(x) >= 0x1p53) return 1.0;  // all even
   double v = __dl_sin_of(__dl_reduce_turns(x), 1);
   return v == 0.0 ? 0.0 : v;
 }

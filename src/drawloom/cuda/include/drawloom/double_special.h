@@ -126,7 +126,7 @@ __DL_CORE double __dl_lgamma_positive(double x) {
     // log gamma(x) = log gamma(1 + x) - log x; log gamma(1 + x) = x (x - 1) g(1 + x)
     return __builtin_fma(x * (x - 1.0), __dl_poly_lgamma_one(x - 0.5), -__dl_log(x));
   }
-  if (x <= 2.0) return (x - 1.0) * (x - 2.0) * __dl_poly_lgamma_one(x - 1.5);
+  if (x <= 2.0) return (x - 1.0) * (x - 2.0) * __dl_poly_lgamma_one(x - 1.5) + 0.0;  // no negative zero at 1
   double product = 1.0;
   while (x > 3.0) x -= 1.0, product *= x;
   double last = (x - 1.0) * (x - 2.0) * __dl_poly_lgamma_two(x - 2.5);

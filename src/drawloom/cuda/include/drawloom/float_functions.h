@@ -225,6 +225,7 @@ __DL_CORE float __dl_sinpif(float x) {
 }
 __DL_CORE float __dl_cospif(float x) {
   if (!(__dl_absf(x) < __DL_INFINITYF)) return __DL_NANF;
+  if (__dl_absf(x) >= 0x1p24f) return 1.0f;  // all even
   float v = __dl_sin_turnsf(x, 1);
   return v == 0.0f ? 0.0f : v;
 }
