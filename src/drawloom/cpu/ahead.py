@@ -230,8 +230,9 @@ class _Object:
             f"@dl.image = internal global {row}",
             "declare void @dl_register_image(ptr)",
             "define internal void @dl.register() {\n  call void @dl_register_image(ptr @dl.image)\n  ret void\n}",
-            "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
-            "[{ i32, ptr, ptr } { i32 65535, ptr @dl.register, ptr null }]",
+            # A section by its own name: llvm.global_ctors becomes .ctors here, which some linkers leave out.
+            '@dl.entry = internal constant ptr @dl.register, section ".init_array", align 8',
+            '@llvm.used = appending global [1 x ptr] [ptr @dl.entry], section "llvm.metadata"',
         ])  # fmt: skip
 
     def string(self, text: str) -> str:
