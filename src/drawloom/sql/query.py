@@ -27,7 +27,7 @@ from drawloom.sql.subqueries import Subquery, take_out
 from drawloom.sql.substrait import decode
 from drawloom.sql.text import bags_of, read, shown_name
 from drawloom.sql.translate import Schema, translate
-from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns
+from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns, may_be_wrong
 from drawloom.sql.unserialised import unsupported_parts
 from drawloom.sql.using import without_using
 from drawloom.sql.windowtext import find_lost
@@ -145,8 +145,9 @@ class Query:
     ) -> plan.Plan | None:
         """The tree of a text's plan, in which calls of functions may stand for ``subqueries``; None for a plan that has
         no Substrait form, or none that says what the text does."""
-        if self.text.selects > 1 and is_planned_wrongly(str(self.planner.plan(sql, optimised=False).display_indent())):
-            return None
+        if self.text.selects > 1 and may_be_wrong(sql):
+            if is_planned_wrongly(str(self.planner.plan(sql, optimised=False).display_indent())):
+                return None
         try:
             data = self.timed("substrait", lambda: self.planner.serialise(logical))
         except SqlError:

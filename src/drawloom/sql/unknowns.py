@@ -14,6 +14,7 @@ from drawloom.sql.plan import Cast, Expression, Field, Join
 
 #: What a query is refused for that DataFusion plans wrongly, where its subqueries cannot be planned apart.
 MIXED_UP: Final = "a subquery in a condition of a join, or the value of IN with a subquery"
+_WORDS: Final = re.compile(r"\b(?:in|on|any|some|all)\b", re.IGNORECASE)
 _ANTI: Final = re.compile(r"^ *(?:Left|Right)Anti Join:(.*)$", re.MULTILINE)
 _IN: Final = re.compile(r"\bIN \(<subquery>\)")
 #: An IN whose left side is a column, or a call or sum of such.
@@ -54,6 +55,11 @@ def mark_unknowns(joins: list[Join], optimised: str, unsupported: list[str]) -> 
         unsupported.append("anti joins that the plan's text does not show")
     for join, is_null_aware in zip(antis, told):
         join.null_aware = is_null_aware
+
+
+def may_be_wrong(sql: str) -> bool:
+    """Whether a text has words without which no plan of it is wrong."""
+    return _WORDS.search(sql) is not None
 
 
 def is_planned_wrongly(bound: str) -> bool:
