@@ -28,10 +28,11 @@ _SMALL: Final = 1 << 16
 #: Rows that are looked up at a time, and those of which results are put together.
 _BLOCK: Final = 1 << 16
 _TOGETHER: Final = 1 << 19
-#: Bytes of two row numbers; of what NumPy takes to rank a key, and Arrow to number one.
+#: Bytes of two row numbers; of what NumPy takes to rank a key, and Arrow's hash tables an entry, of which at most half
+#: are taken: measured.
 _PAIR: Final = 8
-_RANKED: Final = 40
-_HASHED: Final = 40
+_RANKED: Final = 56
+_HASHED: Final = 64
 #: Most pairs that a join may make: 4 GiB of row numbers.
 MAX_PAIRS: Final = 1 << 28
 
@@ -236,7 +237,7 @@ def _numbered(left: Array, right: Array) -> tuple[Array, Array, int]:
     if len(left) > len(right):
         b, a, size = _numbered(right, left)
         return a, b, size
-    ask(_HASHED * len(left) + 8 * len(right), "a table of keys")
+    ask((_HASHED << (2 * len(left)).bit_length()) + 12 * len(right), "a table of keys")
     encoded = pa.array(left).dictionary_encode()
     found = pc.fill_null(pc.index_in(pa.array(right), value_set=encoded.dictionary), -1)
     return encoded.indices.to_numpy(), found.to_numpy(), max(len(encoded.dictionary), 1)

@@ -25,7 +25,9 @@ Strings = Any
 #: Bytes of a string that one step of sorting compares; the eighth of its key says how many there are.
 _STEP: Final = 7
 #: Bytes that sorting takes for a string, beside the strings.
-_SORTED: Final = 64
+_SORTED: Final = 96
+#: The bytes of a key that a string has, by how many are left of it: those behind its end, and the eighth, are cut off.
+_SHOWN: Final = np.array([((1 << 8 * min(n, _STEP)) - 1) << 8 * (8 - min(n, _STEP)) for n in range(9)], dtype=np.uint64)
 #: Strings of which it is seen whether they repeat each other.
 _SAMPLE: Final = 1 << 12
 #: Most words that are put into a long sorted array one by one.
@@ -135,9 +137,9 @@ def _sorted(strings: Strings) -> tuple[Array, Array]:
     All strings are sorted by their first seven bytes, those that these leave in doubt by the next seven, and so on.
     """
     starts, lengths, text = _layout(strings)
-    order = np.arange(len(lengths))
+    order = np.arange(len(lengths), dtype=np.int32 if len(lengths) < 1 << 31 else np.int64)
     begins = np.ones(len(order), dtype=bool)
-    doubtful, run, depth = np.arange(len(order)), np.zeros(len(order), dtype=np.int64), 0
+    doubtful, run, depth = order.copy(), np.zeros(len(order), dtype=np.int64), 0
     while len(doubtful):
         rows = order[doubtful]
         keys = _keys(text, starts[rows] + depth, lengths[rows] - depth)
@@ -181,9 +183,7 @@ def _keys(text: Array, starts: Array, lengths: Array) -> Array:
     keys = overlapping[starts]
     if sys.byteorder == "little":
         keys.byteswap(inplace=True)
-    left = np.minimum(lengths, _STEP + 1).astype(np.uint64)
-    shown = np.minimum(left, np.uint64(_STEP))
-    # Bytes behind the string's end, and the eighth, are cut off.
-    kept = np.uint64(8) * (np.uint64(8) - shown)
-    keys = np.where(shown > 0, (keys >> (kept & np.uint64(63))) << (kept & np.uint64(63)), np.uint64(0))
-    return np.asarray(keys | left)
+    left = np.minimum(lengths, _STEP + 1)
+    keys &= _SHOWN[left]
+    keys |= left.view(np.uint64)
+    return keys
