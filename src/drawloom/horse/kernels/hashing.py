@@ -91,7 +91,8 @@ def build(kernels: DeviceKernels, keys: KeyColumns, probing: KeyColumns, leaders
     else:
         name = f"insert_{table.kind}_{keys.suffix}" + ("_leaders" if found else "")
         _Insert(table, bool(found)).run(kernels, name, [*pointers, *found, *scalars], keys.rows)
-    table.repeats = bool(kernels.workspace.get(repeats, 1)[0])
+    if found:
+        table.repeats = bool(kernels.workspace.get(repeats, 1)[0])
     return table
 
 

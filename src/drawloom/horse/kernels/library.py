@@ -55,7 +55,7 @@ class Library:
         """Whether kernels do the call faster than the host: off a GPU as measured, and not when such a call is the
         first, whose kernels have to be compiled: some 50 ms each."""
         if self.kernels.device.kind == "cuda":
-            return longest(arguments) >= LEAST_THERE or any(v.deferred is not None for v in vectors_of(arguments))
+            return any(v.deferred is not None for v in vectors_of(arguments)) or longest(arguments) >= LEAST_THERE
         if name in WIDE_ONLY and not is_wide(arguments[0]):
             return False
         if FASTER_ON_CPU.get(name, MAX_ROWS) > longest(arguments):

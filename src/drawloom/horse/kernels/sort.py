@@ -20,7 +20,7 @@ from drawloom.horse.kernels.radix import radix_sort
 from drawloom.horse.kernels.rows import ROW, Rounds, RowKernel, bits_of, storage_of
 from drawloom.horse.kernels.topk import least
 from drawloom.horse.kernels.warps import shuffled
-from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.kernels.workspace import Block, Memory
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import ListValue, Ragged, Value, Vector, as_vector
 from drawloom.ptx.ir import Address, Register
@@ -81,9 +81,14 @@ def sort_keys(
         storage = storage_of(vector)
         if storage is None or storage == "u64":
             return None
-        key = SortKey(vector, storage, up, first)
-        _bound(kernels, key)
-        keys.append(key)
+        keys.append(SortKey(vector, storage, up, first))
+    asked = [(key, found) for key in keys if (found := _bounds(kernels, key)) is not None]
+    bounds = kernels.workspace.gets([(found, 0, 2) for _, found in asked])
+    for (key, _), found in zip(asked, bounds):
+        low, high = int(found[0]), int(found[1])
+        key.low, key.high = (low, high) if low <= high else (0, 0)
+        if isinstance(key.vector.block, Block) and not key.has_nulls:
+            key.vector.block.bounds = (key.low, key.high)
     return keys
 
 
@@ -94,20 +99,24 @@ def measured(kernels: DeviceKernels, columns: list[Vector]) -> list[tuple[int, i
     return [(key.low - _SIGN, key.high - _SIGN) if len(key.vector) else (0, 0) for key in keys]
 
 
-def _bound(kernels: DeviceKernels, key: SortKey) -> None:
-    """The least and the greatest code of the column's values: what its type says if that is little, else measured."""
+def _bounds(kernels: DeviceKernels, key: SortKey) -> Memory | None:
+    """The least and the greatest code of the column's values: what its type says if that is little or was measured
+    before, else the memory where a kernel puts it."""
     if key.vector.type.kind == "text" or bits_of(key.storage) == 8:
         low, high = (0, len(key.vector.words) - 1) if key.vector.type.kind == "text" else (-128, 255)
         low, high = (0, 1) if key.vector.type == BOOL else (low, max(high, low))
         key.low, key.high = low + _SIGN, high + _SIGN
-        return
+        return None
+    block = key.vector.block
+    if isinstance(block, Block) and block.bounds is not None and not key.has_nulls:
+        key.low, key.high = block.bounds
+        return None
     found = kernels.workspace.put(np.array([_MOST, 0], dtype=np.uint64))
     arguments = [*key.memory(kernels), found]
     Range(key.storage, key.has_nulls).run(
         kernels, f"range_{key.storage}{'n' if key.has_nulls else ''}", arguments, len(key.vector)
     )
-    low, high = [int(bound) for bound in kernels.workspace.get(found, 2)]
-    key.low, key.high = (low, high) if low <= high else (0, 0)
+    return found
 
 
 class Field:

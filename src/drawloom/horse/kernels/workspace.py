@@ -223,6 +223,8 @@ class Block(Deferred):
         self.buffer: Buffer | None = None
         self.on_host = self.on_device = False
         self.sent: Sent | None = None  # on its way to the device, from where it is on the host
+        #: The least and the greatest code of the elements as ``sort.SortKey`` has them, where that was measured.
+        self.bounds: tuple[int, int] | None = None
         if isinstance(given, np.ndarray):
             self.host, self.on_host = given, True
             self.dtype = given.dtype
@@ -301,6 +303,7 @@ class Block(Deferred):
     def write_host(self) -> Array:
         """Where the host writes: afterwards the device has them no more."""
         self.arrive()
+        self.bounds = None
         if self.state == EMPTY:
             self.host, self.on_host = np.empty(self.length(), dtype=self.dtype), True
         made = self.read_host()
@@ -309,6 +312,7 @@ class Block(Deferred):
 
     def write_device(self) -> Buffer:
         """Where the device writes: afterwards the host has them no more."""
+        self.bounds = None
         if self.state == EMPTY:
             self.buffer, self.on_device = self.workspace.empty(self.length(), self.dtype), True
         made = self.read_device()
