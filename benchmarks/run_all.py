@@ -34,6 +34,8 @@ BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "assembler": ("PTX to machine code", ("--markdown", "--data", "{data}")),
     "launch_costs": ("Cost of a run: start and memory", ("--markdown",)),
     "cpu_kernels": ("Kernels on the CPU", ("--markdown",)),
+    "cuda_cpu": ("CUDA kernels on the CPU", ()),
+    "compile_time": ("Compiling CUDA programs", ()),
     "tpch": ("TPC-H", ("--data", "{data}")),
 }
 
