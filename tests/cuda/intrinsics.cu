@@ -38,6 +38,33 @@ extern "C" __global__ void integers(u64 *out, const unsigned *x, const unsigned 
   PUT((unsigned)abs((int)a));
 }
 
+// Parts of words, beside the instructions that do the same (PTX manual, "SIMD Video Instructions").
+#define BESIDE(value, op)                                                                             \
+  {                                                                                                   \
+    unsigned d;                                                                                       \
+    asm(op " %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(0));                                    \
+    PUT((value) ^ d);                                                                                 \
+  }
+extern "C" __global__ void parts(u64 *out, const unsigned *x, const unsigned *y) {
+  START;
+  BESIDE(__vadd4(a, b), "vadd4.u32.u32.u32");
+  BESIDE(__vsub2(a, b), "vsub2.u32.u32.u32");
+  BESIDE(__vaddss4(a, b), "vadd4.s32.s32.s32.sat");
+  BESIDE(__vsubss2(a, b), "vsub2.s32.s32.s32.sat");
+  BESIDE(__vaddus2(a, b), "vadd2.u32.u32.u32.sat");
+  BESIDE(__vavgs4(a, b), "vavrg4.s32.s32.s32");
+  BESIDE(__vavgu2(a, b), "vavrg2.u32.u32.u32");
+  BESIDE(__vmaxs4(a, b), "vmax4.s32.s32.s32");
+  BESIDE(__vminu2(a, b), "vmin2.u32.u32.u32");
+  BESIDE(__vabsdiffu4(a, b), "vabsdiff4.u32.u32.u32");
+  BESIDE(__vsads4(a, b), "vabsdiff4.u32.s32.s32.add");
+  BESIDE(__vsadu2(a, b), "vabsdiff2.u32.u32.u32.add");
+  BESIDE(__vsetgts4(a, b), "vset4.s32.s32.gt");
+  BESIDE(__vsetltu2(a, b), "vset2.u32.u32.lt");
+  PUT(__vcmpeq4(a, b) ^ __vneg4(__vseteq4(a, b)));
+  PUT(__vabsss4(a) ^ __vmaxs4(a, __vnegss4(a)));
+}
+
 extern "C" __global__ void lanes(u64 *out, const unsigned *x, const unsigned *y) {
   START;
   PUT(__shfl_sync(~0u, a, 5));

@@ -66,12 +66,22 @@ __DL_ROUNDED_HALF(rz, ".rz")
 __DL_ROUNDED_HALF(ru, ".rp")
 __DL_ROUNDED_HALF(rd, ".rm")
 #undef __DL_ROUNDED_HALF
+// The half next to an integer in a direction: towards zero, upwards (1) or downwards (-1). Integers that a double does
+// not hold are beyond every half.
+template <class T> __DL_DEVICE __half __dl_half_beside(T v, int direction) {
+  double d = (double)v;
+  float f = direction > 0 ? __double2float_ru(d) : direction < 0 ? __double2float_rd(d) : __double2float_rz(d);
+  return direction > 0 ? __float2half_ru(f) : direction < 0 ? __float2half_rd(f) : __float2half_rz(f);
+}
 #define __DL_HALF_INTEGER(T, name)                                                                  \
   __DL_DEVICE T __half2##name##_rn(__half h) { return (T)__builtin_rintf(__dl_wide(h)); }           \
   __DL_DEVICE T __half2##name##_rz(__half h) { return (T)__dl_wide(h); }                            \
   __DL_DEVICE T __half2##name##_ru(__half h) { return (T)__builtin_ceilf(__dl_wide(h)); }           \
   __DL_DEVICE T __half2##name##_rd(__half h) { return (T)__builtin_floorf(__dl_wide(h)); }          \
-  __DL_BOTH __half __##name##2half_rn(T v) { return __half(v); }
+  __DL_BOTH __half __##name##2half_rn(T v) { return __half(v); }                                    \
+  __DL_DEVICE __half __##name##2half_rz(T v) { return __dl_half_beside(v, 0); }                     \
+  __DL_DEVICE __half __##name##2half_ru(T v) { return __dl_half_beside(v, 1); }                     \
+  __DL_DEVICE __half __##name##2half_rd(T v) { return __dl_half_beside(v, -1); }
 __DL_HALF_INTEGER(int, int)
 __DL_HALF_INTEGER(unsigned int, uint)
 __DL_HALF_INTEGER(short, short)

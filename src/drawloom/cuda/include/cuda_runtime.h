@@ -9,6 +9,7 @@
 #include "drawloom/atomics.h"
 #include "drawloom/loads.h"
 #include "drawloom/integers.h"
+#include "drawloom/simd.h"
 #include "drawloom/conversions.h"
 #include "drawloom/rounded.h"
 #include "drawloom/math.h"
