@@ -214,7 +214,7 @@ class JoinQueries(Queries):
         return rng.choice([
             "", f" where {left} = {right}", f" where {rng.choice(CONDITIONS)}", f" where {rng.choice(CONDITIONS)}",
             f" where {left} = {right} and {rng.choice(CONDITIONS)}",
-            f" where ({left} is not distinct from {right}) or {rng.choice(CONDITIONS)}",
+            f" where {left} is not distinct from {right} or {rng.choice(CONDITIONS)}",
         ])  # fmt: skip
 
     def put_together(self) -> RandomQuery:

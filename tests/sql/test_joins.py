@@ -111,6 +111,17 @@ QUERIES = {
         "with w as (select a, f from u where f > 1) select * from t right join w using (a) where a = 2",
     "exists over a join using":
         "select a, exists (select 1 from u where u.b > v.b) as x from t left join u v using (a)",
+    "is distinct from before and and or":
+        "select a, b, a is distinct from b or s = 'x' as x, b is not distinct from 10 + 0 and a > 0 as y from t "
+        "where not (a > 1) is not distinct from (b > 20) and a is not null or d is null",
+    "lateral with a limit": "select t.b, x.f from t, lateral (select f from u where u.b < t.b order by f limit 2) x",
+    "left lateral": "select t.a, t.b, x.c, x.e from t left join lateral (select b, s from u where u.b < t.b order by b "
+        "desc limit 1) x(c, e) on x.c > 5 where t.a < 5 or t.s = 'x'",
+    "laterals over laterals":
+        "select t.b, x.m, y.c from t, lateral (select max(f) as m from u where u.b < t.b) x, "
+        "lateral (select count(*) as c from u where u.f < x.m) y where t.a is not null",
+    "everything of a lateral":
+        "select * from t cross join lateral (select f, s as us from u where u.b <= t.b order by f limit 1) x",
     "fetch": "select a, b from t order by b desc offset 1 rows fetch next 2 rows only",
     "fetch first": "select b from t order by b fetch first row only",
     "substring":

@@ -21,6 +21,13 @@ _CLAUSES: Final = frozenset(
 )
 #: What stands between two SELECTs.
 SETS: Final = frozenset(["union", "intersect", "except"])
+#: What the left side of a comparison cannot reach beyond.
+_BEFORE: Final = frozenset([
+    "and", "or", "not", "where", "having", "on", "select", "distinct", "when", "then", "else", "by", "case", "qualify",
+])  # fmt: skip
+#: Words of operators, next to which it is not told what the left side is.
+OPERATORS: Final = frozenset(["is", "between", "like", "ilike", "similar", "in", "escape", "collate", "from"])
+COMPARISONS: Final = ("=", "<>", "!=", "<", "<=", ">", ">=")
 
 
 class Token:
@@ -112,6 +119,43 @@ class Sql:
                 if not (is_comparison or is_name):
                     clauses[token.text] = i
         return Select(start, len(self.tokens), depth, clauses)
+
+
+def left_side(sql: Sql, last: int) -> int:
+    """Where the left side of a comparison begins whose last token is ``last``; -1 where that is not told."""
+    tokens = sql.tokens
+    start = last + 1
+    while start > 0:
+        token = tokens[start - 1]
+        if token.mate >= 0 and token.mate < start - 1:
+            start = token.mate
+            continue
+        if token.is_word("end"):
+            opens = [i for i in range(start) if tokens[i].is_word("case") and tokens[i].depth == token.depth]
+            if not opens:
+                return -1
+            start = opens[-1]
+            continue
+        if token.mate >= 0 or token.is_mark(",", ";") or token.is_word(*_BEFORE):
+            break
+        if token.is_word(*OPERATORS) or token.is_mark(*COMPARISONS):
+            return -1
+        start -= 1
+    if start > last or (start and tokens[start - 1].is_word("and") and _is_between(tokens, start - 1)):
+        return -1
+    return start
+
+
+def _is_between(tokens: list[Token], at: int) -> bool:
+    """Whether the AND may be that of a BETWEEN."""
+    depth = tokens[at].depth
+    for i in range(at - 1, -1, -1):
+        token = tokens[i]
+        if token.depth < depth or (token.depth == depth and token.is_word("and", "or", "where", "on", "select")):
+            return False
+        if token.depth == depth and token.is_word("between"):
+            return True
+    return False
 
 
 def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:

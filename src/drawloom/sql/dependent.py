@@ -50,15 +50,29 @@ _COUNTS: Final = frozenset(["count", "approx_distinct", "regr_count"])
 _ROWS: Final = WindowFrame("rows", None, 0)
 
 
-def joined(relation: Relation, unsupported: list[str]) -> Relation:
-    """The relation with joins in the place of ``Dependent``; those that no join stands for are named in
-    ``unsupported``."""
-    return _Joins(unsupported).relation(relation)
+def joined(relation: Relation, unsupported: list[str], tables: dict[str, Table] | None = None) -> Relation:
+    """The relation with joins in the place of ``Dependent``, and the relations of ``tables`` in that of their names;
+    subqueries that no join stands for are named in ``unsupported``."""
+    return _Joins(unsupported, tables or {}).relation(relation)
+
+
+class Table:
+    """What a name stands for: a relation whose columns have these names."""
+
+    def __init__(self, relation: Relation, names: list[str]) -> None:
+        self.relation = relation
+        self.names = names
+
+
+def for_all(relation: Relation, table: str, columns: list[str], domain: Relation, unsupported: list[str]) -> Relation:
+    """The rows of a subquery that reads outer values from ``table`` for all values of ``domain``, with these."""
+    return _Carried(table, columns, domain, unsupported).whole(joined(relation, unsupported))
 
 
 class _Joins:
-    def __init__(self, unsupported: list[str]) -> None:
+    def __init__(self, unsupported: list[str], tables: dict[str, Table]) -> None:
         self.unsupported = unsupported
+        self.tables = tables
 
     def relation(self, relation: Relation) -> Relation:
         if isinstance(relation, Filter):
@@ -82,6 +96,9 @@ class _Joins:
             sides = [_Side(self, self.relation(r)) for r in relation.relations]
             shown = [[s.expression(e) for e in columns] for s, columns in zip(sides, relation.columns)]
             return Union([s.relation for s in sides], shown)
+        if isinstance(relation, Read) and relation.table in self.tables:
+            table = self.tables[relation.table]
+            return Project(table.relation, [Field(table.names.index(name)) for name in relation.columns])
         return self.join(relation) if isinstance(relation, Join) else relation
 
     def filter(self, relation: Filter) -> Relation:

@@ -17,8 +17,9 @@ from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
-from drawloom.sql.dependent import joined
+from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.kinds import unsupported_kinds
+from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.progress import Progress
@@ -36,6 +37,14 @@ T = TypeVar("T")
 _REFUSAL: Final = "this query needs what is not built yet:"
 #: Integer constants with fewer digits than this, all together, make nothing that 64 bits do not hold.
 _DIGITS_OF_64_BITS: Final = 19
+
+
+def without(prefix: str, made: plan.Plan) -> plan.Plan:
+    """The plan without columns whose names begin so."""
+    kept = [i for i, name in enumerate(made.names) if not name.startswith(prefix)]
+    if len(kept) == len(made.names):
+        return made
+    return plan.Plan(plan.Project(made.root, [plan.Field(i) for i in kept]), [made.names[i] for i in kept])
 
 
 class Query:
@@ -164,11 +173,22 @@ class Query:
 
     def taken_apart(self, sql: str, unsupported: list[str]) -> plan.Plan | None:
         """The tree of a text whose subqueries are planned one by one; None where that does not help."""
+        laterals: list[Lateral] = []
+        text = take_out_laterals(sql, self.planner, self.next_subquery, laterals)
+        self.next_subquery += len(laterals)
         taken: list[Subquery] = []
-        text = take_out(sql, self.planner, self.next_subquery, taken)
-        if not taken:
+        text = take_out(text, self.planner, self.next_subquery, taken)
+        if not (taken or laterals):
             return None
         self.next_subquery += len(taken)
+        tables: dict[str, Table] = {}
+        for lateral in laterals:
+            body, domain = self.whole(lateral.sql, unsupported), self.whole(lateral.domain, unsupported)
+            if body is None or domain is None:
+                return None
+            values = joined(domain.root, unsupported)
+            found = for_all(body.root, lateral.outer, lateral.columns, values, unsupported)
+            tables[lateral.table] = Table(found, lateral.names)
         subqueries: dict[str, plan.Dependent] = {}
         for subquery in taken:
             below = self.whole(subquery.sql, unsupported)
@@ -182,6 +202,8 @@ class Query:
             made = self.decoded(text, logical, unsupported, subqueries)
         except SqlError:
             return None
+        if made is not None and tables:
+            made = without(VALUE, plan.Plan(joined(made.root, unsupported, tables), made.names))
         if made is not None:
             with suppress(SqlError):  # DataFusion binds most of what it cannot optimise
                 made.names = list(self.planner.schema(sql).names)

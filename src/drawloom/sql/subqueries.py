@@ -18,7 +18,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from drawloom.sql.clauses import SETS, Select, Sql, Token, replaced
+from drawloom.sql.clauses import SETS, Select, Sql, left_side, replaced
 from drawloom.sql.planner import Planner, SqlError, quoted
 
 #: What the names of the functions, and of the outer tables, begin with.
@@ -28,12 +28,6 @@ _UNKNOWN: Final = re.compile(r"No field named ((?:\"[^\"]+\"|\w+)(?:\.(?:\"[^\"]
 _COMPARISONS: Final[dict[str, str]] = {
     "=": "equal", "<>": "not_equal", "!=": "not_equal", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte",
 }  # fmt: skip
-#: What the left side of IN and of ANY cannot reach beyond.
-_BEFORE: Final = frozenset([
-    "and", "or", "not", "where", "having", "on", "select", "distinct", "when", "then", "else", "by", "case", "qualify",
-])  # fmt: skip
-#: Words of operators, next to which it is not told what the left side is.
-_OPERATORS: Final = frozenset(["is", "between", "like", "ilike", "similar", "in", "escape", "collate", "from"])
 #: Words behind a table that are no other name of it.
 _BEHIND_TABLES: Final = frozenset([
     "where", "on", "using", "join", "left", "right", "full", "inner", "cross", "natural", "group", "order", "having",
@@ -129,46 +123,17 @@ def _place(sql: Sql, open: int) -> _Place | None:
 
 def _compared(sql: Sql, open: int, last: int, kind: str, comparison: str) -> _Place | None:
     """The subquery with the left side of its comparison, whose last token is ``last``; None where that is not told."""
-    tokens = sql.tokens
-    start = last + 1
-    while start > 0:
-        token = tokens[start - 1]
-        if token.mate >= 0 and token.mate < start - 1:
-            start = token.mate
-            continue
-        if token.is_word("end"):
-            opens = [i for i in range(start) if tokens[i].is_word("case") and tokens[i].depth == token.depth]
-            if not opens:
-                return None
-            start = opens[-1]
-            continue
-        if token.mate >= 0 or token.is_mark(",") or token.is_word(*_BEFORE):
-            break
-        if token.is_word(*_OPERATORS) or (token.kind == "mark" and token.text in _COMPARISONS):
-            return None
-        start -= 1
-    if start > last or (start and tokens[start - 1].is_word("and") and _is_between(tokens, start - 1)):
+    start = left_side(sql, last)
+    if start < 0:
         return None
-    return _Place(open, tokens[open].mate, start, kind, comparison, sql.between(start, last + 1))
-
-
-def _is_between(tokens: list[Token], at: int) -> bool:
-    """Whether the AND may be that of a BETWEEN."""
-    depth = tokens[at].depth
-    for i in range(at - 1, -1, -1):
-        token = tokens[i]
-        if token.depth < depth or (token.depth == depth and token.is_word("and", "or", "where", "on", "select")):
-            return False
-        if token.depth == depth and token.is_word("between"):
-            return True
-    return False
+    return _Place(open, sql.tokens[open].mate, start, kind, comparison, sql.between(start, last + 1))
 
 
 def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subquery, str] | None:
     around = sql.within(place.open)
     assert around is not None
     named = named_before(sql, place.open)
-    body = _Body(sql.between(place.open + 1, place.close), named, f"{OUTER}{number}")
+    body = Body(sql.between(place.open + 1, place.close), named, f"{OUTER}{number}")
     if not body.find_names(planner) or (place.kind in ("exists", "scalar") and not body.names):
         return None
     compared = _row(place.value)
@@ -212,7 +177,7 @@ def _clause(sql: Sql, select: Select, word: str) -> str:
     return f"{word} {sql.between(tokens.start, tokens.stop)}" if tokens else ""
 
 
-class _Body:
+class Body:
     """A subquery's text, and the names in it of the query around it, each with its column of the outer table."""
 
     def __init__(self, text: str, named: list[str], table: str) -> None:

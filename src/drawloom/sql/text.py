@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Final
 
 from drawloom.horse.types import MAX_DIGITS
+from drawloom.sql.brackets import with_brackets
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
@@ -77,7 +78,7 @@ class SqlText:
 def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
-    text = plain_windows(without_filters(text), unsupported)
+    text = with_brackets(plain_windows(without_filters(text), unsupported), unsupported)
     given = text
     explain = ""
     asked = _EXPLAIN.match(text)
