@@ -27,6 +27,7 @@ from drawloom.errors import (
 if TYPE_CHECKING:
     from drawloom.cuda import compile_cuda as compile_cuda
     from drawloom.cuda import compile_opencl as compile_opencl
+    from drawloom.cuda.loading import load as load
     from drawloom.opt import optimize as optimize
     from drawloom.runtime import Buffer as Buffer
     from drawloom.runtime import Device as Device
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from drawloom.runtime import Module as Module
     from drawloom.runtime import Stream as Stream
     from drawloom.runtime import devices as devices
-    from drawloom.runtime import load as load
     from drawloom.sass.assemble import assemble as assemble
     from drawloom.sass.cubin import Cubin as Cubin
 
@@ -51,7 +51,7 @@ LAZY_NAMES: Final[dict[str, str]] = {
     "Module": "drawloom.runtime",
     "Stream": "drawloom.runtime",
     "devices": "drawloom.runtime",
-    "load": "drawloom.runtime",
+    "load": "drawloom.cuda.loading",
     "Connection": "drawloom.sql",
     "Relation": "drawloom.sql",
     "connect": "drawloom.sql",

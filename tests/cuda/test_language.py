@@ -40,10 +40,10 @@ def test_language(device: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_launch_bounds_and_lines_are_in_the_ptx() -> None:
-    text = translate_cuda(SOURCE, "sm_90", Options(line_info=True)).ptx
-    entry = text[text.index(".entry language") :]
-    assert ".target sm_90" in text and ".maxntid 64" in entry and ".minnctapersm 2" in entry
-    assert ".loc\t" in entry and 'language.cu"' in text
+    source = "\n__global__ void __launch_bounds__(64, 2) bounded(int *p) {\n  p[0] = 1;\n}\n"
+    text = translate_cuda(source, "sm_90", Options(line_info=True), "mine.cu").ptx
+    assert ".target sm_90" in text and ".maxntid 64" in text and ".minnctapersm 2" in text
+    assert ".loc\t1 3" in text and 'mine.cu"' in text
 
 
 STANDARDS = {
@@ -120,6 +120,14 @@ def test_files_that_are_not_there_and_clangs_that_are_not(monkeypatch: pytest.Mo
     with pytest.raises(drawloom.UnsupportedError, match="DRAWLOOM_CLANG=/nowhere/clang"):
         compile_cuda("\n")
     clang.clang_for.cache_clear()
+
+
+def test_load_takes_the_path_of_a_source(tmp_path: Path) -> None:
+    file = tmp_path / "three.cu"
+    file.write_text('extern "C" __global__ void three(int *p) { p[threadIdx.x] = 3; }')
+    array = np.zeros(4, np.int32)
+    drawloom.load(file)["three"][1, 4](array)
+    assert array.tolist() == [3, 3, 3, 3]
 
 
 def test_names_in_sources() -> None:

@@ -8,31 +8,32 @@ if TYPE_CHECKING:
     from drawloom.cuda.compiler import Options, Translated
     from drawloom.ptx.ir import Module
 
-SUFFIXES: Final = (".cu", ".cl")
-
 
 def is_source(file: str) -> bool:
     """Whether a file is to be compiled by clang."""
-    return file.endswith(SUFFIXES)
+    return file.endswith((".cu", ".cl"))
 
 
 def translate(file: str, arch: str, options: "Options") -> "Translated":
     """The PTX of a source; clang's warnings go to standard error."""
     from drawloom.cuda.compiler import translate_cuda, translate_opencl
 
-    made = (translate_opencl if file.endswith(".cl") else translate_cuda)(file, arch, options)
+    return warned((translate_opencl if file.endswith(".cl") else translate_cuda)(file, arch, options))
+
+
+def warned(made: "Translated") -> "Translated":
     if made.warnings:
         click.echo(made.warnings, nl=False, err=True)
     return made
 
 
 def read_source(file: str, device: str | None) -> "Module":
-    """The PTX module of a source, for the GPU that is to run it, or for a current one."""
-    from drawloom.cuda.compiler import DEFAULT_ARCH, Options, verified
+    """The PTX module of a source for a device; clang's warnings go to standard error."""
+    from drawloom.cuda.compiler import verified
+    from drawloom.cuda.loading import translate_for
     from drawloom.runtime import device as find_device
 
-    major, minor = find_device(device).compute
-    return verified(translate(file, f"sm_{major}{minor}" if major else DEFAULT_ARCH, Options(line_info=True)).ptx)
+    return verified(warned(translate_for(file, find_device(device))).ptx)
 
 
 def options_of(command: Any) -> Any:

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from drawloom.cuda.compiler import CompileError as CompileError
     from drawloom.cuda.compiler import compile_cuda as compile_cuda
     from drawloom.cuda.compiler import compile_opencl as compile_opencl
+    from drawloom.cuda.loading import load as load
 
 # Public name -> the module that defines it.
 LAZY_NAMES: Final[dict[str, str]] = {
     "CompileError": "compiler",
     "compile_cuda": "compiler",
     "compile_opencl": "compiler",
+    "load": "loading",
 }
 
 

@@ -25,10 +25,10 @@ from drawloom.runtime.variables import find_variable, variable_names
 
 Source = str | bytes | os.PathLike[str] | PtxModule
 
-#: Files that a later version compiles or loads; named so that nobody looks for the mistake in their own file.
+#: Files that others compile or load; named so that nobody looks for the mistake in their own file.
 NOT_LOADED: Final[dict[str, str]] = {
-    ".cu": "CUDA C++ (compile it to PTX first: nvcc -ptx, or clang --cuda-device-only -S)",
-    ".cl": "OpenCL C (compile it to PTX first: clang --target=nvptx64 -S)",
+    ".cu": "CUDA C++ (drawloom.load and drawloom.compile_cuda compile it)",
+    ".cl": "OpenCL C (drawloom.load and drawloom.compile_opencl compile it)",
     ".cubin": "machine code (load the PTX it was made from)",
     ".fatbin": "a bundle of machine code (extract its PTX first: cuobjdump -ptx)",
 }

@@ -1,0 +1,45 @@
+"""`drawloom.load`: a path of CUDA C++ or OpenCL C, or what `drawloom.runtime.load` takes, to kernels on a device."""
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from drawloom.runtime.machine import Device
+from drawloom.runtime.machine import device as find_device
+from drawloom.runtime.module import Module, Source
+from drawloom.runtime.module import load as load_ptx
+
+if TYPE_CHECKING:
+    from drawloom.cuda.compiler import Translated
+
+SUFFIXES: Final = (".cu", ".cl")
+
+
+def load(
+    source: Source, device: str | Device | None = None, check: str | None = None, assembler: str | None = None
+) -> Module:
+    """Makes the kernels of a module ready on a device.
+
+    `source` is the path of a `.cu` or `.cl` file, which is compiled with its source lines for the device's
+    architecture; or what `drawloom.runtime.load` takes: the path of a `.ptx` file, PTX text, a `drawloom.ptx.Module`.
+    The other arguments and the errors are those of `drawloom.runtime.load`; and, of a `.cu` or `.cl` file, those of
+    `compile_cuda`.
+    """
+    if isinstance(source, (str, os.PathLike)) and is_source(os.fspath(source)):
+        from drawloom.cuda.compiler import verified
+
+        source = verified(translate_for(os.fspath(source), find_device(device)).ptx)
+    return load_ptx(source, device, check, assembler)
+
+
+def is_source(path: str) -> bool:
+    """Whether clang is to compile what is named so."""
+    return path.endswith(SUFFIXES) and "\n" not in path
+
+
+def translate_for(path: str, device: Device) -> "Translated":
+    """The PTX of a source for the GPU that is to run it, or for a current one."""
+    from drawloom.cuda.compiler import DEFAULT_ARCH, Options, translate_cuda, translate_opencl
+
+    major, minor = device.compute
+    translate = translate_opencl if path.endswith(".cl") else translate_cuda
+    return translate(path, f"sm_{major}{minor}" if major else DEFAULT_ARCH, Options(line_info=True))
