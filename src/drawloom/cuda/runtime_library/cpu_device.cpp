@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "cpu_guard.h"
 #include "cpu_launch.h"
 #include "cpu_pool.h"
 
@@ -51,8 +52,9 @@ class Allocations {
   cudaError_t take(void **memory, size_t size, Memory kind, bool checked) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (size > host_memory() || used_ + size > host_memory()) return cudaErrorMemoryAllocation;
-    size_t bytes = (size + (checked ? kGap : 0) + kAlignment - 1) / kAlignment * kAlignment;
-    void *found = std::aligned_alloc(kAlignment, bytes);
+    size_t alignment = checked ? kGap : kAlignment;  // whole pages can be watched
+    size_t bytes = (size + alignment - 1) / alignment * alignment + (checked ? kGap : 0);
+    void *found = std::aligned_alloc(alignment, bytes);
     if (!found) return cudaErrorMemoryAllocation;
     live_[address(found)] = {size, kind, false};
     used_ += size;
@@ -194,7 +196,9 @@ char *variables_of(Program &program) {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice() : checked_(checks_memory()) {}
+  CpuDevice() : checked_(checks_memory()) {
+    if (checked_) InFlight::watch();
+  }
 
   cudaError_t failure() override { return failed_; }
 
@@ -227,6 +231,7 @@ class CpuDevice : public Device {
   }
 
   cudaError_t synchronize() override {
+    if (checked_) InFlight::settle();
     fflush(stdout);
     failed_ = pending_;
     return failed_;
@@ -276,27 +281,34 @@ class CpuDevice : public Device {
     return cudaSuccess;
   }
 
-  cudaError_t copy(const Rows &rows, cudaStream_t, bool asynchronous) override {
+  cudaError_t copy(const Rows &rows, cudaStream_t stream, bool asynchronous) override {
     if (cudaError_t error = asynchronous ? failed_ : synchronize()) return error;
     bool to_device = rows.kind == cudaMemcpyHostToDevice || rows.kind == cudaMemcpyDeviceToDevice;
     bool from_device = rows.kind == cudaMemcpyDeviceToHost || rows.kind == cudaMemcpyDeviceToDevice;
     size_t to_bytes = rows.height ? (rows.height - 1) * rows.to_pitch + rows.width : 0;
     size_t from_bytes = rows.height ? (rows.height - 1) * rows.from_pitch + rows.width : 0;
     if (!fits(rows.to, to_bytes, to_device) || !fits(rows.from, from_bytes, from_device)) return cudaErrorInvalidValue;
-    if (rows.to_pitch == rows.width && rows.from_pitch == rows.width) {
-      memmove(rows.to, rows.from, rows.width * rows.height);
-      return cudaSuccess;
-    }
-    for (size_t row = 0; row < rows.height; ++row)
+    if (checked_) InFlight::open();
+    bool whole = rows.to_pitch == rows.width && rows.from_pitch == rows.width;
+    size_t width = whole ? rows.width * rows.height : rows.width, height = whole ? 1 : rows.height;
+    for (size_t row = 0; row < height; ++row)
       memmove(static_cast<char *>(rows.to) + row * rows.to_pitch,
-              static_cast<const char *>(rows.from) + row * rows.from_pitch, rows.width);
+              static_cast<const char *>(rows.from) + row * rows.from_pitch, width);
+    if (!checked_) return cudaSuccess;
+    uint64_t begin;
+    Allocation found;
+    if (asynchronous && whole && allocations().find(rows.to, begin, found) && found.kind == Memory::pinned)
+      InFlight::add(stream, reinterpret_cast<uint64_t>(rows.to), width, "an asynchronous copy");
+    InFlight::close();
     return cudaSuccess;
   }
 
   cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t, bool) override {
     if (failed_) return failed_;
     if (!fits(to, height ? (height - 1) * pitch + width : 0, true)) return cudaErrorInvalidValue;
+    if (checked_) InFlight::open();
     for (size_t row = 0; row < height; ++row) memset(static_cast<char *>(to) + row * pitch, value, width);
+    if (checked_) InFlight::close();
     return cudaSuccess;
   }
 
@@ -309,8 +321,14 @@ class CpuDevice : public Device {
     delete stream;
     return cudaSuccess;
   }
-  cudaError_t synchronize(cudaStream_t) override { return synchronize(); }
-  cudaError_t query(cudaStream_t) override { return synchronize(); }
+  cudaError_t synchronize(cudaStream_t stream) override {
+    if (!checked_ || special(stream)) return synchronize();
+    InFlight::settle(stream);
+    fflush(stdout);
+    failed_ = pending_;
+    return failed_;
+  }
+  cudaError_t query(cudaStream_t stream) override { return synchronize(stream); }
   cudaError_t flags(cudaStream_t stream, unsigned *flags, int *priority) override {
     if (flags) *flags = special(stream) ? cudaStreamDefault : stream->flags;
     if (priority) *priority = special(stream) ? 0 : stream->priority;
@@ -411,7 +429,12 @@ class CpuDevice : public Device {
       ranges = allocations().ranges();
       ranges.push_back(device_heap());
     }
+    if (checked_) InFlight::open();
     Fault fault = run_kernel(launch, parameters, base, checked_ ? &ranges : nullptr, explain);
+    if (checked_) {
+      watch_arguments(launch, parameters);
+      InFlight::close();
+    }
     if (!fault.code) return cudaSuccess;
     if (fault.code != cudaErrorAssert) {
       fflush(stdout);
@@ -432,6 +455,19 @@ class CpuDevice : public Device {
     Allocation found;
     if (!allocations().find(memory, begin, found)) return !on_device && memory;
     return reinterpret_cast<uint64_t>(memory) - begin + bytes <= found.size;
+  }
+
+  // Managed memory that a kernel was given is the kernel's until somebody waits for it.
+  static void watch_arguments(const Launch &launch, const std::vector<char> &parameters) {
+    std::string work = "kernel " + readable_name(launch.function->name);
+    for (size_t at = 0; at + 8 <= parameters.size(); at += 8) {
+      void *pointer;
+      memcpy(&pointer, &parameters[at], 8);
+      uint64_t begin;
+      Allocation found;
+      if (!allocations().find(pointer, begin, found) || found.kind != Memory::managed) continue;
+      InFlight::add(launch.stream, begin, found.size + kGap, work.c_str());
+    }
   }
 
   static cudaError_t refusal(const Launch &launch, const Kernel &kernel) {

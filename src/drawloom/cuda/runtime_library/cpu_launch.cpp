@@ -55,14 +55,6 @@ std::string format(const char *pattern, ...) {
   return text;
 }
 
-std::string demangled(const std::string &name) {
-  int status = 0;
-  char *readable = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string text = status == 0 ? readable : name;
-  free(readable);
-  return text;
-}
-
 struct Three {
   unsigned x, y, z;
 };
@@ -375,7 +367,7 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
     where = source_line(*launch.function->program->image, record[LAUNCH_ERROR_POS]);
   }
   Three b = split(block, launch.grid);
-  fault.report = "kernel " + demangled(launch.function->name) + ": " + what +
+  fault.report = "kernel " + readable_name(launch.function->name) + ": " + what +
                  format(" in block (%u, %u, %u)", b.x, b.y, b.z);
   if (known_thread && error != ERROR_SPIN) {
     Three t = split(record[LAUNCH_ERROR_THREAD], launch.block);
@@ -386,6 +378,14 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
 }
 
 }  // namespace
+
+std::string readable_name(const std::string &name) {
+  int status = 0;
+  char *readable = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string text = status == 0 ? readable : name;
+  free(readable);
+  return text;
+}
 
 Range device_heap() { return heap.range(); }
 void limit_device_heap(size_t bytes) { heap.limit(bytes); }

@@ -19,6 +19,9 @@ struct Range {
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
                  const std::vector<Range> *ranges, std::string (*explain)(uint64_t address));
 
+// A kernel's name as it stands in the source, with its parameters.
+std::string readable_name(const std::string &name);
+
 // Memory that kernels take with malloc while accesses are checked.
 Range device_heap();
 void limit_device_heap(size_t bytes);

@@ -1,0 +1,106 @@
+// Pages that no one may access until somebody waits, and a handler that reports the access that comes all the same and
+// lets it pass.
+#include "cpu_guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+namespace drawloom {
+namespace {
+
+constexpr int kMostRanges = 256;  // more than these at a time are not watched
+constexpr uint64_t kPage = 4096;
+
+struct Watched {
+  volatile uint64_t begin, end;  // 0, 0: free
+  cudaStream_t stream;
+  char work[128];
+};
+Watched watched[kMostRanges];
+std::mutex watching;
+int opened;
+struct sigaction earlier;
+
+void protect(const Watched &one, int rights) {
+  if (one.end) mprotect(reinterpret_cast<void *>(one.begin), one.end - one.begin, rights);
+}
+
+void on_access(int number, siginfo_t *info, void *context) {
+  uint64_t at = reinterpret_cast<uint64_t>(info->si_addr);
+  for (Watched &one : watched) {
+    if (at < one.begin || at >= one.end) continue;
+    char text[320];
+    int length = snprintf(text, sizeof text,
+                          "drawloom: the host accesses memory at 0x%llx before anything waited for %s, which uses it\n",
+                          static_cast<unsigned long long>(at), one.work);
+    if (write(STDERR_FILENO, text, size_t(length)) < 0) _exit(1);
+    protect(one, PROT_READ | PROT_WRITE);
+    one.end = 0;
+    return;
+  }
+  if (earlier.sa_flags & SA_SIGINFO) return earlier.sa_sigaction(number, info, context);
+  if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) return earlier.sa_handler(number);
+  signal(number, SIG_DFL);  // the access is made again, and ends the program
+}
+
+}  // namespace
+
+void InFlight::watch() {
+  struct sigaction ours = {};
+  ours.sa_sigaction = on_access;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &ours, &earlier);
+}
+
+void InFlight::add(cudaStream_t stream, uint64_t begin, uint64_t size, const char *work) {
+  uint64_t first = (begin + kPage - 1) / kPage * kPage, end = (begin + size) / kPage * kPage;
+  if (first >= end) return;
+  std::lock_guard<std::mutex> lock(watching);
+  for (Watched &one : watched) {
+    if (one.end) continue;
+    one.stream = stream;
+    snprintf(one.work, sizeof one.work, "%s", work);
+    one.begin = first;
+    one.end = end;
+    if (!opened) protect(one, PROT_NONE);
+    return;
+  }
+}
+
+void InFlight::settle(cudaStream_t stream) {
+  std::lock_guard<std::mutex> lock(watching);
+  for (Watched &one : watched) {
+    if (!one.end || one.stream != stream) continue;
+    protect(one, PROT_READ | PROT_WRITE);
+    one.end = 0;
+  }
+  if (opened) return;
+  for (Watched &one : watched) protect(one, PROT_NONE);  // other streams may use the same pages
+}
+
+void InFlight::settle() {
+  std::lock_guard<std::mutex> lock(watching);
+  for (Watched &one : watched) {
+    protect(one, PROT_READ | PROT_WRITE);
+    one.end = 0;
+  }
+}
+
+void InFlight::open() {
+  std::lock_guard<std::mutex> lock(watching);
+  if (opened++ == 0)
+    for (Watched &one : watched) protect(one, PROT_READ | PROT_WRITE);
+}
+
+void InFlight::close() {
+  std::lock_guard<std::mutex> lock(watching);
+  if (--opened == 0)
+    for (Watched &one : watched) protect(one, PROT_NONE);
+}
+
+}  // namespace drawloom
