@@ -4,8 +4,9 @@
     python benchmarks/opt.py --every 1 --markdown
 
 Passes are added one by one, as in figure 10 of Wu and others, "gpucc" (CGO 2016): each column has those before it, too.
-A cell is the number of PTX instructions after over those before, all files of a group together; in the last table,
-generic loads, stores and atomics are counted. Instructions are counted in the text, not as they are executed. Times are
+A cell is the number of PTX instructions after over those before, all files of a group together; in the second table,
+generic loads, stores and atomics are counted, and in the third machine instructions and registers for sm_90, by our
+assembler and by the oldest ptxas at hand. Instructions are counted in the text, not as they are executed. Times are
 processor time without parsing, best of the rounds; SSA form and back is a part of them. The goal is 15 microseconds an
 instruction with the compiled build.
 """
@@ -14,18 +15,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.common.timing import markdown_table  # noqa: E402
+from benchmarks.assembler import machine_instructions  # noqa: E402
+from benchmarks.common import vendor  # noqa: E402
+from benchmarks.common.timing import geometric_mean, markdown_table  # noqa: E402
 from drawloom.build_info import build_kind  # noqa: E402
+from drawloom.errors import Error  # noqa: E402
 from drawloom.opt import LEVELS, Report, optimize  # noqa: E402
 from drawloom.ptx import Module, parse  # noqa: E402
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE  # noqa: E402
 from drawloom.ptx.ssa import construct, destruct  # noqa: E402
+from drawloom.sass.assemble import assemble  # noqa: E402
+from drawloom.sass.cubin import read_cubin  # noqa: E402
 
 CORPUS = ROOT / "tests" / "golden" / "corpus"
 FIGURE = ROOT / "tests" / "golden" / "opt" / "strength-figure6.txt"
@@ -91,6 +98,43 @@ def accesses(modules: dict[str, list[Module]]) -> list[list[str]]:
     return rows
 
 
+def machine(modules: dict[str, list[Module]]) -> list[list[str]]:
+    """Machine instructions after -O2 and -O3 over those before, and registers of a kernel in the geometric mean."""
+    programs = vendor.programs()[:1]
+    rows = []
+    for group, members in modules.items():
+        for name in ["drawloom", *[f"ptxas {program.release}" for program in programs]]:
+            found = [sized(m, programs[0] if name != "drawloom" else None) for m in members]
+            taken = [three for three in found if three]
+            if not taken:
+                continue
+            row = [group, name, str(len(taken))]
+            for level in (1, 2):
+                row.append(f"{sum(three[level][0] for three in taken) / sum(three[0][0] for three in taken):.3f}")
+                pairs = [zip(three[level][1], three[0][1], strict=True) for three in taken]
+                row.append(f"{geometric_mean([a / b for pair in pairs for a, b in pair]):.3f}")
+            rows.append(row)
+    return rows
+
+
+def sized(module: Module, program: vendor.Ptxas | None) -> list[tuple[int, list[int]]]:
+    """Instructions, and registers by kernel: of a module as it is, after -O2 and -O3; empty where it is refused."""
+    out: list[tuple[int, list[int]]] = []
+    for given in (module, optimize(module, 2), optimize(module, 3)):
+        try:
+            if program is None:
+                data = bytes(assemble(given, "sm_90"))
+            else:
+                with tempfile.TemporaryDirectory() as folder:
+                    source = Path(folder) / "module.ptx"
+                    source.write_text(str(given))
+                    data = program.cubin(source, "sm_90")[0]
+        except (vendor.Missing, Error):
+            return []
+        out.append((machine_instructions(data)[0], [k.registers for k in read_cubin(data).kernels.values()]))
+    return out
+
+
 def times(modules: dict[str, list[Module]], rounds: int) -> list[list[str]]:
     """Microseconds an instruction of -O2, and of SSA form and back alone."""
     rows = []
@@ -121,6 +165,7 @@ def main() -> None:
     tables = [
         (["PTX", "before", *[name for name, _ in STEPS]], quality(modules)),
         (["generic accesses", "before", "-O2"], accesses(modules)),
+        (["machine code for sm_90", "by", "files", "-O2", "registers", "-O3", "registers"], machine(modules)),
         ([f"us an instruction, {build_kind()}", "-O2", "SSA form and back"], times(modules, given.rounds)),
     ]
     for head, rows in tables:

@@ -24,8 +24,10 @@ from drawloom.opt.work import Replacements, Work, can_replace, is_pure, signed
 from drawloom.ptx.ir import Immediate, Instruction, Operand, Register, Statement
 from drawloom.ptx.isa import decode
 
-#: What instructions cost on a GPU, about in issue slots; a 64-bit product is put together from four of 32 bits.
+#: What instructions cost on a GPU, about in issue slots: a 64-bit product is put together from four of 32 bits, a sum
+#: from two. A sum takes a product of 32 bits, or a shift, along in the same instruction.
 _PRODUCT_COSTS: Final[dict[int, int]] = {32: 2, 64: 5}
+_SUM_COSTS: Final[dict[int, int]] = {32: 1, 64: 2}
 #: Savings beyond which it is not counted how large they are.
 _MOST_SAVED: Final = 8
 _REWRITTEN: Final = frozenset("add sub mul mad shl neg".split())
@@ -154,15 +156,19 @@ class _Reduction:
     def cost_of(self, instruction: Instruction, kept: tuple[int, int], enough: int) -> int:
         """What an instruction costs together with those that nobody else needs, ``kept`` apart; ``enough`` is where
         counting ends."""
-        cost = 0
+        cost = _cost(instruction)
         todo = [instruction]
         while todo and cost < enough:
             one = todo.pop()
-            cost += _cost(one)
+            takes = one.opcode.name in ("add", "sub")
             for register in one.sources():
                 maker = self.makers.get(register.id)
                 if maker is not None and self.uses[register.id] == 1 and register.id not in kept:
                     todo.append(maker)
+                    if takes and _is_taken_along(maker):
+                        takes = False
+                    else:
+                        cost += _cost(maker)
         return cost
 
     def plans(self, sum: Sum, bits: int, block: int) -> list[_Plan]:
@@ -188,14 +194,14 @@ class _Reduction:
         for minus in (False, True):
             value = self.available((bits, ((monomial, -coefficient & mask if minus else coefficient),)), block)
             if value is not None and value.type.kind in "bus":
-                return _Plan(1, base, value, minus)
+                return _Plan(_SUM_COSTS[bits], base, value, minus)
         atom = plain_atom(monomial)
         if atom < 0 or self.work.ssa.registers[atom].type.kind not in "bus":
             return None
         factor = signed(coefficient, bits)
         register = self.work.ssa.registers[atom]
         if is_power(abs(factor)):
-            return _Plan(2, base, register, factor < 0, abs(factor))
+            return _Plan(1 + _SUM_COSTS[bits], base, register, factor < 0, abs(factor))
         return _Plan(_PRODUCT_COSTS[bits], base, register, False, factor)
 
     # -- rewriting ---------------------------------------------------------------------------------------
@@ -261,9 +267,18 @@ def _parts(key: SumKey) -> list[tuple[Monomial, int, SumKey]]:
     return out
 
 
+def _is_taken_along(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    if opcode.name == "shl":
+        return isinstance(instruction.operands[2], Immediate)
+    return opcode.name == "mul" and opcode.half in ("lo", "wide") and opcode.type is not None and opcode.type.bits <= 32
+
+
 def _cost(instruction: Instruction) -> int:
     opcode = instruction.opcode
-    if opcode.name not in ("mul", "mad"):
-        return 1
     bits = 32 if opcode.type is None else opcode.type.bits
+    if opcode.name not in ("mul", "mad"):
+        # A constant that is added to 64 bits may go into the offset of an address.
+        plain = opcode.name not in ("add", "sub", "neg", "shl") or isinstance(instruction.operands[-1], Immediate)
+        return 1 if plain else _SUM_COSTS.get(bits, 1)
     return _PRODUCT_COSTS.get(bits, 2) if opcode.half == "lo" else 2
