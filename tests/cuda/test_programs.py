@@ -68,7 +68,7 @@ def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) 
     (tmp_path / "include" / "factor.h").write_text("constexpr int kScale = 3;\n")
     (tmp_path / "double.cu").write_text(DOUBLE)
     (tmp_path / "main.cpp").write_text(MAIN)
-    words = ["-I", str(tmp_path / "include"), "-DFACTOR=2", "-O1", "-std=c++14", "-unchecked"]
+    words = ["-I", str(tmp_path / "include"), "-DFACTOR=2", "-O1", "-std=c++14", "-unchecked", "-g"]
     assert cc("-c", str(tmp_path / "double.cu"), "-o", str(tmp_path / "double.o"), *words) == ""
     assert cc(str(tmp_path / "double.o"), str(tmp_path / "main.cpp"), "-o", str(tmp_path / "whole")) == ""
     assert run(tmp_path / "whole") == "42, 1 device: no error\n"
@@ -116,6 +116,8 @@ def test_undefined_function_is_an_error_of_the_link(tmp_path: Path) -> None:
 REFUSED = [
     (("x.cu", "-rdc=true"), "-rdc is not supported"),
     (("x.cu", "-dc"), "-dc is not supported"),
+    (("x.cu", "-gencode", "arch=compute_80,code=sm_80"), "-gencode is not supported: -arch=sm_80,sm_90"),
+    (("managed.cu",), "__managed__: variables of both sides are not supported"),
     (("nowhere.cu",), "no such file"),
     (("x.txt",), "no source or object file"),
     (("x.cu", "-march=pentium"), "expected x86-64-v3, x86-64-v4, native"),
@@ -136,6 +138,7 @@ def test_what_is_not_supported_is_refused_by_name(
     (tmp_path / "extern.cu").write_text(
         "extern __device__ int elsewhere;\n__global__ void k(int* p) { *p = elsewhere; }\nint main() {}\n"
     )
+    (tmp_path / "managed.cu").write_text("__managed__ int both;\nint main() { return both; }\n")
     (tmp_path / "function.cu").write_text(
         "__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }\nint main() {}\n"
     )

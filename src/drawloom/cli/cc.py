@@ -15,6 +15,8 @@ REFUSED: Final[dict[str, str]] = {
     "-ptx": "`drawloom build --emit ptx` writes PTX",
     "-cubin": "`drawloom build --emit cubin` writes machine code",
     "-ccbin": "DRAWLOOM_CLANG names the compiler",
+    "-gencode": "-arch=sm_80,sm_90 lists the GPUs that get machine code",
+    "-G": "device code is always optimised; -g is for host code",
 }
 #: The architectures that kernels get machine code for unless told otherwise; other GPUs take the PTX.
 DEFAULT_ARCHS: Final = "sm_80"
@@ -46,18 +48,27 @@ def refuse(context: click.Context, parameter: click.Parameter, value: object) ->
 @click.option("-use_fast_math", "--use_fast_math", "fast_math", is_flag=True, help="Faster, less accurate functions.")
 @click.option("-unchecked", "--unchecked", is_flag=True,
               help="Leave out the code that DRAWLOOM_CHECK=memory runs: a smaller file, sooner made.")  # fmt: skip
+@click.option("-g", "debug", is_flag=True, help="Keep what debuggers read of the host code.")
 @click.option("-w", "silent", is_flag=True, help="Show no warnings.")
+@click.option("-lineinfo", "--generate-line-info", is_flag=True, hidden=True, expose_value=False)  # always kept
+@click.option("-extended-lambda", "--extended-lambda", "--expt-extended-lambda", is_flag=True, hidden=True,
+              expose_value=False)  # fmt: skip
+@click.option("--expt-relaxed-constexpr", is_flag=True, hidden=True, expose_value=False)
+@click.option("-m64", "--m64", is_flag=True, hidden=True, expose_value=False)
 @click.option("-rdc", hidden=True, callback=refuse, expose_value=False)
 @click.option("-dc", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-dlink", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-cudart", "--cudart", hidden=True, callback=refuse, expose_value=False)
 @click.option("-ptx", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-cubin", is_flag=True, hidden=True, callback=refuse, expose_value=False)
+@click.option("-gencode", "--gencode", hidden=True, callback=refuse, expose_value=False)
+@click.option("-G", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-ccbin", hidden=True, callback=refuse, expose_value=False)
 def command(
     inputs: tuple[str, ...], output: str | None, compile_only: bool, shared: bool, includes: tuple[str, ...],
     defines: tuple[str, ...], level: int, standard: str, archs: str, cpu: str, folders: tuple[str, ...],
-    libraries: tuple[str, ...], host_options: tuple[str, ...], fast_math: bool, unchecked: bool, silent: bool,
+    libraries: tuple[str, ...], host_options: tuple[str, ...], fast_math: bool, unchecked: bool, debug: bool,
+    silent: bool,
 ) -> None:  # fmt: skip
     """Compile and link CUDA programs: .cu, .cpp and .c sources, object files and libraries.
 
@@ -71,7 +82,7 @@ def command(
     extra = tuple(word for words in host_options for word in words.split(","))
     request = Request(
         inputs, output or "", options, tuple(archs.split(",")), cpu, compile_only, shared, libraries, folders, extra,
-        not unchecked,
+        not unchecked, debug,
     )  # fmt: skip
     for warning in build(request):
         if not silent:

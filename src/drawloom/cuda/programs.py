@@ -10,7 +10,7 @@ import os
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -27,9 +27,13 @@ from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin
 MAGIC: Final = b"DRAWLOOM"
 PTX_IMAGE: Final = 0
 
+#: The macro that tells the headers that there will be host code, too.
+PROGRAM: Final = "__DRAWLOOM_PROGRAM__"
 #: Functions of CUDA's device runtime, which need no body.
 RUNTIME_FUNCTIONS: Final = ("vprintf", "__assertfail", "malloc", "free")
 ELSEWHERE: Final = "is defined in another file: device code is not linked over files"
+
+HOST_DEBUG: Final = ("-debug-info-kind=constructor", "-dwarf-version=5", "-debugger-tuning=gdb")
 
 CUDA_SOURCES: Final = (".cu",)
 HOST_SOURCES: Final = (".cpp", ".cc", ".cxx", ".c")
@@ -39,7 +43,8 @@ LINKED: Final = (".o", ".a", ".so")
 @dataclass(frozen=True)
 class Request:
     """What `drawloom cc` is asked to make. `inputs` are sources, object files and libraries in the order of the link;
-    `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code."""
+    `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code;
+    `checked` adds what DRAWLOOM_CHECK=memory runs, `debug` what debuggers read of the host code."""
 
     inputs: tuple[str, ...]
     output: str = ""
@@ -52,6 +57,7 @@ class Request:
     library_folders: tuple[str, ...] = ()
     host_options: tuple[str, ...] = ()
     checked: bool = True
+    debug: bool = False
 
 
 def build(request: Request) -> list[str]:
@@ -107,7 +113,8 @@ def kind_of(name: str) -> str:
 
 def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings: list[str]) -> list[Path]:
     """The object files of both sides of a CUDA source."""
-    translated = translate_cuda(name, request.archs[0], request.options)
+    options = replace(request.options, defines=(PROGRAM, *request.options.defines))
+    translated = translate_cuda(name, request.archs[0], options)
     if translated.warnings:
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
@@ -167,7 +174,8 @@ def host_arguments(clang: Clang, request: Request) -> list[str]:
     standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
     return [
         "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64", "-emit-obj",
-        f"-O{options.optimise}", "-w", "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
+        f"-O{options.optimise}", "-w", *(HOST_DEBUG if request.debug else ()),
+        "-D", PROGRAM, "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
         "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard, options), *host_headers(clang),
         "-include", "cuda_runtime.h",
     ]  # fmt: skip
@@ -178,12 +186,10 @@ def compile_host(clang: Clang, name: str, request: Request, folder: Path, warnin
     out = folder / "host.o"
     options = request.options
     plain_c = Path(name).suffix == ".c"
-    words = [f"-D{name}" for name in options.defines] + [f"-I{folder}" for folder in options.includes]
+    words = [f"-D{name}" for name in options.defines] + [f"-I{folder}" for folder in (*options.includes, HEADERS)]
     standard = [] if plain_c or not options.standard else [f"-std={options.standard}"]
-    run(
-        [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", *standard, *words, f"-I{HEADERS}", "-fPIC",
-         *request.host_options, "-c", name, "-o", str(out)], warnings
-    )  # fmt: skip
+    command = [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", *standard, *words, "-fPIC"]
+    run([*command, *(["-g"] if request.debug else []), *request.host_options, "-c", name, "-o", str(out)], warnings)
     return out
 
 

@@ -18,7 +18,11 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __cluster_dims__(...) _Pragma("GCC error \"__cluster_dims__: thread block clusters are not supported\"")
+#if defined(__DRAWLOOM_PROGRAM__)  // the host's side would be a variable of its own
+#define __managed__ _Pragma("GCC error \"__managed__: variables of both sides are not supported; use cudaMallocManaged\"")
+#else
 #define __managed__ __attribute__((device))
+#endif
 #define __nv_pure__ __attribute__((const))
 #define CUDARTAPI
 
