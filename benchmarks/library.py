@@ -22,13 +22,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
 
 from drawloom.horse.kernels.device import DeviceKernels  # noqa: E402
+from drawloom.horse.kernels.dictionary import encoded  # noqa: E402
 from drawloom.horse.kernels.library import CALLS  # noqa: E402
 from drawloom.horse.library import FunctionValue, call  # noqa: E402
 from drawloom.horse.types import BOOL, F64, I64, STR, SYM  # noqa: E402
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, from_values  # noqa: E402
-from drawloom.horse.words import words_of  # noqa: E402
+from drawloom.horse.words import ranked, words_of  # noqa: E402
 from drawloom.runtime import device  # noqa: E402
 
 ROUNDS = 5
@@ -155,6 +157,21 @@ def segments(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[V
     }
 
 
+def dictionaries(rng: np.random.Generator, rows: int) -> dict[str, pa.Array]:
+    """Strings that get codes, by how many of them differ."""
+    count = rows // 4
+    return {
+        "a thousand words": words_like(rng.integers(0, 1000, count)),
+        "every fourth another": words_like(rng.integers(0, count // 4, count)),
+        "all distinct": words_like(rng.permutation(count)),
+        "eight words each": text(rng, count).words.arrow.take(pa.array(rng.permutation(count))),
+    }
+
+
+def words_like(numbers: Array) -> pa.Array:
+    return pa.array([f"Customer#{n:09d}" for n in numbers.tolist()], pa.large_string())
+
+
 CASES: list[Callable[[np.random.Generator, int], dict[str, tuple[str, list[Value]]]]] = [
     joins, groups, likes, rows, orders, segments,
 ]  # fmt: skip
@@ -191,6 +208,15 @@ def main() -> None:
             assert CALLS[name](kernels, arguments) is not None
             ours, host = best([partial(CALLS[name], kernels, arguments), partial(call, name, arguments)], clock)
             print(line.format(name, what, f"{ours:.1f}", f"{host:.1f}", f"{ours / host:.2f}"), flush=True)
+    for what, strings in dictionaries(np.random.default_rng(1), options.rows).items():
+        if options.only and "dictionary" not in options.only.split(","):
+            continue
+        sides: list[Callable[[], object]] = [
+            partial(encoded, kernels, strings, np.dtype(np.int32)),
+            partial(ranked, strings),
+        ]
+        ours, host = best(sides, clock)
+        print(line.format("dictionary", what, f"{ours:.1f}", f"{host:.1f}", f"{ours / host:.2f}"), flush=True)
 
 
 if __name__ == "__main__":

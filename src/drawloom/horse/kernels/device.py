@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drawloom.horse.kernels.workspace import Workspace
-from drawloom.horse.values import Value
+from drawloom.horse.values import RawText, Value, Vector
 from drawloom.ptx.ir import Module
 from drawloom.runtime.machine import Device
 from drawloom.runtime.module import Kernel
@@ -18,6 +18,15 @@ class DeviceKernels:
         self.device = device
         self.workspace = Workspace(device)
         self.loaded: dict[str, Kernel] = {}
+        if not device.is_host:
+            self.workspace.encode = self.encode
+
+    def encode(self, vector: Vector) -> None:
+        """Gives a text without codes those, where kernels do so faster than the host."""
+        if isinstance(vector.deferred, RawText):
+            from drawloom.horse.kernels.dictionary import encode
+
+            encode(self, vector)
 
     def kernel(self, name: str, make: Callable[[str], Module]) -> Kernel:
         """The kernel ``name`` of the module that ``make(name)`` gives; the name says all that it was generated for."""

@@ -135,7 +135,7 @@ def by_hash(kernels: DeviceKernels, keys: KeyColumns) -> Groups:
     vectors = [gathered(kernels, vector, places) for vector in keys.vectors]
     order = sorted_rows(kernels, _ascending(kernels, [v for v in vectors if v is not None]), count)
     numbers = kernels.workspace.empty(keys.rows, np.uint32)
-    _Number(["order", "heads", "numbers"]).run(kernels, "number_leaders", [order, heads, numbers], count)
+    Number(["order", "heads", "numbers"]).run(kernels, "number_leaders", [order, heads, numbers], count)
     words = kernels.workspace.empty(keys.rows, np.uint64)
     row_bits = row_bits_of(keys.rows)
     kernel = _NumberWords(["leaders", "numbers", "words"], {"row_bits": U32})
@@ -147,7 +147,7 @@ def by_hash(kernels: DeviceKernels, keys: KeyColumns) -> Groups:
 def _leaders(kernels: DeviceKernels, keys: KeyColumns, leaders: Memory) -> tuple[Memory, int]:
     """The rows that lead, and how many they are."""
     heads = kernels.workspace.empty(keys.rows, ROW)
-    return heads, scan(kernels, "heads", _Heads(), [leaders, heads], keys.rows)
+    return heads, scan(kernels, "heads", Heads(), [leaders, heads], keys.rows)
 
 
 def _of_words(kernels: DeviceKernels, words: Memory, rows: int) -> Groups:
@@ -167,7 +167,7 @@ def _with_starts(
 # Kernels
 
 
-class _Heads(Walk):
+class Heads(Walk):
     """The rows that are their own leaders."""
 
     is_mask = True
@@ -185,7 +185,7 @@ class _Heads(Walk):
         emitter.store("u32", self.heads, before, row, value)
 
 
-class _Firsts(_Heads):
+class _Firsts(Heads):
     """The rows that are the least of their leader's."""
 
     def declare(self, emitter: Emitter) -> None:
@@ -208,7 +208,7 @@ class _Least(RowKernel):
         emitter.put("red.global.min.u32", emitter.element(least, leader, 4), at.row, guard=at.inside)
 
 
-class _Number(RowKernel):
+class Number(RowKernel):
     """Leaders get their number in the order of the keys."""
 
     def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:

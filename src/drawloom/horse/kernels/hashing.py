@@ -248,7 +248,7 @@ class _Insert(_TableKernel):
         slot, tag = self.start(emitter, bases, keys)
         mine = emitter.calc("mov.b64", Pair([row, tag]))
         with emitter.loop() as further:
-            entry, won = _claimed(emitter, emitter.element(bases[0], slot, 8), mine)
+            entry, won = claimed(emitter, emitter.element(bases[0], slot, 8), mine)
             further.leave(won)
             its, same = self.if_same(emitter, bases, entry, tag, keys)
             emitter.put("mov.u32", leader, its, guard=same)
@@ -257,7 +257,7 @@ class _Insert(_TableKernel):
         return leader
 
 
-def _claimed(emitter: Emitter, at: Address, mine: Register) -> tuple[Register, Register]:
+def claimed(emitter: Emitter, at: Address, mine: Register) -> tuple[Register, Register]:
     """What stood at ``at``, and whether that was nothing, so that ``mine`` stands there now.
 
     An entry that is not empty never changes, so only what looks empty is asked for by an atomic.

@@ -76,11 +76,11 @@ def string_pad(kernels: DeviceKernels, words: Words) -> StringPad:
     known = words.copies.get(kernels.device.name)
     if isinstance(known, StringPad):
         return known
-    pad = words.copies[kernels.device.name] = _pad(kernels, words.arrow)
+    pad = words.copies[kernels.device.name] = pad_of(kernels, words.arrow)
     return pad
 
 
-def _pad(kernels: DeviceKernels, array: Strings) -> StringPad:
+def pad_of(kernels: DeviceKernels, array: Strings) -> StringPad:
     _, ends, data = array.buffers()
     starts = np.frombuffer(ends, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     low, high = int(starts[0]), int(starts[-1])
@@ -97,11 +97,11 @@ def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[String
     if kernels.device.is_host:
         for chunk in chunks:
             if len(chunk):
-                yield _pad(kernels, chunk), len(chunk)
+                yield pad_of(kernels, chunk), len(chunk)
         return
     known = text.copies.get(kernels.device.name)
     if not isinstance(known, StringPad):
-        known = text.copies[kernels.device.name] = _pad(kernels, pa.concat_arrays(chunks))
+        known = text.copies[kernels.device.name] = pad_of(kernels, pa.concat_arrays(chunks))
     yield known, len(strings)
 
 

@@ -3,6 +3,7 @@ what is in both places at once, with transfers only where somebody needs them (t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -43,6 +44,8 @@ class Workspace:
         self.pages = Pages(device)
         self._stream: Stream | None = None
         self._columns: ColumnPort | None = None
+        #: Gives text codes by kernels, where it has none.
+        self.encode: Callable[[Vector], None] | None = None
 
     @property
     def stream(self) -> Stream | None:
@@ -137,6 +140,8 @@ class Workspace:
             block.send()
 
     def block(self, vector: Vector) -> Block:
+        if self.encode is not None:
+            self.encode(vector)
         block = vector.block
         if not isinstance(block, Block) or block.workspace is not self:
             whole = vector.padded
