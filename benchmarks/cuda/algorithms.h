@@ -1,6 +1,7 @@
 // The algorithms that kernels.cu has as kernels and openmp.cpp as loops: sizes and signatures.
 #pragma once
-constexpr int kVector = 1 << 23, kMatrix = 512, kPicture = 2048, kBodies = 2048, kSet = 1024, kRows = 1 << 16, kPerRow = 24;
+constexpr int kVector = 1 << 23, kMatrix = 512, kPicture = 2048, kBodies = 2048, kSet = 1024;
+constexpr int kRows = 1 << 16, kPerRow = 24;
 
 extern "C" {
 void openmp_saxpy(int n, float a, const float *x, float *y);

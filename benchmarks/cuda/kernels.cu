@@ -161,6 +161,7 @@ int main(int argc, char **argv) {
   unsigned char *bytes = managed<unsigned char>(kVector);
   for (int i = 0; i < kVector; ++i) x[i] = unit(i) < 0.5f ? -0.25f : 0.25f, bytes[i] = (unsigned)i * 2654435761u >> 24;
   for (int i = 0; i < kPicture * kPicture; ++i) square[i] = unit(i + 5);
+  const dim3 tiles(kPicture / 32, kPicture / 32), strips(kPicture / 32, kPicture / 8), rows(32, 8);
   int *begin = managed<int>(kRows + 1), *columns = managed<int>(kRows * kPerRow);
   for (int r = 0; r < kRows; ++r) {
     begin[r + 1] = begin[r] + int(unit(r + 9) * kPerRow);
@@ -172,7 +173,7 @@ int main(int argc, char **argv) {
   compare<float>("sum", rounds, 1, [&](float *out) { *out = 0; sum<<<256, 256>>>(kVector, x, out); },
                  [&](float *out) { *out = openmp_sum(kVector, x); });
   compare<float>("transpose", rounds, kPicture * kPicture,
-                 [&](float *out) { transpose<<<dim3(kPicture / 32, kPicture / 32), dim3(32, 8)>>>(kPicture, square, out); },
+                 [&](float *out) { transpose<<<tiles, rows>>>(kPicture, square, out); },
                  [&](float *out) { openmp_transpose(kPicture, square, out); });
   compare<float>("matmul", rounds, kMatrix * kMatrix,
                  [&](float *c) {
@@ -180,7 +181,7 @@ int main(int argc, char **argv) {
                  },
                  [&](float *c) { openmp_matmul(kMatrix, square, x, c); });
   compare<float>("stencil", rounds, kPicture * kPicture,
-                 [&](float *out) { stencil<<<dim3(kPicture / 32, kPicture / 8), dim3(32, 8)>>>(kPicture, square, out); },
+                 [&](float *out) { stencil<<<strips, rows>>>(kPicture, square, out); },
                  [&](float *out) { openmp_stencil(kPicture, square, out); });
   compare<unsigned>("histogram", rounds, 256,
                     [&](unsigned *bins) {

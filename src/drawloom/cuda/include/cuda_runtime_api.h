@@ -1,5 +1,5 @@
-// The host's side of CUDA programs: the part of the CUDA runtime interface that Drawloom's runtime library has, with the
-// interface's own names, numbers and units (CUDA Runtime API 12). Sizes are in bytes, times in milliseconds.
+// The host's side of CUDA programs: the part of the CUDA runtime interface that Drawloom's runtime library has, with
+// the interface's own names, numbers and units (CUDA Runtime API 12). Sizes are in bytes, times in milliseconds.
 #pragma once
 #include "drawloom/error_codes.h"
 #include "drawloom/vector_types.h"

@@ -1,5 +1,5 @@
-// Memory that work under way may still read or write: the host's accesses to it, before anything waited for that work, are
-// told on standard error. The CPU device is done when a call returns; a GPU would not be.
+// Memory that work under way may still read or write: the host's accesses to it, before anything waited for that work,
+// are told on standard error. The CPU device is done when a call returns; a GPU would not be.
 #pragma once
 #include "device.h"
 

@@ -356,7 +356,9 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
     bool memory = raised.number == SIGSEGV || raised.number == SIGBUS;
     bool located = raised.number == SIGBUS || (memory && raised.trap == kPageFault);
     bool overflow = located && raised.depth >= 0 && raised.depth < (int64_t(128) << 20);
-    fault.code = overflow ? cudaErrorHardwareStackError : memory ? cudaErrorIllegalAddress : cudaErrorIllegalInstruction;
+    fault.code = overflow ? cudaErrorHardwareStackError
+                 : memory ? cudaErrorIllegalAddress
+                          : cudaErrorIllegalInstruction;
     what = overflow  ? "stack overflow: device functions call each other too deeply"
            : located ? format("%s unmapped memory at 0x%llx", raised.error & kWrites ? "write to" : "read from",
                               static_cast<unsigned long long>(raised.address))
@@ -393,7 +395,7 @@ void limit_device_heap(size_t bytes) { heap.limit(bytes); }
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
                  const std::vector<Range> *ranges, std::string (*explain)(uint64_t address)) {
   const Variant *variant = variant_for(*launch.function->kernel, launch.block, ranges != nullptr);
-  if (!variant) return {cudaErrorInvalidDeviceFunction, "kernel " + launch.function->name + " has no code for this CPU"};
+  if (!variant) return {cudaErrorInvalidDeviceFunction, "kernel " + launch.function->name + " was built -unchecked"};
   std::lock_guard<std::mutex> lock(running);
   current = &launch;
   checking = ranges != nullptr;

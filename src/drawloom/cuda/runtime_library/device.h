@@ -1,5 +1,5 @@
-// What a CUDA program's calls become: operations of a device. `cpu_device` runs kernels that were compiled ahead of time,
-// `driver_device` hands them to an NVIDIA driver.
+// What a CUDA program's calls become: operations of a device. `cpu_device` runs kernels that were compiled ahead of
+// time, `driver_device` hands them to an NVIDIA driver.
 #pragma once
 #define __DL_RUNTIME_LIBRARY
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace drawloom {
 
 enum class Memory { device, pinned, managed };
 
-// The device code of one source file. `image` is what its object file registered for the CPU, `blob` what clang embedded
-// for GPUs: cubins and PTX.
+// The device code of one source file. `image` is what its object file registered for the CPU, `blob` what clang
+// embedded for GPUs: cubins and PTX.
 struct Program {
   std::string key;
   const char *blob = nullptr;

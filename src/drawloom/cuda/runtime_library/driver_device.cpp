@@ -244,7 +244,8 @@ class DriverDevice : public Device {
     Address at = address_of(to);
     unsigned char byte = static_cast<unsigned char>(value);
     if (height == 1)
-      return asynchronous ? ask(driver.cuMemsetD8Async, at, byte, width, stream) : ask(driver.cuMemsetD8, at, byte, width);
+      return asynchronous ? ask(driver.cuMemsetD8Async, at, byte, width, stream)
+                          : ask(driver.cuMemsetD8, at, byte, width);
     return asynchronous ? ask(driver.cuMemsetD2D8Async, at, pitch, byte, width, height, stream)
                         : ask(driver.cuMemsetD2D8, at, pitch, byte, width, height);
   }

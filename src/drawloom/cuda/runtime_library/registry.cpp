@@ -42,8 +42,8 @@ std::vector<std::unique_ptr<Device>> &devices() {
 }
 
 #if defined(__x86_64__)
-// Asked of the processor itself: not every compiler's library knows it before main. The bits are those of CPUID leaves 1
-// (ECX) and 7 (EBX), and of the extended control register 0, which tells what the system saves.
+// Asked of the processor itself: not every compiler's library knows it. The bits are those of CPUID leaves 1 (ECX) and
+// 7 (EBX), and of the extended control register 0, which tells what the system saves.
 bool has(unsigned leaf_1, unsigned leaf_7, unsigned saved) {
   constexpr unsigned kOsSaves = 1u << 27;
   unsigned a, b, c, d, state, ignored;

@@ -1,5 +1,5 @@
-// What the constructors of compiled sources registered: programs, kernels and variables, by the addresses that host code
-// names them with; and the devices that calls go to.
+// What the constructors of compiled sources registered: programs, kernels and variables, by the addresses that host
+// code names them with; and the devices that calls go to.
 #pragma once
 #include "device.h"
 
