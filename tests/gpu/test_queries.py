@@ -63,6 +63,7 @@ def test_random_queries(seed: int, device: str, monkeypatch: pytest.MonkeyPatch)
         assert differences(relation.arrow(), relation.query.program().interpret().to_arrow()) == []
 
 
+@pytest.mark.large
 def test_selected_rows_of_many_tiles_are_in_order(device: str) -> None:
     """Written by look-back, with every block waiting for those before it."""
     rng = np.random.default_rng(7)
@@ -75,6 +76,7 @@ def test_selected_rows_of_many_tiles_are_in_order(device: str) -> None:
         assert np.array_equal(found["y"].to_numpy().astype(np.int64), (x + k)[k < bound])
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("cells", [7, 300, 50_000, 400_000])
 def test_groups_of_floats_are_reduced_by_cells(cells: int, device: str) -> None:
     """Of many rows by the library, of fewer by kernels over the cells of a list."""

@@ -23,7 +23,7 @@ def test_the_gpu_tests_pass_on_a_stand_in_driver() -> None:
         pytest.skip("a real driver is here; tests/gpu runs on it")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.runtime.stand_in_driver", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "tests/gpu", "tests/runtime/stand_in_checks.py"],
+        [*command, "-m", "not large", "tests/gpu", "tests/runtime/stand_in_checks.py"],
         cwd=ROOT,
         capture_output=True,
         text=True,
