@@ -148,7 +148,7 @@ __DL_CORE double __dl_log1p_of(double x, double tail) {
   __dl_pair sum = __dl_sum(m.power * __DL_LN2_42, l.hi);
   return sum.hi + (sum.lo + (l.lo + m.power * __DL_LN2_42_LO));
 }
-__DL_CORE double __dl_log1p(double x) { return x == 0.0 ? x : __dl_log1p_of(x, 0.0); }
+__DL_CORE double __dl_log1p(double x) { return __dl_abs(x) < 0x1p-54 ? x : __dl_log1p_of(x, 0.0); }
 
 // 1 for an odd integer, 0 for an even one, -1 for what is none.
 __DL_CORE int __dl_parity(double y) {

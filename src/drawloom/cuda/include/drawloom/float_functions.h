@@ -144,7 +144,7 @@ __DL_CORE float __dl_log10f(float x) {
 }
 __DL_CORE float __dl_log1pf(float x) {
   if (!(x > -1.0f && x < __DL_INFINITYF)) return __dl_log_specialf(1.0f + x);
-  if (x == 0.0f) return x;
+  if (__dl_absf(x) < 0x1p-25f) return x;
   __dl_pairf one = __dl_sumf(1.0f, x);
   __dl_mantissaf m = __dl_splitf(one.hi);
   float f = m.f, rest = __dl_ldexpf(one.lo, -m.power);
