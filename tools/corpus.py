@@ -111,16 +111,12 @@ def check(path: Path) -> str:
     target = arch[1] if arch else "sm_75"
     if int(target.rstrip("a")[3:]) < 75:
         target = "sm_75"
-    done = subprocess.run(
-        ["ptxas", f"-arch={target}", str(path), "-o", os.devnull], capture_output=True, text=True
-    )
+    done = subprocess.run(["ptxas", f"-arch={target}", str(path), "-o", os.devnull], capture_output=True, text=True)
     return f"{path.name}: {done.stderr.strip()[:400]}" if done.returncode else ""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="sources to compile; all of them without any")
     parser.add_argument("--check", action="store_true", help="assemble every file of the corpus with ptxas")
     parser.add_argument("--jobs", type=int, default=2)

@@ -40,3 +40,10 @@ def result(names: list[str]) -> str:
 
 def columns(**arrays: tuple[list[Any], pa.DataType]) -> pa.Table:
     return pa.table({name: pa.array(values, type) for name, (values, type) in arrays.items()})
+
+
+def control(made: Program) -> str:
+    """The control code that is left of ``main``, as text."""
+    text = str(made.outlined.module)
+    start = text.index("def main")
+    return text[start : text.index("\n    }", start)]

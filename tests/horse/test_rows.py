@@ -20,7 +20,7 @@ from drawloom.horse.program import LoadedProgram, Program
 from drawloom.horse.results import to_arrow
 from drawloom.ptx import parse, verify
 from drawloom.runtime.machine import device as find_device
-from tests.horse.programs import columns, program, result
+from tests.horse.programs import columns, control, program, result
 from tests.horse.test_kernels import numbers
 from tests.horse.test_outline import kernels
 
@@ -89,7 +89,7 @@ def test_groups_in_place_over_a_joins_rows(count: int, device: str) -> None:
         var mc:? = @each(@max, cells); var m0:? = @raze(mc); var twice:? = @plus(m0, m0);
         {result(["k0", "k1", "s0", "m0", "twice"])}"""
     made = same(program(joined(count), text), device)
-    assert "group" not in str(made.program.outlined.module.function("main"))
+    assert "@group" not in control(made.program)
 
 
 @pytest.mark.parametrize(("count", "as_on_gpu"), [*[(n, False) for n in SIZES], *[(n, True) for n in (33, 9973)]])

@@ -158,7 +158,9 @@ class Cooperation(MemoryStatements):
             self.emit(f"and.b32 {distance}, {distance}, {31 & ~segment};")
             self.emit(f"or.b32 {source}, {source}, {distance};")
         else:
-            self.emit(f"{ {'up': 'sub.u32', 'down': 'add.u32', 'bfly': 'xor.b32'}[mode]} {source}, {lane}, {distance};")
+            self.emit(
+                f"{ {'up': 'sub.u32', 'down': 'add.u32', 'bfly': 'xor.b32'}[mode] } {source}, {lane}, {distance};"
+            )
         self.emit(f"selp.b32 {source}, {source}, {lane}, {p};")
         self.emit(f"shr.u32 {present}, {present}, {source};")
         self.emit(f"and.b32 {present}, {present}, 1;")

@@ -124,6 +124,7 @@ contains     | contains     | rows     | 1 | lib | 2
 cross        | cross        | pair     | - | lib | w
 loop_join    | loop_join    | pair     | 2 | lib | 2 3 w
 touched      | touched      | second   | 1 | lib | w
+present      | present      | vector   | - | lib | 1 w
 outer_index  | index        | index    | r | gpu | 1
 # Windows: rows that are sorted
 run_start    | runs         | rows     | 1 | lib | 1

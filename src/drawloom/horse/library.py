@@ -17,6 +17,7 @@ from drawloom.horse.casts import CASTS
 from drawloom.horse.compound import COMPOUND, cells
 from drawloom.horse.evaluate import COMPARISONS, ELEMENT_WISE, comparable, compared, one_dictionary, reduce_cells
 from drawloom.horse.folds import fold, fold_slices
+from drawloom.horse.memory import ask
 from drawloom.horse.phrases import PHRASES
 from drawloom.horse.reals import REALS
 from drawloom.horse.texts import TEXTS
@@ -241,6 +242,17 @@ def _touched(name: str, arguments: list[Value]) -> Value:
     return Vector(BOOL, made)
 
 
+def _present(name: str, arguments: list[Value]) -> Value:
+    values = as_vector(arguments[0]).data
+    low, high = [int(as_vector(a).data[0]) for a in arguments[1:]]
+    ask(max(high - low + 1, 0), "a table of keys")
+    made = np.zeros(max(high - low + 1, 0), dtype=bool)
+    if len(values) and (int(values.min()) < low or int(values.max()) > high):
+        values = values[(values >= low) & (values <= high)]
+    made[values.astype(np.int64, copy=False) - low] = True
+    return Vector(BOOL, made)
+
+
 def _where(name: str, arguments: list[Value]) -> Value:
     return Vector(I64, matching.places(as_vector(arguments[0]).data))
 
@@ -325,6 +337,6 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "flat": _raze,
     "each_item": _each_item,
     "fill": _fill, "join": _join, "contains": _contains, "cross": _cross,
-    "loop_join": _loop_join, "touched": _touched, "where": _where,
+    "loop_join": _loop_join, "touched": _touched, "present": _present, "where": _where,
     "outer_index": _outer_index, "concat": _concat, "item": _item, "single": _single,
 }  # fmt: skip

@@ -43,6 +43,7 @@ from drawloom.horse.ir import (
 from drawloom.horse.lists import lists_in_place
 from drawloom.horse.liveness import live
 from drawloom.horse.placement import Placement, Root
+from drawloom.horse.probes import with_probes
 from drawloom.horse.ranges import Facts, Ranges
 from drawloom.horse.shape_analysis import analyse as analyse_shapes
 from drawloom.horse.shapes import Shape, base
@@ -91,7 +92,14 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
     main = _without_updates(main)
     types = variable_types(main)
     ranges = ranges_module.analyse(main, types, facts)
-    made = Outline(module, types, ranges, analyse_shapes(main, module))
+    shapes = analyse_shapes(main, module)
+    if mode == "full":
+        taken = set(types)
+        probed = with_probes(main, types, ranges, shapes, facts, lambda name: _fresh(name, taken))
+        if probed is not main:
+            main, types = probed, variable_types(probed)
+            ranges, shapes = ranges_module.analyse(main, types, facts), analyse_shapes(main, module)
+    made = Outline(module, types, ranges, shapes)
     splitter = _Splitter(made, main, facts, mode)
     outlined = Function("main", main.params, main.returns, splitter.body(main.body))
     others = [f for f in module.functions if f.name != "main"]

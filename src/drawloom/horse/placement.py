@@ -189,10 +189,21 @@ class Placement:
         if node.call is None or node.builtin is None or node.target != "gpu" or node.builtin.is_reduction:
             return False
         if node.function == "where" and self.is_fused and self.is_compressed(node.call.arguments[0]):
-            return False  # a kernel over all rows does not count those that a mask leaves
+            return self.only_selects(node)
         if not isinstance(self.types[node.name], VectorType):
             return False
         return base(self.shapes[node.name].size) is not None and has_template(node.call, self.types, self.ranges)
+
+    def only_selects(self, node: Node) -> bool:
+        """Whether positions among compressed rows are only used to pick the very rows of these: a kernel over all rows
+        does not count those that a mask leaves, but knows which ones they are."""
+        assert node.call is not None
+        size = operand_size(node.call.arguments[0], self.shapes)
+        readers = self.graph.readers(node.name)
+        picks = [r.call.arguments for r in readers if r.call is not None and r.function in PICKS]
+        is_own = all(isinstance(a[1], Name) and a[1].name == node.name for a in picks)
+        is_alike = all(operand_size(a[0], self.shapes) == size for a in picks)
+        return node.name not in self.graph.live and len(picks) == len(readers) and is_own and is_alike
 
     def is_compressed(self, operand: Operand) -> bool:
         return isinstance(operand_size(operand, self.shapes), Compressed)

@@ -396,6 +396,14 @@ def _touched(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return BOOL
 
 
+def _present(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 3)
+    is_integer = isinstance(types[0], VectorType) and types[0].is_integer
+    if not (is_integer or types[0] == WILDCARD) or any(t not in (I64, WILDCARD) for t in types[1:]):
+        raise refuse(name, types, "integers, and the i64 bounds of those that are asked for")
+    return BOOL
+
+
 def _where(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 1)
     if types[0] not in (BOOL, WILDCARD):
@@ -497,7 +505,7 @@ RULES: Final[dict[str, Rule]] = {
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
     "distinct_slices": _distinct_slices, "lists": _lists,
-    "loop_join": _loop_join, "touched": _touched,
+    "loop_join": _loop_join, "touched": _touched, "present": _present,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,
     "runs": _runs, "before": _before, "search": _search, "each_slice": _each_slice,

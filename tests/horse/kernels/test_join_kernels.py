@@ -136,3 +136,14 @@ def test_assemblers_take_joins(ptxas: str, tmp_path: Path) -> None:
     same_as_host(kernels, "cross", few, few)
     assembled(kernels)
     taken_by_the_vendor(kernels, ptxas, tmp_path)
+
+
+@pytest.mark.parametrize(("size", "device"), [*[(n, "cpu") for n in SIZES], (97, "reference")])
+def test_tables_of_the_integers_that_there_are(size: int, device: str) -> None:
+    """Bounds that hold all values, some, none, and the greatest that there are."""
+    rng = np.random.default_rng(size)
+    for type, low in ((np.int8, -100), (np.int16, -300), (np.int32, 7), (np.int64, -(1 << 63))):
+        values = Vector(I64, (rng.integers(0, 200, size) + low).astype(type))
+        for least, most in ((low, low + 199), (low + 50, low + 60), (low + 300, low + 301), (0, -1)):
+            bounds = [Vector(I64, np.array([bound])) for bound in (least, most)]
+            same_as_host(kernels_on(device), "present", values, *bounds)

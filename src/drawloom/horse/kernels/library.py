@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import DataError
-from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, runs, sort
+from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, present, runs, sort
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS
 from drawloom.horse.values import Enumeration, ListValue, Ragged, Value, Vector
@@ -24,6 +24,7 @@ CALLS: Final[LibraryCalls] = {
     **joins.CALLS,
     **like.CALLS,
     **loops.CALLS,
+    **present.CALLS,
 }
 
 
@@ -98,8 +99,8 @@ def vectors_of(values: list[Value]) -> list[Vector]:
 #: Library functions whose kernels measured faster than NumPy and Arrow on a CPU, and from how many rows on: with fewer,
 #: what they gain is less than loading them takes (docs/horse.md has the table).
 FASTER_ON_CPU: Final[dict[str, int]] = {
-    "join": 1 << 20, "contains": 1 << 20, "group": 1 << 20, "unique": 1 << 20, "member": 1 << 20, "like": 1 << 20,
-    "loop_join": 1 << 12,
+    "join": 1 << 20, "contains": 1 << 20, "present": 1 << 20, "group": 1 << 20, "unique": 1 << 20, "member": 1 << 20,
+    "like": 1 << 20, "loop_join": 1 << 12,
 }  # fmt: skip
 #: Those that did so with wide keys only, as NumPy sorts row numbers packed with others in vector registers.
 WIDE_ONLY: Final = frozenset(["group"])
