@@ -34,7 +34,7 @@ class GpuRunner:
         one no more are made."""
         if self.process is None:
             self.connection, child = _NEW.Pipe()
-            self.process = _NEW.Process(target=_serve, args=(child,))
+            self.process = _NEW.Process(target=_serve, args=(child, self.connection))
             self.process.start()
             child.close()
         assert self.connection is not None
@@ -58,7 +58,8 @@ class GpuRunner:
             self.process = None
 
 
-def _serve(connection: Connection) -> None:
+def _serve(connection: Connection, other: Connection) -> None:
+    other.close()  # the end of whoever asks, which must be the only one: its end is the end of this process
     try:
         backend = find_device("cuda:0").backend
     except Error as error:

@@ -341,13 +341,20 @@ def parted(cfg: Cfg, uniformity: Branches) -> list[bool]:
     """For each block, whether lanes of a warp that are to run it may come to it one after the other.
 
     They may between a divergent branch and the block where its lanes meet, and behind a branch without a meeting;
-    not on one side of a branch whose other sides only leave the kernel.
+    not on one side of a branch whose other sides only leave the kernel. Behind `nanosleep` they may everywhere: on an
+    H100 lanes that have slept on one side of a branch do not always wait at its BSYNC.
     """
     out = [False] * len(cfg.blocks)
+    ways = [block.succs for block in cfg.blocks]
+    awake: set[int] = set()
+    for block in cfg.rpo:
+        if any(i.opcode.name == "nanosleep" for i in cfg.blocks[block].instructions):
+            awake |= reached(ways, block, -1, awake)
+    for block in awake:
+        out[block] = True
     divergent = divergent_branches(cfg, uniformity)
     if not divergent:
         return out
-    ways = [block.succs for block in cfg.blocks]
     ends = find_meetings(cfg, uniformity).ends
     seen: dict[int, set[int]] = {}  # by the end: what inner branches part is parted by outer ones already
     for b in divergent:

@@ -402,7 +402,7 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
                 scan = Scan(liveness, file, events, assigned, limit if file == GENERAL else size, kept)
                 scan.run()
-                if file == GENERAL or file == PREDICATE:
+                if file in (GENERAL, PREDICATE):
                     scan = spread(scan, limit if file == GENERAL else size)
                 if file == GENERAL:
                     out.registers = max(int(scan.highest) + 1, function.named)

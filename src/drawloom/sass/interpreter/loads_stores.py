@@ -19,8 +19,8 @@ Action = Callable[[Region, Row | slice, Row], None]
 
 SIZES: Final[dict[str, int]] = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "32": 4, "64": 8, "128": 16}
 #: What says how an access is cached, ordered or waited for, which changes no result here.
-HINTS: Final = """E STRONG WEAK MMIO CONSTANT SYS GPU SM CTA VC PRIVATE EF EL LU EU NA EN U LTC64B LTC128B LTC256B STRICT
-    CG CI CS CV WT""".split()
+HINTS: Final = """E STRONG WEAK MMIO CONSTANT SYS GPU SM CTA VC PRIVATE EF EL LU EU NA EN U LTC64B LTC128B LTC256B
+    STRICT CG CI CS CV WT""".split()
 SPACES: Final[dict[str, str]] = {
     "LD": "generic", "LDG": "global", "LDS": "shared", "LDL": "local",
     "ST": "generic", "STG": "global", "STS": "shared", "STL": "local",
