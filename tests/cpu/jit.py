@@ -9,6 +9,7 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 
+from drawloom.cpu import engine
 from drawloom.cpu.emitter import ELEM_BITS, Emitter, Value, int_const, type_of
 from drawloom.cpu.ops import PURE, operand_elems
 from drawloom.ptx.isa import decode
@@ -23,7 +24,7 @@ if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz":
 _AVX2 = "sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 fma f16c bmi bmi2 lzcnt movbe".split()
 _SSE = "sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt".split()
 
-_engines: list[llvm.ExecutionEngine] = []
+_loaded: list[engine.Loaded] = []
 
 
 @cache
@@ -61,20 +62,23 @@ def store(e: Emitter, pointer: str, value: Value) -> None:
     e.line(f"  store {raw.typed}, ptr {pointer}, align 1")
 
 
+@cache
+def host_of(target: str) -> engine.Host:
+    """This host, or one that has no more than the target's features."""
+    host = engine.Host()
+    if target != "host":
+        host.cpu = ""
+        host.features = features_of(target)
+        host.feature_text = ",".join(f"+{feature}" for feature in sorted(host.features))
+    return host
+
+
 def compile_function(text: str, target: str, name: str = "run") -> int:
     """The address of ``name`` in compiled LLVM ``text``."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(text)
-    module.verify()
-    flags = ",".join(f"+{f}" for f in sorted(features_of(target)))
-    machine = llvm.Target.from_default_triple().create_target_machine(cpu="", features=flags, opt=2, jit=True)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
-    builder.getModulePassManager().run(module, builder)
-    engine = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
-    engine.finalize_object()
-    _engines.append(engine)
-    return engine.get_function_address(name)
+    host = host_of(target)
+    module = engine.optimise(text, host, engine.FULL)
+    _loaded.append(engine.Loaded(host.machine(engine.FULL).emit_object(module), [name]))
+    return _loaded[-1].addresses[name]
 
 
 def looped(e: Emitter, body_of: str, results: list[str], arguments: list[str], lanes: int) -> str:
