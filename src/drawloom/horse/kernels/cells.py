@@ -107,24 +107,28 @@ class Reduce(RowKernel):
 # Cells, pieces and results
 
 
-def reduced(kernels: DeviceKernels, function: str, cells: Ragged) -> Vector | None:
-    """One value a cell as ``evaluate.reduce_cells`` gives it; None for what no kernel takes. Raises DataError for an
-    overflow."""
-    flat, type = cells.flat, cells.flat.type
+def reduced(kernels: DeviceKernels, function: str, flat: Vector, begins: Array, ends: Array) -> Vector | None:
+    """One value for each ``flat[begin:end]`` as ``evaluate.reduce_cells`` gives it; None for what no kernel takes.
+    Raises DataError for an overflow."""
+    type, counts = flat.type, ends - begins
     if function == "len":
-        return Vector(I64, np.diff(cells.offsets))
+        return Vector(I64, counts)
     storage = stored(flat)
-    if storage is None or storage == "u64" or cells.count * WARP > MAX_ROWS:
+    if storage is None or storage == "u64" or len(begins) * WARP > MAX_ROWS:
         return None
-    counts = np.diff(cells.offsets)
     if function in ("min", "max"):
-        codes = _by_piece(kernels, function, storage, cells)[0]
+        codes = _by_piece(kernels, function, storage, flat, begins, ends)[0]
         return Vector(type, _decoded(codes, counts, flat.dtype), flat.dictionary)
-    upper, lower = _by_piece(kernels, "sum", storage, cells)
+    upper, lower = _by_piece(kernels, "sum", storage, flat, begins, ends)
     if type.is_float:
         with np.errstate(all="ignore"):
             sums = np.where(np.isfinite(upper), upper + lower, upper)
             return Vector(F64, sums / counts if function == "avg" else sums)
+    return of_halves(function, type, upper, lower, counts)
+
+
+def of_halves(function: str, type: VectorType, upper: Array, lower: Array, counts: Array) -> Vector:
+    """Sums or averages of integers of ``type`` from the sums of their upper and lower halves. Raises DataError."""
     exact_sums = _whole(upper, lower)
     if function == "avg":
         return Vector(F64, averages(exact_sums, counts, scale_of(type)))
@@ -132,19 +136,21 @@ def reduced(kernels: DeviceKernels, function: str, cells: Ragged) -> Vector | No
     return exact(made, exact_sums, "sum")
 
 
-def _by_piece(kernels: DeviceKernels, function: str, storage: str, cells: Ragged) -> list[Array]:
+def _by_piece(
+    kernels: DeviceKernels, function: str, storage: str, flat: Vector, begins: Array, ends: Array
+) -> list[Array]:
     """The kernel's results for each cell."""
-    is_float = function == "sum" and storage[0] == "f"
-    firsts, begins, ends = _pieces(cells)
-    count, rows = len(begins), len(cells.flat)
+    is_float, cells = function == "sum" and storage[0] == "f", len(begins)
+    firsts, begins, ends = _pieces(begins, ends)
+    count, rows = len(begins), int((ends - begins).sum())
     width = next(w for w in _WIDTHS if w <= max(rows // max(count, 1), 1))
     workspace = kernels.workspace
     dtype = np.float64 if is_float else np.int64 if function == "sum" else np.uint64
     made = [workspace.empty(count, dtype) for _ in range(2 if function == "sum" else 1)]
-    arguments = [workspace.column(cells.flat, cells.flat.dtype), workspace.put(begins), workspace.put(ends), *made]
+    arguments = [workspace.column(flat, flat.dtype), workspace.put(begins), workspace.put(ends), *made]
     Reduce(function, storage, width).run(kernels, f"cells_{function}_{storage}_{width}", arguments, count * width)
     parts = [workspace.get(m, count) for m in made]
-    if count == cells.count:
+    if count == cells:
         return parts
     if is_float:
         return _merged_floats(parts, firsts)
@@ -152,10 +158,10 @@ def _by_piece(kernels: DeviceKernels, function: str, storage: str, cells: Ragged
     return [np.asarray(pick.reduceat(part, firsts)) for part in parts]
 
 
-def _pieces(cells: Ragged) -> tuple[Array, Array, Array]:
+def _pieces(begins: Array, ends: Array) -> tuple[Array, Array, Array]:
     """The cells cut into pieces: the first piece of each cell, where each piece begins, and where it ends."""
-    begins = np.ascontiguousarray(cells.offsets[:-1], dtype=np.int64)
-    ends = np.ascontiguousarray(cells.offsets[1:], dtype=np.int64)
+    begins = np.ascontiguousarray(begins, dtype=np.int64)
+    ends = np.ascontiguousarray(ends, dtype=np.int64)
     each = np.maximum(-(-(ends - begins) // PIECE), 1)
     firsts = np.cumsum(each) - each
     if not len(each) or int(each.max()) == 1:
@@ -203,7 +209,7 @@ def _each(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     function, cells = arguments
     if not isinstance(function, FunctionValue) or not isinstance(cells, Ragged) or function.name not in _REDUCTIONS:
         return None
-    made = reduced(kernels, function.name, cells)
+    made = reduced(kernels, function.name, cells.flat, cells.offsets[:-1], cells.offsets[1:])
     return None if made is None else Ragged(made, np.arange(cells.count + 1, dtype=np.int64))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import DataError
-from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, present, runs, sort
+from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, present, runs, slices, sort
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS
 from drawloom.horse.values import Enumeration, ListValue, Ragged, Value, Vector
@@ -24,6 +24,7 @@ CALLS: Final[LibraryCalls] = {
     **joins.CALLS,
     **like.CALLS,
     **loops.CALLS,
+    **slices.CALLS,
     **present.CALLS,
 }
 
