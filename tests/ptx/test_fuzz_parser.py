@@ -28,7 +28,7 @@ FUZZ = settings(
 
 def survives(text: str) -> None:
     """Refused with an ``Error`` that can be shown, or accepted, printed and accepted again as the same module."""
-    start = time.monotonic()
+    start = time.process_time()
     try:
         module = parse(text, "fuzz.ptx")
         errors = verify_all(module)
@@ -41,7 +41,7 @@ def survives(text: str) -> None:
             assert again == module
     except Error as error:
         assert str(error).startswith("fuzz.ptx"), error
-    assert time.monotonic() - start < LIMIT_SECONDS
+    assert time.process_time() - start < LIMIT_SECONDS
 
 
 NUMBERS = ["0", "-1", "99999999999999999999999999", "0x", "1e999", "0f123", "0xFFFFFFFFFFFFFFFF", "1_0", "08", "1.5U"]
@@ -212,7 +212,7 @@ def test_ten_megabytes_of_noise_are_refused_at_once(seed: int) -> None:
     else:
         alphabet = 'abcdef .,;{}[]()%@!|<>=0123456789\n\t"/*+-'
         noise = HEADER + ".entry k () {\n" + "".join(source.choices(alphabet, k=size))
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(Error):
         parse(noise, "noise.ptx")
-    assert time.monotonic() - start < 5.0
+    assert time.process_time() - start < 5.0
