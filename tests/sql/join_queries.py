@@ -76,7 +76,7 @@ class JoinQueries(Queries):
             source += f" using ({both[0]})"
         text = f"select {rng.choice(['*', f'{both[0]}, u_i, i', f'x.{both[0]} as a, y.{both[0]} as b'])} from {source}"
         if rng.random() < 0.3:
-            text = f"select {both[0]}, count(*) as c, sum(u_i) as s from {source} group by {both[0]}"
+            text = f"select {both[0]}, count(*) as rows_of, sum(u_i) as total from {source} group by {both[0]}"
         return RandomQuery(text, text)
 
     def on(self, kind: str) -> str:

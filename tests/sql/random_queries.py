@@ -46,7 +46,9 @@ FUNCTIONS = [
     "(x2 + {d})", "(x2 * {k})", "(x2 > {d})", "cast(x2 as double)", "(x2 / {i})", "round(x2, 1)", "floor(x2)",
     "(x2 % 1000)", "coalesce(u, {k})", "greatest(u, {i})", "(moment2 > {ts})", "date_trunc('hour', moment2)",
     "(moment2 + interval '1 day')", "extract(minute from tm2)", "(tm2 > time '12:00:00')", "cast(tm2 as varchar)",
-    "cast(moment2 as varchar)", "cast({ts} as date)",
+    "cast(moment2 as varchar)", "cast({ts} as date)", "({ts} - ts)", "cast({ts} - {dt} as varchar)",
+    "extract(hour from {ts} - ts2)", "({ts} - ts > interval '3 day')", "make_array({i}, {k})[2]",
+    "({ts} + (ts - ts2))",
 ]  # fmt: skip
 
 
@@ -210,6 +212,8 @@ class Queries:
             "string_agg(distinct s, ',' order by s)", f"first_value({rng.choice(['s2', 'n', 'd2'])} order by b)",
             f"last_value({rng.choice(['s2', 'n', 'f2'])} order by n nulls first, b)",
             f"sum(distinct {rng.choice(['n', 'k', 'd2', 'u'])})", "sum(v2)", "sum(x2)", "max(v2)", "min(x2)",
+            f"array_agg({rng.choice(['s2', 'n', 'd2', 'dt2', 'q2', 'k'])} order by b {rng.choice(['', 'desc'])})",
+            f"max({rng.choice(['ts', 'ts2'])} - ts2)", "max(ts2) - min(ts2)",
             "min(tm2)", "max(moment2)", "count(distinct v2)", "count(distinct x2)",
         ])  # fmt: skip
         return f"{made} filter (where {self.condition(1)})" if rng.random() < 0.15 else made
