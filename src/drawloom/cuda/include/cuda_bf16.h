@@ -40,15 +40,8 @@ struct __nv_bfloat16 {
 };
 __DL_BOTH float __dl_wide(__nv_bfloat16 b) { return (float)b; }
 __DL_BOTH __nv_bfloat16 __dl_narrow___nv_bfloat16(float f) { return __nv_bfloat16(f); }
-// A product of two is exact in a double, and rounding the sum to odd first keeps what decides.
 __DL_BOTH __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
-  double product = (double)__dl_wide(a) * (double)__dl_wide(b), addend = __dl_wide(c), sum = product + addend;
-  double part = sum - product, lost = (product - (sum - part)) + (addend - part);
-  long long bits;
-  __builtin_memcpy(&bits, &sum, 8);
-  if (lost != 0.0 && !(bits & 1)) bits += (lost > 0.0) == (sum > 0.0) ? 1 : -1;
-  __builtin_memcpy(&sum, &bits, 8);
-  return __nv_bfloat16(sum);
+  return __nv_bfloat16(__dl_odd_fma(__dl_wide(a), __dl_wide(b), __dl_wide(c)));
 }
 __DL_SMALL_FLOAT(__nv_bfloat16, __nv_bfloat162)
 __DL_SMALL_ATOMIC(__nv_bfloat16, __nv_bfloat162)

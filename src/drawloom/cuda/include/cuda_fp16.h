@@ -4,24 +4,49 @@
 #include "drawloom/small_floats.h"
 
 struct __half_raw { unsigned short x; };
+// The bits of the nearest half, and the float of a half; clangs before 19 have no _Float16 on the device.
+#if defined(__CUDA_ARCH__) && __clang_major__ < 19
+__DL_DEVICE unsigned short __dl_half_bits(float f) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(f));
+  return bits;
+}
+__DL_DEVICE unsigned short __dl_half_bits(double d) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(d));
+  return bits;
+}
+__DL_DEVICE float __dl_half_value(unsigned short bits) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(bits));
+  return f;
+}
+#else
+template <class T> __DL_BOTH unsigned short __dl_half_bits(T v) {
+  _Float16 h = (_Float16)v;
+  unsigned short bits;
+  __builtin_memcpy(&bits, &h, 2);
+  return bits;
+}
+__DL_BOTH float __dl_half_value(unsigned short bits) {
+  _Float16 h;
+  __builtin_memcpy(&h, &bits, 2);
+  return (float)h;
+}
+#endif
 struct __half {
   unsigned short __x;
   __half() = default;
   __attribute__((host, device)) __half(__half_raw raw) : __x(raw.x) {}
-  template <class T, class = typename __dl_mixed_for<__is_arithmetic(T)>::type>
-  __attribute__((host, device)) __half(T v) {
-    _Float16 h = (_Float16)v;
-    __builtin_memcpy(&__x, &h, 2);
-  }
-  __attribute__((host, device)) _Float16 __dl_value() const {
-    _Float16 h;
-    __builtin_memcpy(&h, &__x, 2);
-    return h;
-  }
-  __attribute__((host, device)) operator float() const { return (float)__dl_value(); }
+  __attribute__((host, device)) __half(float f) : __x(__dl_half_bits(f)) {}
+  __attribute__((host, device)) __half(double d) : __x(__dl_half_bits(d)) {}
+  // Integers whose floats are rounded are beyond every half.
+  template <class T, class = typename __dl_double_for<__is_integral(T)>::type>
+  __attribute__((host, device)) __half(T v) : __x(__dl_half_bits((float)v)) {}
+  __attribute__((host, device)) operator float() const { return __dl_half_value(__x); }
   __attribute__((host, device)) operator __half_raw() const { return __half_raw{__x}; }
 };
-__DL_BOTH float __dl_wide(__half h) { return (float)h.__dl_value(); }
+__DL_BOTH float __dl_wide(__half h) { return __dl_half_value(h.__x); }
 __DL_BOTH __half __dl_narrow___half(float f) { return __half(f); }
 __DL_BOTH __half __hfma(__half a, __half b, __half c) {
 #ifdef __CUDA_ARCH__
@@ -29,7 +54,7 @@ __DL_BOTH __half __hfma(__half a, __half b, __half c) {
   asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(d.__x) : "h"(a.__x), "h"(b.__x), "h"(c.__x));
   return d;
 #else
-  return __half((_Float16)__builtin_fma((double)__dl_wide(a), (double)__dl_wide(b), (double)__dl_wide(c)));
+  return __half(__dl_odd_fma(__dl_wide(a), __dl_wide(b), __dl_wide(c)));
 #endif
 }
 __DL_SMALL_FLOAT(__half, __half2)

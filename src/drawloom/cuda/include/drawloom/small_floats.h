@@ -4,6 +4,18 @@
 #include "drawloom/math.h"
 #include "drawloom/warp.h"
 
+// a b + c as a double whose last bit says that something was lost, so that rounding it to fewer bits is right: a product
+// of two small floats is exact in a double.
+__DL_BOTH double __dl_odd_fma(float a, float b, float c) {
+  double product = (double)a * (double)b, sum = product + (double)c;
+  double part = sum - product, lost = (product - (sum - part)) + ((double)c - part);
+  long long bits;
+  __builtin_memcpy(&bits, &sum, 8);
+  if (lost != 0.0 && !(bits & 1)) bits += (lost > 0.0) == (sum > 0.0) ? 1 : -1;
+  __builtin_memcpy(&sum, &bits, 8);
+  return sum;
+}
+
 // Sums, products and quotients by floats are those of the type itself: a float has more than twice its bits and two.
 #define __DL_SMALL_ARITHMETIC(H, name, sign)                                                              \
   __DL_BOTH H name(H a, H b) { return __dl_narrow_##H(__dl_wide(a) sign __dl_wide(b)); }                  \
