@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from drawloom.horse.kernels.library import FASTER_ON_CPU, Library
+from drawloom.horse.builtins import BUILTINS
+from drawloom.horse.kernels.library import CALLS, FASTER_ON_CPU, HOST_ONLY, Library
 from drawloom.horse.types import I64
 from drawloom.horse.values import ListValue, Value, Vector
 from drawloom.runtime import device
@@ -20,6 +21,13 @@ def test_kernels_do_the_second_call_over_many_rows() -> None:
     assert not any(library.prefers_kernels("group", keys(rows - 1, np.int64)) for _ in range(3))
     assert not any(library.prefers_kernels("group", keys(rows, np.int32)) for _ in range(3))
     assert not any(library.prefers_kernels("keys", keys(rows, np.int64)) for _ in range(3))
+
+
+def test_library_functions_have_kernels_or_a_reason() -> None:
+    functions = {name for name, builtin in BUILTINS.items() if builtin.target == "lib"}
+    assert functions - CALLS.keys() == HOST_ONLY.keys()
+    assert not CALLS.keys() & HOST_ONLY.keys()
+    assert FASTER_ON_CPU.keys() <= CALLS.keys()
 
 
 def test_the_choice_of_one() -> None:

@@ -85,6 +85,14 @@ def test_a_million_rows() -> None:
     same_as_host(kernels, "index", columns["f64"], rows_of(1_000_000, 1_000_000))
 
 
+@pytest.mark.parametrize(("skip", "keep"), [(0, 3), (2, -1), (90, 30), (200, 5), (0, 0)])
+def test_some_rows_in_a_row_are_taken(skip: int, keep: int) -> None:
+    columns = vectors(97)
+    for kind in ("i16", "f64", "str", "bool"):
+        bounds = [Vector(I64, np.array([bound])) for bound in (skip, keep)]
+        same_as_host(kernels_on("cpu"), "top", columns[kind], *bounds)
+
+
 def test_concat_of_texts_with_words_of_their_own() -> None:
     texts = [Vector(STR, np.array([0, 1, 1]), words_of(w)) for w in (["b", "d"], ["a", "d"], ["d", "e"])]
     same_as_host(kernels_on("cpu"), "concat", *texts)

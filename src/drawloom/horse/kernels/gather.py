@@ -86,6 +86,13 @@ def _outer_index(kernels: DeviceKernels, arguments: list[Value]) -> Value | None
     return gathered(kernels, as_vector(arguments[0]), as_vector(arguments[1]), True)
 
 
+def _top(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
+    vector = as_vector(arguments[0])
+    skip, keep = [int(as_vector(a).data[0]) for a in arguments[1:]]
+    stop = len(vector) if keep < 0 else min(skip + keep, len(vector))
+    return gathered(kernels, vector, Vector(I64, np.arange(min(skip, stop), stop, dtype=ROW)))
+
+
 def _each_right(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     from drawloom.horse.library import FunctionValue
 
@@ -298,7 +305,7 @@ def joined(kernels: DeviceKernels, parts: list[Vector]) -> Vector | None:
 
 #: Rows of the table of calls.
 CALLS: Final[LibraryCalls] = {
-    "index": _index, "outer_index": _outer_index, "each_right": _each_right,
+    "index": _index, "top": _top, "outer_index": _outer_index, "each_right": _each_right,
     "compress": _compress, "where": _where, "before": _before, "each_item": _each_item,
     "touched": _touched, "concat": _concat, "raze": _raze,
 }  # fmt: skip

@@ -97,6 +97,14 @@ def vectors_of(values: list[Value]) -> list[Vector]:
     return [v for v in [v.flat if isinstance(v, Ragged) else v for v in flat] if isinstance(v, Vector)]
 
 
+#: Library functions without a kernel, and why: the test of builtins holds this table and ``CALLS`` together.
+HOST_ONLY: Final[dict[str, str]] = {
+    "keys": "hands on what it is given", "values": "hands on what it is given",
+    **dict.fromkeys(
+        ["enum", "fetch", "lookup", "range", "index_of", "index_a", "each_left"],
+        "no query is translated to it: only programs that are written by hand call it",
+    ),
+}  # fmt: skip
 #: Library functions whose kernels measured faster than NumPy and Arrow on a CPU, and from how many rows on: with fewer,
 #: what they gain is less than loading them takes (docs/horse.md has the table).
 FASTER_ON_CPU: Final[dict[str, int]] = {
