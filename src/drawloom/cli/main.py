@@ -17,7 +17,7 @@ from drawloom.errors import Error
 
 # In the order of `drawloom --help`; the line is shown there, so that help imports no subcommand.
 SUBCOMMANDS: Final[dict[str, str]] = {
-    "run": "Run a kernel of a PTX, CUDA or OpenCL file, or a HorseIR program, on a device.",
+    "run": "Run a kernel of PTX, CUDA C++ or OpenCL C, or a HorseIR program.",
     "sql": "Run a SQL query over Parquet and CSV files on a device.",
     "tpch": "Run the TPC-H queries, and compare with DuckDB.",
     "cc": "Compile CUDA programs that run on a GPU or on the CPU.",
