@@ -32,7 +32,7 @@ def number_values(work: Work) -> None:
         for statement in block.statements:
             if isinstance(statement, Instruction):
                 replacements.rewrite(statement)
-                if statement.guard is None and (is_pure(statement) or reads_what_never_changes(work, statement)):
+                if statement.guard is None and _is_numbered(work, statement):
                     key = _key(statement)
                     found = table.get(key)
                     if found is not None and tree.dominates(found[0], block.id):
@@ -43,6 +43,14 @@ def number_values(work: Work) -> None:
             left.append(statement)
         block.statements = left
     replacements.finish()
+
+
+def _is_numbered(work: Work, instruction: Instruction) -> bool:
+    """Whether an instruction gives the same for the same operands. Literals are not shared: loops that begin with the
+    same one would copy it."""
+    if instruction.opcode.name == "mov" and isinstance(instruction.operands[1], Immediate):
+        return False
+    return is_pure(instruction) or reads_what_never_changes(work, instruction)
 
 
 def _take_over(instruction: Instruction, earlier: Instruction, replacements: Replacements) -> bool:
