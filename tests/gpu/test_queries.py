@@ -9,6 +9,7 @@ import pytest
 import drawloom
 from drawloom.horse.kernels.workspace import SHARED, Block
 from drawloom.sql import connect
+from tests.runtime import programs
 from tests.sql.compare import differences
 from tests.sql.random_queries import Queries, random_table
 
@@ -50,6 +51,27 @@ def test_an_overflow_is_an_error_and_the_device_answers_after_it(device: str) ->
     with pytest.raises(drawloom.DataError, match="overflow"):
         connection.sql("select sum(b * 4) from t").arrow()
     assert connection.sql("select count(*) as n from t").fetchall() == [(2,)]
+
+
+def test_after_an_error_library_functions_work_too(
+    table: pa.Table, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAWLOOM_LIBRARY", "kernels")
+    connection = connect(device).register("t", table.slice(0, 400))
+    sorts = connection.sql("select i, d from t order by i, d")
+    before = sorts.arrow()
+    with pytest.raises(drawloom.DataError, match="overflow"):
+        connection.sql("select sum(b * 9000000000000000000) * max(b) from t where b > 2").arrow()
+    assert sorts.arrow() == before
+
+
+def test_columns_come_again_after_a_reset(table: pa.Table, device: str) -> None:
+    connection = connect(device).register("t", table.slice(0, 400))
+    relation = connection.sql("select s, sum(d), max(f) from t where s like '%I%' group by s order by s")
+    before = relation.arrow()
+    with pytest.raises(drawloom.KernelFault):
+        drawloom.load(programs.TRAP, device)["stop"][1, 1]()
+    assert relation.arrow() == before
 
 
 @pytest.mark.parametrize("seed", range(3))

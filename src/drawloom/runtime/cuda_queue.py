@@ -14,7 +14,7 @@ from drawloom.runtime.driver import NOT_READY, SUCCESS, Driver
 from drawloom.runtime.memory import Bytes
 
 DEFAULT_STREAM: Final = 0
-SPIN_SECONDS: Final = 100e-6  # waiting shorter than this is not worth giving up the core
+SPIN_SECONDS: Final = 500e-6  # waiting shorter than this is not worth giving up the core: a sleep takes 60 us at least
 LONGEST_PAUSE: Final = 1e-3
 #: A pause in waiting, by how long it has taken so far: it makes the wait that much longer at most.
 PAUSE_SHARE: Final = 0.125
@@ -200,8 +200,10 @@ class CudaQueue(Queue):
 
     def wait(self) -> None:
         """Polls, so that Ctrl-C is seen while a kernel runs; the kernel then runs on to its end."""
-        if not self.drops() and self.pending:
-            self.wait_pending(self.pending[-1])
+        with self.lock:
+            last = None if self.drops() or not self.pending else self.pending[-1]
+        if last is not None:
+            self.wait_pending(last)
         error, self.error = self.error, None
         if error is not None:
             raise error

@@ -20,7 +20,7 @@ from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.gather import gathered
 from drawloom.horse.kernels.rows import Rounds, RowKernel, stored
-from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.kernels.workspace import Workspace
 from drawloom.horse.types import BOOL
 from drawloom.horse.values import Array, RawText, Value, as_vector, strings
 from drawloom.horse.words import Strings, Words
@@ -66,15 +66,20 @@ def tokens(pattern: str) -> Array:
 class StringPad:
     """The bytes of all words one behind the other, and of each word the first byte's place, with the end behind."""
 
-    def __init__(self, starts: Memory, bytes: Memory) -> None:
-        self.starts = starts
-        self.bytes = bytes
+    def __init__(self, workspace: Workspace, starts: Array, bytes: Array) -> None:
+        self.workspace = workspace
+        self.starts = workspace.put(starts)
+        self.bytes = workspace.put(bytes)
+
+    def serves(self, workspace: Workspace) -> bool:
+        """Whether it is still there, for work in this order."""
+        return self.workspace is workspace and workspace.has(self.starts) and workspace.has(self.bytes)
 
 
 def string_pad(kernels: DeviceKernels, words: Words) -> StringPad:
     """The words where the device reads them."""
     known = words.copies.get(kernels.device.name)
-    if isinstance(known, StringPad):
+    if isinstance(known, StringPad) and known.serves(kernels.workspace):
         return known
     pad = words.copies[kernels.device.name] = pad_of(kernels, words.arrow)
     return pad
@@ -86,7 +91,7 @@ def pad_of(kernels: DeviceKernels, array: Strings) -> StringPad:
     low, high = int(starts[0]), int(starts[-1])
     starts = starts - low if low else starts
     text = np.frombuffer(data, dtype=np.uint8)[low:high] if high > low else np.zeros(1, dtype=np.uint8)
-    return StringPad(kernels.workspace.put(starts), kernels.workspace.put(_whole_words(text)))
+    return StringPad(kernels.workspace, starts, _whole_words(text))
 
 
 def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[StringPad, int]]:
@@ -100,7 +105,7 @@ def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[String
                 yield pad_of(kernels, chunk), len(chunk)
         return
     known = text.copies.get(kernels.device.name)
-    if not isinstance(known, StringPad):
+    if not isinstance(known, StringPad) or not known.serves(kernels.workspace):
         known = text.copies[kernels.device.name] = pad_of(kernels, pa.concat_arrays(chunks))
     yield known, len(strings)
 

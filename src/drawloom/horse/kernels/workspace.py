@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.errors import DataError, DeviceError
+from drawloom.errors import DataError, DeviceError, Error
 from drawloom.horse.kernels.sending import ColumnPort, Sent
 from drawloom.horse.memory import ask, hold_array
 from drawloom.horse.ranges import MAX_ROWS
@@ -95,6 +95,15 @@ class Workspace:
         made.copy_from(array, self.stream)
         return made
 
+    def has(self, memory: Memory) -> bool:
+        """Whether it is still there: a GPU that was reset lost what it had."""
+        if not self.device.is_host:
+            try:
+                memory.allocation().require()
+            except DeviceError:
+                return False
+        return True
+
     def get(self, memory: Memory, rows: int) -> Array:
         """The first ``rows`` elements as the host reads them; of others nothing is transferred."""
         return self.gets([(memory, 0, rows)])[0]
@@ -179,13 +188,13 @@ class Workspace:
             self._columns.give_back()
 
     def drop(self) -> None:
-        """After an error: what is left to do is dropped, and what it raises."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close()
-        columns, self._columns = self._columns, None
-        if columns is not None:
-            columns.stream.close()
+        """After an error: waits for what is left to do, and passes over what it raises."""
+        for stream in (self._stream, None if self._columns is None else self._columns.stream):
+            try:
+                if stream is not None:
+                    stream.synchronize()
+            except Error:
+                pass  # whoever asked has an error already
 
 
 class Scratch:
@@ -301,8 +310,9 @@ class Block(Deferred):
         try:
             if sent is not None:
                 sent.arrive(self.workspace.stream)
-            self.buffer.allocation().require()
         except DeviceError:
+            self.buffer = None
+        if self.buffer is None or not self.workspace.has(self.buffer):
             self.buffer, self.on_device = None, False
 
     def write_host(self) -> Array:
