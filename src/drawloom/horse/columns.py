@@ -148,7 +148,7 @@ def _unscaled(chunk: pa.Array) -> Array:
     """The unscaled values of a decimal array, as Python's integers where one needs more than 64 bits."""
     if not pa.types.is_decimal128(chunk.type):
         chunk = chunk.cast(pa.decimal128(chunk.type.precision, chunk.type.scale))
-    words = np.frombuffer(chunk.buffers()[1], dtype=np.int64)
+    words: Array = np.frombuffer(chunk.buffers()[1], dtype=np.int64)
     words = words[2 * chunk.offset : 2 * (chunk.offset + len(chunk))].reshape(-1, 2)
     low: Array = words[:, 0]
     high: Array = words[:, 1]
