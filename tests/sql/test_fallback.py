@@ -109,6 +109,7 @@ def test_columns_of_types_that_we_lack() -> None:
     [
         "select array_sort(array_agg(a)) from t where (a in (select a from t)) is null",
         "select array_sort(array_agg(a)) from t tablesample (10)",
+        "select arrow_typeof(a), sum(a) over (order by s groups 1 preceding) from t",
         "select array_sort(array_agg(a)) from (select a from t intersect all select a from t) v",
         "select array_sort(array_agg(a)) from (select a from t intersect all select a from t)",
         "select array_sort(array_agg(a)) from (select a from t except all select a from t)",

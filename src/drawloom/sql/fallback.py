@@ -14,6 +14,7 @@ import pyarrow as pa
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.horse.files import Dataset, Files
 from drawloom.horse.store import ArrowSource
+from drawloom.sql.framestext import has_groups
 from drawloom.sql.planner import Planner, new_context, only_queries, planner_message, quoted
 from drawloom.sql.profile import Profile
 from drawloom.sql.text import names_table, shown_name
@@ -55,6 +56,8 @@ class Fallback:
             wrong.append("INTERSECT ALL, EXCEPT ALL")
         if text.selects > 1 and is_planned_wrongly(bound):
             wrong.append(MIXED_UP)
+        if has_groups(text.sql):
+            wrong.append("frames of GROUPS")
         if wrong:
             said = f"{refusal.message.rstrip(':')}, and DataFusion answers some of it wrongly ({', '.join(wrong)}):"
             raise UnsupportedError(said, refusal.items)

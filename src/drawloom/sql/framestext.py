@@ -50,6 +50,11 @@ def offset_in_groups(offset: int | None) -> int | None:
     return offset - FAR if offset > 0 else offset + FAR
 
 
+def has_groups(text: str) -> bool:
+    """Whether a text may have ROWS that stands for GROUPS, which only the translation from Substrait knows."""
+    return f"{_MARKED} between " in text
+
+
 def shown_frame(name: str) -> str:
     """A column's name with the frames that its text had."""
 
