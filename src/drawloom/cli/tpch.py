@@ -79,7 +79,8 @@ class Outcome:
 @click.option("--check", is_flag=True, help="Compare every answer with DuckDB's, and the times with its times.")
 @click.option("-d", "--device", default=None, help="cpu (the default), reference or cuda:N.")
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=None,
-              help="Folder for the tables (default: drawloom/tpch in the user's cache folder).")  # fmt: skip
+              help="Where the folder tpch-sfN with the tables is, or is made "
+                   "(default: drawloom/tpch in the user's cache folder).")  # fmt: skip
 @click.option("--cached", is_flag=True, help="Take kernels from the kernel cache instead of compiling them anew.")
 @click.option("--outline", type=tables_option.MODE, default="full", show_default=True,
               help="How much goes into one kernel.")  # fmt: skip
