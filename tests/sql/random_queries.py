@@ -47,7 +47,7 @@ FUNCTIONS = [
     "(x2 % 1000)", "coalesce(u, {k})", "greatest(u, {i})", "(moment2 > {ts})", "date_trunc('hour', moment2)",
     "(moment2 + interval '1 day')", "extract(minute from tm2)", "(tm2 > time '12:00:00')", "cast(tm2 as varchar)",
     "cast(moment2 as varchar)", "cast({ts} as date)", "({ts} - ts)", "cast({ts} - {dt} as varchar)",
-    "extract(hour from {ts} - ts2)", "({ts} - ts > interval '3 day')", "make_array({i}, {k})[2]",
+    "extract(hour from {ts} - ts2)", "({ts} - ts > interval '3 day')", "[{i}, {k}][2]",
     "({ts} + (ts - ts2))",
 ]  # fmt: skip
 
