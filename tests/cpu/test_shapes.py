@@ -103,6 +103,10 @@ def shapes_of(body: str, segment: int = 32) -> dict[str, Shape]:
         ("setp.le.u32 %p0, %r0, 63;", "%p0", "uniform"),
         ("setp.lt.u32 %p0, %r0, 63;", "%p0", "varying"),
         ("setp.eq.u32 %p0, %r0, 64;", "%p0", "varying"),
+        # A widened %tid.x that was scaled or added to is not a multiple of 32 in lane 0, nor below 1024.
+        ("shl.b64 %rd4, %rd0, 32; shr.s64 %rd5, %rd4, 30;", "%rd5", "varying"),
+        ("mul.wide.u32 %rd4, %r0, 4; shr.u64 %rd5, %rd4, 5;", "%rd5", "varying"),
+        ("add.u64 %rd4, %rd2, %rd0; setp.lt.u64 %p0, %rd4, 64;", "%p0", "varying"),
         ("setp.lt.u32 %p0, %r1, 64;", "%p0", "uniform"),
         ("ld.local.u32 %r4, [mine];", "%r4", "varying"),
         ("ld.global.u32 %r4, [%rd2];", "%r4", "uniform"),

@@ -264,8 +264,8 @@ class Rules:
         operands = instruction.operands
         a = self.of_operand(operands[1], shapes)
         literal = operands[2]
-        if a is None or not a.aligned or not isinstance(literal, Immediate) or literal.kind != 0:
-            return None
+        if a is None or a.kind != AFFINE or not a.aligned or not isinstance(literal, Immediate) or literal.kind != 0:
+            return None  # what is widened may have been scaled, or added to
         value = literal.value
         if opcode.name == "shr":
             return UNIFORM_SHAPE if 1 << value >= self.lanes else None
