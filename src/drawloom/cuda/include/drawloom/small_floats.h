@@ -4,6 +4,9 @@
 #include "drawloom/math.h"
 #include "drawloom/warp.h"
 
+#pragma float_control(push)
+#pragma float_control(precise, on)
+#pragma clang fp contract(off)
 // a b + c as a double whose last bit says that something was lost, so that rounding it to fewer bits is right: a product
 // of two small floats is exact in a double.
 __DL_BOTH double __dl_odd_fma(float a, float b, float c) {
@@ -15,6 +18,7 @@ __DL_BOTH double __dl_odd_fma(float a, float b, float c) {
   __builtin_memcpy(&sum, &bits, 8);
   return sum;
 }
+#pragma float_control(pop)
 
 // Sums, products and quotients by floats are those of the type itself: a float has more than twice its bits and two.
 #define __DL_SMALL_ARITHMETIC(H, name, sign)                                                              \
