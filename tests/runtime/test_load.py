@@ -4,6 +4,7 @@ import os
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import drawloom
@@ -205,3 +206,27 @@ def test_kernels_of_compilers_have_signatures(path: Path) -> None:
     for kernel in module:
         assert len(kernel.parameters) == len(module.ptx.functions[kernel.name].params)
         assert kernel.limits.static_shared <= 48 * 1024
+
+
+def test_levels_of_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """.version 7.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 out) {
+.reg .b32 %r<4>; .reg .b64 %d<2>;
+ld.param.u64 %d1, [out]; mov.u32 %r1, 6; mul.lo.u32 %r2, %r1, 7; st.global.u32 [%d1], %r2; ret; }
+"""
+
+    def multiplies(module: drawloom.Module) -> bool:
+        out = np.zeros(1, np.uint32)
+        module["k"][1, 1](out)
+        assert out[0] == 42
+        return any(i.opcode.name == "mul" for i in module.ptx.functions["k"].instructions())
+
+    assert multiplies(drawloom.load(text, "cpu"))
+    assert not multiplies(drawloom.load(text, "cpu", level=2))
+    monkeypatch.setenv("DRAWLOOM_OPT", "1")
+    assert not multiplies(drawloom.load(text, "cpu"))
+    assert multiplies(drawloom.load(text, "cpu", check="memory"))
+    with pytest.raises(drawloom.DataError, match="level=4 of optimisation: expected 0 to 3"):
+        drawloom.load(text, "cpu", level=4)

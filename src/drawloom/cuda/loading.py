@@ -15,7 +15,11 @@ SUFFIXES: Final = (".cu", ".cl")
 
 
 def load(
-    source: Source, device: str | Device | None = None, check: str | None = None, assembler: str | None = None
+    source: Source,
+    device: str | Device | None = None,
+    check: str | None = None,
+    assembler: str | None = None,
+    level: int | None = None,
 ) -> Module:
     """Makes the kernels of a module ready on a device.
 
@@ -28,7 +32,7 @@ def load(
         from drawloom.cuda.compiler import verified
 
         source = verified(translate_for(os.fspath(source), find_device(device)).ptx)
-    return load_ptx(source, device, check, assembler)
+    return load_ptx(source, device, check, assembler, level)
 
 
 def is_source(path: str) -> bool:

@@ -38,7 +38,11 @@ _BINARY_MAGIC: Final = ((b"\x7fELF", ".cubin"), (b"\x50\xed\x55\xba", ".fatbin")
 
 
 def load(
-    source: Source, device: str | Device | None = None, check: str | None = None, assembler: str | None = None
+    source: Source,
+    device: str | Device | None = None,
+    check: str | None = None,
+    assembler: str | None = None,
+    level: int | None = None,
 ) -> "Module":
     """Makes the kernels of a PTX module ready on a device.
 
@@ -46,11 +50,26 @@ def load(
     `drawloom.ptx.Module`. `device` is "cpu", "reference", "cuda", "cuda:N" or a Device; None takes
     DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
     `assembler` says who makes a GPU's machine code: "drawloom", our own assembler, or "driver", the driver's
-    compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none.
+    compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none. `level`, 0 to 3, is how much
+    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 0); where accesses are checked, nothing.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
-    return Module(read_module(source), find_device(device), chosen_check(check), chosen_assembler(assembler))
+    checked = chosen_check(check)
+    module = read_module(source)
+    if chosen_level(level) and not checked:
+        from drawloom.opt import optimize
+
+        module = optimize(module, chosen_level(level))
+    return Module(module, find_device(device), checked, chosen_assembler(assembler))
+
+
+def chosen_level(level: int | None) -> int:
+    """0 to 3. Raises DataError for anything else."""
+    text = os.environ.get("DRAWLOOM_OPT") or "0" if level is None else str(level)
+    if text not in ("0", "1", "2", "3"):
+        raise DataError(f"level={text} of optimisation: expected 0 to 3")
+    return int(text)
 
 
 def chosen_check(check: str | None) -> bool:
