@@ -2,6 +2,7 @@
 // driver's error numbers, attribute numbers and flags are those of the runtime interface.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,6 +44,7 @@ constexpr unsigned kUnified = 4;  // a memory type: the driver finds out whose a
   X(cuDeviceTotalMem, (size_t *, int))                                                                            \
   X(cuDevicePrimaryCtxRetain, (void **, int))                                                                     \
   X(cuDevicePrimaryCtxReset, (int))                                                                               \
+  X(cuDevicePrimaryCtxRelease, (int))                                                                             \
   X(cuCtxSetCurrent, (void *))                                                                                    \
   X(cuCtxSynchronize, ())                                                                                         \
   X(cuMemAlloc, (Address *, size_t))                                                                              \
@@ -146,20 +148,23 @@ std::vector<Code> codes_of(const char *blob) {
   return all;
 }
 
+std::atomic<unsigned> contexts{0};  // how many were made
+
 class DriverDevice : public Device {
  public:
   explicit DriverDevice(int ordinal) : ordinal_(ordinal) {}
 
   cudaError_t activate() override {
+    static thread_local unsigned mine = 0;  // the thread's present context, by the number of its making
     std::lock_guard<std::mutex> lock(mutex_);
     if (!context_) {
       if (cudaError_t error = ask(driver.cuDeviceGet, &device_, ordinal_)) return error;
       if (cudaError_t error = ask(driver.cuDevicePrimaryCtxRetain, &context_, device_)) return error;
+      made_ = ++contexts;
     }
-    static thread_local DriverDevice *active = nullptr;
-    if (active == this) return cudaSuccess;
+    if (mine == made_) return cudaSuccess;
     cudaError_t error = ask(driver.cuCtxSetCurrent, context_);
-    if (!error) active = this;
+    if (!error) mine = made_;
     return error;
   }
 
@@ -178,7 +183,10 @@ class DriverDevice : public Device {
     std::lock_guard<std::mutex> lock(mutex_);
     modules_.clear();
     functions_.clear();
-    return ask(driver.cuDevicePrimaryCtxReset, device_);
+    cudaError_t error = ask(driver.cuDevicePrimaryCtxReset, device_);
+    ask(driver.cuDevicePrimaryCtxRelease, device_);  // the next call makes a new one
+    context_ = nullptr;
+    return error;
   }
   int driver_version() override {
     int version = 0;
@@ -424,6 +432,7 @@ class DriverDevice : public Device {
 
   int ordinal_, device_ = 0;
   void *context_ = nullptr;
+  unsigned made_ = 0;
   bool known_ = false;
   cudaDeviceProp properties_;
   std::mutex mutex_;
