@@ -83,6 +83,8 @@ QUERIES = {
         as x from t""",
     "in a named query": """with x as (select id, exists (select 1 from u where u.a > t.a) as e from t)
         select e, count(*) as c from x group by e""",
+    "in within a value": """select id, (select count(*) from u where coalesce(u.a in (select a from t), true)) as x
+        from t where exists (select 1 from u where (u.a in (select a from t)) is null)""",
     "rows in": "select id from t where (id, a) in (select id, a from u)",
     "rows not in": "select id from t where (id, a) not in (select id, a from u where a is not null and id is not null)",
     "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",
@@ -137,6 +139,15 @@ def test_rows_in_a_subquery_of_the_row() -> None:
     made = con.sql("select id, (a, g) in (select a, g from u where u.id >= t.id) as x from t order by id").fetchall()
     # For row 2, (NULL, x), it is (NULL, NULL), and for row 3, (4, NULL), that too, which may be it.
     assert [x for _, x in made] == [True, True, None, None, False, False, False, False]
+
+
+def test_constants_that_overflow_are_found_beside_subqueries() -> None:
+    con = connect("cpu").register("t", T).register("u", U)
+    query = "select 9223372036854775807 + 1 as x, exists (select 1 from u where u.id > t.id) as y from t"
+    inside = "select (select max(9223372036854775807 + 1) from u where u.id > t.id) as x from t"
+    for text in (query, inside):
+        with pytest.raises(drawloom.UnsupportedError, match="integer constants whose result needs more than 64 bits"):
+            con.sql(text).arrow()
 
 
 def test_a_subquery_in_the_condition_of_an_outer_join_is_refused() -> None:

@@ -140,7 +140,6 @@ class Query:
                     raise
             made.root = joined(made.root, unsupported)
             unsupported.extend(unsupported_kinds(made.root, self.schema))
-            unsupported.extend(self.hidden_by_folding())
             if not made.names:
                 unsupported.append("a query without columns: FROM without SELECT")
             if unsupported:
@@ -169,6 +168,7 @@ class Query:
         if bags:
             mark_counts(joins, bags, only_bags, unsupported)
         find_lost(made.root, optimised, unsupported)
+        unsupported.extend([w for w in self.hidden_by_folding(sql, subqueries) if w not in unsupported])
         return made
 
     def taken_apart(self, sql: str, unsupported: list[str]) -> plan.Plan | None:
@@ -218,15 +218,15 @@ class Query:
             made = None
         return made or self.taken_apart(sql, unsupported)
 
-    def hidden_by_folding(self) -> list[str]:
-        """What the text computes from constants, which the optimised plan does not show any more."""
+    def hidden_by_folding(self, sql: str, subqueries: dict[str, plan.Dependent] | None) -> list[str]:
+        """What a text computes from constants, which the optimised plan does not show any more."""
         if self.text.digits < _DIGITS_OF_64_BITS:
             return []
         try:
-            bound = self.planner.serialise(self.planner.plan(self.text.sql, optimised=False))
+            bound = self.planner.serialise(self.planner.plan(sql, optimised=False))
         except SqlError:
             return []  # a plan that Substrait cannot say before optimisation has more than expressions in it
-        return hidden_by_folding(decode(bound, []).root)
+        return hidden_by_folding(decode(bound, [], subqueries).root)
 
     def module(self) -> Module:
         """The HorseIR program. Raises DataError for columns that cannot be read."""

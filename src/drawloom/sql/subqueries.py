@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from drawloom.sql.clauses import SETS, Select, Sql, left_side, replaced
 from drawloom.sql.planner import Planner, SqlError, quoted
+from drawloom.sql.unknowns import is_planned_wrongly, may_be_wrong
 
 #: What the names of the functions, and of the outer tables, begin with.
 FUNCTION: Final = "drawloom_subquery_"
@@ -134,7 +135,9 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
     assert around is not None
     named = named_before(sql, place.open)
     body = Body(sql.between(place.open + 1, place.close), named, f"{OUTER}{number}")
-    if not body.find_names(planner) or (place.kind in ("exists", "scalar") and not body.names):
+    if not body.find_names(planner):
+        return None
+    if place.kind in ("exists", "scalar") and not (body.names or _is_wrong(with_named(named, body.text), planner)):
         return None
     compared = _row(place.value)
     if len(compared) > 1 and (place.kind, place.comparison) != ("any", "equal"):
@@ -153,6 +156,11 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
     call = f"{FUNCTION}{number}({', '.join(arguments)})"
     made = Subquery(number, place.kind, place.comparison, with_named(named, body.sql()), columns)
     return made, f"(not {call})" if place.is_negated else call
+
+
+def _is_wrong(text: str, planner: Planner) -> bool:
+    """Whether DataFusion plans a subquery wrongly, which does not depend on the query around it."""
+    return may_be_wrong(text) and is_planned_wrongly(str(planner.plan(text, optimised=False).display_indent()))
 
 
 def _row(value: str) -> list[str]:
