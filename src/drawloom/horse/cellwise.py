@@ -77,7 +77,8 @@ class CellKernel:
                 assert isinstance(each.arguments[0], FunctionRef)
                 self.razed[name] = each.arguments[0].name, name_of(each.arguments[1])
         self.updates: list[Accumulator] = []
-        others = [c for c in context.calls.values() if c.function.name not in (*ELEMENTS, "raze")]
+        steps = ELEMENTS | {"raze"}
+        others = [c for c in context.calls.values() if c.function.name not in steps]
         read = {a.name for call in others for a in call.arguments if isinstance(a, Name)}
         self.plan.linear = [name for name in self.plan.columns if name in read]
         self.plan.most_rows = MAX_ROWS
