@@ -83,10 +83,10 @@ def test_integer_intrinsics(device: str) -> None:
     assert (rows(device, "integers", len(expected), A, B) == expected).all()
 
 
-def test_parts_of_words() -> None:
+def test_parts_of_words(device: str = "cpu") -> None:
     a, b = A.copy(), B.copy()
     b[8:16] ^= b[8:16] ^ a[8:16] & np.uint32(0xFFFF00FF)  # some parts are equal
-    assert not rows("cpu", "parts", 16, a, b).any()
+    assert not rows(device, "parts", 16, a, b).any()
 
 
 def lanes(lane: int) -> list[int]:

@@ -27,15 +27,20 @@ def expected(i: int) -> list[int]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
-def test_language(device: str, capfd: pytest.CaptureFixture[str]) -> None:
+def run_language(device: str) -> drawloom.Module:
     module = drawloom.load(compile_cuda(SOURCE, "sm_80"), device=device)
     out = np.zeros((20, N), np.int32)
     module["language"][1, N, 4 * N](out, N)
     for i in range(N):
         assert out[:, i].tolist() == expected(i)
+    return module
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_language(device: str, capfd: pytest.CaptureFixture[str]) -> None:
+    module = run_language(device)
     assert "0 text 1.50 x 1099511627776\n" in capfd.readouterr().out
-    with pytest.raises(drawloom.KernelFault, match=r"must be zero.*|assert"):
+    with pytest.raises(drawloom.KernelFault, match="must be zero"):
         module["failing"][1, 32](np.arange(32, dtype=np.int32))
 
 

@@ -16,15 +16,15 @@ MASK = 0xFFFFFFFF
 
 
 @cache
-def module() -> drawloom.Module:
-    return drawloom.load(drawloom.compile_cuda(SOURCE, "sm_80"), device="cpu")
+def module(device: str) -> drawloom.Module:
+    return drawloom.load(drawloom.compile_cuda(SOURCE, "sm_80"), device=device)
 
 
-def test_groups_of_threads() -> None:
+def test_groups_of_threads(device: str = "cpu") -> None:
     n = 64
     values = np.random.default_rng(1).integers(0, 1000, n).astype(np.int32)
     out = np.zeros((19, n), np.int32)
-    module()["groups"][1, n](out, values)
+    module(device)["groups"][1, n](out, values)
     v = values.tolist()
     for i in range(n):
         first, rank = i & ~7, i & 7
@@ -40,10 +40,10 @@ def test_groups_of_threads() -> None:
         assert out[:, i].tolist() == expected
 
 
-def test_the_grid_meets() -> None:
+def test_the_grid_meets(device: str = "cpu") -> None:
     blocks, rounds = 4, 3
     total, out = np.zeros(1, np.int32), np.zeros((rounds, blocks), np.int32)
-    module()["grid"][blocks, 32](total, out, rounds)
+    module(device)["grid"][blocks, 32](total, out, rounds)
     assert out.tolist() == [[10 * (k + 1)] * blocks for k in range(rounds)]
 
 
@@ -115,11 +115,11 @@ class Philox:
 
 
 @pytest.mark.parametrize(("name", "generator"), [("xorwow", Xorwow), ("philox", Philox)])
-def test_random_numbers(name: str, generator: type) -> None:
+def test_random_numbers(name: str, generator: type, device: str = "cpu") -> None:
     threads, seed = 8, 0x123456789ABCDEF
     out, u, d = np.zeros((threads, 6), np.uint32), np.zeros(threads, np.float32), np.zeros(threads)
     normal = np.zeros((threads, 8), np.float32)
-    module()[name][1, threads](out, u, d, normal, seed)
+    module(device)[name][1, threads](out, u, d, normal, seed)
     for i in range(threads):
         state = generator(seed, i, 5)
         assert out[i].tolist() == [state.next() for _ in range(6)]
@@ -135,7 +135,7 @@ def test_random_numbers(name: str, generator: type) -> None:
             )
 
 
-def test_known_answers_of_philox() -> None:
+def test_known_answers_of_philox(device: str = "cpu") -> None:
     """Those that the authors of Random123 publish (kat_vectors)."""
     counters = [[0] * 4, [MASK] * 4, [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344]]
     keys = [[0] * 2, [MASK] * 2, [0xA4093822, 0x299F31D0]]
@@ -145,7 +145,7 @@ def test_known_answers_of_philox() -> None:
         [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
     ]
     out = np.zeros((3, 4), np.uint32)
-    module()["philox_block"][1, 3](out, np.array(counters, np.uint32), np.array(keys, np.uint32))
+    module(device)["philox_block"][1, 3](out, np.array(counters, np.uint32), np.array(keys, np.uint32))
     assert out.tolist() == answers
 
 
@@ -161,11 +161,11 @@ def nearest(value: Fraction, dtype: type) -> float:
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("halves", np.float16), ("bfloats", ml_dtypes.bfloat16)])
-def test_small_floats(name: str, dtype: type) -> None:
+def test_small_floats(name: str, dtype: type, device: str = "cpu") -> None:
     n, seed = 1000, np.random.default_rng(5)
     x, y, z = [seed.integers(0, 65536, n, dtype=np.uint16) for _ in range(3)]
     out = np.zeros((8, n), np.uint16)
-    module()[name][(n + 127) // 128, 128](out, x, y, z, n)
+    module(device)[name][(n + 127) // 128, 128](out, x, y, z, n)
     a, b, c = [v.view(dtype) for v in (x, y, z)]
     tenth = float(np.float32(0.1))
     with np.errstate(all="ignore"):
@@ -181,10 +181,10 @@ def test_small_floats(name: str, dtype: type) -> None:
         assert float(out[7].view(dtype)[i]) == (1 if p < q else 2 if math.isnan(p) else 0)
 
 
-def test_pairs_of_small_floats() -> None:
+def test_pairs_of_small_floats(device: str = "cpu") -> None:
     h, b = np.zeros(2, np.float16), np.zeros(2, np.uint16)
     one, other = np.zeros(2, np.float16), np.zeros(2, np.uint16)
-    module()["pairs"][1, 32](h, b, one, other)
+    module(device)["pairs"][1, 32](h, b, one, other)
     assert h.tolist() == [32 * 3.25, 32 * 7.0] and one.tolist() == [0, 32 * 3.25]
     assert b.view(ml_dtypes.bfloat16).astype(float).tolist() == [32, 64]
     assert other.view(ml_dtypes.bfloat16).astype(float).tolist() == [0, 16]
