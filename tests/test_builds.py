@@ -128,6 +128,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_plain_wheel_has_no_machine_code(plain: Path) -> None:
     assert list(plain.rglob("*.so")) == []
     assert (plain / "drawloom" / "py.typed").is_file()
+    assert (plain / "drawloom" / "cuda" / "include" / "drawloom" / "polynomials.h").is_file()
 
 
 @pytest.mark.skipif(not has_c_compiler(), reason="no C compiler: the compiled build cannot be tested")

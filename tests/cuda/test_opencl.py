@@ -106,6 +106,13 @@ def test_kernels_are_one_function_and_printf_works(capfd: pytest.CaptureFixture[
     assert array[0] == 8 and capfd.readouterr().out == "8 x 0.5\n"
 
 
+def test_kernels_without_optimisation() -> None:
+    source = "\nkernel void k(global int2 *p) { p[get_global_id(0)] = max(p[get_global_id(0)], 2); }\n"
+    array = np.arange(8, dtype=np.int32)
+    drawloom.load(compile_opencl(source, optimise=0))["k"][1, 4](array)
+    assert array.tolist() == [2, 2, 2, 3, 4, 5, 6, 7]
+
+
 def test_mistakes() -> None:
     with pytest.raises(CompileError, match=r"mine.cl:2:28: error: use of undeclared identifier 'y'"):
         compile_opencl("\nkernel void k(int x) { x = y; }\n", filename="mine.cl")

@@ -121,7 +121,8 @@ def translate_opencl(source: Source, arch: str, options: Options, filename: str 
     arguments = [*opencl_arguments(arch, options), *looked_for(text), "-emit-llvm", "-disable-llvm-passes"]
     made = translate(clang, text, name, arguments)
     backend = ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"]
-    out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx))
+    # At -O0 nothing is inlined, and clang's marks for that belong together.
+    out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx) if options.optimise else made.ptx)
     return Translated(out.decode("utf-8"), made.warnings)
 
 
