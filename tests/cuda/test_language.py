@@ -1,5 +1,6 @@
 """C++ in kernels, the standards that clang takes, and what a user reads when a source is wrong."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -67,12 +68,16 @@ def test_standards(standard: str) -> None:
 
 
 def test_options() -> None:
-    source = "#ifdef TWO\n__global__ void two(float *x) { x[0] = sinf(x[1]) / x[2]; }\n#endif\n"
+    source = (
+        "#ifdef TWO\n__global__ void two(float *x) { x[0] = sinf(x[1]) / x[2] + sqrtf(x[3]) + isnan(x[4]); }\n#endif\n"
+    )
     assert not compile_cuda(source).kernels
     exact, fast = (compile_cuda(source, defines=["TWO"], fast_math=flag) for flag in (False, True))
     assert "div.rn.f32" in str(exact) and "sin.approx" not in str(exact)
-    assert "sin.approx.ftz.f32" in str(fast) or "sin.approx.f32" in str(fast)
-    assert "div.approx.ftz.f32" in str(fast) or "div.full.ftz.f32" in str(fast)
+    assert "sin.approx.f32" in str(fast) or "sin.approx.ftz.f32" in str(fast)
+    assert re.search(r"div\.(approx|full)(\.ftz)?\.f32", str(fast))
+    assert re.search(r"sqrt\.approx(\.ftz)?\.f32|rsqrt\.approx", str(fast))
+    assert "setp.nan" in str(fast) and "setp.nan" in str(exact)
     with pytest.raises(drawloom.UnsupportedError, match=r"c\+\+03.*c\+\+11, c\+\+14"):
         compile_cuda(source, standard="c++03")
     with pytest.raises(drawloom.UnsupportedError, match="'compute_80': expected sm_50 or later"):

@@ -215,7 +215,11 @@ def device_target(arch: str, options: Options) -> list[str]:
         raise UnsupportedError(f"optimisation level {options.optimise}: expected 0 to 3")
     version = ["-target-feature", f"+ptx{PTX_VERSION}"] if int(number[1]) <= PTX_VERSION_UP_TO else []
     inline = ["-mllvm", f"-inline-threshold={INLINE_THRESHOLD}", "-mllvm", f"-unroll-threshold={UNROLL_THRESHOLD}"]
-    fast = ["-ffast-math", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign", "-D__DRAWLOOM_FAST_MATH__"]
+    # nvcc's: subnormals are zero, short divisions, roots and functions; no leave to reorder or to forget NaN.
+    fast = [
+        "-fdenormal-fp-math-f32=preserve-sign,preserve-sign", "-mllvm", "-nvptx-prec-divf32=0",
+        "-mllvm", "-nvptx-prec-sqrtf32=0", "-D__DRAWLOOM_FAST_MATH__",
+    ]  # fmt: skip
     return [
         "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version,
         f"-O{options.optimise}", *(inline if options.optimise > 1 else []), "-ffp-contract=fast-honor-pragmas",
