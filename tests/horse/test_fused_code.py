@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from drawloom.horse import program as programs
+from drawloom.horse.codegen import generate
 from drawloom.horse.kernel_plan import KernelPlan
 from drawloom.horse.kernels.look_back import states_for
 from drawloom.horse.kernels.rows import Tile
@@ -33,14 +33,17 @@ def columns(plan: KernelPlan, table: pa.Table) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("target", [80, 90])
-def test_selected_rows_of_several_tiles(target: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "LOOK_BACK", {True: TILE})
+def test_selected_rows_of_several_tiles(target: int) -> None:
     rng = np.random.default_rng(4)
     x, k = rng.integers(-99, 99, ROWS).astype(np.int32), rng.integers(0, 9, ROWS).astype(np.int32)
     table = pa.table({"x": x, "k": k})
     text = f"""var m:? = @gt(k, 3:i32); var n:? = @gt(x, 0:i32); var a:? = @compress(m, x); var w:? = @where(n);
         var al:? = @list(a); var at:? = @table(`a:sym, al); {result(["w"]).replace("return zt", "return at, zt")}"""
-    (plan,) = program(table, text, results=2).plans.values()
+    made = program(table, text, results=2)
+    (kernel,) = [f for f in made.outlined.module.functions if f.is_kernel]
+    (known,) = made.plans.values()
+    outlined = made.outlined
+    plan = generate(kernel, outlined.types, outlined.ranges, outlined.shapes, known.storage, ROWS, True, TILE)
     given = columns(plan, table)
     given.update({"out": np.zeros(1, np.int64), "error": np.zeros(1, np.uint32), "rows": ROWS})
     states = np.zeros(states_for(TILE.blocks(ROWS), 2), np.uint64)

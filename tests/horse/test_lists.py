@@ -1,7 +1,6 @@
 """Kernels over the cells of lists: what they compute is what the interpreter computes, on ``cpu`` and ``reference``."""
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,10 @@ import pytest
 from drawloom.errors import DataError
 from drawloom.horse import launch_cells
 from drawloom.horse.launch import Resident
+from drawloom.horse.lists import MAX_CELL
 from drawloom.horse.program import LoadedProgram
 from drawloom.horse.types import I64
-from drawloom.horse.values import ListValue, Ragged, Vector
+from drawloom.horse.values import ListValue, Ragged, Value, Vector
 from drawloom.ptx import parse, verify
 from drawloom.runtime.machine import device as find_device
 from tests.horse.programs import columns, control, program, result
@@ -99,33 +99,29 @@ def test_a_million_rows() -> None:
     assert found["x0"].to_pylist() == np.maximum.reduceat(i[order], starts).tolist()
 
 
-@pytest.fixture
-def no_cells(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    def run(self: object, arguments: object, resident: object) -> None:
-        raise AssertionError("a kernel over cells ran")
-
-    monkeypatch.setattr(launch_cells.LoadedCells, "run", run)
-    return None
-
-
 SUMS = """var c:? = @each_right(@index, d, rows); var sc:? = @each(@sum, c); var s0:? = @raze(sc);"""
 
 
-def test_cells_too_large_for_a_warp_are_the_librarys(no_cells: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch_cells, "MAX_CELL", 10)
-    same(program(table(500), GROUPED + SUMS + result(["s0"])))
+def test_cells_too_large_for_a_warp_are_the_librarys() -> None:
+    rows = MAX_CELL + 7
+    given = pa.table({"e": np.full(rows, 0.5), "i": np.arange(rows) % 7, "d": np.arange(rows) % 1000})
+    same(program(given, GROUPED + SUMS + result(["s0"])))
 
 
-def test_lists_that_are_no_vector_are_the_interpreters() -> None:
+def test_lists_that_a_kernel_takes() -> None:
+    """As one vector, in cells of no more than so many rows."""
     made = program(table(50), GROUPED + SUMS + result(["s0"]))
     where = find_device("cpu")
     loads = LoadedProgram(made, where, Resident(where, "kernels")).kernels.values()
     (loaded,) = [k for k in loads if isinstance(k, launch_cells.LoadedCells)]
     d = made.sources["t"].column("d").vector
-    rows = Vector(I64, np.arange(50))
-    whole = [d if p.name == "d" else Ragged(rows, np.array([0, 50])) for p in loaded.function.params]
-    parts = [d if p.name == "d" else ListValue([rows]) for p in loaded.function.params]
-    assert (loaded.rows(whole), loaded.rows(parts)) == (50, -1)
+    rows = Vector(I64, np.zeros(2 * MAX_CELL, np.int64))
+    ends = (MAX_CELL, MAX_CELL + 1)
+    lists: list[Value] = [Ragged(rows, np.array([0, end, 2 * MAX_CELL])) for end in ends]
+    taken = [
+        loaded.rows([d if p.name == "d" else x for p in loaded.function.params]) for x in [*lists, ListValue([rows])]
+    ]
+    assert taken == [2 * MAX_CELL, -1, -1]
 
 
 @pytest.mark.parametrize("reader", ["@item(c, 0:i64)", "@raze(c)"])
