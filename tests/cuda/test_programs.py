@@ -23,7 +23,7 @@ except UnsupportedError as missing:
 
 CHOSEN = (
     "checked_access device_printf error_assert error_configuration error_memory error_out_of_bounds "
-    "function_pointers scan_lookback streams_events symbols warp_votes"
+    "function_pointers scan_lookback streams_events symbols"
 ).split()
 
 
