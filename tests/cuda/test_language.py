@@ -132,6 +132,20 @@ def test_files_that_are_not_there_and_clangs_that_are_not(monkeypatch: pytest.Mo
     clang.clang_for.cache_clear()
 
 
+def test_files_include_what_lies_beside_them_in_any_encoding(tmp_path: Path) -> None:
+    (tmp_path / "beside.h").write_text("#define THREE 3\n")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "four.h").write_text("#define FOUR 4\n")
+    file = tmp_path / "caf\u00e9.cu"
+    file.write_bytes(
+        b'\xef\xbb\xbf#include "beside.h" // caf\xe9\n#include <four.h>\n'
+        b"__global__ void k(int *p) { *p = THREE + FOUR; }"
+    )
+    assert ", 7;" in str(compile_cuda(file, includes=[str(tmp_path / "there")]))
+    with pytest.raises(CompileError, match=r"caf\u00e9.cu:2:10: fatal error: 'four.h' file not found"):
+        compile_cuda(file)
+
+
 def test_load_takes_the_path_of_a_source(tmp_path: Path) -> None:
     file = tmp_path / "three.cu"
     file.write_text('extern "C" __global__ void three(int *p) { p[threadIdx.x] = 3; }')

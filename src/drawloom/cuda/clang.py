@@ -66,11 +66,13 @@ class Clang:
     def cc1(self, arguments: list[str], text: str | None = None) -> tuple[bytes, str]:
         """Runs `clang -cc1`, with `text` as standard input. (What it wrote to standard output, its warnings.)
 
-        Raises CompileError with its diagnostics.
+        Raises CompileError with its diagnostics, UnsupportedError where it does not start.
         """
-        done = subprocess.run(
-            [*self.command, "-cc1", *arguments], input=None if text is None else text.encode(), capture_output=True
-        )
+        given = None if text is None else text.encode("utf-8", "surrogateescape")
+        try:
+            done = subprocess.run([*self.command, "-cc1", *arguments], input=given, capture_output=True)
+        except OSError as failure:
+            raise UnsupportedError(f"cannot run {self.command[0]}: {failure.strerror}") from failure
         diagnostics = done.stderr.decode("utf-8", "replace")
         if done.returncode:
             raise CompileError(diagnostics)

@@ -164,7 +164,8 @@ def read_source(source: Source, filename: str, kind: str) -> tuple[str, str]:
     path = os.fspath(source)
     try:
         with open(path, "rb") as file:
-            return file.read().decode("utf-8"), path
+            # Comments may be in any encoding, and editors put a mark before the first line.
+            return file.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"), path
     except (OSError, ValueError) as refusal:
         reason = refusal.strerror if isinstance(refusal, OSError) else str(refusal)
         raise DataError(f"cannot read {path!r}: {reason}; expected a {kind} file") from refusal
