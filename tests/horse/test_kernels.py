@@ -119,6 +119,28 @@ def test_groups_in_registers_shared_and_global_memory(key: str, space: str, coun
     same(made, "cpu")
 
 
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("functions", [[], ["sum"], ["max", "sum"], ["len"]])
+def test_groups_that_nobody_counts_are_marked(functions: list[str], device: str) -> None:
+    """Groups are in global memory: keys below zero, of two columns, and more of them than there are groups."""
+    rng = random.Random(7)
+    table = columns(
+        x=([rng.randint(-(10**12), 10**12) for _ in range(300)], pa.int64()),
+        k=([-4000, 4000, *[rng.randint(-4000, 4000) for _ in range(298)]], pa.int32()),
+        q=([rng.random() < 0.5 for _ in range(300)], pa.bool_()),
+    )
+    cells = "".join([f"var c{n}:? = @each(@{f}, xc); var s{n}:? = @raze(c{n});" for n, f in enumerate(functions)])
+    text = f"""var kl:? = @list(k, q); var gr:? = @group(kl); var rows:? = @values(gr); var firsts:? = @keys(gr);
+        var k0:? = @index(k, firsts); var k1:? = @index(q, firsts); var xc:? = @each_right(@index, x, rows); {cells}
+        {result(["k0", "k1", *[f"s{n}" for n in range(len(functions))]])}"""
+    made = program(table, text)
+    (plan,) = made.plans.values()
+    assert plan.space == "global"
+    # The least and the greatest of a group, and its number of rows, need that number.
+    assert bool(plan.marks) == (functions in ([], ["sum"]))
+    same(made, device)
+
+
 @pytest.mark.parametrize(("top", "is_fused"), [(69_999, True), (70_000, False)])
 def test_as_many_groups_as_rows_are_aggregated_in_place(top: int, is_fused: bool) -> None:
     rng = random.Random(1)
