@@ -31,10 +31,11 @@ NAMES = "i h b d f g s q dt".split()
 
 
 class Ran:
-    """A program that ran: the kernels that it launched, library kernels too, in order."""
+    """A program that ran: its ``kernels`` on the device, and the names of those that it launched, the library's too."""
 
-    def __init__(self, program: Program, launches: list[str]) -> None:
-        self.program = program
+    def __init__(self, loaded: LoadedProgram, launches: list[str]) -> None:
+        self.program = loaded.program
+        self.kernels = loaded.kernels
         self.launches = launches
 
 
@@ -47,7 +48,7 @@ def same(made: Program, device: str = "cpu") -> Ran:
     oracle = made.interpret().to_arrow()
     assert ours.schema == oracle.schema
     assert repr(ours.to_pylist()) == repr(oracle.to_pylist())
-    return Ran(made, [launch.kernel for launch in seen])
+    return Ran(loaded, [launch.kernel for launch in seen])
 
 
 def joined(count: int, seed: int = 1) -> pa.Table:
@@ -127,7 +128,7 @@ def test_selected_rows_of_many_tiles_are_in_order(as_on_gpu: bool) -> None:
     where = find_device("cpu")
     found = [to_arrow(v) for v in LoadedProgram(made, where, Resident(where, "kernels")).values()]
     assert len(kernels(made)) == 1
-    expected = [x[x < k], np.flatnonzero(k > 1_000_000), x + 1, [x.sum()]]
+    expected = [x[x < k], np.flatnonzero(k > 1_000_000), x + 1, np.array([x.sum()])]
     for table, values in zip(found, expected):
         assert np.array_equal(table.column(0).to_numpy(), values)
 
