@@ -63,6 +63,16 @@ int main() {
 """
 
 
+PLAIN_C = """
+#include <cuda_runtime.h>
+int scaled(int);
+int main(void) {
+  int device = -1;
+  return cudaGetDevice(&device) != cudaSuccess || device != 0 || scaled(7) != 42;
+}
+"""
+
+
 def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) -> None:
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "factor.h").write_text("constexpr int kScale = 3;\n")
@@ -74,7 +84,7 @@ def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) 
     assert run(tmp_path / "whole") == "42, 1 device: no error\n"
     assert cc("-shared", str(tmp_path / "double.o"), "-o", str(tmp_path / "libdouble.so")) == ""
     out = tmp_path / "parts"
-    (tmp_path / "plain.c").write_text("int scaled(int); int main(void) { return scaled(7) != 42; }")
+    (tmp_path / "plain.c").write_text(PLAIN_C)
     assert cc(str(tmp_path / "plain.c"), f"-L{tmp_path}", "-ldouble", "-o", str(out)) == ""
     subprocess.run(
         [str(out)], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "DRAWLOOM_DEVICE": "cpu"}, check=True

@@ -2,6 +2,10 @@
 #pragma once
 #include "drawloom/qualifiers.h"
 
+#if !defined(__cplusplus)  // the host's interface is for C, too, where only launches need a type of these
+typedef struct dim3 { unsigned int x, y, z; } dim3;
+#else
+
 // T1 to T4 of one element type: the alignments of two and of four elements are arguments.
 #define __DL_VECTORS(NAME, T, ALIGN2, ALIGN4)                                                        \
   struct NAME##1 { T x; };                                                                           \
@@ -34,3 +38,4 @@ struct dim3 {
   __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
   __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
 };
+#endif
