@@ -49,7 +49,8 @@ def test_selected_rows_of_several_tiles(target: int) -> None:
     states = np.zeros(states_for(TILE.blocks(ROWS), 2), np.uint64)
     given.update({"result0": np.zeros(ROWS, np.int32), "result1": np.zeros(ROWS, np.int32), "states": states})
     found = run(plan, 2, given, target)
-    for output, values in zip(plan.outputs, [x[k > 3], np.flatnonzero(x > 0)]):
+    expected: list[np.ndarray] = [x[k > 3], np.flatnonzero(x > 0)]
+    for output, values in zip(plan.outputs, expected):
         assert int(found["states"][1 + output.count]) == len(values)
         assert found[f"result{output.value}"][: len(values)].tolist() == values.tolist()
 

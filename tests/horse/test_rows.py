@@ -128,7 +128,7 @@ def test_selected_rows_of_many_tiles_are_in_order(as_on_gpu: bool) -> None:
     where = find_device("cpu")
     found = [to_arrow(v) for v in LoadedProgram(made, where, Resident(where, "kernels")).values()]
     assert len(kernels(made)) == 1
-    expected = [x[x < k], np.flatnonzero(k > 1_000_000), x + 1, np.array([x.sum()])]
+    expected: list[np.ndarray] = [x[x < k], np.flatnonzero(k > 1_000_000), x + 1, np.array([x.sum()])]
     for table, values in zip(found, expected):
         assert np.array_equal(table.column(0).to_numpy(), values)
 
