@@ -28,6 +28,18 @@ def connection() -> drawloom.Connection:
     return connect("cpu").register("t", TABLE)
 
 
+def test_a_hundred_conditions_and_a_sum_of_a_hundred_run() -> None:
+    """Protobuf refused the plan's depth, with a traceback."""
+    query = f"select {'+'.join(['a'] * 100)} from t where {' or '.join(f'a * {n} > {3 * n - 1}' for n in range(1, 60))}"
+    assert connection().sql(query).fetchall() == [(300,)]
+
+
+def test_an_expression_that_is_too_deep_is_refused() -> None:
+    refused = connection().sql(f"select {'+'.join(['a'] * 300)} from t")
+    with pytest.raises(drawloom.UnsupportedError, match="an expression of hundreds of parts"):
+        refused.arrow()
+
+
 def test_everything_unsupported_is_listed_once() -> None:
     query = """select t.a, approx_percentile_cont_with_weight(t.a, 1, 0.5), arrow_typeof(t.s), max(t.bin),
         arrow_typeof(v.s) from t join t as v on t.a = v.a where random() > t.a group by t.a, t.s, v.s"""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
@@ -37,6 +37,15 @@ T = TypeVar("T")
 _REFUSAL: Final = "this query needs what is not built yet:"
 #: Integer constants with fewer digits than this, all together, make nothing that 64 bits do not hold.
 _DIGITS_OF_64_BITS: Final = 19
+
+
+@contextmanager
+def refuses_depth() -> Iterator[None]:
+    """UnsupportedError in place of RecursionError: each part of an expression is some frames of the stack deeper."""
+    try:
+        yield
+    except RecursionError:
+        raise UnsupportedError(_REFUSAL, ["an expression of hundreds of parts, each within the next"]) from None
 
 
 def without(prefix: str, made: plan.Plan) -> plan.Plan:
@@ -121,6 +130,7 @@ class Query:
             return problem
         return SqlError(problem.message, *line_and_column(self.text.given, self.text.offset(offset)))
 
+    @refuses_depth()
     def relation(self) -> plan.Plan:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""
         if self._relation is None:
@@ -228,6 +238,7 @@ class Query:
             return []  # a plan that Substrait cannot say before optimisation has more than expressions in it
         return hidden_by_folding(decode(bound, [], subqueries).root)
 
+    @refuses_depth()
     def module(self) -> Module:
         """The HorseIR program. Raises DataError for columns that cannot be read."""
         if self._module is None:
@@ -250,6 +261,7 @@ class Query:
         }
         on_all_cores(sorted(read), lambda column: self.schema.has_nulls(*column))
 
+    @refuses_depth()
     def program(self) -> Program:
         """The outlined program with the PTX of its kernels."""
         if self._program is None:

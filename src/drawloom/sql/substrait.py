@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from google.protobuf.message import DecodeError
 from substrait.proto import Plan as SubstraitPlan
 
 from drawloom.horse.types import BOOL, I32, I64
@@ -53,7 +54,22 @@ def decode(data: bytes, unsupported: list[str], subqueries: dict[str, Dependent]
     """The tree for a serialised plan, in which calls of the functions that ``subqueries`` names stand for these, their
     arguments aside. What has no place in the tree is named in ``unsupported``, each once; the plan is only whole while
     that stays empty."""
-    return _Decoder(SubstraitPlan.FromString(data), unsupported, subqueries or {}).plan()
+    return _Decoder(_parsed(data), unsupported, subqueries or {}).plan()
+
+
+def _parsed(data: bytes) -> Any:
+    """The plan's message. Protobuf refuses what is nested deeper than 100, as 30 conditions under OR are, unless told
+    otherwise; how is not in its Python interface, but there in every version of its C implementation."""
+    try:
+        return SubstraitPlan.FromString(data)
+    except DecodeError:
+        from google._upb import _message
+
+        _message.SetAllowOversizeProtos(True)
+        try:
+            return SubstraitPlan.FromString(data)
+        finally:
+            _message.SetAllowOversizeProtos(False)
 
 
 class _Decoder(Expressions):
