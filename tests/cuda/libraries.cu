@@ -58,9 +58,11 @@ template <class State> __device__ void draw(unsigned *out, float *u, double *d, 
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   State state;
   curand_init(seed, i, 5, &state);
+#pragma unroll 1
   for (int k = 0; k < 6; k++) out[6 * i + k] = curand(&state);
   u[i] = curand_uniform(&state);
   d[i] = curand_uniform_double(&state);
+#pragma unroll 1
   for (int k = 0; k < 8; k++) normal[8 * i + k] = curand_normal(&state);
 }
 extern "C" __global__ void xorwow(unsigned *out, float *u, double *d, float *normal, unsigned long long seed) {
