@@ -114,6 +114,7 @@ def test_both_ways_to_machine_code(device: str, assembler: str, monkeypatch: pyt
     assert drawloom.load(programs.SAXPY, device).program.image == module.program.image
 
 
+@pytest.mark.faults
 def test_an_illegal_address_names_the_kernel_and_resets_the_gpu(device: str, backend: CudaBackend) -> None:
     kept = drawloom.Buffer.alloc(16, np.uint8, device)
     kernel = drawloom.load(programs.STORE_AT, device)["store_at"]
@@ -131,6 +132,7 @@ def test_an_illegal_address_names_the_kernel_and_resets_the_gpu(device: str, bac
     kept.free()
 
 
+@pytest.mark.faults
 def test_the_end_of_a_stream_that_failed_raises_nothing(device: str) -> None:
     stream = Stream(device)
     drawloom.load(programs.TRAP, device)["stop"][1, 1, stream]()
@@ -140,6 +142,7 @@ def test_the_end_of_a_stream_that_failed_raises_nothing(device: str) -> None:
     assert (y == 2).all()
 
 
+@pytest.mark.faults
 def test_streams_and_events_of_before_a_reset(device: str) -> None:
     saxpy = drawloom.load(programs.SAXPY, device)["saxpy"]
     with Stream(device) as stream:

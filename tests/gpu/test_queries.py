@@ -65,6 +65,7 @@ def test_after_an_error_library_functions_work_too(
     assert sorts.arrow() == before
 
 
+@pytest.mark.faults
 def test_columns_come_again_after_a_reset(table: pa.Table, device: str) -> None:
     connection = connect(device).register("t", table.slice(0, 400))
     relation = connection.sql("select s, sum(d), max(f) from t where s like '%I%' group by s order by s")

@@ -279,6 +279,7 @@ def test_pinned_arrays_are_arguments(device: str) -> None:
     assert (x == 2).all()
 
 
+@pytest.mark.faults
 def test_a_trap_names_the_kernel_and_leaves_the_device_usable(device: str) -> None:
     with pytest.raises(KernelFault, match="kernel stop: ") as caught:
         drawloom.load(programs.TRAP, device)["stop"][1, 1]()
@@ -287,6 +288,7 @@ def test_a_trap_names_the_kernel_and_leaves_the_device_usable(device: str) -> No
     test_module_variables_are_read_and_written(device)
 
 
+@pytest.mark.faults
 def test_a_trap_on_a_stream_is_raised_when_it_is_synchronized(device: str) -> None:
     stop = drawloom.load(programs.TRAP, device)["stop"]
     stream = Stream(device)
@@ -300,6 +302,7 @@ def test_a_trap_on_a_stream_is_raised_when_it_is_synchronized(device: str) -> No
     stream.close()
 
 
+@pytest.mark.faults
 def test_a_loaded_module_survives_the_fault_of_another(device: str) -> None:
     saxpy = drawloom.load(programs.SAXPY, device)["saxpy"]
     with pytest.raises(KernelFault):
