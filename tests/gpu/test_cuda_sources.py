@@ -6,8 +6,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from drawloom.cuda.clang import find_clang
+from drawloom.errors import UnsupportedError
 from tests.cuda import test_intrinsics, test_language, test_libraries
 from tools.math_accuracy import FUNCTIONS, measure, special_functions
+
+pytestmark = pytest.mark.large
 
 ON_A_DEVICE: list[Callable[[str], None]] = [
     test_intrinsics.test_integer_intrinsics,
@@ -23,6 +27,15 @@ ON_A_DEVICE: list[Callable[[str], None]] = [
     test_libraries.test_pairs_of_small_floats,
     test_language.run_language,
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clang() -> None:
+    """What makes PTX of the sources; skips without one."""
+    try:
+        find_clang()
+    except UnsupportedError as lack:
+        pytest.skip(str(lack))
 
 
 @pytest.mark.parametrize("check", ON_A_DEVICE, ids=lambda check: check.__name__)

@@ -15,6 +15,8 @@ from drawloom.horse.words import ranked
 from drawloom.runtime import device as find_device
 from tests.horse.kernels.checks import same_as_host
 
+pytestmark = pytest.mark.large
+
 
 @pytest.fixture
 def kernels(device: str) -> DeviceKernels:

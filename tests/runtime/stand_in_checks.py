@@ -85,6 +85,23 @@ def test_a_gpu_that_no_reset_brings_back_is_refused_and_the_process_goes_on(libr
         backend.lost = ""
 
 
+def test_a_stream_says_what_lost_the_gpu(library: object) -> None:
+    """As an H100's driver has it; the fault came as the refusal of everything after it."""
+    stop = drawloom.load(programs.TRAP, "cuda:0")["stop"]
+    backend = drawloom.runtime.device("cuda:0").backend
+    stream = Stream("cuda:0")
+    library.stand_in_unrecoverable(1)
+    try:
+        stop[1, 1, stream]()
+        with pytest.raises(KernelFault, match="kernel stop: "):
+            stream.synchronize()
+        with pytest.raises(DeviceError, match="start a new process"):
+            stream.synchronize()
+    finally:
+        library.stand_in_unrecoverable(0)
+        backend.lost = ""
+
+
 def test_the_log_of_the_drivers_compiler_is_in_the_error(library: object) -> None:
     newest = programs.SAXPY.replace("sm_60", "sm_100").replace(".version 7.0", ".version 9.0")
     with pytest.raises(DeviceError, match=r"the driver refused the PTX: .*INVALID_PTX.*\nptxas error: sm_100 is newer"):

@@ -66,6 +66,15 @@ def test_lanes_are_brought_together_behind_nanosleep() -> None:
     assert names.index("BSYNC") < names.index("WARPSYNC.ALL") < names.index("SHFL.BFLY")
 
 
+def test_lanes_are_brought_together_before_a_barrier_behind_nanosleep() -> None:
+    """Where they were not, the barrier let go before all had stored."""
+    code = code_of("mov.u32 %r1, %tid.x;\nmov.u32 %r2, tile;\nsetp.lt.u32 %p1, %r1, 7;\n@%p1 bra L;\nnanosleep.u32 4;\n"
+                   "L:\nst.shared.u32 [%r2], %r1;\nbar.sync 0;\nld.shared.u32 %r3, [%r2+4];\n"
+                   "ld.param.u64 %d1, [out];\nst.global.u32 [%d1], %r3;")  # fmt: skip
+    names = [i.opcode.mnemonic for i in code]
+    assert names.index("STS") < names.index("WARPSYNC.ALL") < names.index("BAR.SYNC.DEFER_BLOCKING")
+
+
 def test_elect_takes_a_fixed_time_and_sets_no_scoreboard() -> None:
     code = code_of("elect.sync %r1|%p1, -1;\nselp.u32 %r2, 7, %r1, %p1;\nld.param.u64 %d1, [out];\n"
                    "st.global.u32 [%d1], %r2;")  # fmt: skip

@@ -167,7 +167,7 @@ class CudaQueue(Queue):
 
     def drops(self) -> bool:
         """Whether new work is dropped; a stream whose context is gone is made again first."""
-        if not self.backend.is_current(self.generation):
+        if self.error is None and not self.backend.is_current(self.generation):
             if self.pending:
                 name = self.backend.device.name
                 self.failed(DeviceError(f"work on the stream was lost when {name} was reset: {self.backend.fault}"))

@@ -28,7 +28,7 @@ def barrier(s: Selector, i: Instruction) -> None:
     operands = list(i.operands[1:] if opcode.has_destination else i.operands)
     holds = [s.predicate(operands.pop())] if opcode.action == "red" else []
     aligned = opcode.name == "bar" or opcode.has("aligned")
-    if not aligned:
+    if not aligned or s.number >= 75:  # what is aligned has all lanes come, but they may be under way one by one
         s.bring_together(None)
     places = barrier_places(s, operands)
     late = ".DEFER_BLOCKING" if s.number >= 80 else ""
