@@ -1,7 +1,5 @@
 """What a GPU (an H100) showed and ptxas's code confirmed: each of these gave wrong answers or faults there."""
 
-import re
-
 import pytest
 
 from drawloom.sass.assemble import assemble
@@ -112,4 +110,3 @@ def test_constants_of_rare_forms_have_no_stray_bits() -> None:
     for mnemonic, signature in (("MOV", "R,c[I][I]"), ("IADD3", "R,R,c[I][I],R"), ("FFMA", "R,R,c[I][I],R")):
         words = [t.opcode(mnemonic, signature).word & ((1 << 64) - 1) for t in (new, old)]
         assert words[0] == words[1], f"{mnemonic}: {words[0]:016x} {words[1]:016x}"
-        assert re.fullmatch(r"[0-9a-f]+", f"{words[0]:x}")
