@@ -1,6 +1,8 @@
 """C++ in kernels, the standards that clang takes, and what a user reads when a source is wrong."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +51,16 @@ def test_launch_bounds_and_lines_are_in_the_ptx() -> None:
     source = "\n__global__ void __launch_bounds__(64, 2) bounded(int *p) {\n  p[0] = 1;\n}\n"
     text = translate_cuda(source, "sm_90", Options(line_info=True), "mine.cu").ptx
     assert ".target sm_90" in text and ".maxntid 64" in text and ".minnctapersm 2" in text
-    assert ".loc\t1 3" in text and 'mine.cu"' in text
+    assert ".loc\t1 3" in text and '.file\t1 "mine.cu"' in text
+
+
+def test_ptx_with_lines_is_taken_by_the_vendors_assembler(tmp_path: Path, ptxas: str) -> None:
+    """As a GPU's driver takes it: of a file in two strings, folder and name, it knows nothing."""
+    options = Options(line_info=True, defines=("__DRAWLOOM_PROGRAM__",))
+    path = tmp_path / "printf.ptx"
+    path.write_text(translate_cuda(SOURCE.parent / "programs" / "device_printf.cu", "sm_80", options).ptx)
+    done = subprocess.run([ptxas, "-arch=sm_80", str(path), "-o", os.devnull], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 STANDARDS = {

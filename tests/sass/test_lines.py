@@ -56,6 +56,11 @@ def pairs(data: bytes) -> set[tuple[str, int]]:
     return found
 
 
+def test_folder_and_name_of_a_file_in_two_strings() -> None:
+    cubin = assemble(KERNEL.replace('"/src/weave.cu"', '"/src" "weave.cu"'), "sm_90", line_info=True)
+    assert cubin.assembly.files[0] == SourceFile("/src/weave.cu", 1700000000, 321)
+
+
 def test_locations_become_rows_and_inlined_lines_are_their_own() -> None:
     cubin = assemble(KERNEL, "sm_90", line_info=True)
     assert cubin.assembly.files == [SourceFile("/src/weave.cu", 1700000000, 321), SourceFile("loom.h")]

@@ -25,6 +25,8 @@ DEFAULT_ARCH: Final = "sm_80"
 #: The PTX version of targets that it is enough for; later ones take the first that knows them, as clang does.
 PTX_VERSION: Final = 78
 PTX_VERSION_UP_TO: Final = 90
+#: `.loc` with the files' whole paths: ptxas and the driver take one string after `.file N`, clang writes folder and name.
+LINE_INFO: Final = ("-debug-info-kind=line-directives-only", "-dwarf-version=2", "-fno-dwarf-directory-asm")
 
 _KERNEL_BODY: Final = re.compile(r"^(define )dso_local (.*@__clang_ocl_kern_imp_)", re.M)
 _NOINLINE: Final = re.compile(r"(?<=\bconvergent )noinline |(?<=\{ )noinline ")
@@ -225,7 +227,7 @@ def device_target(arch: str, options: Options) -> list[str]:
         "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version,
         f"-O{options.optimise}", *(inline if options.optimise > 1 else []), "-ffp-contract=fast-honor-pragmas",
         "-mconstructor-aliases", "-Wno-unknown-cuda-version", "-nostdsysteminc",
-        *(["-debug-info-kind=line-directives-only", "-dwarf-version=2"] if options.line_info else []),
+        *(LINE_INFO if options.line_info else ()),
         *(fast if options.fast_math else []), *options.extra,
     ]  # fmt: skip
 

@@ -50,12 +50,13 @@ class Lines:
         self.places = [place for _, place in places]
 
     def add_file(self, text: str) -> None:
-        """`1 "/home/a.cu", 1700000000, 4096`: a number, a path, its time and its size in bytes."""
-        number, quote, rest = text.partition('"')
-        path, _, rest = rest.partition('"')
-        if not quote or not number.strip().isdigit():
+        """`1 "/home/a.cu", 1700000000, 4096`: a number, a path, its time and its size in bytes. Clang writes a folder
+        and a name in place of the path (`1 "/home" "a.cu"`)."""
+        number, *parts = text.split('"')
+        if len(parts) < 2 or not number.strip().isdigit():
             return
-        sizes = [int(word) for word in rest.replace(",", " ").split() if word.isdigit()] + [0, 0]
+        path = "/".join(parts[0::2][: len(parts) // 2])
+        sizes = [int(word) for word in parts[-1].replace(",", " ").split() if word.isdigit()] + [0, 0]
         self.files.append(SourceFile(path, sizes[0], sizes[1]))
         self.numbers[int(number)] = len(self.files)
 
