@@ -12,7 +12,7 @@ __global__ void print() {
   if (threadIdx.x == 40) {
     int count = printf("");
     count += 3;
-    printf("%d arguments; %lld %c %.*f\n", count, 123456789012ll, 'c', 3, 2.25f);
+    printf("%d arguments; %lld %c %.3f\n", count, 123456789012ll, 'c', 2.25f);
     printf("%s of %d%%\n", (const char *)nullptr, 100);
   }
 }

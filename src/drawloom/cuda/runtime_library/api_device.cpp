@@ -2,6 +2,8 @@
 #include "api.h"
 #include "cpu_launch.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 
 using namespace drawloom;
@@ -9,9 +11,21 @@ using namespace drawloom;
 namespace drawloom {
 
 static thread_local cudaError_t last_error;
+static std::atomic<cudaError_t> broken{cudaSuccess};  // what left the process without a device that works
+
+// Faults of kernels: CUDA documents each of them as leaving the process in a state in which every further call returns
+// the same error, until it ends.
+static bool stays(cudaError_t error) {
+  constexpr cudaError_t kFaults[] = {
+      cudaErrorIllegalAddress,     cudaErrorLaunchTimeout,     cudaErrorAssert,
+      cudaErrorHardwareStackError, cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
+      cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,        cudaErrorLaunchFailure};
+  return std::find(std::begin(kFaults), std::end(kFaults), error) != std::end(kFaults);
+}
 
 cudaError_t note(cudaError_t error) {
   if (error && error != cudaErrorNotReady) last_error = error;
+  if (stays(error)) broken = error;
   return error;
 }
 
@@ -146,7 +160,7 @@ extern "C" {
 
 cudaError_t cudaGetLastError() {
   cudaError_t error = last_error;
-  last_error = cudaSuccess;
+  last_error = broken;
   return error;
 }
 cudaError_t cudaPeekAtLastError() { return last_error; }
@@ -211,7 +225,7 @@ cudaError_t cudaDeviceReset() {
   cudaError_t error;
   Device *found = device(error);
   if (found) error = found->reset();
-  last_error = cudaSuccess;
+  last_error = broken;
   return note(error);
 }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return accepted(); }

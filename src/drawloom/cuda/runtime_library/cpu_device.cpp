@@ -238,8 +238,7 @@ class CpuDevice : public Device {
   }
 
   cudaError_t reset() override {
-    pending_ = failed_ = cudaSuccess;
-    return cudaSuccess;
+    return synchronize();
   }
 
   int driver_version() override { return CUDART_VERSION; }
