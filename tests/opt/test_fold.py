@@ -28,6 +28,18 @@ def test_no_literal_goes_where_a_selector_stands() -> None:
     assert found[0] == "mov.b32 %r2, 32"
 
 
+def test_a_vote_on_a_predicate_keeps_the_bits_of_its_mask() -> None:
+    found = folded(
+        "mov.u32 %r2, 0x55555555; setp.eq.u32 %p1, %r1, 7; vote.sync.any.pred %p2, %p1, %r2;"
+        "selp.u32 %r3, 1, 0, %p2; st.global.u32 [%d1], %r3;"
+    )
+    assert "vote.sync.any.pred %p2, %p1, 1431655765" in found
+
+
+def test_a_store_of_a_byte_takes_the_low_ones_of_a_constant() -> None:
+    assert "st.global.u8 [%d1], 4" in folded("mov.u32 %r2, 260; st.global.u8 [%d1], %r2;")
+
+
 def test_a_negated_predicate_and_true_is_its_opposite() -> None:
     found = folded(
         "setp.eq.u32 %p1, %r1, 7; setp.eq.u32 %p2, 1, 1; and.pred %p3, !%p1, %p2;"

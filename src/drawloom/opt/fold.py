@@ -18,7 +18,7 @@ from drawloom.opt.evaluate import evaluate
 from drawloom.opt.facts import Facts
 from drawloom.opt.work import Work, can_replace, is_pure, move_of, with_literal
 from drawloom.ptx.ir import FLOAT32, FLOAT64, Immediate, Instruction, Not, Operand, Pair, Register, Statement, Vector
-from drawloom.ptx.isa import BRANCH, CALL, PURE, decode
+from drawloom.ptx.isa import BRANCH, CALL, decode
 from drawloom.ptx.types import PRED, Type
 
 #: Rules that one instruction may go through.
@@ -198,7 +198,7 @@ class _Fold:
         for index in range(1 if opcode.has_destination else 0, len(operands)):
             operand = operands[index]
             if isinstance(operand, Register) and operand.id in constants and operand.type is not PRED:
-                literal = with_literal(instruction, index, constants[operand.id], _literal_bits(instruction, operand))
+                literal = with_literal(instruction, index, constants[operand.id], _literal_bits(instruction, index, operand))
                 if literal is not None:
                     operands[index] = literal
                     self.work.changes += 1
@@ -208,10 +208,10 @@ def _stands_for(part: Register, element: Operand) -> bool:
     return isinstance(element, Register) and can_replace(part, element)
 
 
-def _literal_bits(instruction: Instruction, operand: Register) -> int:
-    """How many bits of a register an operand is: stores take the low ones of wider registers."""
+def _literal_bits(instruction: Instruction, index: int, operand: Register) -> int:
+    """How many bits of a register an operand is: ``st`` takes the low ones of a wider register."""
     type = instruction.opcode.type
-    if instruction.opcode.effect == PURE or type is None:
+    if instruction.opcode.name != "st" or index != 1 or type is None:
         return operand.type.bits
     return min(type.bits, operand.type.bits)
 
