@@ -56,9 +56,11 @@ def launch(
     block: tuple[int, ...] | int,
     *arguments: Any,
     shared: int = 0,
+    executed: list[int] | None = None,
     **options: Any,
 ) -> tuple[np.ndarray, dict[str, int]]:
-    """Run ``kernel``; arrays are changed in place. Returns the image of module variables and their offsets."""
+    """Run ``kernel``; arrays are changed in place. Returns the image of module variables and their offsets; how many
+    instructions the threads executed is appended to ``executed``."""
     if isinstance(source, Module):
         module = source
     else:
@@ -68,10 +70,12 @@ def launch(
     base, image, offsets = image_of(module)
     if image.nbytes:
         buffers.append((base, image.nbytes))
-    reference.run(
+    count = reference.run(
         module, kernel, _dims(grid), _dims(block), params, shared_bytes=shared, image_base=base, buffers=buffers,
         **options,
     )  # fmt: skip
+    if executed is not None:
+        executed.append(count)
     return image, offsets
 
 

@@ -36,8 +36,7 @@ def line_of(declarations: str, body: str, marker: str) -> int:
 
 def test_out_of_bounds_names_address_thread_and_line() -> None:
     body = (
-        f"{OUT}\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 256;\nadd.u64 %d1, %d0, %d1;\n"
-        f"st.global.u32 [%d1], %r0;"
+        f"{OUT}\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 256;\nadd.u64 %d1, %d0, %d1;\nst.global.u32 [%d1], %r0;"
     )
     out = np.zeros(256, np.uint32)
     with pytest.raises(MemoryAccessError) as caught:
@@ -191,16 +190,14 @@ def test_race_between_a_write_and_a_read() -> None:
 )
 def test_barriers_order_accesses(barrier: str) -> None:
     body = (
-        own() + NEIGHBOUR + f"setp.eq.u32 %p0, %r0, 1;\nst.shared.u32 [%r1], %r0;\n{barrier}\n"
-        f"ld.shared.u32 %r4, [%r3];"
+        own() + NEIGHBOUR + f"setp.eq.u32 %p0, %r0, 1;\nst.shared.u32 [%r1], %r0;\n{barrier}\nld.shared.u32 %r4, [%r3];"
     )
     run(SHARED, body, 64)
 
 
 def test_race_after_the_barrier() -> None:
     body = (
-        own() + NEIGHBOUR + "st.shared.u32 [%r1], %r0;\nbar.sync 0;\nld.shared.u32 %r4, [%r3];\n"
-        "st.shared.u32 [%r1], 0;"
+        own() + NEIGHBOUR + "st.shared.u32 [%r1], %r0;\nbar.sync 0;\nld.shared.u32 %r4, [%r3];\nst.shared.u32 [%r1], 0;"
     )
     with pytest.raises(RaceError, match="read while"):
         run(SHARED, body, 64)
@@ -407,8 +404,7 @@ def test_wrong_launches() -> None:
 
 def test_clocks_only_grow() -> None:
     body = (
-        "mov.u64 %d1, %clock64;\nmov.u64 %d2, %clock64;\nmov.u32 %r0, %clock;\n"
-        "setp.le.u64 %p0, %d2, %d1;\n@%p0 trap;"
+        "mov.u64 %d1, %clock64;\nmov.u64 %d2, %clock64;\nmov.u32 %r0, %clock;\nsetp.le.u64 %p0, %d2, %d1;\n@%p0 trap;"
     )
     run(REGISTERS, body, 64)
 
@@ -416,7 +412,7 @@ def test_clocks_only_grow() -> None:
 def test_printf_goes_to_the_given_stream() -> None:
     source = HEADER + (
         ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
-        '.global .align 1 .b8 text[6] = {37, 100, 47, 37, 115, 0};\n.global .align 1 .b8 word[3] = {111, 107, 0};\n'
+        ".global .align 1 .b8 text[6] = {37, 100, 47, 37, 115, 0};\n.global .align 1 .b8 word[3] = {111, 107, 0};\n"
         ".visible .entry k() {\n.reg .b64 %d<3>; .reg .b32 %r<2>; .local .align 8 .b8 args[16];\n"
         ".param .b64 f; .param .b64 a; .param .b32 r;\nmov.u32 %r0, %ctaid.x;\nst.local.u32 [args], %r0;\n"
         "mov.u64 %d0, word;\nst.local.u64 [args+8], %d0;\nmov.u64 %d1, args;\ncvta.local.u64 %d1, %d1;\n"

@@ -198,7 +198,9 @@ class _Fold:
         for index in range(1 if opcode.has_destination else 0, len(operands)):
             operand = operands[index]
             if isinstance(operand, Register) and operand.id in constants and operand.type is not PRED:
-                literal = with_literal(instruction, index, constants[operand.id], _literal_bits(instruction, index, operand))
+                literal = with_literal(
+                    instruction, index, constants[operand.id], _literal_bits(instruction, index, operand)
+                )
                 if literal is not None:
                     operands[index] = literal
                     self.work.changes += 1

@@ -45,8 +45,9 @@ def run(
     stdout: TextOutput | None = None,
     max_steps: int | None = None,
     reverse: bool = False,
-) -> None:
-    """Run ``kernel`` of ``module`` over ``grid`` blocks of ``block`` threads, each ``(x, y, z)``.
+) -> int:
+    """Run ``kernel`` of ``module`` over ``grid`` blocks of ``block`` threads, each ``(x, y, z)``. Returns how many
+    instructions the threads executed, all together.
 
     ``params`` is the parameter block as ``ptx.layout.param_layout`` lays it out. Global memory is this process's own:
     ``buffers`` are the ``(address, bytes)`` ranges that the kernel may touch, the image of the module's variables at
@@ -68,7 +69,10 @@ def run(
     write = (sys.stdout if stdout is None else stdout).write
     memory = GlobalMemory(buffers or [])
     launch = Launch(module, function, grid, block, params, shared_bytes, image_base, memory, write)
-    Machine(launch, max_steps, reverse).run()
+    steps = max_steps if max_steps is not None else sys.maxsize
+    machine = Machine(launch, steps, reverse)
+    machine.run()
+    return steps - machine.steps_left
 
 
 def _check_launch(function: Function, grid: tuple[int, int, int], block: tuple[int, int, int], params: bytes) -> None:
@@ -83,11 +87,11 @@ def _check_launch(function: Function, grid: tuple[int, int, int], block: tuple[i
 class Machine:
     """Runs one launch to its end."""
 
-    def __init__(self, launch: Launch, max_steps: int | None, reverse: bool) -> None:
+    def __init__(self, launch: Launch, max_steps: int, reverse: bool) -> None:
         self.launch = launch
         self.reverse = reverse
         self.slice = REVERSE_SLICE if reverse else THREAD_SLICE
-        self.steps_left = max_steps if max_steps is not None else sys.maxsize
+        self.steps_left = max_steps
 
     def run(self) -> None:
         """Blocks begin in order. One that does not end in its turn goes behind those that have begun, and one more
