@@ -1,0 +1,332 @@
+"""A pure instruction and the expressions of its sources to those of its results (PTX ISA 9.0 chapter 9).
+
+Integers are exact, bit for bit. Floating point, packed types, video instructions and what counts bits are uninterpreted
+functions named by the opcode: equal sources, equal results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.ptx.isa import Opcode
+from drawloom.ptx.types import PRED, U32, Type
+from drawloom.shuffle.expressions import Expressions
+
+Rule = Callable[[Expressions, Opcode, list[int]], int]
+
+
+def computed(x: Expressions, opcode: Opcode, sources: list[int], width: int) -> int:
+    """The (first) result of a pure instruction, in ``width`` bits; sources have the widths of their operand types."""
+    rule = RULES.get(opcode.name)
+    types = opcode.types
+    if rule is None or opcode.selectors:
+        return uninterpreted(x, opcode, sources, width)
+    moves = opcode.name in _MOVES
+    for type in types:
+        if type.lanes > 1 or (type.is_float and not moves):
+            return uninterpreted(x, opcode, sources, width)
+    out = rule(x, opcode, sources)
+    if out < 0:
+        return uninterpreted(x, opcode, sources, width)
+    return x.extend(out, width, bool(types) and types[0].is_signed and opcode.name == "cvt")
+
+
+#: What copies bits whatever they mean.
+_MOVES: Final = frozenset("mov selp slct".split())
+
+
+def uninterpreted(x: Expressions, opcode: Opcode, sources: list[int], width: int) -> int:
+    """A function of which only the name is known; some have a small range."""
+    high = _HIGHEST.get(opcode.name, -1)
+    return x.atom("f", width, tuple(sources), opcode.spelling, 0, high)
+
+
+_HIGHEST: Final[dict[str, int]] = {"popc": 64, "clz": 64}
+
+
+def _type(opcode: Opcode) -> Type:
+    assert opcode.type is not None
+    return opcode.type
+
+
+def _clamped(x: Expressions, wide: int, type: Type, is_signed: bool = True) -> int:
+    """The nearest number that ``type`` holds of one in more bits."""
+    width = x.widths[wide]
+    low, high = (-1 << type.bits - 1, (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+    least, most = x.constant(low, width), x.constant(high, width)
+    if low or is_signed:
+        wide = x.select(x.less(wide, least, True), least, wide)
+    wide = x.select(x.less(most, wide, is_signed), most, wide)
+    return x.truncate(wide, type.bits)
+
+
+def _sum(x: Expressions, op: Opcode, v: list[int]) -> int:
+    type = _type(op)
+    if op.sat:
+        wide = [x.extend(s, 2 * type.bits, True) for s in v]
+        return _clamped(x, x.combine(wide[0], 1, wide[1], 1 if op.name == "add" else -1), type)
+    return x.combine(v[0], 1, v[1], 1 if op.name == "add" else -1)
+
+
+def _wide_product(x: Expressions, v: list[int], type: Type) -> int:
+    first, second = x.extend(v[0], 2 * type.bits, type.is_signed), x.extend(v[1], 2 * type.bits, type.is_signed)
+    return x.mul(first, second)
+
+
+def _product(x: Expressions, op: Opcode, v: list[int]) -> int:
+    type = _type(op)
+    if op.half == "wide":
+        out = _wide_product(x, v, type)
+    elif op.half == "hi":
+        out = x.extracted(_wide_product(x, v, type), type.bits, type.bits)
+    else:
+        out = x.mul(v[0], v[1])
+    if op.name == "mul":
+        return out
+    if op.sat:
+        return _clamped(x, x.add(x.extend(out, 64, True), x.extend(v[2], 64, True)), type)
+    return x.add(out, v[2])
+
+
+def _product24(x: Expressions, op: Opcode, v: list[int]) -> int:
+    type = _type(op)
+    a, b = [x.extend(x.truncate(s, 24), 64, type.is_signed) for s in v[:2]]
+    out = x.extracted(x.mul(a, b), 16 if op.half == "hi" else 0, 32)
+    if op.name == "mul24":
+        return out
+    if op.sat:
+        return _clamped(x, x.add(x.extend(out, 64, True), x.extend(v[2], 64, True)), type)
+    return x.add(out, v[2])
+
+
+def _division(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return x.divide(("s" if _type(op).is_signed else "u") + op.name, v[0], v[1])
+
+
+def _negated(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return x.scale(v[0], -1)
+
+
+def _absolute(x: Expressions, op: Opcode, v: list[int]) -> int:
+    negative = x.less(v[0], x.constant(0, x.widths[v[0]]), True)
+    return x.select(negative, x.scale(v[0], -1), v[0])
+
+
+def _least_most(x: Expressions, op: Opcode, v: list[int]) -> int:
+    a, b = v
+    less = x.less(a, b, _type(op).is_signed)
+    out = x.select(less, a, b) if op.name == "min" else x.select(less, b, a)
+    if op.relu:
+        zero = x.constant(0, x.widths[out])
+        out = x.select(x.less(out, zero, True), zero, out)
+    return out
+
+
+def _difference(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``sad``: the distance of two, and a third."""
+    less = x.less(v[0], v[1], _type(op).is_signed)
+    return x.add(x.select(less, x.sub(v[1], v[0]), x.sub(v[0], v[1])), v[2])
+
+
+def _logic(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return x.logic(op.name, v[0], v[1])
+
+
+def _not(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return x.complement(v[0])
+
+
+def _is_zero(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``cnot``."""
+    return x.extend(x.equal(v[0], x.constant(0, x.widths[v[0]])), x.widths[v[0]], False)
+
+
+def _shift(x: Expressions, op: Opcode, v: list[int]) -> int:
+    if op.name == "shl":
+        return x.shift_left(v[0], v[1])
+    return x.shift_right(v[0], v[1], _type(op).is_signed)
+
+
+def _funnel(x: Expressions, op: Opcode, v: list[int]) -> int:
+    both = x.concatenated(v[:2])
+    most = x.constant(32, 32)
+    amount = x.select(x.less(most, v[2], False), most, v[2]) if op.has("clamp") else x.masked(v[2], 31)
+    if op.has("l"):
+        return x.extracted(x.shift_left(both, amount), 32, 32)
+    return x.truncate(x.shift_right(both, amount, False), 32)
+
+
+def _lop3(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """The rows of the truth table that are true, joined."""
+    table = x.value(v[3])
+    if op.operation or table < 0:
+        return -1
+    if table.bit_count() > 4:
+        return x.complement(_rows(x, v, table ^ 0xFF))
+    return _rows(x, v, table)
+
+
+def _rows(x: Expressions, v: list[int], table: int) -> int:
+    out = x.constant(0, 32)
+    for row in range(8):
+        if table >> row & 1:
+            parts = [v[k] if row & (4 >> k) else x.complement(v[k]) for k in range(3)]
+            out = x.logic("or", out, x.logic("and", x.logic("and", parts[0], parts[1]), parts[2]))
+    return out
+
+
+def _permute(x: Expressions, op: Opcode, v: list[int]) -> int:
+    control = x.value(v[2])
+    if op.operation or control < 0:
+        return -1
+    both = x.concatenated(v[:2])
+    parts: list[int] = []
+    for place in range(4):
+        nibble = control >> 4 * place & 15
+        byte = x.extracted(both, 8 * (nibble & 7), 8)
+        if nibble & 8:
+            byte = x.select(x.less(byte, x.constant(0, 8), True), x.constant(255, 8), x.constant(0, 8))
+        parts.append(byte)
+    return x.concatenated(parts)
+
+
+def _field(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``bfe`` of a known field."""
+    type = _type(op)
+    position, length = x.value(v[1]) & 0xFF, x.value(v[2]) & 0xFF
+    if x.value(v[1]) < 0 or x.value(v[2]) < 0:
+        return -1
+    if not length:
+        return x.constant(0, type.bits)
+    if position >= type.bits:
+        if not type.is_signed:
+            return x.constant(0, type.bits)
+        return x.shift_right(v[0], x.constant(type.bits - 1, 32), True)
+    length = min(length, type.bits - position)
+    return x.extend(x.extracted(v[0], position, length), type.bits, type.is_signed)
+
+
+def _inserted(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``bfi`` into a known field."""
+    bits = _type(op).bits
+    position, length = x.value(v[2]) & 0xFF, x.value(v[3]) & 0xFF
+    if x.value(v[2]) < 0 or x.value(v[3]) < 0:
+        return -1
+    if not length or position >= bits:
+        return v[1]
+    mask = ((1 << length) - 1) << position & (1 << bits) - 1
+    field = x.logic("and", x.scale(v[0], 1 << position), x.constant(mask, bits))
+    return x.logic("or", field, x.logic("and", v[1], x.constant(~mask, bits)))
+
+
+def _selected(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return x.select(v[2], v[0], v[1])
+
+
+def _by_sign(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``slct``: the first where the third is not negative."""
+    if op.types[1].is_float:
+        return -1
+    return x.select(x.less(v[2], x.constant(0, 32), True), v[1], v[0])
+
+
+def _moved(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return v[0]
+
+
+def _converted(x: Expressions, op: Opcode, v: list[int]) -> int:
+    to, source = op.types
+    if op.sat:
+        return _clamped(x, x.extend(v[0], 128, source.is_signed), to)
+    return x.extend(v[0], to.bits, source.is_signed)
+
+
+def _sign_extended(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``szext`` of a known width."""
+    bits = x.value(v[1])
+    if bits < 0:
+        return -1
+    bits = min(bits, 32) if op.has("clamp") else bits & 31
+    if bits == 0:
+        return x.constant(0, 32)
+    return x.extend(x.truncate(v[0], bits), 32, _type(op).is_signed)
+
+
+def _compared(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """The predicate that ``set`` and ``setp`` compute."""
+    type = op.types[-1]
+    out = _relation(x, op.compare, v[0], v[1], type.is_signed)
+    if not op.operation:
+        return out
+    return x.logic(op.operation, out, v[2])
+
+
+def _relation(x: Expressions, compare: str, a: int, b: int, is_signed: bool) -> int:
+    if compare == "eq":
+        return x.equal(a, b)
+    if compare == "ne":
+        return x.negate(x.equal(a, b))
+    if compare in ("lt", "lo"):
+        return x.less(a, b, is_signed)
+    if compare in ("ge", "hs"):
+        return x.negate(x.less(a, b, is_signed))
+    if compare in ("gt", "hi"):
+        return x.less(b, a, is_signed)
+    return x.negate(x.less(b, a, is_signed))
+
+
+def _set(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``set``: all ones where it holds."""
+    return x.extend(_compared(x, op, v), _type(op).bits, True)
+
+
+RULES: Final[dict[str, Rule]] = {
+    "add": _sum, "sub": _sum, "mul": _product, "mad": _product, "mul24": _product24, "mad24": _product24,
+    "div": _division, "rem": _division, "neg": _negated, "abs": _absolute, "min": _least_most, "max": _least_most,
+    "sad": _difference, "and": _logic, "or": _logic, "xor": _logic, "not": _not, "cnot": _is_zero, "shl": _shift,
+    "shr": _shift, "shf": _funnel, "lop3": _lop3, "prmt": _permute, "bfe": _field, "bfi": _inserted,
+    "selp": _selected, "slct": _by_sign, "mov": _moved, "cvt": _converted, "szext": _sign_extended,
+    "setp": _compared, "set": _set,
+}  # fmt: skip
+
+
+def predicates(x: Expressions, opcode: Opcode, sources: list[int]) -> tuple[int, int]:
+    """Both results of ``setp``: ``(a ~ b) op c`` and ``!(a ~ b) op c``."""
+    first = computed(x, opcode, sources, 1)
+    if not opcode.operation:
+        return first, x.negate(first)
+    if opcode.types[-1].is_float or opcode.types[-1].lanes > 1:
+        return first, x.atom("f", 1, tuple(sources), opcode.spelling + "|")
+    relation = _relation(x, opcode.compare, sources[0], sources[1], opcode.types[-1].is_signed)
+    return first, x.logic(opcode.operation, x.negate(relation), sources[2])
+
+
+def with_carry(x: Expressions, opcode: Opcode, sources: list[int], carry: int) -> tuple[int, int]:
+    """The result of extended-precision arithmetic and its carry (or borrow), ``carry`` being that of before."""
+    bits = _type(opcode).bits
+    name = opcode.name
+    v = list(sources)
+    if name in ("mad", "madc"):
+        v = [_product_part(x, opcode, v), v[2]]
+    wide = [x.extend(s, 2 * bits, False) for s in v]
+    before = x.extend(carry, 2 * bits, False) if opcode.reads_carry else x.constant(0, 2 * bits)
+    if name in ("sub", "subc"):
+        total = x.sub(x.sub(wide[0], wide[1]), before)
+    else:
+        total = x.add(x.add(wide[0], wide[1]), before)
+    return x.truncate(total, bits), x.extracted(total, bits, 1)
+
+
+def _product_part(x: Expressions, opcode: Opcode, v: list[int]) -> int:
+    type = _type(opcode)
+    if opcode.half == "lo":
+        return x.mul(v[0], v[1])
+    return x.extracted(_wide_product(x, v, type), type.bits, type.bits)
+
+
+def result_type(opcode: Opcode) -> Type:
+    """The type of what a pure instruction writes first."""
+    if opcode.name in ("setp", "testp", "isspacep"):
+        return PRED
+    return U32 if opcode.type is None else opcode.type
