@@ -5,11 +5,11 @@ candidates to those that do not lower its occupancy.
     gain(0) = load
 
 The latencies are those of seed 003, table 1 (Jia et al. 2018, Wong et al. 2010), with that of an integer instruction
-from Jia et al. 2018. The share of lanes that do the original load all the same is |N|/32. The model sees latencies only;
-what it does not see, the slots of the load pipeline that a shuffle and the load of the corner lanes take together, made
-Volta 15% slower on average in the paper, at gains of 1 to 5% of a load in this model. So a gain counts from an eighth of
-a load on: on Maxwell and Pascal short distances pay, on Kepler and from Volta on only what a lane has loaded itself
-does. Architectures behind Volta have its kind of first-level cache and its row.
+from Jia et al. 2018. The share of lanes that do the original load all the same is |N|/32. The model sees latencies
+only; what it does not see, the slots of the load pipeline that a shuffle and the load of the corner lanes take
+together, made Volta 15% slower on average in the paper, at gains of 1 to 5% of a load in this model. So a gain counts
+from an eighth of a load on: on Maxwell and Pascal short distances pay, on Kepler and from Volta on only what a lane has
+loaded itself does. Architectures behind Volta have its kind of first-level cache and its row.
 """
 
 from __future__ import annotations
