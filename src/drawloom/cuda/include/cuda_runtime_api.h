@@ -84,6 +84,7 @@ enum cudaDeviceAttr {
 #define cudaDeviceScheduleBlockingSync 0x04u
 #define cudaDeviceMapHost 0x08u
 #define cudaOccupancyDefault 0x00u
+#define CUDART_CB
 #define cudaCpuDeviceId ((int)-1)
 #define cudaInvalidDeviceId ((int)-2)
 

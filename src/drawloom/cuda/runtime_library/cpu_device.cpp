@@ -1,8 +1,9 @@
-// This machine's cores as a device: allocations that are known by their ranges, copies and launches that are done when
-// the call returns, streams and events that only tell the order and the time.
+// This machine's cores as a device: allocations that are known by their ranges, work that streams do, and
+// events in it.
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,16 +14,31 @@
 #include "cpu_guard.h"
 #include "cpu_launch.h"
 #include "cpu_pool.h"
+#include "cpu_streams.h"
 
-struct CUstream_st {
-  unsigned flags;
-  int priority;
+namespace drawloom {
+namespace {
+
+typedef std::chrono::steady_clock Clock;
+
+// An event as it was recorded last: what comes before it, and when that was done.
+struct Moment {
+  Ticket ticket;
+  std::shared_ptr<Clock::time_point> when;  // null: never recorded
 };
+
+}  // namespace
+}  // namespace drawloom
 
 struct CUevent_st {
   unsigned flags;
-  bool recorded;
-  std::chrono::steady_clock::time_point when;
+  drawloom::Moment moment;
+  std::mutex mutex;
+
+  drawloom::Moment last() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return moment;
+  }
 };
 
 namespace drawloom {
@@ -41,9 +57,9 @@ struct Allocation {
 
 size_t host_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)); }
 
-bool checks_memory() {
-  const char *wanted = std::getenv("DRAWLOOM_CHECK");
-  return wanted && !strcmp(wanted, "memory");
+bool asked(const char *variable, const char *value) {
+  const char *wanted = std::getenv(variable);
+  return wanted && !strcmp(wanted, value);
 }
 
 // All that was allocated and is not freed, by its first address; while accesses are checked also what was freed lately.
@@ -196,11 +212,12 @@ char *variables_of(Program &program) {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice() : checked_(checks_memory()) {
+  // Checked work is done before a call returns, so that what the host does is told apart from what a kernel does.
+  CpuDevice() : checked_(asked("DRAWLOOM_CHECK", "memory")), waits_(checked_ || asked("CUDA_LAUNCH_BLOCKING", "1")) {
     if (checked_) InFlight::watch();
   }
 
-  cudaError_t failure() override { return failed_; }
+  cudaError_t failure() override { return Streams::inside() ? cudaErrorNotPermitted : failed_.load(); }
 
   cudaError_t properties(cudaDeviceProp &out) override {
     out = {};
@@ -231,10 +248,8 @@ class CpuDevice : public Device {
   }
 
   cudaError_t synchronize() override {
-    if (checked_) InFlight::settle();
-    fflush(stdout);
-    failed_ = pending_;
-    return failed_;
+    Streams::wait();
+    return settled();
   }
 
   cudaError_t reset() override {
@@ -281,68 +296,84 @@ class CpuDevice : public Device {
   }
 
   cudaError_t copy(const Rows &rows, cudaStream_t stream, bool asynchronous) override {
-    if (cudaError_t error = asynchronous ? failed_ : synchronize()) return error;
+    Queue queue = Streams::find(asynchronous ? stream : nullptr);
+    if (!queue) return cudaErrorInvalidResourceHandle;
     bool to_device = rows.kind == cudaMemcpyHostToDevice || rows.kind == cudaMemcpyDeviceToDevice;
     bool from_device = rows.kind == cudaMemcpyDeviceToHost || rows.kind == cudaMemcpyDeviceToDevice;
     size_t to_bytes = rows.height ? (rows.height - 1) * rows.to_pitch + rows.width : 0;
     size_t from_bytes = rows.height ? (rows.height - 1) * rows.from_pitch + rows.width : 0;
     if (!fits(rows.to, to_bytes, to_device) || !fits(rows.from, from_bytes, from_device)) return cudaErrorInvalidValue;
-    if (checked_) InFlight::open();
-    bool whole = rows.to_pitch == rows.width && rows.from_pitch == rows.width;
-    size_t width = whole ? rows.width * rows.height : rows.width, height = whole ? 1 : rows.height;
-    for (size_t row = 0; row < height; ++row)
-      memmove(static_cast<char *>(rows.to) + row * rows.to_pitch,
-              static_cast<const char *>(rows.from) + row * rows.from_pitch, width);
-    if (!checked_) return cudaSuccess;
     uint64_t begin;
-    Allocation found;
-    if (asynchronous && whole && allocations().find(rows.to, begin, found) && found.kind == Memory::pinned)
-      InFlight::add(stream, reinterpret_cast<uint64_t>(rows.to), width, "an asynchronous copy");
-    InFlight::close();
-    return cudaSuccess;
+    Allocation to, from;
+    bool known = allocations().find(rows.to, begin, to) && allocations().find(rows.from, begin, from);
+    if (!asynchronous || !known) {  // of memory that is not pinned, a copy is over when the call returns
+      Streams::wait(queue);
+      if (cudaError_t error = asynchronous ? failed_.load() : settled()) return error;
+      if (!pending_) move(rows);
+      return cudaSuccess;
+    }
+    return give(queue, [=] {
+      move(rows);
+      bool whole = rows.to_pitch == rows.width && rows.from_pitch == rows.width;
+      if (checked_ && whole && to.kind == Memory::pinned)
+        InFlight::add(stream, reinterpret_cast<uint64_t>(rows.to), rows.width * rows.height, "an asynchronous copy");
+    });
   }
 
-  cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t, bool) override {
-    if (failed_) return failed_;
+  cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                   bool asynchronous) override {
+    Queue queue = Streams::find(asynchronous ? stream : nullptr);
+    if (!queue) return cudaErrorInvalidResourceHandle;
     if (!fits(to, height ? (height - 1) * pitch + width : 0, true)) return cudaErrorInvalidValue;
-    if (checked_) InFlight::open();
-    for (size_t row = 0; row < height; ++row) memset(static_cast<char *>(to) + row * pitch, value, width);
-    if (checked_) InFlight::close();
-    return cudaSuccess;
+    uint64_t begin;
+    Allocation found;
+    cudaError_t error = give(queue, [=] {
+      if (checked_) InFlight::open();
+      for (size_t row = 0; row < height; ++row) memset(static_cast<char *>(to) + row * pitch, value, width);
+      if (checked_) InFlight::close();
+    });
+    if (!asynchronous && allocations().find(to, begin, found) && found.kind != Memory::device) Streams::wait(queue);
+    return error;
   }
 
   cudaError_t create(cudaStream_t *stream, unsigned flags, int priority) override {
-    *stream = new CUstream_st{flags, priority};
+    *stream = Streams::create(flags, priority);
     return cudaSuccess;
   }
   cudaError_t destroy(cudaStream_t stream) override {
-    if (special(stream)) return cudaErrorInvalidResourceHandle;
-    delete stream;
-    return cudaSuccess;
+    return !special(stream) && Streams::destroy(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
   }
   cudaError_t synchronize(cudaStream_t stream) override {
-    if (!checked_ || special(stream)) return synchronize();
-    InFlight::settle(stream);
-    fflush(stdout);
-    failed_ = pending_;
-    return failed_;
+    Queue queue = Streams::find(stream);
+    if (!queue) return cudaErrorInvalidResourceHandle;
+    Streams::wait(queue);
+    return settled(stream);
   }
-  cudaError_t query(cudaStream_t stream) override { return synchronize(stream); }
+  cudaError_t query(cudaStream_t stream) override {
+    Queue queue = Streams::find(stream);
+    if (!queue) return cudaErrorInvalidResourceHandle;
+    return Streams::done(queue) ? settled(stream) : cudaErrorNotReady;
+  }
   cudaError_t flags(cudaStream_t stream, unsigned *flags, int *priority) override {
-    if (flags) *flags = special(stream) ? cudaStreamDefault : stream->flags;
-    if (priority) *priority = special(stream) ? 0 : stream->priority;
+    Queue queue = Streams::find(stream);
+    if (!queue) return cudaErrorInvalidResourceHandle;
+    if (flags) *flags = queue->flags;
+    if (priority) *priority = queue->priority;
     return cudaSuccess;
   }
-  cudaError_t wait(cudaStream_t, cudaEvent_t event) override {
-    return event ? cudaSuccess : cudaErrorInvalidResourceHandle;
-  }
-  cudaError_t call(cudaStream_t, cudaHostFn_t function, void *data) override {
-    function(data);
+  cudaError_t wait(cudaStream_t stream, cudaEvent_t event) override {
+    Queue queue = Streams::find(stream);
+    if (!queue || !event) return cudaErrorInvalidResourceHandle;
+    Streams::add(queue, [] {}, true, event->last().ticket);
     return cudaSuccess;
+  }
+  cudaError_t call(cudaStream_t stream, cudaHostFn_t function, void *data) override {
+    Queue queue = Streams::find(stream);
+    return queue ? give(queue, [=] { function(data); }) : cudaErrorInvalidResourceHandle;
   }
 
   cudaError_t create(cudaEvent_t *event, unsigned flags) override {
-    *event = new CUevent_st{flags, false, {}};
+    *event = new CUevent_st{flags, {}, {}};
     return cudaSuccess;
   }
   cudaError_t destroy(cudaEvent_t event) override {
@@ -350,20 +381,30 @@ class CpuDevice : public Device {
     delete event;
     return cudaSuccess;
   }
-  cudaError_t record(cudaEvent_t event, cudaStream_t) override {
-    if (!event) return cudaErrorInvalidResourceHandle;
-    event->recorded = true;
-    event->when = std::chrono::steady_clock::now();
+  cudaError_t record(cudaEvent_t event, cudaStream_t stream) override {
+    Queue queue = Streams::find(stream);
+    if (!event || !queue) return cudaErrorInvalidResourceHandle;
+    auto when = std::make_shared<Clock::time_point>();
+    std::lock_guard<std::mutex> lock(event->mutex);
+    event->moment = {Streams::add(queue, [when] { *when = Clock::now(); }, true), when};
     return failed_;
   }
   cudaError_t synchronize(cudaEvent_t event) override {
-    return event ? synchronize() : cudaErrorInvalidResourceHandle;
+    if (!event) return cudaErrorInvalidResourceHandle;
+    Moment moment = event->last();
+    Streams::wait(moment.ticket);
+    return settled();
   }
-  cudaError_t query(cudaEvent_t event) override { return synchronize(event); }
+  cudaError_t query(cudaEvent_t event) override {
+    if (!event) return cudaErrorInvalidResourceHandle;
+    return Streams::done(event->last().ticket) ? synchronize(event) : cudaErrorNotReady;
+  }
   cudaError_t elapsed(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) override {
-    if (!begin || !end || !begin->recorded || !end->recorded) return cudaErrorInvalidResourceHandle;
-    if ((begin->flags | end->flags) & cudaEventDisableTiming) return cudaErrorInvalidResourceHandle;
-    *milliseconds = std::chrono::duration<float, std::milli>(end->when - begin->when).count();
+    if (!begin || !end || ((begin->flags | end->flags) & cudaEventDisableTiming)) return cudaErrorInvalidResourceHandle;
+    Moment first = begin->last(), second = end->last();
+    if (!first.when || !second.when) return cudaErrorInvalidResourceHandle;
+    if (!Streams::done(first.ticket) || !Streams::done(second.ticket)) return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(*second.when - *first.when).count();
     return failed_;
   }
 
@@ -417,11 +458,38 @@ class CpuDevice : public Device {
     if (!launch.function->kernel) return cudaErrorNoKernelImageForDevice;  // compiled for a later level of x86-64
     const Kernel &kernel = *launch.function->kernel;
     if (cudaError_t error = refusal(launch, kernel)) return error;
-    if (pending_) return cudaSuccess;  // work behind what failed is not done; whoever synchronizes is told
+    Queue queue = Streams::find(launch.stream);
+    if (!queue) return cudaErrorInvalidResourceHandle;
     std::vector<char> parameters(size_t(kernel.parameter_bytes) + 1);
     const int64_t *places = static_cast<const int64_t *>(kernel.parameters);
     for (int64_t i = 0; i < kernel.parameter_count; ++i)
       memcpy(&parameters[size_t(places[2 * i])], launch.arguments[i], size_t(places[2 * i + 1]));
+    return give(queue, [this, launch, parameters = std::move(parameters)] { run(launch, parameters); });
+  }
+
+ private:
+  static bool special(cudaStream_t stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
+
+  // Work behind what failed is not done; whoever synchronizes is told.
+  template <class F> cudaError_t give(const Queue &queue, F work) {
+    if (failed_) return failed_;
+    Streams::add(queue, [this, work = std::move(work)] {
+      if (!pending_) work();
+    });
+    if (waits_) Streams::wait(queue);
+    return cudaSuccess;
+  }
+
+  // Somebody waited for a stream, or for all of them: output appears, and errors are told.
+  cudaError_t settled(cudaStream_t stream = nullptr) {
+    if (checked_ && special(stream)) InFlight::settle();
+    if (checked_ && !special(stream)) InFlight::settle(stream);
+    fflush(stdout);
+    failed_ = pending_.load();
+    return failed_;
+  }
+
+  void run(const Launch &launch, const std::vector<char> &parameters) {
     char *base = variables_of(*launch.function->program);
     std::vector<Range> ranges;
     if (checked_) {
@@ -434,17 +502,23 @@ class CpuDevice : public Device {
       watch_arguments(launch, parameters);
       InFlight::close();
     }
-    if (!fault.code) return cudaSuccess;
+    if (!fault.code) return;
     if (fault.code != cudaErrorAssert) {
       fflush(stdout);
       fprintf(stderr, "drawloom: %s\n", fault.report.c_str());
     }
     pending_ = fault.code;
-    return cudaSuccess;
   }
 
- private:
-  static bool special(cudaStream_t stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
+  void move(const Rows &rows) const {
+    if (checked_) InFlight::open();
+    bool whole = rows.to_pitch == rows.width && rows.from_pitch == rows.width;
+    size_t width = whole ? rows.width * rows.height : rows.width, height = whole ? 1 : rows.height;
+    for (size_t row = 0; row < height; ++row)
+      memmove(static_cast<char *>(rows.to) + row * rows.to_pitch,
+              static_cast<const char *>(rows.from) + row * rows.from_pitch, width);
+    if (checked_) InFlight::close();
+  }
 
   // Whether `bytes` at `memory` may be copied: those of a device must be inside one allocation; of memory that a caller
   // calls the host's, only what is in an allocation is known to end.
@@ -480,9 +554,9 @@ class CpuDevice : public Device {
     return cudaSuccess;
   }
 
-  bool checked_;
-  cudaError_t pending_ = cudaSuccess;  // of a launch, until somebody synchronizes
-  cudaError_t failed_ = cudaSuccess;   // told; from then on every call fails
+  bool checked_, waits_;
+  std::atomic<cudaError_t> pending_{cudaSuccess};  // of a launch, until somebody synchronizes
+  std::atomic<cudaError_t> failed_{cudaSuccess};   // told; from then on every call fails
 };
 
 }  // namespace

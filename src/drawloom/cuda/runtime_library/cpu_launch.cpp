@@ -234,7 +234,9 @@ class Run {
     seen_spins_.assign(size_t(workers), 0);
     since_ = std::chrono::steady_clock::now();
     arm();
-    pool().run(workers, [this](int index) { work(index); }, [this] { watch(); });
+    std::function<void()> look;
+    if (variant_.spins) look = [this] { watch(); };
+    pool().run(workers, [this](int index) { work(index); }, look);
     return true;
   }
 
@@ -269,7 +271,6 @@ class Run {
 
   // A launch in which, look after look, every worker has spun again and nothing else has moved is a deadlock.
   void watch() {
-    if (!variant_.spins) return;
     auto load = [](int64_t &place) { return __atomic_load_n(&place, __ATOMIC_RELAXED); };
     int64_t seen = load(record_[LAUNCH_NEXT]);
     for (int64_t s = 0; s < record_[LAUNCH_SLOTS]; ++s)

@@ -1,4 +1,5 @@
-// Threads that run kernels: one for each core, started once, with stacks that device functions may recurse on.
+// Threads that run kernels: those of streams, and one for each core that helps, started once. All have stacks that device
+// functions may recurse on.
 #pragma once
 #include <pthread.h>
 #include <sched.h>
@@ -10,6 +11,17 @@
 #include <mutex>
 
 namespace drawloom {
+
+inline void start_thread(void *(*enter)(void *), void *given) {
+  constexpr size_t kStackBytes = size_t(64) << 20;  // STACK_LIMIT, and some more
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, enter, given)) std::abort();  // no memory for one more stack
+  pthread_attr_destroy(&attributes);
+}
 
 class Pool {
  public:
@@ -23,15 +35,25 @@ class Pool {
     return 1;
   }
 
-  // Runs body(0) to body(workers - 1), each on a thread of its own. While they run, `look` is called about every 50 ms.
+  // Runs body(0) to body(workers - 1), each on a thread of its own, of which the calling one, a stream's, is the first.
+  // Where there is a `look`, the calling thread calls it about every 50 ms instead, while the others run.
   void run(int workers, const std::function<void(int)> &body, const std::function<void()> &look) {
+    int first = look ? 0 : 1;
+    if (workers == first) return body(0);
     std::unique_lock<std::mutex> lock(mutex_);
+    first_ = first;
     while (started_ < workers) start(started_++);
     body_ = &body;
     workers_ = workers;
-    left_ = workers;
+    left_ = workers - first;
     ++job_;
     begin_.notify_all();
+    if (!look) {
+      lock.unlock();
+      body(0);
+      lock.lock();
+      end_.wait(lock, [this] { return left_ == 0; });
+    }
     while (!end_.wait_for(lock, std::chrono::milliseconds(50), [this] { return left_ == 0; })) {
       lock.unlock();
       look();
@@ -42,7 +64,6 @@ class Pool {
 
  private:
   static constexpr int kMost = 1024;
-  static constexpr size_t kStackBytes = size_t(64) << 20;  // STACK_LIMIT, and some more
 
   struct Start {
     Pool *pool;
@@ -51,14 +72,7 @@ class Pool {
   };
 
   void start(int index) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, kStackBytes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
-    Start *given = new Start{this, index, job_};
-    if (pthread_create(&thread, &attributes, enter, given)) std::abort();  // no memory for one more stack
-    pthread_attr_destroy(&attributes);
+    start_thread(enter, new Start{this, index, job_});
   }
 
   static void *enter(void *start) {
@@ -73,7 +87,7 @@ class Pool {
     for (;;) {
       begin_.wait(lock, [&] { return job_ != seen; });
       seen = job_;
-      if (index >= workers_) continue;
+      if (index < first_ || index >= workers_) continue;
       const std::function<void(int)> *body = body_;
       lock.unlock();
       (*body)(index);
@@ -85,7 +99,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable begin_, end_;
   const std::function<void(int)> *body_ = nullptr;
-  int started_ = 0, workers_ = 0, left_ = 0;
+  int started_ = 0, first_ = 0, workers_ = 0, left_ = 0;
   unsigned long job_ = 0;
 };
 
