@@ -10,6 +10,9 @@
 #include "drawloom/double_parts.h"
 #include "drawloom/bessel.h"
 #pragma float_control(pop)
+#ifdef __NVPTX__  // where clang ignores float_control
+#pragma clang fp contract(fast)
+#endif
 
 template <bool integral> struct __dl_double_for {};
 template <> struct __dl_double_for<true> { typedef double type; };

@@ -11,6 +11,9 @@
 #include "drawloom/double_parts.h"
 #include "drawloom/float_functions.h"
 #pragma float_control(pop)
+#ifdef __NVPTX__  // where clang ignores float_control
+#pragma clang fp contract(fast)
+#endif
 #include "drawloom/opencl_math.h"
 #include "drawloom/opencl_common.h"
 #if !defined(__DL_LOOKED) || defined(__DL_HAS_CONVERT)

@@ -19,6 +19,9 @@ __DL_BOTH double __dl_odd_fma(float a, float b, float c) {
   return sum;
 }
 #pragma float_control(pop)
+#ifdef __NVPTX__  // where clang ignores float_control
+#pragma clang fp contract(fast)
+#endif
 
 // Sums, products and quotients by floats are those of the type itself: a float has more than twice its bits and two.
 #define __DL_SMALL_ARITHMETIC(H, name, sign)                                                              \
