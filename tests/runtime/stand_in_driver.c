@@ -77,9 +77,15 @@ static Count *count_of(const char *name)
     return &counts[i];
 }
 static pthread_mutex_t all = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+/* A kernel runs. It calls no function of the driver: that would do what comes behind it before it is done. */
+static int runs;
 static int enter(Count **count, const char *name)
 {
     pthread_mutex_lock(&all);
+    if (runs) {
+        fprintf(stderr, "%s is called while a kernel runs\n", name);
+        abort();
+    }
     if (!*count) *count = count_of(name);
     return (int)++(*count)->calls;
 }
@@ -155,7 +161,9 @@ static void perform(Work *work)
     case RECORD: work->event->time = now(); break;
     case WAIT: drain(work->other, work->place); break;
     case LAUNCH:
+        runs = 1;
         code = idle ? 0 : run_fn(work->launch);
+        runs = 0;
         if (code) sticky = code;
     }
 }

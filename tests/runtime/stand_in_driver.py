@@ -30,6 +30,8 @@ from drawloom.sass.interpreter.memory import GlobalMemory
 
 SOURCE = Path(__file__).with_suffix(".c")
 COMPUTE_CAPABILITY = 90
+#: So many launches behind each other garbage is collected; its finalizers call the driver.
+COLLECTED = 32
 ILLEGAL_ADDRESS, LAUNCH_FAILED, UNKNOWN = 700, 719, 999
 
 #: Runs a launch with these ranges of memory.
@@ -190,16 +192,15 @@ class StandIn:
 
     def queued(self, module_id: int, name: bytes, dims: list[int], shared: int, params: list[int]) -> int:
         """Keeps a launch with a copy of its parameters, to be run when its stream comes to it; its number."""
+        if self.last % COLLECTED == 0:
+            gc.collect(1)
         launch = self.modules[module_id].prepared(name.decode(), dims[:6], shared, params)
         self.launches[self.last] = launch
         self.last += 1
         return self.last - 1
 
     def run(self, number: int) -> int:
-        """An exception cannot pass through C; a driver would report a code too. Nothing is finalized while the kernel
-        runs, because that calls the driver."""
-        collects = gc.isenabled()
-        gc.disable()
+        """An exception cannot pass through C; a driver would report a code too."""
         count = self.library.stand_in_live_allocations()
         spans = [
             Span(self.library.stand_in_address(i), self.library.stand_in_size(i), HOST, True, None)
@@ -217,9 +218,6 @@ class StandIn:
         except BaseException:
             traceback.print_exc()
             return UNKNOWN
-        finally:
-            if collects:
-                gc.enable()
         return 0
 
     def calls(self) -> Counter[str]:
@@ -240,6 +238,8 @@ class StandIn:
 
 
 def start() -> StandIn:
+    """Garbage is collected by launches and by tests, never while a kernel runs: finalizers call the driver."""
+    gc.disable()
     folder = tempfile.mkdtemp(prefix="stand-in-driver-")
     return StandIn(build(folder), os.environ.get("STAND_IN_DEVICE", "reference"))
 

@@ -15,12 +15,11 @@ from drawloom.runtime.driver import probe
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: Each in a process of its own. tests/gpu/test_queries.py is not among them: it passes on a GPU (H100), but over the
-#: stand-in, which does work on streams as late as a driver may, a query behind one that failed faults now and then
-#: (`test_after_an_error_library_functions_work_too`; not explained yet), and so does what runs in that process after.
+#: Each in a process of its own, with the fewest tests that must have passed.
 FILES = {
     "tests/gpu/test_compiled.py": 20,
     "tests/gpu/test_driver.py": 10,
+    "tests/gpu/test_queries.py": 10,
     "tests/gpu/test_suite.py": 30,
     "tests/runtime/stand_in_checks.py": 5,
 }
