@@ -81,7 +81,6 @@ def test_a_device_agrees_with_the_interpreter() -> None:
          "lists in UNION, INTERSECT, EXCEPT or GROUPING SETS"),
         (f"select make_array(l) from {LISTS}", "function: make_array of lists"),
         (f"select array_sort(l) from {LISTS}", "function: array_sort"),
-        (f"select unnest(l) from {LISTS}", "relation: UNNEST"),
     ],
 )  # fmt: skip
 def test_what_lists_are_not_taken_for(query: str, item: str) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.types import BOOL, I64
+from drawloom.sql.made import Recursive
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
@@ -96,6 +97,8 @@ class _Joins:
             sides = [_Side(self, self.relation(r)) for r in relation.relations]
             shown = [[s.expression(e) for e in columns] for s, columns in zip(sides, relation.columns)]
             return Union([s.relation for s in sides], shown)
+        if isinstance(relation, Recursive):
+            return relation.of(self.relation(relation.start), self.relation(relation.step))
         if isinstance(relation, Read) and relation.table in self.tables:
             table = self.tables[relation.table]
             return Project(table.relation, [Field(table.names.index(name)) for name in relation.columns])
@@ -270,6 +273,9 @@ class _Carried:
         if isinstance(relation, Join):
             return self.join(relation)
         if all(self.carried(below) is None for below in relation.inputs()):
+            return None
+        if isinstance(relation, Recursive):
+            self.unsupported.append("a recursive query that names columns of the query around it")
             return None
         if isinstance(relation, Union):
             sides = [self.whole(r) for r in relation.relations]

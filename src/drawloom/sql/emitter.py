@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drawloom.horse.builtins import BUILTINS
-from drawloom.horse.ir import Assign, Call, CheckCast, FunctionRef, Literal, Name, Operand, Statement, Target
+from drawloom.horse.ir import Assign, Call, Expression, FunctionRef, Literal, Name, Operand, Statement, Target
 from drawloom.horse.printer import print_operand
 from drawloom.horse.signatures import result_type
 from drawloom.horse.types import I64, WILDCARD, Type, VectorType
@@ -51,7 +51,7 @@ class Emitter:
     def is_constant(self, operand: Operand) -> bool:
         return isinstance(operand, Literal) or (isinstance(operand, Name) and operand.name in self.constants)
 
-    def assign(self, value: Call | CheckCast, type: Type) -> Name:
+    def assign(self, value: Expression, type: Type) -> Name:
         name = f"t{self.count}"
         self.count += 1
         self.types[name] = type

@@ -33,6 +33,7 @@ from drawloom.sql.plan import (
     WindowFrame,
 )
 from drawloom.sql.scalars import TABLE
+from drawloom.sql.tables import LIST
 from drawloom.sql.windows import FUNCTIONS
 
 #: Functions with rules of their own, with their numbers of arguments.
@@ -208,6 +209,8 @@ class Expressions(Literals):
         arguments = [self.expression(a.value) for a in body.arguments]
         if name in self.subqueries:
             return self.subqueries[name].rebuilt(arguments)
+        if name.startswith(LIST):
+            return Apply("list_number", [*arguments, Constant(int(name.removeprefix(LIST)), I64)])
         if name not in SCALAR_FUNCTIONS:
             self.refuse(f"function: {name}")
             return ANYTHING

@@ -15,6 +15,7 @@ from drawloom.sql.aggregates import FOLDED
 from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import KINDS, SCALARS
 from drawloom.sql.lists import FUNCTIONS as LISTS
+from drawloom.sql.made import Elements, Recursive, Series
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
@@ -61,6 +62,8 @@ class _Checker:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.unsupported: list[str] = []
+        #: The kinds of what the steps of recursive queries read.
+        self.working: dict[str, dict[str, str | None]] = {}
 
     def refuse(self, what: str) -> None:
         if what not in self.unsupported:
@@ -70,6 +73,14 @@ class _Checker:
         """The kinds of the relation's columns."""
         if isinstance(relation, Read):
             return [self.column(relation.table, c) for c in relation.columns]
+        if isinstance(relation, Recursive):
+            return self.recursive(relation)
+        if isinstance(relation, Series):
+            return [relation.type.kind]
+        if isinstance(relation, Elements):
+            assert relation.input is not None and relation.list is not None
+            kind = self.expression(relation.list, self.relation(relation.input))
+            return ["int", (kind or _LIST).removeprefix(_LIST) or None]
         if isinstance(relation, Empty):
             return [t.kind for t in relation.types]
         if isinstance(relation, Values):
@@ -100,6 +111,15 @@ class _Checker:
         keys = [self.key(k, below) for k in relation.keys]
         return [*keys, *[self.measure(m, below) for m in relation.measures]]
 
+    def recursive(self, relation: Recursive) -> Kinds:
+        kinds = self.relation(relation.start)
+        for name in (relation.name, relation.seen):
+            self.working[name] = dict(zip(relation.names, kinds))
+        self.relation(relation.step)
+        if any(map(_is_list, kinds)):
+            self.refuse("lists in a recursive query")
+        return kinds
+
     def join(self, join: Join) -> Kinds:
         left, right = self.relation(join.left), self.relation(join.right)
         for key in join.keys:
@@ -113,6 +133,8 @@ class _Checker:
         return shown.get(join.kind, [*left, *right])
 
     def column(self, table: str, name: str) -> str | None:
+        if table in self.working:
+            return self.working[table][name]
         try:
             return self.schema.column_type(table, name).kind
         except DataError:
@@ -160,7 +182,7 @@ class _Checker:
             self.refuse(f"function: {function} of lists")
         if function == "array_element":
             return (kinds[0] or _LIST).removeprefix(_LIST) or None
-        return {"array_to_string": "text", "array_length": "int", "cardinality": "int"}.get(function, "bool")
+        return _FROM_LISTS.get(function, "bool")
 
     def expression(self, expression: Expression, below: Kinds) -> str | None:
         if isinstance(expression, Field):
@@ -283,6 +305,11 @@ class _Checker:
 
 #: What the kinds of lists begin with, before that of their elements.
 _LIST: Final = "list of "
+
+#: What functions give of lists that is none.
+_FROM_LISTS: Final[dict[str, str]] = {
+    "array_to_string": "text", "array_length": "int", "cardinality": "int", "list_number": "int",
+}  # fmt: skip
 
 
 def _is_list(kind: str | None) -> bool:

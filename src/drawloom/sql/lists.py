@@ -14,6 +14,7 @@ from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
 from drawloom.sql.frames import Frame, Result
+from drawloom.sql.made import Elements
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 #: Functions of lists, with their numbers of arguments.
 FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "make_array": tuple(range(1, 100)), "array_element": (2,), "array_length": (1,), "cardinality": (1,),
-    "array_to_string": (2,),
+    "array_to_string": (2,), "list_number": (2,),
 }  # fmt: skip
 _TRUE: Final = Literal([1], BOOL)
 _ZERO: Final = Literal([0], I64)
@@ -63,6 +64,8 @@ def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
         return _made(t, call, frame)
     given = t.expression(call.arguments[0], frame)
     assert isinstance(given.type, ListOf)
+    if call.function == "list_number":
+        return Result(given.value, I64, given.valid)
     if call.function == "array_to_string":
         return _joined(t, given, given.type, call.arguments[1])
     low, high = [_of(t, given, bound) for bound in (given.type.low, given.type.high)]
@@ -80,6 +83,28 @@ def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     elements = given.type.elements
     valid: Operand = known if elements.valid is None else t.outer_index(elements.valid, there)
     return Result(t.outer_index(elements.value, there), elements.type, valid)
+
+
+def elements(t: Translator, relation: Elements) -> Frame:
+    """For each element of each list the number of the list, and the element."""
+    assert relation.input is not None and relation.list is not None
+    frame = t.relation(relation.input)
+    given = t.expression(relation.list, frame)
+    assert isinstance(given.type, ListOf)
+    type = given.type
+    before = t.emit("fill", [_NOWHERE, type.elements.value])
+    rows = t.emit("distinct_slices", [before, type.low, type.high])
+    numbers, places = [t.emit("item", [rows, Literal([side], I64)]) for side in (0, 1)]
+
+    def number() -> Result:
+        return Result(numbers, I64)
+
+    def element() -> Result:
+        found = type.elements
+        valid = None if found.valid is None else t.index(found.valid, places)
+        return Result(t.index(found.value, places), found.type, valid)
+
+    return Frame([number, element], lambda: numbers)
 
 
 def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:

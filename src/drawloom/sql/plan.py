@@ -3,6 +3,7 @@
     Relation   ::= Read(table, columns) | Empty(rows, types) | Values(columns) | Filter(input, condition)
                  | Project(input, expressions) | Aggregate(input, keys, measures) | Sort(input, keys)
                  | Limit(input, skip, keep) | Join(kind, left, right, keys, condition) | Union(inputs)
+                 | those of made.py
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
                  | Case(branches, otherwise) | InList(input, options) | Scalar(relation) | InRelation(input, relation)
                  | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
@@ -320,6 +321,10 @@ class Relation:
         """The expressions that the relation itself evaluates."""
         return []
 
+    def line(self) -> str:
+        """The relation itself as text."""
+        return type(self).__name__
+
 
 class Read(Relation):
     def __init__(self, table: str, columns: list[str]) -> None:
@@ -582,8 +587,9 @@ def _line(relation: Relation) -> str:
         return _show_join(relation)
     if isinstance(relation, Union):
         return f"Union of [{'], ['.join([', '.join([e.key() for e in columns]) for columns in relation.columns])}]"
-    assert isinstance(relation, Limit)
-    return f"Limit skip {relation.skip} keep {relation.keep}"
+    if isinstance(relation, Limit):
+        return f"Limit skip {relation.skip} keep {relation.keep}"
+    return relation.line()
 
 
 def _show_sort(key: SortKey) -> str:

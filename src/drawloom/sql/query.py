@@ -26,15 +26,19 @@ from drawloom.sql.progress import Progress
 from drawloom.sql.sink import sink_casts
 from drawloom.sql.subqueries import Subquery, take_out
 from drawloom.sql.substrait import decode
+from drawloom.sql.tables import SEEN, STEP, makes_tables, take_out_tables
+from drawloom.sql.tables import Table as TextTable
 from drawloom.sql.text import bags_of, read, shown_name
 from drawloom.sql.translate import Schema, translate
 from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns, may_be_wrong
+from drawloom.sql.unnested import find_lists, relation_of
 from drawloom.sql.unserialised import unsupported_parts
 from drawloom.sql.using import without_using
 from drawloom.sql.windowtext import find_lost
 
 T = TypeVar("T")
 _REFUSAL: Final = "this query needs what is not built yet:"
+_NOT_HERE: Final = "UNNEST, WITH RECURSIVE or a table function in a place where a table does not stand for it"
 #: Integer constants with fewer digits than this, all together, make nothing that 64 bits do not hold.
 _DIGITS_OF_64_BITS: Final = 19
 
@@ -82,6 +86,11 @@ class Query:
         self.progress: Progress | None = None
         #: The number of the next subquery that is planned apart.
         self.next_subquery = 0
+        #: What the names of tables that were taken out of the text stand for.
+        self.tables: dict[str, Table] = {}
+        #: What the columns of the text before were called, and what was wrong with it.
+        self.names: list[str] = []
+        self.problem: SqlError | None = None
         self._logical: Any = None
         self._relation: plan.Plan | None = None
         self._module: Module | None = None
@@ -134,29 +143,76 @@ class Query:
     def relation(self) -> plan.Plan:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""
         if self._relation is None:
-            unsupported = list(self.text.unsupported)
+            given = self.text.sql
             try:
-                logical = self.logical()
-                made = self.decoded(self.text.sql, logical, unsupported)
-                if made is None:
-                    made = self.taken_apart(self.text.sql, unsupported)
-                if made is None:
-                    unsupported_parts(self.planner, logical, unsupported)
-                    unsupported = unsupported or [MIXED_UP]
-                    raise UnsupportedError(_REFUSAL, unsupported)
-            except SqlError:
-                made = self.taken_apart(self.text.sql, unsupported) if self.text.selects > 1 else None
-                if made is None:
-                    raise
-            made.root = joined(made.root, unsupported)
-            unsupported.extend(unsupported_kinds(made.root, self.schema))
-            if not made.names:
-                unsupported.append("a query without columns: FROM without SELECT")
-            if unsupported:
-                raise UnsupportedError(_REFUSAL, unsupported)
-            made.names = [shown_name(n) for n in made.names]
-            self._relation = sink_casts(made)
+                self._relation = self.made()
+            except UnsupportedError:
+                if self.tables:  # which DataFusion is to make itself
+                    self.text.sql, self._logical = without_using(given, self.planner), None
+                raise
         return self._relation
+
+    def made(self) -> plan.Plan:
+        """The relational tree, made."""
+        unsupported = list(self.text.unsupported)
+        try:
+            self.without_tables(unsupported)
+            logical = self.logical()
+            made = self.decoded(self.text.sql, logical, unsupported)
+            if made is None:
+                made = self.taken_apart(self.text.sql, unsupported)
+            if made is None:
+                unsupported_parts(self.planner, logical, unsupported)
+                unsupported = unsupported or [MIXED_UP]
+                raise UnsupportedError(_REFUSAL, unsupported)
+        except SqlError as problem:
+            made = self.taken_apart(self.text.sql, unsupported) if self.text.selects > 1 else None
+            if made is None and self.names:
+                raise UnsupportedError(_REFUSAL, [*unsupported, _NOT_HERE]) from None
+            if made is None:
+                raise (self.problem or problem) from None
+        if self.tables:
+            made = without(VALUE, made)
+            made.names = self.names or made.names
+        made.root = joined(made.root, unsupported, self.tables)
+        find_lists(made.root, unsupported)
+        unsupported.extend(unsupported_kinds(made.root, self.schema))
+        if not made.names:
+            unsupported.append("a query without columns: FROM without SELECT")
+        if unsupported:
+            raise UnsupportedError(_REFUSAL, unsupported)
+        made.names = [shown_name(n) for n in made.names]
+        return sink_casts(made)
+
+    def without_tables(self, unsupported: list[str]) -> None:
+        """Takes tables that are made out of the text."""
+        given = self.text.sql
+        if not makes_tables(given):
+            return
+        names: list[str] = []
+        try:
+            names = list(self.planner.schema(given).names)
+        except SqlError as problem:  # DataFusion does not see the columns of tables before an UNNEST in its argument
+            self.problem = self.located(problem)
+        self.text.sql = self.with_tables(given, unsupported)
+        if self.text.sql != given:
+            self.names = names
+
+    def with_tables(self, sql: str, unsupported: list[str]) -> str:
+        """The text with names in the place of tables that are made; ``tables`` has what they stand for."""
+        taken: list[TextTable] = []
+        if not makes_tables(sql):
+            return sql
+        text = take_out_tables(sql, self.planner, len(self.tables), taken)
+        for table in taken:
+            self.tables[table.name] = Table(plan.Empty(0, []), table.names)  # numbers are not given twice
+        for table in taken:
+            made = relation_of(table, lambda text: self.whole(text, unsupported), unsupported)
+            if made is None:
+                return sql
+            made.relation = joined(made.relation, unsupported, self.tables)
+            self.tables[table.name] = made
+        return text
 
     def decoded(
         self, sql: str, logical: Any, unsupported: list[str], subqueries: dict[str, plan.Dependent] | None = None
@@ -222,6 +278,7 @@ class Query:
     def whole(self, sql: str, unsupported: list[str]) -> plan.Plan | None:
         """The tree of a subquery's text, as a whole or with its own subqueries apart."""
         made: plan.Plan | None = None
+        sql = self.with_tables(sql, unsupported)
         try:
             made = self.decoded(sql, self.timed("plan", lambda: self.planner.plan(sql)), unsupported)
         except SqlError:
@@ -256,7 +313,7 @@ class Query:
         read = {
             (part.table, column)
             for part in plan.relations(relation)
-            if isinstance(part, plan.Read)
+            if isinstance(part, plan.Read) and not part.table.startswith((STEP, SEEN))
             for column in part.columns or [self.schema.any_column(part.table)]
         }
         on_all_cores(sorted(read), lambda column: self.schema.has_nulls(*column))

@@ -9,6 +9,7 @@ DataFusion computes a cast that two conditions share once, in a projection below
 from __future__ import annotations
 
 from drawloom.horse.types import VectorType
+from drawloom.sql.made import Elements, Recursive
 from drawloom.sql.plan import (
     Aggregate,
     Cast,
@@ -69,6 +70,11 @@ def _sunk(relation: Relation) -> tuple[Relation, list[Pending]]:
         return _join(relation)
     if isinstance(relation, Union):
         return _union(relation), [[] for _ in range(relation.width)]
+    if isinstance(relation, Recursive):
+        relation = relation.of(_whole(relation.start), _whole(relation.step))
+    elif isinstance(relation, Elements) and relation.input is not None and relation.list is not None:
+        below, pending = _sunk(relation.input)
+        relation = relation.of(below, _used(relation.list, pending))
     return relation, [[] for _ in range(relation.width)]
 
 

@@ -34,11 +34,12 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import aggregates, casts, joins, lists, plan, spans, windows
+from drawloom.sql import aggregates, casts, joins, lists, plan, recursion, spans, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
 from drawloom.sql.functions import SCALARS
+from drawloom.sql.made import Elements, Recursive, Series
 
 Drops = Callable[[VectorType, VectorType], bool]
 
@@ -83,6 +84,9 @@ class Translator(Emitter):
         super().__init__()
         self.schema = schema
         self.casts_are_asked_for = casts_are_asked_for
+        #: What the steps of recursive queries read, by name; the rows of each such query.
+        self.tables: dict[str, dict[str, Column]] = {}
+        self.working: dict[str, Frame] = {}
 
     def module(self, query: plan.Plan) -> Module:
         frame = self.relation(query.root)
@@ -127,6 +131,12 @@ class Translator(Emitter):
             return aggregates.aggregate(self, relation)
         if isinstance(relation, plan.Sort):
             return self.sort(relation)
+        if isinstance(relation, Recursive):
+            return recursion.recursive(self, relation)
+        if isinstance(relation, Series):
+            return self.series(relation)
+        if isinstance(relation, Elements):
+            return lists.elements(self, relation)
         assert isinstance(relation, plan.Limit)
         below = self.relation(relation.input)
         bounds: list[Operand] = [Literal([relation.skip], I64), Literal([relation.keep], I64)]
@@ -143,6 +153,10 @@ class Translator(Emitter):
         return lambda: self.expression(expression, below)
 
     def read(self, relation: plan.Read) -> Frame:
+        if relation.table in self.tables:
+            rows = self.tables[relation.table]
+            first = next(iter(rows.values()))
+            return Frame([rows[name] for name in relation.columns], lambda: first().value)
         table = self.emit("load_table", [Literal([relation.table], SYM)])
 
         def column(name: str) -> Column:
@@ -193,6 +207,14 @@ class Translator(Emitter):
         rows = len(relation.columns[0])
         one = Frame([], lambda: ONE_ROW)
         return Frame([column(c) for c in relation.columns], lambda: self.emit("concat", [Literal([1] * rows, BOOL)]))
+
+    def series(self, relation: Series) -> Frame:
+        def column() -> Result:
+            stride = Literal([relation.stride], I64)
+            steps = self.emit("mul", [self.emit("range", [Literal([relation.count], I64)]), stride])
+            return self.result("plus", [Literal([relation.low], relation.type), steps])
+
+        return Frame([column], lambda: column().value)
 
     def filter(self, relation: plan.Filter) -> Frame:
         below = self.relation(relation.input)

@@ -1,0 +1,118 @@
+"""Recursive queries to HorseIR: a loop whose variables are the columns of the rows that the next step goes on from, and
+those of all rows so far.
+
+    w = start;  all = start;  more = @gt(@len(w), 0)
+    while (more) { s = step over w;  all = @concat(all, s);  w = s;  more = @gt(@len(s), 0) }
+
+A step is translated until its columns are known not to be NULL where the loop's are taken not to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from drawloom.horse.ir import Assign, Expression, Literal, Loop, Name, Operand, Statement, Target, Use
+from drawloom.horse.types import BOOL, I64
+from drawloom.sql.frames import Column, Frame, Result
+from drawloom.sql.made import Recursive
+
+if TYPE_CHECKING:
+    from drawloom.sql.translate import Translator
+
+_TRUE: Final = Literal([1], BOOL)
+
+
+class _Rows:
+    """Variables that hold rows: of each column its values, and where they are not NULL if some may be."""
+
+    def __init__(self, columns: list[Result]) -> None:
+        self.columns = columns
+
+    def operands(self) -> list[Operand]:
+        return [o for c in self.columns for o in (c.value, c.valid) if o is not None]
+
+    def frame(self) -> Frame:
+        def column(result: Result) -> Column:
+            return lambda: result
+
+        return Frame([column(c) for c in self.columns], lambda: self.columns[0].value)
+
+
+def recursive(t: Translator, relation: Recursive) -> Frame:
+    """The rows, made once however often they are read."""
+    found = t.working.get(relation.name)
+    if found is None:
+        found = t.working[relation.name] = _made(t, relation)
+    return found
+
+
+def _made(t: Translator, relation: Recursive) -> Frame:
+    start = t.relation(relation.start)
+    first = [c() for c in start.columns]
+    may_be_null = [c.valid is not None for c in first]
+    while True:
+        before = _Mark(t)
+        begun = _Rows([_whole(t, c, start, null) for c, null in zip(first, may_be_null)])
+        rows, seen = _variables(t, begun), _variables(t, begun)
+        more = _declared(t, t.emit("gt", [t.emit("len", [begun.operands()[0]]), Literal([0], I64)]))
+        inside = _Mark(t)
+        for name, read in ((relation.name, rows), (relation.seen, seen)):
+            t.tables[name] = dict(zip(relation.names, read.frame().columns))
+        step = t.relation(relation.step)
+        made = [t.cast(c(), r.type) for c, r in zip(step.columns, first)]
+        needed = [null or c.valid is not None for null, c in zip(may_be_null, made)]
+        if needed != may_be_null:
+            may_be_null = needed
+            before.go_back()
+            continue
+        new = _Rows([_whole(t, c, step, null) for c, null in zip(made, may_be_null)])
+        for so_far, found in zip(seen.operands(), new.operands()):
+            _set(t, so_far, Use(t.emit("concat", [so_far, found])))
+        for row, found in zip(rows.operands(), new.operands()):
+            _set(t, row, Use(found))
+        _set(t, more, Use(t.emit("gt", [t.emit("len", [new.operands()[0]]), Literal([0], I64)])))
+        inside.enclose(more)
+        return seen.frame()
+
+
+def _whole(t: Translator, result: Result, frame: Frame, may_be_null: bool) -> Result:
+    """The column as long as the frame, with its validity where that is wanted."""
+    valid = t.spread(result.valid or _TRUE, frame) if may_be_null else None
+    return Result(t.spread(result.value, frame), result.type, valid)
+
+
+def _variables(t: Translator, rows: _Rows) -> _Rows:
+    """Variables of their own for rows."""
+    return _Rows([
+        Result(_declared(t, c.value), c.type, None if c.valid is None else _declared(t, c.valid)) for c in rows.columns
+    ])  # fmt: skip
+
+
+def _declared(t: Translator, value: Operand) -> Name:
+    return t.assign(Use(value), t.type_of(value))
+
+
+def _set(t: Translator, variable: Operand, value: Expression) -> None:
+    assert isinstance(variable, Name)
+    t.body.append(Assign([Target(variable.name, None)], value))
+
+
+class _Mark:
+    """How far the program was: what came after it is forgotten, or is the body of a loop, whose variables are not known
+    behind it."""
+
+    def __init__(self, t: Translator) -> None:
+        self.t = t
+        self.statements = len(t.body)
+        self.known = dict(t.known)
+        self.working = dict(t.working)
+
+    def go_back(self) -> None:
+        del self.t.body[self.statements :]
+        self.t.known = self.known
+        self.t.working = self.working
+
+    def enclose(self, condition: Operand) -> None:
+        body: list[Statement] = self.t.body[self.statements :]
+        self.go_back()
+        self.t.body.append(Loop("while", condition, body))
