@@ -10,11 +10,14 @@
                                     join: ...
 
 That holds for signed ones as well: with no bit above the low half both are positive. Quotient and remainder of the
-same operands share one test and one narrow division. Divisors that are constant are left to multiplication, and no test
-is needed where both operands were widened from 32 bits.
+same operands share one test and one narrow division. Divisors that are constant are left to multiplication, no test
+is needed where both operands were widened from 32 bits, and what stands behind such a test already, as compilers write
+it, stays.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Immediate, Instruction, LabelRef, Operand, Register, Statement
@@ -25,14 +28,16 @@ from drawloom.ptx.types import PRED, U32, U64
 
 def bypass_divisions(work: Work) -> None:
     """Rewrite every 64-bit division by a register."""
-    widened = _widened(work)
+    made_by = _definitions(work)
+    widened = {value for value, one in made_by.items() if one.opcode.text == "cvt.u64.u32"}
     blocks: list[SsaBlock] = []
     number = len(work.ssa.blocks)
-    for block in list(work.ssa.blocks):
+    tests = [_tested(work, block, made_by) for block in work.ssa.blocks]
+    for block, tested in zip(list(work.ssa.blocks), tests, strict=True):
         rest: SsaBlock | None = block
         while rest is not None:
             blocks.append(rest)
-            made = _split(work, rest, widened, number)
+            made = _split(work, rest, widened, tested, number)
             blocks.extend(made[:-1])
             number += len(made)
             rest = made[-1] if made else None
@@ -40,14 +45,56 @@ def bypass_divisions(work: Work) -> None:
         work.number_blocks(blocks)
 
 
-def _widened(work: Work) -> set[int]:
-    """The values that are 32-bit numbers, widened with zeros."""
+def _definitions(work: Work) -> dict[int, Instruction]:
+    """The unguarded instructions that take part in a test for high bits, by the value that they compute."""
     return {
-        statement.destinations()[0].id
+        destination.id: statement
         for block in work.ssa.blocks
         for statement in block.statements
-        if isinstance(statement, Instruction) and statement.guard is None and statement.opcode.text == "cvt.u64.u32"
+        if isinstance(statement, Instruction) and statement.guard is None and statement.opcode.name in _IN_TESTS
+        for destination in statement.destinations()
     }
+
+
+_IN_TESTS: Final = frozenset(("cvt", "or", "shr", "and", "setp"))
+#: What leaves the high bits of 64, and by which number.
+_HIGH: Final[dict[str, tuple[int, ...]]] = {"shr": (32,), "and": (-1 << 32, (1 << 64) - (1 << 32))}
+_NO_PAIR: Final[frozenset[int]] = frozenset()
+
+
+def _tested(work: Work, block: SsaBlock, made_by: dict[int, Instruction]) -> frozenset[int]:
+    """The two values of which one has a high bit wherever the block runs, as the branch before it says; else none."""
+    before = work.ssa.blocks[block.preds[0]] if len(block.preds) == 1 else block
+    branch = before.terminator
+    if before is block or branch is None or branch.guard is None or len(before.succs) != 2:
+        return _NO_PAIR
+    test = made_by.get(branch.guard.id)
+    if (
+        test is None
+        or test.operands[0] is not branch.guard
+        or len(test.operands) != 3
+        or not _is_zero(test.operands[2])
+    ):
+        return _NO_PAIR
+    high = _maker(made_by, test.operands[1])
+    holds = "ne" if (before.succs[0] == block.id) != branch.guard_negated else "eq"
+    if test.opcode.compare != holds or high is None or high.opcode.name not in _HIGH:
+        return _NO_PAIR
+    mask = high.operands[2]
+    both = _maker(made_by, high.operands[1])
+    if not isinstance(mask, Immediate) or mask.value not in _HIGH[high.opcode.name]:
+        return _NO_PAIR
+    if both is None or both.opcode.text != "or.b64":
+        return _NO_PAIR
+    return frozenset([operand.id for operand in both.operands[1:] if isinstance(operand, Register)])
+
+
+def _is_zero(operand: Operand) -> bool:
+    return isinstance(operand, Immediate) and operand.value == 0
+
+
+def _maker(made_by: dict[int, Instruction], operand: Operand) -> Instruction | None:
+    return made_by.get(operand.id) if isinstance(operand, Register) else None
 
 
 def _is_division(statement: Statement) -> bool:
@@ -59,13 +106,15 @@ def _is_division(statement: Statement) -> bool:
     return isinstance(statement.operands[1], Register) and isinstance(statement.operands[2], Register)
 
 
-def _split(work: Work, block: SsaBlock, widened: set[int], number: int) -> list[SsaBlock]:
+def _split(work: Work, block: SsaBlock, widened: set[int], tested: frozenset[int], number: int) -> list[SsaBlock]:
     """Cut a block at its first division: the blocks that follow it, the last with what came behind. Narrow divisions
-    stay in it."""
+    stay in it, and wide ones of what was ``tested``."""
     for place, statement in enumerate(block.statements):
         if not isinstance(statement, Instruction) or not _is_division(statement):
             continue
         a, b = statement.operands[1], statement.operands[2]
+        if isinstance(a, Register) and isinstance(b, Register) and tested == {a.id, b.id}:
+            continue
         both = [
             other
             for other in block.statements[place:]
@@ -77,7 +126,7 @@ def _split(work: Work, block: SsaBlock, widened: set[int], number: int) -> list[
             before = block.statements[:place]
             behind = [s for s in block.statements[place:] if s not in both]
             block.statements = [*before, *_narrow(work, both, [one.destinations()[0] for one in both]), *behind]
-            return _split(work, block, widened, number)
+            return _split(work, block, widened, tested, number)
         return _cut(work, block, place, both, number)
     return []
 
