@@ -1,0 +1,152 @@
+"""From the ways that flows come to each load to the candidates that hold in all of them (seed 003, section 5.1).
+
+Lanes may come to a load on different flows. So a candidate has to hold for every pair of them, one lane on the one and
+the other lane on the other, unless a condition that all lanes share tells the two flows apart.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.ptx.cfg import Cfg
+from drawloom.ptx.dominators import dominators
+from drawloom.ptx.ir import Register
+from drawloom.shuffle.decide import UNTESTABLE, Requirement
+from drawloom.shuffle.expressions import Expressions
+from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate, Options, Report
+from drawloom.shuffle.frame import Frame
+from drawloom.shuffle.show import show
+from drawloom.shuffle.state import assume, within
+from drawloom.shuffle.trail import Instance, Source, Trail
+
+#: Candidates of one load that are worked out; those with the smallest distance come first.
+_MOST_OPTIONS: Final = 12
+
+
+def candidates(trail: Trail, frame: Frame, cfg: Cfg, report: Report, options: Options) -> None:
+    """Fill in ``report.options``."""
+    maker = _Maker(trail, frame, cfg, options)
+    for at in report.loads:
+        instances = trail.instances.get(at)
+        if instances:
+            found = maker.options_of(at, instances)
+            if found:
+                report.options[at] = found
+
+
+class _Maker:
+    def __init__(self, trail: Trail, frame: Frame, cfg: Cfg, options: Options) -> None:
+        self.trail = trail
+        self.frame = frame
+        self.cfg = cfg
+        self.options = options
+        self.x: Expressions = trail.x
+        self.tree = dominators(cfg)
+        self.block_of: dict[int, int] = {}
+        for block in cfg.blocks:
+            for at in range(block.first, block.last + 1):
+                self.block_of[at] = block.id
+
+    def options_of(self, at: int, instances: list[Instance]) -> list[Candidate]:
+        """All candidates of one load."""
+        common: dict[tuple[int, int, int], int] = {}
+        for instance in instances:
+            for key in {(s.access.at, s.element, s.delta) for s in instance.sources}:
+                common[key] = common.get(key, 0) + 1
+        keys = [key for key, count in common.items() if count == len(instances)]
+        keys.sort(key=lambda key: (abs(key[2]), key[0], key[1], key[2]))
+        out: list[Candidate] = []
+        for source, element, delta in keys:
+            candidate = self.candidate(at, source, element, delta, instances)
+            if candidate is not None:
+                out.append(candidate)
+                if len(out) >= _MOST_OPTIONS:
+                    break
+        return out
+
+    def candidate(self, at: int, source: int, element: int, delta: int, instances: list[Instance]) -> Candidate | None:
+        """A candidate with what it rests on, None where it does not hold in some flow."""
+        chosen: list[Source] = []
+        for instance in instances:
+            matching = [s for s in instance.sources if (s.access.at, s.element, s.delta) == (source, element, delta)]
+            chosen.append(matching[0])
+        assumptions: dict[tuple[object, ...], Assumption] = {}
+        for k, instance in enumerate(instances):
+            for other, found in zip(instances, chosen):
+                mixed = other is not instance
+                if mixed and (delta == 0 or found.access.address == chosen[k].access.address):
+                    continue
+                if mixed and self.exclusive(instance, other):
+                    continue
+                offset = element * found.access.element_bytes
+                needed = self.trail.decider.requirements(found.access.address, instance.access.address, delta, offset)
+                if needed is None:
+                    return None
+                for requirement in needed:
+                    assumption = self.unproved(requirement, instance, at)
+                    if assumption is not None:
+                        assumptions[assumption.key()] = assumption
+        found_all = sorted(assumptions.values(), key=lambda a: (a.at, a.text))
+        found_all.extend(self.about_lanes(at, delta))
+        if any(s.access.address in self.trail.aliases.promised for s in chosen):
+            found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
+        return Candidate(at, source, delta, element, found_all, len(instances))
+
+    def exclusive(self, a: Instance, b: Instance) -> bool:
+        """Whether no warp has lanes on both flows: they differ in a condition that its lanes share."""
+        for atom, truth in a.conditions.items():
+            other = b.conditions.get(atom)
+            if other is not None and other != truth and not self.x.varies[atom]:
+                return True
+        return False
+
+    def about_lanes(self, at: int, delta: int) -> list[Assumption]:
+        """What must hold for the lanes of a warp to be what they are taken for."""
+        out: list[Assumption] = []
+        if delta == 0:
+            return out
+        if self.frame.reads_tid and not self.frame.lanes_along_x:
+            out.append(Assumption(LANES_ALONG_X, "%ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"))
+        for cycle in self.trail.rounds.around(self.block_of[at]):
+            if cycle.parts:
+                text = "lanes that run the loop together are in the same iteration of it"
+                out.append(Assumption(LOCKSTEP, text))
+                break
+        return out
+
+    # -- indices that must not wrap ----------------------------------------------------------------------
+
+    def unproved(self, requirement: Requirement, instance: Instance, at: int) -> Assumption | None:
+        """The assumption that a requirement needs, None where the flow's conditions prove it."""
+        x = self.x
+        index, distance, wide = requirement
+        if wide == UNTESTABLE:
+            return Assumption(NO_WRAP, f"no index in {show(x, instance.access.address)} wraps around")
+        is_signed = x.names[wide] == "sext"
+        width = x.widths[index]
+        low, high = (-1 << width - 1, (1 << width - 1) - 1) if is_signed else (0, (1 << width) - 1)
+        least, most = max(low, low - distance), min(high, high - distance)
+        conditions = instance.conditions
+        if instance.access.guard >= 0:
+            conditions = dict(conditions)
+            assume(x, conditions, instance.access.guard, True)
+        found = within(x, conditions, index, is_signed)
+        if least <= found[0] and found[1] <= most:
+            return None
+        where = self.site(wide, at)
+        sign = "s" if is_signed else "u"
+        text = f"{show(x, index)} {distance:+d} does not wrap around as .{sign}{width}"
+        if where is None:
+            return Assumption(NO_WRAP, text, -1, None, width, is_signed, least, most)
+        return Assumption(NO_WRAP, text, where[0], where[1], width, is_signed, least, most)
+
+    def site(self, wide: int, at: int) -> tuple[int, Register] | None:
+        """An instruction that widens the index on every way to the load, in the same iteration."""
+        block = self.block_of[at]
+        for place, register in self.trail.sites.get(wide, []):
+            there = self.block_of[place]
+            if not (self.tree.dominates(there, block) and (there != block or place < at)):
+                continue
+            if all(block in cycle.blocks for cycle in self.trail.rounds.around(there)):
+                return place, register
+        return None

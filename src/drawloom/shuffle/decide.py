@@ -1,0 +1,218 @@
+"""Whether ``A(lane + N) == B(lane)`` for all lanes, and what that rests on (seed 003, section 5.1).
+
+``place`` finds the only N that can be, from addresses as integers that never wrap: two addresses are N lanes apart when
+they have one place but N in its last part. ``Decider.requirements`` then compares the exact bit-vectors. Where an index
+is widened on the way, ``ext(p + d)`` is ``ext(p) + d`` if ``p + d`` does not wrap, which the caller has to show.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.shuffle.evaluate import evaluate
+from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, SUM, WARP, Expressions, Terms, signed
+from drawloom.shuffle.lanes import replaced, shifted
+from drawloom.shuffle.solve import Prover
+
+#: ``(e, d)``: the expression under an extension, and what is added to it without wrapping; the extension.
+Requirement = tuple[int, int, int]
+#: That some index does not wrap, but none that a comparison could test.
+UNTESTABLE: Final = -1
+
+_MOST_STEPS: Final = 8
+#: For how many sets of random leaves two addresses must agree before they are taken for equal enough to prove it.
+_ROUNDS: Final = 3
+
+
+class Decider:
+    """Answers about pairs of addresses of one function, each once."""
+
+    def __init__(self, x: Expressions, prover: Prover | None) -> None:
+        self.x = x
+        self.prover = prover
+        self._ideal: dict[int, int] = {}
+        self._places: dict[int, tuple[int, int]] = {}
+        self._found: dict[tuple[int, int, int, int], list[Requirement] | None] = {}
+        self._profiles: dict[int, list[int]] = {}
+
+    # -- where an address is -----------------------------------------------------------------------------
+
+    def place(self, address: int) -> tuple[int, int]:
+        """``(rest, strides)``: the address without whole strides of the lane, and how many those are. ``rest`` is -1
+        where the address is no linear function of the lane."""
+        known = self._places.get(address)
+        if known is None:
+            known = self._places[address] = self._place(self.ideal(address))
+        return known
+
+    def _place(self, e: int) -> tuple[int, int]:
+        x = self.x
+        if x.varies[e] & OPAQUE:
+            return -1, 0
+        if not x.varies[e] & HAS_LANE:
+            return e, 0
+        width = x.widths[e]
+        lane = x.extend(x.lane, width, False)
+        constant, terms = x.terms(e)
+        stride, plain = 0, False
+        slope: Terms = {}
+        for m, factor in terms.items():
+            atoms = x.monomials[m]
+            if lane not in atoms:
+                if any(x.varies[a] for a in atoms):
+                    return -1, 0
+                continue
+            others = list(atoms)
+            others.remove(lane)
+            if any(x.varies[a] for a in others):
+                return -1, 0
+            if others:
+                slope[x.monomial(tuple(others))] = factor
+            else:
+                stride, plain = factor, True
+        # The term of the slope by which strides are counted.
+        if plain:
+            step, at = signed(stride, width), signed(constant, width)
+        else:
+            first = min(slope)
+            step, at = signed(slope[first], width), signed(terms.get(first, 0), width)
+        count = at // step
+        for m, factor in slope.items():
+            terms[m] = terms.get(m, 0) - count * factor
+        return x.sum(constant - count * stride, terms, width), count
+
+    def ideal(self, e: int) -> int:
+        """An address as it would be if no index wrapped: extensions go through sums."""
+        known = self._ideal.get(e)
+        if known is None:
+            x = self.x
+            constant, terms = x.terms(e)
+            out: Terms = {}
+            width = x.widths[e]
+            for m, factor in terms.items():
+                product = x.constant(1, width)
+                for atom in x.monomials[m]:
+                    product = x.mul(product, self._ideal_atom(atom))
+                constant += x.add_terms(out, product, factor)
+            known = self._ideal[e] = x.sum(constant, out, width)
+        return known
+
+    def _ideal_atom(self, atom: int) -> int:
+        x = self.x
+        name = x.names[atom]
+        if name not in ("zext", "sext"):
+            return atom
+        inner = x.args[atom][0]
+        if x.names[inner] != SUM:
+            return atom
+        width, old = x.widths[atom], x.widths[inner]
+        args = x.args[inner]
+        out: Terms = {}
+        constant = signed(args[0], old)
+        for k in range(1, len(args), 2):
+            product = x.constant(1, width)
+            for part in x.monomials[args[k]]:
+                product = x.mul(product, self.ideal(x.extend(part, width, name == "sext")))
+            constant += x.add_terms(out, product, signed(args[k + 1], old))
+        return x.sum(constant, out, width)
+
+    # -- whether two are equal ---------------------------------------------------------------------------
+
+    def requirements(self, source: int, load: int, delta: int, offset: int) -> list[Requirement] | None:
+        """What must not wrap so that ``source(lane + delta) + offset == load(lane)``; None where that is not known to
+        hold however that may be. With ``UNTESTABLE`` in it, more must not wrap than can be said by comparisons."""
+        key = (source, load, delta, offset)
+        if key not in self._found:
+            self._found[key] = self._requirements(source, load, delta, offset)
+        return self._found[key]
+
+    def _requirements(self, source: int, load: int, delta: int, offset: int) -> list[Requirement] | None:
+        x = self.x
+        there = x.scale(shifted(x, source, delta, {}) if delta else source, 1, offset)
+        difference = x.sub(there, load)
+        if x.value(difference) == 0:
+            return []
+        if x.is_constant(difference):
+            return None
+        found: list[Requirement] = []
+        here = self.extensions(load)
+        for _ in range(_MOST_STEPS):
+            match = self.match(self.extensions(difference), here)
+            if match is None:
+                break
+            far, near, distance = match
+            inner = x.args[near][0]
+            found.append((inner, distance, near))
+            difference = replaced(x, difference, {far: x.scale(near, 1, distance)})
+            if x.value(difference) == 0:
+                return found
+        moved = self.ideal(there)
+        if moved == self.ideal(load):
+            if self.prover is not None and self.prover.equal(there, load, delta):
+                return []
+            return [(0, 0, UNTESTABLE)]
+        return self.proved(source, there, load, delta)
+
+    def extensions(self, e: int) -> list[int]:
+        """The widened indices in an address."""
+        x = self.x
+        out: list[int] = []
+        for m in x.terms(e)[1]:
+            for atom in x.monomials[m]:
+                if x.names[atom] in ("zext", "sext") and atom not in out:
+                    out.append(atom)
+        return out
+
+    def match(self, far: list[int], near: list[int]) -> tuple[int, int, int] | None:
+        """A widened index that is another one of the load's but for a constant that was added before."""
+        x = self.x
+        for first in far:
+            if first in near:
+                continue
+            for second in near:
+                if x.names[first] != x.names[second]:
+                    continue
+                a, b = x.args[first][0], x.args[second][0]
+                if x.widths[a] != x.widths[b]:
+                    continue
+                distance = x.value(x.sub(a, b))
+                if distance >= 0:
+                    return first, second, signed(distance, x.widths[a])
+        return None
+
+    def proved(self, source: int, there: int, load: int, delta: int) -> list[Requirement] | None:
+        """The solver's word, where random numbers do not tell the two apart."""
+        if self.prover is None:
+            return None
+        a, b = self.profile(source), self.profile(load)
+        for place in range(len(a)):
+            lane = place % WARP
+            if 0 <= lane + delta < WARP and a[place + delta] != b[place]:
+                return None
+        return [] if self.prover.equal(there, load, delta) else None
+
+    def guesses(self, source: int, load: int, offset: int) -> list[int]:
+        """The lane distances by which two addresses that are not linear seem to be apart, the smallest first."""
+        a, b = self.profile(source), self.profile(load)
+        mask = (1 << self.x.widths[load]) - 1
+        out: list[int] = []
+        for delta in sorted(range(1 - WARP, WARP), key=abs):
+            agrees = True
+            for place in range(len(a)):
+                if 0 <= place % WARP + delta < WARP and (a[place + delta] + offset) & mask != b[place]:
+                    agrees = False
+                    break
+            if agrees:
+                out.append(delta)
+        return out
+
+    def profile(self, address: int) -> list[int]:
+        """What an address is in each lane, for some random leaves."""
+        known = self._profiles.get(address)
+        if known is None:
+            known = []
+            for salt in range(_ROUNDS):
+                for lane in range(WARP):
+                    known.append(evaluate(self.x, address, {-1: salt, self.x.lane: lane}))
+            self._profiles[address] = known
+        return known

@@ -1,0 +1,285 @@
+"""The symbolic emulator: from a function to its memory trace and the loads that another lane has done already
+(Matsumura and others, "A Symbolic Emulator for Shuffle Synthesis on the NVIDIA PTX Code", CC 2023, section 4).
+
+Blocks are run once per flow, in reverse postorder. Flows fork at branches that their conditions do not decide; those
+that meet with equal registers are one again, and where more than ``Options.flows`` meet, they are merged: what differs
+is an uninterpreted value. Loops are entered once, in any iteration; a first run finds which registers count it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+from drawloom.errors import SourceError
+from drawloom.ptx.cfg import Block, Cfg, build_cfg
+from drawloom.ptx.dominators import post_dominators
+from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.isa import BRANCH, CALL
+from drawloom.ptx.liveness import liveness
+from drawloom.ptx.uniformity import BlockShape, uniformity
+from drawloom.shuffle.candidates import candidates
+from drawloom.shuffle.decide import Decider
+from drawloom.shuffle.execute import Executor
+from drawloom.shuffle.expressions import OPAQUE, Expressions
+from drawloom.shuffle.facts import Options, Refusal, Report
+from drawloom.shuffle.frame import Frame, relevant_registers
+from drawloom.shuffle.lanes import replaced
+from drawloom.shuffle.loops import Round, Rounds, step
+from drawloom.shuffle.solve import Prover
+from drawloom.shuffle.state import State, assume, common_conditions, same_but_conditions
+from drawloom.shuffle.trail import Trail
+
+__all__ = ["Options", "analyse"]
+
+
+def analyse(module: Module, function: Function, options: Options | None = None) -> Report:
+    """What the emulation of one function with a body finds out. What cannot be analysed is among ``refusals``; nothing
+    is raised for it."""
+    begin = perf_counter()
+    options = Options() if options is None else options
+    x = Expressions()
+    report = Report(function, x)
+    try:
+        cfg = build_cfg(function, module)
+        emulation = _Emulation(module, cfg, x, options, report)
+        emulation.run()
+        candidates(emulation.trail, emulation.frame, cfg, report, options)
+    except (SourceError, RecursionError) as failure:
+        report.options = {}
+        report.refusals.append(Refusal(-1, f"the function was not analysed: {failure}"))
+    report.seconds = perf_counter() - begin
+    return report
+
+
+class _Emulation:
+    """The walk over the blocks of one function."""
+
+    def __init__(self, module: Module, cfg: Cfg, x: Expressions, options: Options, report: Report) -> None:
+        self.cfg = cfg
+        self.x = x
+        self.options = options
+        self.report = report
+        self.live = liveness(cfg)
+        # Candidates hold under the condition that lanes count along x (``LANES_ALONG_X``).
+        self.uniform = uniformity(cfg, BlockShape(x_is_warps=True), self.live)
+        self.rounds = Rounds(cfg, self.uniform)
+        prover = Prover(x, options.solver_seconds) if options.solver_seconds > 0 else None
+        self.decider = Decider(x, prover)
+        self.frame = Frame(x, cfg, module.address_size)
+        self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds)
+        self.relevant = relevant_registers(cfg)
+        self.executor = Executor(x, self.frame, self.relevant, self.trail)
+        self.incoming: list[list[State]] = []
+        self.read: list[list[int] | None] = [None] * len(cfg.blocks)
+        self.final = True
+
+    def run(self) -> None:
+        """Run everything, twice where there are loops."""
+        if self.rounds.by_header:
+            self.final = False
+            self.walk()
+            self.final = True
+            self.trail.start_again()
+        self.walk()
+        report, trail = self.report, self.trail
+        report.trace = trail.accesses
+        divergent = parted(self.cfg, self.uniform.is_divergent)
+        for block_id in self.cfg.rpo:
+            for at, instruction in self.statements(self.cfg.blocks[block_id]):
+                if instruction.opcode.name == "ld" and instruction.opcode.space != "param":
+                    report.loads.append(at)
+                    report.divergent[at] = block_id in divergent
+        report.loads.sort()
+        for at in sorted(trail.refused):
+            report.refusals.append(Refusal(at, trail.refused[at]))
+        for at in report.loads:
+            if at not in trail.instances and at not in trail.refused:
+                report.refusals.append(Refusal(at, "no flow comes to it"))
+
+    def walk(self) -> None:
+        cfg = self.cfg
+        self.report.flows = self.report.merged = 0
+        self.incoming = [[] for _ in cfg.blocks]
+        count = len(cfg.function.registers)
+        self.incoming[0].append(State([-1] * (count + 1), {}, {}, 0))
+        for block_id in cfg.rpo:
+            states = self.incoming[block_id]
+            self.incoming[block_id] = []
+            cycle = self.rounds.by_header.get(block_id)
+            if cycle is not None:
+                for state in states:
+                    self.enter(state, cycle)
+            for state in self.joined(block_id, states):
+                self.block(cfg.blocks[block_id], state)
+
+    # -- blocks ------------------------------------------------------------------------------------------
+
+    def statements(self, block: Block) -> list[tuple[int, Instruction]]:
+        """The instructions of a block with their places in the body."""
+        body = self.cfg.function.body
+        out: list[tuple[int, Instruction]] = []
+        for at in range(block.first, block.last + 1):
+            statement = body[at]
+            if isinstance(statement, Instruction):
+                out.append((at, statement))
+        return out
+
+    def block(self, block: Block, state: State) -> None:
+        """Run a block and hand the state to where it goes on."""
+        executor = self.executor
+        for at, instruction in self.statements(block):
+            if instruction is block.terminator and instruction.opcode.effect != CALL:
+                break
+            executor.run(state, at, instruction, block.id)
+        terminator = block.terminator
+        if terminator is None:
+            self.go_on(state, block, block.fallthrough)
+            return
+        guard = executor.guard(state, terminator)
+        if terminator.opcode.effect != BRANCH:
+            if guard != self.x.false:
+                self.report.flows += 1
+            if guard != self.x.true:
+                assume(self.x, state.conditions, guard, False)
+                self.go_on(state, block, block.fallthrough)
+            return
+        targets = [block.taken] if terminator.opcode.name == "bra" else sorted(set(block.targets))
+        if guard == self.x.true and len(targets) == 1:
+            self.go_on(state, block, targets[0])
+            return
+        if guard != self.x.false:
+            for target in targets:
+                taken = state.copy()
+                assume(self.x, taken.conditions, guard, True)
+                self.go_on(taken, block, target)
+        if guard != self.x.true:
+            assume(self.x, state.conditions, guard, False)
+            self.go_on(state, block, block.fallthrough)
+
+    def go_on(self, state: State, block: Block, target: int) -> None:
+        """Hand a state to the next block; -1 is the end of the function."""
+        if target < 0:
+            self.report.flows += 1
+            return
+        index = self.cfg.rpo_index
+        if index[target] <= index[block.id]:
+            self.report.flows += 1
+            cycle = self.rounds.by_header.get(target)
+            if cycle is not None and not self.final:
+                self.compare(state, cycle)
+            return
+        for cycle in self.rounds.around(block.id):
+            if target not in cycle.blocks:
+                self.trail.leave(state, cycle.blocks)
+                if cycle.parts:
+                    self.part(state, cycle, target)
+        self.incoming[target].append(state)
+
+    def registers(self, block_id: int) -> list[int]:
+        """The registers that matter and are read from a block on."""
+        known = self.read[block_id]
+        if known is None:
+            live = self.live.live_in[block_id]
+            known = self.read[block_id] = [r for r, matters in enumerate(self.relevant) if matters and live >> r & 1]
+        return known
+
+    def joined(self, block_id: int, states: list[State]) -> list[State]:
+        """The flows that go on from here: equal ones are one, and too many are merged."""
+        registers = self.registers(block_id)
+        out: list[State] = []
+        for state in states:
+            for other in out:
+                if same_but_conditions(other, state, registers):
+                    other.conditions = common_conditions(other.conditions, state.conditions)
+                    break
+            else:
+                out.append(state)
+        if len(out) <= self.options.flows:
+            return out
+        self.report.merged += len(out) - 1
+        return [self.merged(block_id, out, registers)]
+
+    def merged(self, block_id: int, states: list[State], registers: list[int]) -> State:
+        """One flow for many: what differs between them is an uninterpreted value."""
+        first = states[0]
+        for other in states[1:]:
+            first.conditions = common_conditions(first.conditions, other.conditions)
+            for place, found in list(first.available.items()):
+                theirs = other.available.get(place, ())
+                left = tuple([one for one in found if one in theirs])
+                if left:
+                    first.available[place] = left
+                else:
+                    del first.available[place]
+            if first.version != other.version:
+                first.version = -1 - block_id
+        for r in registers:
+            if any(state.env[r] != first.env[r] for state in states):
+                first.env[r] = self.unknown("phi", block_id, r)
+        return first
+
+    def unknown(self, name: str, block_id: int, register_id: int) -> int:
+        """An uninterpreted value of a register at a block's entry."""
+        register = self.cfg.function.registers[register_id]
+        varies = 0 if self.uniform.is_uniform(register_id) else OPAQUE
+        return self.x.leaf(name, register.type.bits, f"{block_id}:{register.name}", varies=varies)
+
+    # -- loops -------------------------------------------------------------------------------------------
+
+    def enter(self, state: State, cycle: Round) -> None:
+        """Let a state be that of any iteration."""
+        x = self.x
+        iteration = x.leaf("iteration", 64, str(cycle.header))
+        for r in self.registers(cycle.header):
+            if not cycle.written >> r & 1:
+                continue
+            added = cycle.steps.get(r, -1)
+            if self.final and added >= 0 and cycle.index >= 0 and state.env[r] >= 0:
+                times = x.truncate(iteration, x.widths[added])
+                state.env[r] = x.add(state.env[r], x.mul(times, added))
+            else:
+                state.env[r] = self.unknown("iter", cycle.header, r)
+        state.env[-1] = -1
+        if cycle.index < 0:
+            state.available.clear()
+        elif cycle.writes_memory:
+            self.trail.forget(state, 0)
+        if cycle.writes_memory:
+            state.version = -1 - cycle.header
+
+    def compare(self, state: State, cycle: Round) -> None:
+        """See at the end of an iteration what it has added to each register."""
+        for r in self.registers(cycle.header):
+            if cycle.written >> r & 1 and cycle.steps.get(r, 0) >= 0:
+                found = step(self.x, self.unknown("iter", cycle.header, r), state.env[r]) if state.env[r] >= 0 else -1
+                known = cycle.steps.get(r)
+                cycle.steps[r] = found if known is None or known == found else -1
+
+    def part(self, state: State, cycle: Round, target: int) -> None:
+        """A loop is left that lanes may leave in different iterations: its count is another one in each."""
+        x = self.x
+        mine = x.leaf("iteration", 64, f"{cycle.header} of each lane", varies=OPAQUE)
+        what = {x.leaf("iteration", 64, str(cycle.header)): mine}
+        for r in self.registers(target):
+            if state.env[r] >= 0:
+                state.env[r] = replaced(x, state.env[r], what)
+
+
+def parted(cfg: Cfg, is_divergent: Callable[[int], bool]) -> set[int]:
+    """The blocks in which lanes may run apart: what comes after a divergent branch and before its post-dominator."""
+    found: set[int] = set()
+    post = post_dominators(cfg).idom
+    for block_id in cfg.rpo:
+        if not is_divergent(block_id):
+            continue
+        stack = list(cfg.blocks[block_id].succs)
+        seen: set[int] = set()
+        while stack:
+            inside = stack.pop()
+            if inside == post[block_id] or inside in seen:
+                continue
+            seen.add(inside)
+            stack.extend(cfg.blocks[inside].succs)
+        found |= seen
+    return found

@@ -1,0 +1,100 @@
+"""Loops for the emulator: what an iteration may change, and which registers count it (seed 003, section 4.2).
+
+A loop is entered once, in any of its iterations: what it writes is an uninterpreted value there, unless every way round
+adds the same number to it; then it is the initial value plus that number times the iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.ptx.cfg import Cfg
+from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, SIDE, STORE
+from drawloom.ptx.loops import find_loops
+from drawloom.ptx.uniformity import Branches
+from drawloom.shuffle.expressions import SUM, Expressions
+
+#: What ends the life of loaded values wherever it stands in a loop.
+_WRITING: Final = (STORE, ATOMIC, FENCE, BARRIER, CALL, SIDE)
+#: Leaves that are the same in every iteration.
+_STEADY: Final = frozenset("param special lane warp symbol window".split())
+
+
+class Round:
+    """A cycle that is entered at ``header``: a natural loop (``index`` in the forest), or a region that can be entered
+    at several places (``index`` -1)."""
+
+    def __init__(self, index: int, header: int, blocks: list[int]) -> None:
+        self.index = index
+        self.header = header
+        self.blocks = frozenset(blocks)
+        self.written = 0  # a bit set of register ids
+        self.writes_memory = False
+        self.parts = False  # lanes may leave it apart, or run its iterations in different ways
+        #: By register: what each way round adds to it, an expression; -1 where that is not one number.
+        self.steps: dict[int, int] = {}
+
+
+class Rounds:
+    """The cycles of a function by the block that is entered."""
+
+    def __init__(self, cfg: Cfg, branches: Branches) -> None:
+        self.cfg = cfg
+        self.forest = find_loops(cfg)
+        self.by_header: dict[int, Round] = {}
+        self.irregular: set[int] = set()
+        for loop in self.forest.loops:
+            self.by_header[loop.header] = Round(loop.index, loop.header, loop.blocks)
+        for region in self.forest.irreducible_regions:
+            self.irregular.update(region)
+        for _, target in self.forest.irreducible_edges:
+            regions = [r for r in self.forest.irreducible_regions if target in r]
+            blocks = regions[0] if regions else [target]
+            known = self.by_header.get(target)
+            if known is not None:
+                blocks = sorted(known.blocks | frozenset(blocks))
+            self.by_header[target] = Round(-1, target, blocks)
+        for one in self.by_header.values():
+            self._look_at(one, branches)
+
+    def _look_at(self, one: Round, branches: Branches) -> None:
+        for block_id in sorted(one.blocks):
+            if branches.is_divergent(block_id):
+                one.parts = True
+            for instruction in self.cfg.blocks[block_id].instructions:
+                opcode = instruction.opcode
+                for register in instruction.destinations():
+                    one.written |= 1 << register.id
+                weak = opcode.effect == LOAD and opcode.order in ("", "weak")
+                if opcode.effect in _WRITING or (opcode.effect == LOAD and not weak):
+                    one.writes_memory = True
+
+    def around(self, block_id: int) -> list[Round]:
+        """The cycles that a block is in."""
+        return [one for one in self.by_header.values() if block_id in one.blocks]
+
+    def depth(self, block_id: int) -> int:
+        """How many loops are around a block."""
+        return self.forest.depth(block_id)
+
+
+def step(x: Expressions, before: int, after: int) -> int:
+    """What one iteration adds to a value; -1 where that is not the same number in each."""
+    difference = x.sub(after, before)
+    return difference if steady(x, difference) else -1
+
+
+def steady(x: Expressions, e: int) -> bool:
+    """Whether an expression is made of what no iteration changes."""
+    args = x.args[e]
+    if x.names[e] == SUM:
+        for k in range(1, len(args), 2):
+            for atom in x.monomials[args[k]]:
+                if not steady(x, atom):
+                    return False
+        return True
+    if not args:
+        return x.names[e] in _STEADY and "@" not in x.payloads[e]
+    if x.names[e] == "load":
+        return False
+    return all(steady(x, arg) for arg in args)

@@ -1,0 +1,106 @@
+"""Which loads a write may invalidate: by state space, by base, and by the difference of the addresses in all lanes
+(seed 003, section 4.3). Two accesses are only taken to be apart where that is shown.
+
+The write of one lane may hit what another lane has read, so addresses are compared for all 63 distances of two lanes. A
+barrier, a fence and a call end everything that somebody may write: other threads' writes become visible there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.shuffle.expressions import OPAQUE, SUM, Expressions, signed
+from drawloom.shuffle.facts import Access
+from drawloom.shuffle.lanes import shifted
+
+#: How far two lanes of a warp can be apart.
+FARTHEST: Final = 31
+
+
+class Aliases:
+    """Answers ``may_hit`` for one function. ``distinct_parameters`` takes it that what one pointer parameter writes no
+    other reads; ``promised`` are the accesses (by address) that this has kept."""
+
+    def __init__(self, x: Expressions, distinct_parameters: bool, pointers: frozenset[str]) -> None:
+        self.x = x
+        self.distinct_parameters = distinct_parameters
+        self.pointers = pointers
+        self.promised: set[int] = set()
+        self._bases: dict[int, tuple[str, str]] = {}
+        self._distances: dict[tuple[int, int, int, int], bool] = {}
+
+    def base(self, address: int) -> tuple[str, str]:
+        """``(kind, name)`` of what an address is counted from, a parameter or variable; empty where it is not clear."""
+        known = self._bases.get(address)
+        if known is None:
+            known = self._bases[address] = self._base(address)
+        return known
+
+    def _base(self, address: int) -> tuple[str, str]:
+        x = self.x
+        found: list[tuple[str, str]] = []
+        if x.names[address] != SUM:
+            parts = [(address, 1)]
+        else:
+            args = x.args[address]
+            parts = []
+            for k in range(1, len(args), 2):
+                atoms = x.monomials[args[k]]
+                parts.append((atoms[0] if len(atoms) == 1 else -1, args[k + 1]))
+        for atom, factor in parts:
+            if atom >= 0 and factor == 1 and x.names[atom] in ("param", "symbol", "window"):
+                found.append((x.names[atom], x.payloads[atom]))
+        if len(found) > 1:
+            declared = [f for f in found if f[0] != "param" or f[1] in self.pointers]
+            found = declared if len(declared) == 1 else []
+        return found[0] if found else ("", "")
+
+    def space(self, space: str, address: int) -> str:
+        """The space of an access, that of its base where it is generic. A pointer among a kernel's parameters is never
+        to shared or local memory, which end with the grid (PTX ISA 9.0, section 6.4.1.1)."""
+        if space:
+            return "shared" if space.startswith("shared") else space
+        kind, name = self.base(address)
+        if kind == "param":
+            return "global"
+        return name if kind == "window" else ""
+
+    def may_hit(self, write: Access, read: Access) -> bool:
+        """Whether the write of any lane of the warp may change what any lane has read."""
+        if read.read_only:
+            return False
+        mine, other = self.space(write.space, write.address), self.space(read.space, read.address)
+        if mine != other and mine and other:
+            return False
+        first, second = self.base(write.address), self.base(read.address)
+        if first[0] == second[0] == "symbol" and first != second:
+            return False
+        if self.meet(write.address, write.bytes, read.address, read.bytes):
+            if self.distinct_parameters and first[0] == second[0] == "param" and first != second:
+                self.promised.add(read.address)
+                return False
+            return True
+        return False
+
+    def meet(self, write: int, written: int, read: int, size: int) -> bool:
+        """Whether the bytes at the two addresses may overlap in some pair of lanes."""
+        key = (write, written, read, size)
+        known = self._distances.get(key)
+        if known is None:
+            known = self._distances[key] = self._meet(write, written, read, size)
+        return known
+
+    def _meet(self, write: int, written: int, read: int, size: int) -> bool:
+        x = self.x
+        difference = x.sub(write, read)
+        width = x.widths[difference]
+        if not x.varies[write] and not x.varies[read]:
+            apart = x.value(difference)
+            return apart < 0 or -written < signed(apart, width) < size
+        if (x.varies[write] | x.varies[read]) & OPAQUE:
+            return True
+        for distance in range(-FARTHEST, FARTHEST + 1):
+            apart = x.value(x.sub(shifted(x, write, distance, {}), read))
+            if apart < 0 or -written < signed(apart, width) < size:
+                return True
+        return False

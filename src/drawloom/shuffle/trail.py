@@ -1,0 +1,207 @@
+"""The memory trace of all flows of a function: accesses, and which earlier loads a load may take its value from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.ptx.ir import Function, Instruction, Module, Register
+from drawloom.ptx.types import Type
+from drawloom.shuffle.decide import Decider
+from drawloom.shuffle.execute import elements
+from drawloom.shuffle.expressions import Expressions
+from drawloom.shuffle.facts import Access, Options
+from drawloom.shuffle.loops import Rounds
+from drawloom.shuffle.memory import FARTHEST, Aliases
+from drawloom.shuffle.state import State
+
+#: Loads of one place that are kept, and loads with addresses of no known form that one is compared with.
+_MOST_ALIKE: Final = 8
+_MOST_FORMLESS: Final = 48
+
+
+class Source:
+    """A load that another may take its value from: ``delta`` lanes further on, from ``element`` of its vector."""
+
+    def __init__(self, access: Access, element: int, delta: int) -> None:
+        self.access = access
+        self.element = element
+        self.delta = delta
+
+
+class Instance:
+    """A load as one flow comes to it, the sources that hold there, and the conditions of the flow."""
+
+    def __init__(self, access: Access, sources: list[Source], conditions: dict[int, bool]) -> None:
+        self.access = access
+        self.sources = sources
+        self.conditions = conditions
+
+
+class Trail:
+    """``instances[at]`` are the ways to come to a load, ``refused[at]`` why one was not looked at, ``sites[e]`` where
+    index ``e`` is widened, in which register."""
+
+    def __init__(
+        self, x: Expressions, module: Module, function: Function, options: Options, decider: Decider, rounds: Rounds
+    ) -> None:
+        self.x = x
+        self.options = options
+        self.decider = decider
+        self.rounds = rounds
+        pointers = frozenset([p.name for p in function.params if p.is_pointer])
+        self.aliases = Aliases(x, options.distinct_parameters, pointers)
+        self.spaces = {v.name: v.space for v in [*module.variables.values(), *function.variables, *function.params]}
+        self.accesses: list[Access] = []
+        self.instances: dict[int, list[Instance]] = {}
+        self.refused: dict[int, str] = {}
+        self.sites: dict[int, list[tuple[int, Register]]] = {}
+        self._known: dict[tuple[int, int, int, int], int] = {}
+
+    def start_again(self) -> None:
+        """Forget what was found, not what was decided."""
+        self.accesses = []
+        self.instances = {}
+        self.refused = {}
+        self.sites = {}
+        self._known = {}
+
+    def depth(self, block: int) -> int:
+        return self.rounds.depth(block)
+
+    def symbol_space(self, name: str) -> str:
+        """The space that a variable is in."""
+        return self.spaces.get(name, "")
+
+    def widened(self, wide: int, at: int, register: Register, exact: bool) -> None:
+        """An index that stands in a register was widened; ``exact`` says that it fills the register."""
+        sites = self.sites.setdefault(wide, [])
+        if exact and (at, register) not in sites:
+            sites.append((at, register))
+
+    def number(self, access: Access) -> int:
+        """The place of an access in the trace; equal ones have one."""
+        key = (access.at, access.address, access.guard, access.version)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = access.order = len(self.accesses)
+            self.accesses.append(access)
+        return known
+
+    # -- what a write ends -------------------------------------------------------------------------------
+
+    def write(self, state: State, access: Access) -> None:
+        """A store or an atomic: loads that it may hit hold no longer."""
+        self.number(access)
+        if access.space in ("local", "param"):
+            return
+        state.version = access.at + 1
+        self.keep(state, lambda read: not self.aliases.may_hit(access, read))
+
+    def forget(self, state: State, at: int) -> None:
+        """Somebody else's writes become visible."""
+        state.version = at + 1
+        self.keep(state, lambda read: read.read_only)
+
+    def leave(self, state: State, blocks: frozenset[int]) -> None:
+        """A loop is left: its loads were those of one iteration."""
+        self.keep(state, lambda read: read.block not in blocks)
+
+    def keep(self, state: State, holds: Callable[[Access], bool]) -> None:
+        kept: dict[int, bool] = {}
+        for place, found in list(state.available.items()):
+            left: list[tuple[int, int]] = []
+            for number, element in found:
+                if number not in kept:
+                    kept[number] = holds(self.accesses[number])
+                if kept[number]:
+                    left.append((number, element))
+            if not left:
+                del state.available[place]
+            elif len(left) < len(found):
+                state.available[place] = tuple(left)
+
+    # -- what a load can take ----------------------------------------------------------------------------
+
+    def read(self, state: State, access: Access, ordered: bool) -> None:
+        """A load: its sources, and itself as a source of others."""
+        number = self.number(access)
+        access = self.accesses[number]
+        reason = self.refusal(access, ordered)
+        if reason:
+            self.refused[access.at] = reason
+            return
+        type = access.instruction.opcode.type
+        assert type is not None
+        kind = "r" if access.read_only else access.space
+        rest, strides = self.decider.place(access.address)
+        sources: list[Source] = []
+        for kinds in ("r", access.space):
+            self.look(state, access, kinds, type, rest, strides, sources)
+        self.instances.setdefault(access.at, []).append(Instance(access, sources, dict(state.conditions)))
+        if access.guard >= 0 and self.x.varies[access.guard]:
+            return
+        for _, element in elements(access.instruction):
+            if element:
+                address = self.x.scale(access.address, 1, element * type.bytes)
+                rest, strides = self.decider.place(address)
+            place = (kind, type.bits, rest, strides)
+            found = state.available.get(place, ())
+            most = _MOST_ALIKE if rest >= 0 else _MOST_FORMLESS
+            if (number, element) not in found:
+                state.available[place] = (*found[: most - 1], (number, element))
+
+    def refusal(self, access: Access, ordered: bool) -> str:
+        """Why a load is not looked at; empty where it is."""
+        if ordered:
+            return "others may write what it reads at any time, as it says itself"
+        if access.block in self.rounds.irregular:
+            return "it is in a cycle that can be entered at several places"
+        if access.space == "shared" and not self.options.shared:
+            return "it loads from shared memory"
+        if access.space not in ("global", "shared"):
+            return f"it loads from {access.space} memory" if access.space else "its address may be in any space"
+        if access.instruction.opcode.name == "ldu":
+            return "ldu is the same for all lanes"
+        return ""
+
+    def look(
+        self, state: State, access: Access, kind: str, type: Type, rest: int, strides: int, out: list[Source]
+    ) -> None:
+        """The sources of one kind of memory."""
+        available = state.available
+        if rest < 0:
+            for number, element in available.get((kind, type.bits, -1, 0), ()):
+                source = self.accesses[number]
+                if fits(access, source, element):
+                    offset = element * source.element_bytes
+                    for delta in self.decider.guesses(source.address, access.address, offset):
+                        out.append(Source(source, element, delta))
+            return
+        for strides_apart in range(-FARTHEST, FARTHEST + 1):
+            found = available.get((kind, type.bits, rest, strides - strides_apart))
+            if found is not None:
+                for number, element in found:
+                    source = self.accesses[number]
+                    if fits(access, source, element):
+                        out.append(Source(source, element, strides_apart))
+
+
+def fits(load: Access, source: Access, element: int) -> bool:
+    """Whether a source's registers hold what the load's shall hold, one for one."""
+    first, second = load.instruction.opcode, source.instruction.opcode
+    if source.guard >= 0 and source.guard != load.guard:
+        return False
+    if element + first.vector > second.vector:
+        return False
+    if first.types[0] is second.types[0]:
+        return width(load.instruction) == width(source.instruction)
+    bits = first.types[0].bits
+    return width(load.instruction) == bits and width(source.instruction) == bits
+
+
+def width(load: Instruction) -> int:
+    """The bits of a load's destination register; 0 where it has none."""
+    for register, _ in elements(load):
+        return register.type.bits
+    return 0
