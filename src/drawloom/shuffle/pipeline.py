@@ -1,0 +1,148 @@
+"""Modules to modules whose loads are shuffles where a neighbouring lane has the value: analyse, choose, synthesize.
+
+    shuffle ::= for each function with a body: analyse, choose one candidate for a load, write its code
+
+``report`` of the result says of every load what became of it and what that rests on.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Final
+
+from drawloom.errors import DataError
+from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.parser import parse
+from drawloom.ptx.verifier import verify
+from drawloom.shuffle.choose import choose
+from drawloom.shuffle.cost import pays, within_occupancy
+from drawloom.shuffle.emulator import Options, analyse
+from drawloom.shuffle.facts import NO_WRAP, Candidate, Report
+from drawloom.shuffle.summary import FunctionSummary, Kept, Rewrite, Summary
+from drawloom.shuffle.synthesis import VARIANTS, synthesize, unsupported
+
+PROFITABLE: Final = "profitable"
+ALL: Final = "all"
+NONE: Final = "none"
+APPLY: Final = (PROFITABLE, ALL, NONE)
+#: The first PTX version with ``activemask``.
+LEAST_VERSION: Final = (6, 2)
+
+
+class Shuffled(Module):
+    """A module, and what was done to it."""
+
+    def __init__(self, module: Module, report: Summary) -> None:
+        super().__init__()
+        self.version, self.target, self.address_size = module.version, module.target, module.address_size
+        self.source, self.filename = module.source, module.filename
+        for item in module.items:
+            self.add(item)
+        self.report = report
+
+
+def shuffle(
+    source: str | Module,
+    *,
+    apply: str = PROFITABLE,
+    assume_no_wrap: bool = False,
+    distinct_parameters: bool = False,
+    shared: bool = False,
+    variant: str = "",
+    arch: str = "",
+) -> Shuffled:
+    """A module in which loads are shuffles, from PTX text or a module, which is left as it is (seed 003).
+
+    ``apply`` is ``profitable`` (by the latencies of ``arch``, else of the module's target), ``all`` or ``none`` (which
+    reports only). ``assume_no_wrap`` takes it that 32-bit indices do not wrap around, ``distinct_parameters`` that what
+    one pointer parameter writes no other reads. ``shared`` also looks at loads from shared memory. ``variant`` makes
+    code that computes wrong results, to see where time goes: ``no-load`` leaves out the loads that shuffles cover,
+    ``no-corner`` the original loads of the lanes without a source.
+
+    Raises DataError for a word that is none of these, ParseError and VerifyError for what is no PTX.
+    """
+    if apply not in APPLY:
+        raise DataError(f"there is no way to apply '{apply}': expected {', '.join(APPLY)}")
+    if variant not in VARIANTS:
+        raise DataError(f"there is no variant '{variant}': expected {', '.join(VARIANTS[1:])}")
+    module = parse(source) if isinstance(source, str) else source
+    if isinstance(source, str):
+        verify(module)
+    begin = perf_counter()
+    options = Options(assume_no_wrap=assume_no_wrap, distinct_parameters=distinct_parameters, shared=shared)
+    changed: dict[str, Function] = {}
+    summary = Summary(apply != NONE, variant)
+    for function in module.functions.values():
+        if function.has_body:
+            work = _Work(module, function, options, apply, arch or module.arch)
+            summary.functions.append(work.summary())
+            if apply != NONE and work.chosen:
+                changed[function.name] = synthesize(function, work.chosen, variant, assume_no_wrap)
+    summary.seconds = perf_counter() - begin
+    out = Shuffled(module.with_functions(changed), summary)
+    if changed:
+        out.version = max(out.version, LEAST_VERSION)
+    return out
+
+
+class _Work:
+    """One function: what was found, what was chosen of it, and why not the rest."""
+
+    def __init__(self, module: Module, function: Function, options: Options, apply: str, arch: str) -> None:
+        self.module = module
+        self.function = function
+        self.apply = apply
+        self.arch = arch
+        self.assume_no_wrap = options.assume_no_wrap
+        self.report: Report = analyse(module, function, options)
+        #: By the index of a load: why a candidate was not taken.
+        self.refused: dict[int, str] = {}
+        self.chosen = choose(self.report, self.accepts)
+        if apply == PROFITABLE and self.chosen:
+            fitting = within_occupancy(function, module, self.chosen, self.assume_no_wrap)
+            for candidate in self.chosen:
+                if candidate not in fitting:
+                    self.refused[candidate.load] = "fewer warps would fit into the registers"
+            self.chosen = fitting
+
+    def accepts(self, candidate: Candidate) -> bool:
+        """Whether code is to be made for a candidate."""
+        reason = self.refusal(candidate)
+        if reason:
+            self.refused[candidate.load] = reason
+        return not reason
+
+    def refusal(self, candidate: Candidate) -> str:
+        for assumption in candidate.assumptions:
+            if assumption.kind == NO_WRAP and not assumption.testable and not self.assume_no_wrap:
+                return f"it needs that {assumption.text}, for which there is no test"
+        load = self.function.body[candidate.load]
+        assert isinstance(load, Instruction)
+        if self.apply == PROFITABLE and not pays(load, candidate, self.arch):
+            return f"a shuffle by {candidate.delta:+d} does not pay on {self.arch}"
+        return unsupported(self.function, candidate)
+
+    def summary(self) -> FunctionSummary:
+        """What became of every load."""
+        out = FunctionSummary(self.function.name, self.report.flows, self.report.merged)
+        chosen = {candidate.load: candidate for candidate in self.chosen}
+        why = {refusal.at: refusal.reason for refusal in self.report.refusals}
+        for at in self.report.loads:
+            candidate = chosen.get(at)
+            if candidate is None:
+                reason = self.refused.get(at) or why.get(at) or why.get(-1) or "no other lane has loaded it"
+                out.kept.append(Kept(self.line(at), self.text(at), reason))
+                continue
+            assumed = [repr(assumption) for assumption in candidate.assumptions]
+            source = candidate.source
+            out.rewrites.append(
+                Rewrite(self.line(at), self.text(at), self.line(source), self.text(source), candidate.delta, assumed)
+            )
+        out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
+        return out
+
+    def line(self, at: int) -> int:
+        return self.module.line(self.function.body[at])
+
+    def text(self, at: int) -> str:
+        return repr(self.function.body[at])

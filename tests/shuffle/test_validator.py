@@ -1,0 +1,130 @@
+"""The validator proves shuffles that are right and finds what is wrong with others, without the emulator."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("bitwuzla", reason="bitwuzla is not installed")
+
+from drawloom.ptx import parse
+from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.isa import decode
+from drawloom.shuffle.facts import LANES_ALONG_X, NO_WRAP, Assumption, Candidate
+from drawloom.shuffle.synthesis import synthesize
+from tests.shuffle.validator import Verdict, validate
+
+#: out[i] = in[i + 1] - in[i - 1], with what is done in between and how i is made wide.
+KERNEL = """
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n){shape}
+{{
+    .reg .pred %p; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+    {index}
+    setp.ge.s32 %p, %r5, %r1;
+    @%p ret;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4+8];
+    {between}
+    ld.global.f32 %f2, [%rd4];
+    sub.f32 %f3, %f1, %f2;
+    st.global.f32 [%rd5], %f3;
+    ret;
+}}
+"""
+NARROW = "mad.lo.s32 %r5, %r2, %r3, %r4; mul.wide.s32 %rd3, %r5, 4;"
+WIDE = """mad.lo.s32 %r5, %r2, %r3, %r4; mul.wide.u32 %rd3, %r2, %r3; cvt.u64.u32 %rd6, %r4;
+    add.s64 %rd3, %rd3, %rd6; shl.b64 %rd3, %rd3, 2;"""
+STORE = "st.global.f32 [%rd5], %f1;"
+ALONG_X = Assumption(LANES_ALONG_X, "lanes count along %tid.x")
+
+
+def program(index: str, between: str = "", shape: str = "") -> tuple[Module, Function]:
+    module = parse(KERNEL.format(index=index, between=between, shape=shape))
+    return module, module.kernels[0]
+
+
+def candidate(function: Function, delta: int, assumptions: list[Assumption]) -> Candidate:
+    """The second load by a shuffle from the first."""
+    first, second = [
+        at
+        for at, s in enumerate(function.body)
+        if isinstance(s, Instruction) and s.name == "ld" and s.opcode.space == "global"
+    ]
+    return Candidate(second, first, delta, 0, assumptions, 1)
+
+
+def verdict(
+    index: str, delta: int, assumptions: list[Assumption], between: str = "", drop: str = "", shape: str = ""
+) -> Verdict:
+    """What the validator says of the rewritten kernel, without the instruction ``drop``."""
+    module, function = program(index, between, shape)
+    after = synthesize(function, [candidate(function, delta, assumptions)])
+    if drop:
+        [dropped] = [s for s in after.body if isinstance(s, Instruction) and s.opcode.spelling == drop]
+        after.body.remove(dropped)
+    return validate(module, function, after)
+
+
+def test_a_sound_shuffle_is_proved() -> None:
+    found = verdict(WIDE, -2, [ALONG_X])
+    assert found.counterexample is None
+    assert found.merged == 1
+
+
+def test_a_wrong_distance_is_found() -> None:
+    found = verdict(WIDE, -1, [ALONG_X])
+    assert found.counterexample is not None
+    assert found.counterexample["lane"] >= 1
+
+
+def test_dropped_lanes_at_the_edge_are_found() -> None:
+    found = verdict(WIDE, -2, [ALONG_X], drop="setp.lt.or.u32")
+    assert found.counterexample is not None
+
+
+def test_a_dropped_test_of_the_mask_is_found() -> None:
+    module, function = program(WIDE)
+    after = synthesize(function, [candidate(function, -2, [ALONG_X])])
+    [combined] = [s for s in after.instructions() if s.opcode.spelling == "setp.lt.or.u32"]
+    combined.opcode = decode("setp.lt.u32")
+    del combined.operands[3]
+    found = validate(module, function, after)
+    assert found.counterexample is not None
+    assert found.counterexample["lane"] >= 2
+
+
+def test_a_block_of_several_rows_is_found() -> None:
+    found = verdict(WIDE, -2, [])
+    assert found.counterexample is not None
+    assert (
+        found.counterexample["%ntid.x"] % 32 and found.counterexample["%ntid.y"] * found.counterexample["%ntid.z"] > 1
+    )
+
+
+def test_a_store_that_may_hit_the_source_is_found() -> None:
+    assert verdict(WIDE, -2, [ALONG_X], between=STORE).counterexample is not None
+
+
+def test_an_index_that_wraps_is_found() -> None:
+    found = verdict(NARROW, -2, [], shape=" .reqntid 48")
+    assert found.counterexample is not None
+
+
+def test_an_index_that_is_tested_is_proved() -> None:
+    module, function = program(NARROW, shape=" .reqntid 48")
+    at, wide = next(
+        (at, s) for at, s in enumerate(function.body) if isinstance(s, Instruction) and s.opcode.half == "wide"
+    )
+    register = wide.sources()[0]
+    # With the least index but one, the source is beyond n and its lane has left.
+    for low, holds in ((-(1 << 31) + 2, True), (-(1 << 31) + 1, True), (-(1 << 31), False)):
+        tested = Assumption(NO_WRAP, "the index does not wrap", at, register, 32, True, low, (1 << 31) - 1)
+        after = synthesize(function, [candidate(function, -2, [tested])])
+        assert (validate(module, function, after).counterexample is None) == holds

@@ -1,0 +1,694 @@
+"""Two PTX kernels on terms of a bit-vector solver, for one lane and its neighbours: do they store the same?
+
+A term is a function of the lane, so what another lane has in a register is the term with its lane put in: that is what
+``shfl`` computes here. Nothing is shared with the emulator that finds the shuffles, not even its idea of an address:
+
+- ``%tid`` is what the number of the thread in the block makes it, by division, for every shape of the block;
+- ``activemask`` is a number nobody knows, but if it is all ones every lane has come here, with its own numbers;
+- loads are functions of the address and of what is known of the memory; stores lie over it, byte by byte;
+- registers that a loop writes are unknown in every iteration and lane, but for those that a number which is the same
+  for all lanes is added to; lanes that go around a loop together are in the same iteration (the assumption LOCKSTEP);
+- floating point, and what else there is no term for, is an unknown function of the operands.
+
+Where the second kernel merges a shuffle with a guarded load, the solver is asked at once whether that is the load. Then
+the stores of both are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import bitwuzla
+from bitwuzla import Kind
+
+from drawloom.opt.facts import literal_pattern, operand_type
+from drawloom.ptx.cfg import build_cfg
+from drawloom.ptx.ir import (
+    Address,
+    Function,
+    Immediate,
+    Instruction,
+    Module,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    SpecialRegister,
+    Symbol,
+    Vector,
+)
+from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, RETURN
+from drawloom.ptx.loops import Loop, find_loops
+from drawloom.ptx.types import Type
+
+Term = Any
+ALL_LANES = 0xFFFFFFFF
+_SIMPLE = {
+    "add": Kind.BV_ADD, "sub": Kind.BV_SUB, "and": Kind.BV_AND, "or": Kind.BV_OR, "xor": Kind.BV_XOR,
+    "not": Kind.BV_NOT, "neg": Kind.BV_NEG,
+}  # fmt: skip
+_BY_SIGN = {
+    "div": (Kind.BV_UDIV, Kind.BV_SDIV), "rem": (Kind.BV_UREM, Kind.BV_SREM), "shr": (Kind.BV_SHR, Kind.BV_ASHR),
+}  # fmt: skip
+_LESS = {
+    "lt": (Kind.BV_ULT, Kind.BV_SLT), "le": (Kind.BV_ULE, Kind.BV_SLE), "gt": (Kind.BV_UGT, Kind.BV_SGT),
+    "ge": (Kind.BV_UGE, Kind.BV_SGE), "lo": (Kind.BV_ULT,) * 2, "ls": (Kind.BV_ULE,) * 2, "hi": (Kind.BV_UGT,) * 2,
+    "hs": (Kind.BV_UGE,) * 2,
+}  # fmt: skip
+#: With how many others a call of a function is compared.
+_MOST_CALLS = 8
+
+
+class Unknown(Exception):
+    """The solver had no answer in its time, or the kernel has what there is no model of."""
+
+
+@dataclass
+class Verdict:
+    """``counterexample`` is an assignment with which the kernels differ, None if there is none; ``merged`` counts the
+    shuffles that were proved one by one."""
+
+    counterexample: dict[str, int] | None = None
+    merged: int = 0
+
+
+def validate(module: Module, before: Function, after: Function, seconds: float = 20) -> Verdict:
+    """Whether two functions of a module store the same, for all lanes, blocks and parameters. Raises ``Unknown``."""
+    terms = _Terms(seconds, required_shape(before))
+    steps = _steps(terms, module, before)
+    first = _Run(terms, module, before, steps, None)
+    first.run()
+    verdict = Verdict()
+    second = _Run(terms, module, after, steps, verdict)
+    second.run()
+    if len(first.stores) != len(second.stores):
+        raise Unknown("the kernels have different numbers of stores")
+    claims = [terms.equal(a, b) for a, b in zip(first.stores, second.stores, strict=True) if a != b]
+    if claims:
+        verdict.counterexample = terms.counterexample(claims, second.few_facts, second.facts)
+    return verdict
+
+
+def required_shape(function: Function) -> list[int]:
+    """What ``.reqntid`` says, empty without one."""
+    for directive in function.directives:
+        if directive.name == ".reqntid":
+            given = [int(word) for word in directive.text.split(",")]
+            return [*given, 1, 1][:3]
+    return []
+
+
+class _Terms:
+    """Terms, and the constants that both kernels share, by name; those of a lane are in ``lane_constants``."""
+
+    def __init__(self, seconds: float, required: list[int]) -> None:
+        self.seconds = seconds
+        self.manager = bitwuzla.TermManager()
+        self.constants: dict[str, Term] = {}
+        self.lane_constants: dict[str, Term] = {}
+        self.lane = self.constant("lane", 5, of_lane=True)
+        warp = self.constant("warp", 6)
+        self.thread = self.make(Kind.BV_CONCAT, [warp, self.lane])
+        self.extents = [self.constant(f"%ntid.{c}", 11) for c in "xyz"]
+        if required:
+            self.extents = [self.number(extent, 11) for extent in required]
+        self.places = [self.constant(f"%tid.{c}", 32, of_lane=True) for c in "xyz"]
+        self.always = self.shape()
+        self.substitutions: dict[int, dict[Term, Term]] = {}
+        #: What ``%tid`` is by division, for this lane and those that were asked for, and what follows for two lanes.
+        self.divisions = self.division()
+        self.row_facts: list[Term] = []
+        self.last = 0
+        self.rows: dict[int, tuple[Term, list[Term]]] = {}
+
+    def make(self, kind: Kind, terms: list[Term], indices: list[int] | None = None) -> Term:
+        return self.manager.mk_term(kind, terms, indices or [])
+
+    def number(self, value: int, bits: int) -> Term:
+        return self.manager.mk_bv_value(self.manager.mk_bv_sort(bits), value & (1 << bits) - 1)
+
+    def constant(self, name: str, bits: int, of_lane: bool = False) -> Term:
+        if name not in self.constants:
+            self.constants[name] = self.manager.mk_const(self.manager.mk_bv_sort(bits), name)
+            if of_lane:
+                self.lane_constants[name] = self.constants[name]
+        return self.constants[name]
+
+    def unknown(self, name: str, arguments: list[Term], bits: int) -> Term:
+        """An unknown function of some terms, by name and widths."""
+        widths = [a.sort().bv_size() for a in arguments]
+        key = f"{name}/{','.join(map(str, widths))}/{bits}"
+        if not arguments:
+            return self.constant(key, bits)
+        if key not in self.constants:
+            sorts = [self.manager.mk_bv_sort(width) for width in widths]
+            self.constants[key] = self.manager.mk_const(
+                self.manager.mk_fun_sort(sorts, self.manager.mk_bv_sort(bits)), key
+            )
+        return self.make(Kind.APPLY, [self.constants[key], *arguments])
+
+    def all(self, terms: list[Term]) -> Term:
+        return self.make(Kind.AND, [self.manager.mk_true(), self.manager.mk_true(), *terms])
+
+    def any(self, terms: list[Term]) -> Term:
+        return self.make(Kind.OR, [self.manager.mk_false(), self.manager.mk_false(), *terms])
+
+    def equal(self, first: Term, second: Term) -> Term:
+        return self.make(Kind.EQUAL, [first, second])
+
+    def extended(self, term: Term, bits: int, is_signed: bool) -> Term:
+        """The low bits of a term, or a term with more bits."""
+        have = term.sort().bv_size()
+        if have >= bits:
+            return term if have == bits else self.make(Kind.BV_EXTRACT, [term], [bits - 1, 0])
+        return self.make(Kind.BV_SIGN_EXTEND if is_signed else Kind.BV_ZERO_EXTEND, [term], [bits - have])
+
+    def shape(self) -> list[Term]:
+        """A block has 1 to 1024 threads, and this thread is one of them: for this lane."""
+        x, y, z = self.extents
+        wide = [self.extended(e, 40, False) for e in (x, y, z)]
+        threads = self.make(Kind.BV_MUL, [self.make(Kind.BV_MUL, wide[:2]), wide[2]])
+        thread = self.extended(self.thread, 40, False)
+        return [
+            self.make(Kind.BV_ULE, [threads, self.number(1024, 40)]),
+            self.make(Kind.BV_ULT, [thread, threads]),
+            *[
+                self.make(Kind.BV_ULT, [place, self.extended(extent, 32, False)])
+                for place, extent in zip(self.places, self.extents, strict=True)
+            ],
+        ]
+
+    def division(self) -> list[Term]:
+        """The thread's place in the block, by its number."""
+        x, y, _ = self.extents
+        row = self.make(Kind.BV_UDIV, [self.thread, x])
+        numbers = [
+            self.make(Kind.BV_UREM, [self.thread, x]),
+            self.make(Kind.BV_UREM, [row, y]),
+            self.make(Kind.BV_UDIV, [row, y]),
+        ]
+        return [
+            self.equal(place, self.extended(number, 32, False))
+            for place, number in zip(self.places, numbers, strict=True)
+        ]
+
+    def row_fact(self, delta: int, proved: list[Term]) -> Term:
+        """Where lanes count along ``%tid.x``, a lane further on is a place further on: proved here, and then told to
+        the solver, which would have to find it out again in every question."""
+        x, y, z = self.extents
+        one = self.number(1, 11)
+        whole_rows = self.equal(self.make(Kind.BV_EXTRACT, [x], [4, 0]), self.number(0, 5))
+        one_row = self.all([self.equal(y, one), self.equal(z, one)])
+        in_warp = [
+            self.make(Kind.BV_SLE, [self.number(0, 8), self.far(delta)]),
+            self.make(Kind.BV_SLT, [self.far(delta), self.number(32, 8)]),
+        ]
+        premise = self.all([self.any([whole_rows, one_row]), *in_warp, *[self.at(term, delta) for term in self.always]])
+        steps = [
+            self.equal(self.at(place, delta), self.make(Kind.BV_ADD, [place, self.number(step, 32)]))
+            for place, step in zip(self.places, (delta, 0, 0), strict=True)
+        ]
+        self.rows[delta] = (premise, steps)
+        fact = self.any([self.make(Kind.NOT, [premise]), self.all(steps)])
+        if self.asked([fact], proved) is not None:
+            raise Unknown("the places of two lanes")
+        return fact
+
+    def far(self, delta: int) -> Term:
+        return self.make(Kind.BV_ADD, [self.extended(self.lane, 8, False), self.number(delta, 8)])
+
+    def special(self, name: str) -> Term:
+        """A special register, for this lane."""
+        base, _, component = name.partition(".")
+        if base == "%laneid":
+            return self.extended(self.lane, 32, False)
+        if base == "%ntid":
+            return self.extended(self.extents["xyz".index(component)], 32, False)
+        if base == "%tid":
+            return self.places["xyz".index(component)]
+        return self.constant(name, 32, of_lane=base not in ("%ctaid", "%nctaid"))
+
+    def at(self, term: Term, delta: int) -> Term:
+        """What a term is for the lane ``delta`` further on."""
+        self.last = delta
+        is_new = delta not in self.substitutions
+        put = self.substitutions.setdefault(delta, {})
+        for name, constant in self.lane_constants.items():
+            if constant not in put:
+                size = constant.sort().bv_size()
+                put[constant] = (
+                    self.make(Kind.BV_ADD, [self.lane, self.number(delta, 5)])
+                    if constant is self.lane
+                    else self.constant(f"{name}@{delta}", size)
+                )
+        if is_new and delta:
+            divisions = [*self.divisions[:3], *[self.manager.substitute_term(d, put) for d in self.divisions[:3]]]
+            self.divisions += divisions[3:]
+            self.row_facts.append(self.row_fact(delta, divisions))
+        return self.manager.substitute_term(term, put)
+
+    def is_same_for_lanes(self, term: Term) -> bool:
+        return bool(self.at(term, 1) == term)
+
+    def counterexample(self, claims: list[Term], few: list[Term], more: list[Term]) -> dict[str, int] | None:
+        """An assignment with which one of the claims is false although all facts are true; None if there is none.
+
+        Asked with few facts first, and with what ``%tid`` is by division last: most claims need neither."""
+        if all(self.holds(claims, [*few, *case]) for case in self.cases()):
+            return None
+        few = [*few, *self.row_facts]
+        if self.asked(claims, [*few, *more]) is None:
+            return None
+        return self.asked(claims, [*few, *more, *self.divisions])
+
+    def holds(self, claims: list[Term], facts: list[Term]) -> bool:
+        """Whether claims follow from facts; first from that calls of a function are equal whose arguments are, because
+        the solver looks for that late."""
+        calls: dict[Term, list[Term]] = {}
+        seen: set[Term] = set()
+        stack = list(claims)
+        while stack:
+            term = stack.pop()
+            if term not in seen:
+                seen.add(term)
+                stack += term.children()
+                if term.kind() == Kind.APPLY:
+                    calls.setdefault(term.children()[0], []).append(term)
+        equal: list[Term] = []
+        for same in calls.values():
+            for k, call in enumerate(same):
+                for other in same[k + 1 : k + _MOST_CALLS]:
+                    pairs = zip(call.children()[1:], other.children()[1:], strict=True)
+                    if self.asked([self.equal(a, b) for a, b in pairs if a != b], facts) is None:
+                        equal.append(self.equal(call, other))
+        return self.asked(claims, [*facts, *equal]) is None
+
+    def cases(self) -> list[list[Term]]:
+        """What holds in either case for the lane that was asked for last: it is in the same row, or it is not."""
+        if not self.rows:
+            return [[]]
+        premise, steps = self.rows[self.last]
+        return [[premise, *steps], [self.make(Kind.NOT, [premise])]]
+
+    def asked(self, claims: list[Term], facts: list[Term]) -> dict[str, int] | None:
+        options = bitwuzla.Options()
+        options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, int(self.seconds * 1000))
+        asked = bitwuzla.Bitwuzla(self.manager, options)
+        for fact in [*self.always, *facts]:
+            asked.assert_formula(fact)
+        asked.assert_formula(self.make(Kind.NOT, [self.all(claims)]))
+        result = asked.check_sat()
+        if result == bitwuzla.Result.UNKNOWN:
+            raise Unknown(f"no answer in {self.seconds} s")
+        if result == bitwuzla.Result.UNSAT:
+            return None
+        numbers = {name: c for name, c in self.constants.items() if not c.sort().is_fun()}
+        return {name: int(asked.get_value(c).value(10)) for name, c in numbers.items()}
+
+
+@dataclass
+class _Way:
+    """An edge between blocks: when it is taken, and what the registers are then."""
+
+    condition: Term
+    registers: dict[str, Term] = field(default_factory=dict)
+
+
+#: What a loop adds to a register in each iteration, by header and name of the register.
+_Steps = dict[tuple[int, str], Term]
+
+
+def _steps(terms: _Terms, module: Module, function: Function) -> _Steps:
+    """The registers of loops to which a term is added that is the same for all lanes and in all iterations."""
+    run = _Run(terms, module, function, {}, None)
+    run.run()
+    found: _Steps = {}
+    for loop in run.forest.loops:
+        for name, havoc in run.havocs[loop.header].items():
+            ends = [run.ways[latch, loop.header].registers[name] for latch in loop.latches]
+            zero = terms.number(0, havoc.sort().bv_size())
+            steps = [terms.manager.substitute_term(end, {havoc: zero}) for end in ends]
+            if any(step != steps[0] for step in steps) or not terms.is_same_for_lanes(steps[0]):
+                continue
+            claims = [terms.equal(end, terms.make(Kind.BV_ADD, [havoc, steps[0]])) for end in ends]
+            if terms.counterexample(claims, [], []) is None:
+                found[loop.header, name] = steps[0]
+    return found
+
+
+class _Run:
+    """One kernel; with a verdict it is the one with shuffles."""
+
+    def __init__(
+        self, terms: _Terms, module: Module, function: Function, steps: _Steps, verdict: Verdict | None
+    ) -> None:
+        self.terms = terms
+        self.cfg = build_cfg(function, module)
+        self.forest = find_loops(self.cfg)
+        self.steps = steps
+        self.verdict = verdict
+        self.registers: dict[str, Term] = {}
+        self.condition: Term = terms.manager.mk_true()
+        self.ways: dict[tuple[int, int], _Way] = {}
+        self.havocs: dict[int, dict[str, Term]] = {}
+        #: What holds whenever a mask is all ones.
+        self.few_facts: list[Term] = []
+        self.facts: list[Term] = []
+        self.masks: list[tuple[Term, Term]] = []
+        #: The memory: a number for what is there, and the writes of this lane over it, each with when it is done.
+        self.version = terms.number(0, 64)
+        self.writes: list[tuple[Term, str, Term, Term]] = []
+        self.stores: list[Term] = []
+        self.place = ""
+
+    def run(self) -> None:
+        if self.forest.irreducible_regions:
+            raise Unknown("a cycle that is no loop")
+        headers = {loop.header: loop for loop in self.forest.loops}
+        for block_id in self.cfg.rpo:
+            block = self.cfg.blocks[block_id]
+            if block_id != self.cfg.rpo[0]:
+                self.enter([self.ways[p, block_id] for p in block.preds if (p, block_id) in self.ways])
+            if block_id in headers:
+                self.havoc(headers[block_id])
+            for number, instruction in enumerate(block.instructions):
+                if instruction.opcode.effect not in (BRANCH, RETURN, EXIT):
+                    self.place = f"{block_id}.{number}"
+                    self.instruction(instruction)
+            self.leave(block_id)
+
+    # -- flow ----------------------------------------------------------------------------------------------
+
+    def leave(self, block_id: int) -> None:
+        block = self.cfg.blocks[block_id]
+        taken = self.terms.manager.mk_true()
+        if block.terminator is not None:
+            if block.terminator.opcode.name == "brx.idx":
+                raise Unknown("a table of branches")
+            taken = self.guard(block.terminator)
+        for successor in block.succs:
+            way = taken if successor == block.taken else self.terms.make(Kind.NOT, [taken])
+            if block.taken == block.fallthrough or block.terminator is None or block.terminator.guard is None:
+                way = self.terms.manager.mk_true()
+            condition = self.terms.all([self.condition, way])
+            registers = dict(self.registers)
+            for loop in self.forest.loops:
+                if loop.contains(block_id) and not loop.contains(successor):
+                    condition, registers = self.gone(loop, condition, registers)
+            self.ways[block_id, successor] = _Way(condition, registers)
+
+    def gone(self, loop: Loop, condition: Term, registers: dict[str, Term]) -> tuple[Term, dict[str, Term]]:
+        """Lanes may have left a loop in different iterations."""
+        inside = self.terms.constant(f"iteration {loop.header}", 64)
+        outside = self.terms.constant(f"iterations {loop.header}", 64, of_lane=True)
+        put = {inside: outside}
+        substitute = self.terms.manager.substitute_term
+        return substitute(condition, put), {name: substitute(term, put) for name, term in registers.items()}
+
+    def enter(self, ways: list[_Way]) -> None:
+        self.registers = dict(ways[0].registers)
+        for other in ways[1:]:
+            for name, term in other.registers.items():
+                mine = self.registers.get(name, term)
+                self.registers[name] = (
+                    term if mine == term else self.terms.make(Kind.ITE, [other.condition, term, mine])
+                )
+        self.condition = self.terms.any([way.condition for way in ways])
+
+    def havoc(self, loop: Loop) -> None:
+        """In some iteration: nothing is known of what the loop writes, but for what it adds the same to each time."""
+        written = {r.name: r for b in loop.blocks for i in self.cfg.blocks[b].instructions for r in i.destinations()}
+        self.havocs[loop.header] = {}
+        for name, register in sorted(written.items()):
+            bits = register.type.bits
+            start, step = self.registers.get(name), self.steps.get((loop.header, name))
+            fresh = self.terms.constant(f"{name} in {loop.header}", bits, of_lane=True)
+            self.havocs[loop.header][name] = fresh
+            if start is None or step is None:
+                self.registers[name] = fresh
+                continue
+            iteration = self.terms.extended(self.terms.constant(f"iteration {loop.header}", 64), bits, False)
+            self.registers[name] = self.terms.make(
+                Kind.BV_ADD, [start, self.terms.make(Kind.BV_MUL, [iteration, step])]
+            )
+        effects = [i.opcode.effect for b in loop.blocks for i in self.cfg.blocks[b].instructions]
+        stores = any(i.opcode.name == "st" for b in loop.blocks for i in self.cfg.blocks[b].instructions)
+        if stores or any(effect in (ATOMIC, BARRIER, CALL, FENCE) for effect in effects):
+            self.version = self.terms.constant(f"memory in {loop.header}", 64, of_lane=True)
+            self.writes = []
+
+    # -- instructions --------------------------------------------------------------------------------------
+
+    def instruction(self, instruction: Instruction) -> None:
+        opcode, operands = instruction.opcode, instruction.operands
+        name = opcode.name
+        if name == "st":
+            self.store(instruction)
+        elif name == "ld":
+            self.load(instruction)
+        elif name == "activemask":
+            mask = self.terms.constant(f"mask {self.place}", 32)
+            self.masks.append((self.terms.equal(mask, self.terms.number(ALL_LANES, 32)), self.condition))
+            self.write(instruction, operands[0], mask)
+        elif name == "shfl":
+            self.shuffle(instruction)
+        elif opcode.effect in (ATOMIC, BARRIER, CALL, FENCE):
+            self.version = self.terms.constant(f"memory {self.place}", 64)
+            self.writes = []
+            for register in instruction.destinations():
+                fresh = self.terms.constant(f"{register.name} {self.place}", register.type.bits, of_lane=True)
+                self.write(instruction, register, fresh)
+        else:
+            self.compute(instruction)
+
+    def compute(self, instruction: Instruction) -> None:
+        opcode, operands = instruction.opcode, instruction.operands
+        if not opcode.has_destination:
+            return
+        sources = [self.value(o, operand_type(opcode, k + 1)) for k, o in enumerate(operands[1:])]
+        first = operands[0]
+        if opcode.name == "mov" and isinstance(first, Vector):
+            whole, low = sources[0], 0
+            for element in first.elements:
+                bits = element.type.bits if isinstance(element, Register) else whole.sort().bv_size() - low
+                if isinstance(element, Register):
+                    part = self.terms.make(Kind.BV_EXTRACT, [whole], [low + bits - 1, low])
+                    self.write(instruction, element, part)
+                low += bits
+            return
+        if opcode.name == "setp":
+            holds = self.compared(opcode.compare, opcode.types[-1], sources[:2])
+            combine = {"and": Kind.AND, "or": Kind.OR, "xor": Kind.XOR}.get(opcode.operation)
+            parts = [first.first, first.second] if isinstance(first, Pair) else [first]
+            for part, term in zip(parts, [holds, self.terms.make(Kind.NOT, [holds])], strict=False):
+                if combine is not None:
+                    term = self.terms.make(combine, [term, self.is_one(sources[2])])
+                if not isinstance(part, Sink):
+                    self.write(instruction, part, self.bit(term))
+            return
+        if isinstance(first, Register):
+            self.write(instruction, first, self.computed(instruction, sources, first.type.bits))
+            return
+        for number, register in enumerate(instruction.destinations()):
+            term = self.terms.unknown(f"{opcode.spelling} {number}", sources, register.type.bits)
+            self.write(instruction, register, term)
+
+    def store(self, instruction: Instruction) -> None:
+        address, value = instruction.operands[0], instruction.operands[1]
+        assert isinstance(address, Address)
+        type = instruction.opcode.types[-1]
+        space = instruction.opcode.space
+        condition = self.terms.all([self.condition, self.guard(instruction)])
+        elements = value.elements if isinstance(value, Vector) else [value]
+        for k, element in enumerate(elements):
+            at = self.address(address, k * type.bytes)
+            term = self.terms.extended(self.value(element, type), type.bits, False)
+            self.writes.append((condition, space, at, term))
+            zero = self.terms.number(0, 64)
+            no_value = self.terms.number(0, type.bits)
+            self.stores.append(self.terms.make(Kind.ITE, [condition, at, zero]))
+            self.stores.append(self.terms.make(Kind.ITE, [condition, term, no_value]))
+
+    def load(self, instruction: Instruction) -> None:
+        first, address = instruction.operands[0], instruction.operands[1]
+        assert isinstance(address, Address)
+        type = instruction.opcode.types[-1]
+        for k, register in enumerate(first.elements if isinstance(first, Vector) else [first]):
+            if isinstance(register, Sink):
+                continue
+            assert isinstance(register, Register)
+            loaded = self.loaded(instruction, address, k * type.bytes, type)
+            term = self.terms.extended(loaded, register.type.bits, type.is_signed)
+            if not self.is_merged(instruction, register, term):
+                self.write(instruction, register, term)
+
+    def is_merged(self, instruction: Instruction, register: Register, loaded: Term) -> bool:
+        """Whether a guarded load after a shuffle leaves what the load alone would have; then that is what it leaves."""
+        old = self.registers.get(register.name)
+        if self.verdict is None or instruction.guard is None or old is None:
+            return False
+        claims = [self.terms.equal(old, loaded)]
+        few = [*self.few_facts, self.terms.make(Kind.NOT, [self.guard(instruction)])]
+        if self.terms.counterexample(claims, few, [*self.facts, self.condition]) is not None:
+            return False
+        self.registers[register.name] = loaded
+        self.verdict.merged += 1
+        return True
+
+    def loaded(self, instruction: Instruction, address: Address, offset: int, type: Type) -> Term:
+        space = instruction.opcode.space
+        if isinstance(address.base, Symbol) and space == "param":
+            return self.terms.constant(f"{address.base.name}+{address.offset + offset}", type.bits)
+        at = self.address(address, offset)
+        where = "memory" if space in ("", "global") else space
+        if instruction.opcode.nc or space == "const":
+            return self.terms.unknown(where, [self.terms.number(0, 64), at], type.bits)
+        term = self.terms.unknown(where, [self.version, at], type.bits)
+        for condition, over, start, value in self.writes:
+            if over == space or "" in (over, space):
+                term = self.overlaid(term, at, condition, start, value)
+        return term
+
+    def overlaid(self, term: Term, at: Term, condition: Term, start: Term, value: Term) -> Term:
+        """A loaded term after a write that may overlap it."""
+        make, terms = self.terms.make, self.terms
+        size = term.sort().bv_size() // 8
+        wide = 8 * max(size, value.sort().bv_size() // 8)
+        parts: list[Term] = []
+        for byte in range(size):
+            old = make(Kind.BV_EXTRACT, [term], [8 * byte + 7, 8 * byte])
+            within = make(Kind.BV_SUB, [make(Kind.BV_ADD, [at, terms.number(byte, 64)]), start])
+            hit = make(Kind.BV_ULT, [within, terms.number(value.sort().bv_size() // 8, 64)])
+            shift = make(Kind.BV_MUL, [terms.extended(within, 64, False), terms.number(8, 64)])
+            shifted = make(
+                Kind.BV_SHR, [terms.extended(value, max(64, wide), False), terms.extended(shift, max(64, wide), False)]
+            )
+            new = terms.extended(shifted, 8, False)
+            parts.insert(0, make(Kind.ITE, [terms.all([condition, hit]), new, old]))
+        return parts[0] if len(parts) == 1 else make(Kind.BV_CONCAT, parts)
+
+    def shuffle(self, instruction: Instruction) -> None:
+        """``shfl.sync`` by a constant, with the whole warp or the part of it that is active."""
+        opcode, operands = instruction.opcode, instruction.operands
+        amount = operands[2]
+        if opcode.operation not in ("up", "down") or not isinstance(amount, Immediate):
+            raise Unknown(f"{opcode.spelling} of this kind")
+        delta = -amount.value if opcode.operation == "up" else amount.value
+        terms, make = self.terms, self.terms.make
+        mine, mask = self.value(operands[1], None), self.value(operands[4], None)
+        if opcode.operation == "up":
+            has_source = make(Kind.BV_UGE, [terms.lane, terms.number(-delta, 5)])
+        else:
+            has_source = make(Kind.BV_ULE, [terms.lane, terms.number(31 - delta, 5)])
+        whole = terms.equal(mask, terms.number(ALL_LANES, 32))
+        for full, condition in self.masks:
+            there = terms.all([terms.at(c, delta) for c in terms.always])
+            neither = make(Kind.NOT, [terms.all([full, has_source])])
+            self.few_facts.append(terms.any([neither, there]))
+            self.facts.append(terms.any([neither, terms.at(condition, delta)]))
+            self.facts.append(terms.any([make(Kind.NOT, [full]), condition]))
+        anything = terms.constant(f"shuffled {self.place}", 32, of_lane=True)
+        other = make(Kind.ITE, [has_source, terms.at(mine, delta), mine])
+        result = make(Kind.ITE, [whole, other, anything])
+        first = operands[0].first if isinstance(operands[0], Pair) else operands[0]
+        self.write(instruction, first, result)
+
+    # -- terms ---------------------------------------------------------------------------------------------
+
+    def write(self, instruction: Instruction, to: Operand, term: Term) -> None:
+        assert isinstance(to, Register)
+        if instruction.guard is not None:
+            term = self.terms.make(Kind.ITE, [self.guard(instruction), term, self.before(to)])
+        self.registers[to.name] = term
+
+    def before(self, register: Register) -> Term:
+        """What is in a register; if it was never written, that is unknown."""
+        if register.name not in self.registers:
+            unset = self.terms.constant(f"{register.name} unset", register.type.bits, of_lane=True)
+            self.registers[register.name] = unset
+        return self.registers[register.name]
+
+    def guard(self, instruction: Instruction) -> Term:
+        if instruction.guard is None:
+            return self.terms.manager.mk_true()
+        holds = self.is_one(self.value(instruction.guard, None))
+        return self.terms.make(Kind.NOT, [holds]) if instruction.guard_negated else holds
+
+    def is_one(self, term: Term) -> Term:
+        return self.terms.equal(term, self.terms.number(1, 1))
+
+    def bit(self, condition: Term) -> Term:
+        return self.terms.make(Kind.ITE, [condition, self.terms.number(1, 1), self.terms.number(0, 1)])
+
+    def address(self, address: Address, offset: int) -> Term:
+        base = address.base
+        start = self.terms.number(0, 64)
+        if isinstance(base, Register):
+            start = self.terms.extended(self.value(base, None), 64, False)
+        elif base is not None:
+            start = self.terms.constant(f"&{base.name}", 64)
+        return self.terms.make(Kind.BV_ADD, [start, self.terms.number(address.offset + offset, 64)])
+
+    def value(self, operand: Operand, type: Type | None) -> Term:
+        if isinstance(operand, Register):
+            return self.before(operand)
+        if isinstance(operand, Not):
+            return self.terms.make(Kind.BV_NOT, [self.value(operand.register, None)])
+        if isinstance(operand, SpecialRegister):
+            return self.terms.special(operand.name)
+        if isinstance(operand, Symbol):
+            at = self.terms.constant(f"&{operand.name}", 64)
+            return self.terms.make(Kind.BV_ADD, [at, self.terms.number(operand.offset, 64)])
+        if isinstance(operand, Vector):
+            parts = [self.value(element, None) for element in operand.elements]
+            return self.terms.make(Kind.BV_CONCAT, parts[::-1])
+        if isinstance(operand, Immediate):
+            return self.terms.number(literal_pattern(operand, type), 32 if type is None else type.bits)
+        raise Unknown(f"the operand {operand!r}")
+
+    def computed(self, instruction: Instruction, sources: list[Term], bits: int) -> Term:
+        make, extended = self.terms.make, self.terms.extended
+        opcode = instruction.opcode
+        name, type = opcode.name, opcode.types[-1] if opcode.types else None
+        if type is None or type.is_float or opcode.sat or type.lanes > 1:
+            return self.terms.unknown(opcode.spelling, sources, bits)
+        is_signed = type.is_signed
+        if name in _SIMPLE:
+            return make(_SIMPLE[name], sources)
+        if name in ("mov", "cvta"):
+            return extended(sources[0], bits, False)
+        if name in _BY_SIGN and name != "shr":
+            return make(_BY_SIGN[name][is_signed], sources)
+        if name in ("shl", "shr"):
+            wide = max(32, type.bits)
+            value, amount = extended(sources[0], wide, is_signed), extended(sources[1], wide, False)
+            return extended(
+                make(Kind.BV_SHL if name == "shl" else _BY_SIGN["shr"][is_signed], [value, amount]), bits, False
+            )
+        if name in ("mul", "mad"):
+            wide = 2 * type.bits if opcode.half in ("wide", "hi") else type.bits
+            product = make(Kind.BV_MUL, [extended(s, wide, is_signed) for s in sources[:2]])
+            if opcode.half == "hi":
+                product = make(Kind.BV_EXTRACT, [product], [wide - 1, type.bits])
+            return make(Kind.BV_ADD, [product, sources[2]]) if name == "mad" else product
+        if name in ("min", "max"):
+            less = make(_LESS["lt"][is_signed], sources)
+            return make(Kind.ITE, [less, *(sources if name == "min" else sources[::-1])])
+        if name == "selp":
+            return make(Kind.ITE, [self.is_one(sources[2]), sources[0], sources[1]])
+        if name == "cvt" and not any(t.is_float for t in opcode.types):
+            to, source = opcode.types
+            low = extended(sources[0], source.bits, False)
+            return extended(extended(low, to.bits, source.is_signed), bits, to.is_signed)
+        return self.terms.unknown(opcode.spelling, sources, bits)
+
+    def compared(self, compare: str, type: Type, sources: list[Term]) -> Term:
+        if type.is_float:
+            return self.is_one(self.terms.unknown(f"setp.{compare}.{type.name}", sources, 1))
+        if compare in ("eq", "ne"):
+            equal = self.terms.equal(sources[0], sources[1])
+            return equal if compare == "eq" else self.terms.make(Kind.NOT, [equal])
+        return self.terms.make(_LESS[compare][type.is_signed], sources)
