@@ -28,10 +28,11 @@ CLANG = """
 import sys
 from drawloom.cuda.clang import find_clang
 from drawloom.cuda.compiler import Options, translate_cuda
+from drawloom.cuda.prelude import cc1
 from drawloom.cuda.programs import Request, host_arguments
-translate_cuda(sys.argv[1], "sm_80", Options("c++17", line_info=True))
+translate_cuda(sys.argv[1], "sm_80", Options("c++17", line_info=True, program=True))
 clang = find_clang()
-clang.cc1([*host_arguments(clang, Request((sys.argv[1],))), "-o", sys.argv[2], sys.argv[1]])
+cc1(clang, host_arguments(clang, Request((sys.argv[1],))), ["-emit-obj", "-o", sys.argv[2], sys.argv[1]])
 """
 
 

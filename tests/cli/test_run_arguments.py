@@ -1,11 +1,23 @@
 """The grammar of `--arg`: what each form means, and that no text makes anything but an argument or a refusal."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drawloom.cli.run_arguments import TYPES, Malformed, Save, in_order, parse_argument, parse_number, parse_save
+from drawloom.cli.run_arguments import (
+    TYPES,
+    Malformed,
+    Save,
+    in_order,
+    parse_argument,
+    parse_number,
+    parse_save,
+    save_array,
+)
 from drawloom.errors import DataError
 
 FORMS = {
@@ -96,3 +108,12 @@ def test_saves() -> None:
     save = parse_save("out=a=b.npy")
     assert isinstance(save, Save)
     assert (save.name, save.path) == ("out", "a=b.npy")
+
+
+def test_array_is_saved_to_a_pipe_which_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    save_array(np.arange(3, dtype=np.uint8), str(pipe))
+    assert os.read(reader, 64) == b"\0\1\2" and pipe.is_fifo()
+    os.close(reader)

@@ -56,7 +56,7 @@ def test_launch_bounds_and_lines_are_in_the_ptx() -> None:
 
 def test_ptx_with_lines_is_taken_by_the_vendors_assembler(tmp_path: Path, ptxas: str) -> None:
     """As a GPU's driver takes it: of a file in two strings, folder and name, it knows nothing."""
-    options = Options(line_info=True, defines=("__DRAWLOOM_PROGRAM__",))
+    options = Options(line_info=True, program=True)
     path = tmp_path / "printf.ptx"
     path.write_text(translate_cuda(SOURCE.parent / "programs" / "device_printf.cu", "sm_80", options).ptx)
     done = subprocess.run([ptxas, "-arch=sm_80", str(path), "-o", os.devnull], capture_output=True, text=True)

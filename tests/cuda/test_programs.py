@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from drawloom.cuda.clang import CompileError, find_clang
-from drawloom.cuda.programs import Request, build
+from drawloom.cuda.programs import Request, build, finish
 from drawloom.errors import DataError, Error, UnsupportedError
 from tools.cuda_programs import PROGRAMS, difference
 from tools.cuda_programs import build as build_program
@@ -162,3 +162,13 @@ def test_file_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     source.write_text("int main(void) { return 0; }\n")
     with pytest.raises(DataError, match="cannot write"):
         build(Request((str(source),), str(tmp_path / "no folder" / "out")))
+
+
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    (tmp_path / "made").write_bytes(b"whole")
+    finish(tmp_path / "made", str(pipe))
+    assert os.read(reader, 64) == b"whole" and pipe.is_fifo()
+    os.close(reader)

@@ -15,7 +15,7 @@ import math
 import os
 import re
 import tempfile
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -235,16 +235,25 @@ def check_writable(path: str) -> None:
         raise DataError(f"cannot save {path}: the folder {folder} is not writable")
 
 
+def write_array(file: BinaryIO, array: Array, path: str) -> None:
+    if path.endswith(".npy"):
+        np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+    else:
+        file.write(np.ascontiguousarray(array).data)
+
+
 def save_array(array: Array, path: str) -> None:
-    """Writes a .npy file, or the raw bytes; the file is whole or not there. Raises DataError."""
+    """Writes a .npy file, or the raw bytes; the file is whole or not there. What is no plain file (/dev/null, a pipe)
+    is written to. Raises DataError."""
     temporary = ""
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as there:
+                write_array(there, array, path)
+            return
         handle, temporary = tempfile.mkstemp(prefix=".drawloom-", dir=os.path.dirname(path) or ".")
         with os.fdopen(handle, "wb") as file:
-            if path.endswith(".npy"):
-                np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
-            else:
-                file.write(np.ascontiguousarray(array).data)
+            write_array(file, array, path)
         os.chmod(temporary, 0o666 & ~current_umask())
         os.replace(temporary, path)
         temporary = ""

@@ -99,10 +99,13 @@ def write_profile(profile: Profile, path: str, style: str | None) -> None:
     ending = os.path.splitext(path)[1].lower().removeprefix(".")
     kind = style or {"html": "html", "htm": "html", "json": "json"}.get(ending, "text")
     unfinished = path + ".unfinished"
+    if os.path.exists(path) and not os.path.isfile(path):  # /dev/stdout, a pipe: written to as they are
+        unfinished = path
     try:
         with open(unfinished, "w", encoding="utf-8") as file:
             file.write(profile_as(profile, kind))
-        os.replace(unfinished, path)
+        if unfinished != path:
+            os.replace(unfinished, path)
     except OSError as problem:
         raise DataError(f"{path}: the profile cannot be written: {problem.strerror}") from None
 

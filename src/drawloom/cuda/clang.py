@@ -63,14 +63,15 @@ class Clang:
     version: int
     bundled: bool  # inside the ziglang package, which brings the host's headers and libraries, too
 
-    def cc1(self, arguments: list[str], text: str | None = None) -> tuple[bytes, str]:
-        """Runs `clang -cc1`, with `text` as standard input. (What it wrote to standard output, its warnings.)
+    def cc1(self, arguments: list[str], text: str | None = None, files: tuple[int, ...] = ()) -> tuple[bytes, str]:
+        """Runs `clang -cc1`, with `text` as standard input; `files` are open files that it reads. (What it wrote to
+        standard output, its warnings.)
 
         Raises CompileError with its diagnostics, UnsupportedError where it does not start.
         """
         given = None if text is None else text.encode("utf-8", "surrogateescape")
         try:
-            done = subprocess.run([*self.command, "-cc1", *arguments], input=given, capture_output=True)
+            done = subprocess.run([*self.command, "-cc1", *arguments], input=given, capture_output=True, pass_fds=files)
         except OSError as failure:
             raise UnsupportedError(f"cannot run {self.command[0]}: {failure.strerror}") from failure
         diagnostics = done.stderr.decode("utf-8", "replace")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
+from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
 
@@ -22,10 +23,12 @@ UNROLL_THRESHOLD: Final = 600
 CUDA_STANDARDS: Final = tuple(prefix + year for prefix in ("c++", "gnu++") for year in ("11", "14", "17", "20", "23"))
 OPENCL_STANDARDS: Final = ("CL1.2", "CL2.0", "CL3.0")
 DEFAULT_ARCH: Final = "sm_80"
+#: The macro that tells the headers that there will be host code, too.
+PROGRAM: Final = "__DRAWLOOM_PROGRAM__"
 #: The PTX version of targets that it is enough for; later ones take the first that knows them, as clang does.
 PTX_VERSION: Final = 78
 PTX_VERSION_UP_TO: Final = 90
-#: `.loc` with the files' whole paths: ptxas and the driver take one string after `.file N`, clang writes folder and name.
+#: Lines of files by whole paths: ptxas and the driver take one string after `.file N`, clang writes folder and name.
 LINE_INFO: Final = ("-debug-info-kind=line-directives-only", "-dwarf-version=2", "-fno-dwarf-directory-asm")
 
 _KERNEL_BODY: Final = re.compile(r"^(define )dso_local (.*@__clang_ocl_kern_imp_)", re.M)
@@ -48,6 +51,7 @@ class Options:
     line_info: bool = False
     fast_math: bool = False
     extra: tuple[str, ...] = ()  # further -cc1 options, as they stand
+    program: bool = False  # a whole program, whose host code is compiled, too
 
 
 @dataclass(frozen=True)
@@ -113,15 +117,17 @@ def translate_cuda(source: Source, arch: str, options: Options, filename: str = 
     """The PTX text of a CUDA program's device code, with clang's warnings. Raises as `compile_cuda`."""
     clang = find_clang()
     text, name = read_source(source, filename or "<text>", ".cu")
-    return translate(clang, text, name, cuda_arguments(clang, arch, options, bool(_INCLUDE.search(text))))
+    host = options.program or bool(_INCLUDE.search(text))
+    own = ["-S", *words_of(options)]
+    return translate(clang, text, name, cuda_arguments(clang, arch, options, host), own, prelude=True)
 
 
 def translate_opencl(source: Source, arch: str, options: Options, filename: str = "") -> Translated:
     """The PTX text of an OpenCL program, with clang's warnings. Raises as `compile_opencl`."""
     clang = find_clang()
     text, name = read_source(source, filename or "<text>", ".cl")
-    arguments = [*opencl_arguments(arch, options), *looked_for(text), "-emit-llvm", "-disable-llvm-passes"]
-    made = translate(clang, text, name, arguments)
+    arguments = [*opencl_arguments(arch, options), *looked_for(text)]
+    made = translate(clang, text, name, arguments, ["-emit-llvm", "-disable-llvm-passes"], prelude=False)
     backend = ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"]
     # At -O0 nothing is inlined, and clang's marks for that belong together.
     out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx) if options.optimise else made.ptx)
@@ -149,13 +155,13 @@ def with_kernels_inlined(llvm: str) -> str:
     return _KERNEL_BODY.sub(r"\1internal \2", _NOINLINE.sub("", llvm))
 
 
-def translate(clang: Clang, text: str, name: str, arguments: list[str]) -> Translated:
+def translate(clang: Clang, text: str, name: str, arguments: list[str], own: list[str], prelude: bool) -> Translated:
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     folder = os.path.dirname(os.path.abspath(name)) if os.path.isfile(name) else ""
     found = ["-iquote", folder] if folder else []  # `#include "x.h"` beside the source, which clang gets as text
-    out, warnings = clang.cc1(
-        [*arguments, *found, "-main-file-name", os.path.basename(name), "-o", "-", "-"], f'#line 1 "{quoted}"\n{text}'
-    )
+    own = [*own, *found, "-main-file-name", os.path.basename(name), "-o", "-", "-"]
+    text = f'#line 1 "{quoted}"\n{text}'
+    out, warnings = cc1(clang, arguments, own, text) if prelude else clang.cc1([*arguments, *own], text)
     return Translated(out.decode("utf-8"), warnings)
 
 
@@ -178,22 +184,27 @@ def cuda_arguments(clang: Clang, arch: str, options: Options, has_includes: bool
     a source includes some."""
     standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
     return [
-        "-S",
         *device_target(arch, options),
-        *cuda_language(standard, options),
+        *cuda_language(standard),
         "-fcuda-is-device",
+        *(("-D", PROGRAM) if options.program else ()),
         *(host_headers(clang) if has_includes else ()),
-        "-include", "cuda_runtime.h",
     ]  # fmt: skip
 
 
-def cuda_language(standard: str, options: Options) -> list[str]:
+def words_of(options: Options) -> list[str]:
+    """The macros and folders that a user gives."""
+    return [
+        *(word for name in options.defines for word in ("-D", name)),
+        *(word for folder in options.includes for word in ("-I", folder)),
+    ]  # fmt: skip
+
+
+def cuda_language(standard: str) -> list[str]:
     """What both sides of a program are parsed with."""
     return [
         "-x", "cuda", f"-std={standard}", "-fdeclspec", "-fcuda-allow-variadic-functions", "-fno-autolink",
         "-fcxx-exceptions", "-fexceptions", "-target-sdk-version=12.8", "-ferror-limit", "20", "-fgnuc-version=4.2.1",
-        *(word for name in options.defines for word in ("-D", name)),
-        *(word for folder in options.includes for word in ("-I", folder)),
         "-internal-isystem", str(HEADERS),
     ]  # fmt: skip
 
@@ -204,9 +215,7 @@ def opencl_arguments(arch: str, options: Options) -> list[str]:
     return [
         *device_target(arch, options),
         "-x", "cl", f"-cl-std={standard}", "-ferror-limit", "20", "-fgnuc-version=4.2.1",
-        *(word for name in options.defines for word in ("-D", name)),
-        *(word for folder in options.includes for word in ("-I", folder)),
-        "-internal-isystem", str(HEADERS), "-include", "drawloom/opencl.h",
+        *words_of(options), "-internal-isystem", str(HEADERS), "-include", "drawloom/opencl.h",
     ]  # fmt: skip
 
 

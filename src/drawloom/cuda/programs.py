@@ -16,8 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
-from drawloom.cuda.compiler import CUDA_STANDARDS, Options, chosen, cuda_language, translate_cuda
+from drawloom.cuda.compiler import CUDA_STANDARDS, PROGRAM, Options, chosen, cuda_language, translate_cuda, words_of
 from drawloom.cuda.library import LIBRARIES, library_objects
+from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin
@@ -27,8 +28,6 @@ from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin
 MAGIC: Final = b"DRAWLOOM"
 PTX_IMAGE: Final = 0
 
-#: The macro that tells the headers that there will be host code, too.
-PROGRAM: Final = "__DRAWLOOM_PROGRAM__"
 #: Functions of CUDA's device runtime, which need no body.
 RUNTIME_FUNCTIONS: Final = ("vprintf", "__assertfail", "malloc", "free")
 ELSEWHERE: Final = "is defined in another file: device code is not linked over files"
@@ -113,7 +112,7 @@ def kind_of(name: str) -> str:
 
 def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings: list[str]) -> list[Path]:
     """The object files of both sides of a CUDA source."""
-    options = replace(request.options, defines=(PROGRAM, *request.options.defines))
+    options = replace(request.options, program=True)
     translated = translate_cuda(name, request.archs[0], options)
     if translated.warnings:
         warnings.append(translated.warnings)
@@ -122,9 +121,9 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     embedded, host, objects = folder / "device.bin", folder / "host.o", [folder / "host.o"]
     images = machine_code(module, request.archs, warnings)
     embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
-    arguments = [*host_arguments(clang, request), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
+    own = ["-emit-obj", *words_of(options), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
     with ThreadPoolExecutor(1) as beside:
-        compiling = beside.submit(clang.cc1, arguments)
+        compiling = beside.submit(cc1, clang, host_arguments(clang, request), own)
         for number, code in enumerate(cpu_objects(module, key, request.level, request.checked, str(HEADERS))):
             objects.append(folder / f"device{number}.o")
             objects[-1].write_bytes(code)
@@ -173,11 +172,10 @@ def host_arguments(clang: Clang, request: Request) -> list[str]:
     options = request.options
     standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
     return [
-        "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64", "-emit-obj",
+        "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64",
         f"-O{options.optimise}", "-w", *(HOST_DEBUG if request.debug else ()),
         "-D", PROGRAM, "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
-        "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard, options), *host_headers(clang),
-        "-include", "cuda_runtime.h",
+        "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard), *host_headers(clang),
     ]  # fmt: skip
 
 
@@ -224,9 +222,14 @@ def run(command: list[str], warnings: list[str]) -> None:
 
 
 def finish(made: Path, target: str) -> None:
-    """Puts a finished file to its place, whole or not at all. Raises DataError."""
+    """Puts a finished file to its place, whole or not at all; what is no plain file (/dev/null, a pipe) is written to.
+    Raises DataError."""
+    target = os.path.realpath(target)
     partial = f"{target}.{os.getpid()}.partial"
     try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            Path(target).write_bytes(made.read_bytes())
+            return
         with open(partial, "wb") as out:
             out.write(made.read_bytes())
         os.chmod(partial, os.stat(made).st_mode & 0o777)

@@ -1,5 +1,13 @@
 // What every CUDA source begins with: the language of the device, then the host's interface where it is there.
 #pragma once
+#if defined(__CUDA__) && defined(__DRAWLOOM_PROGRAM__)  // what nvcc has every source begin with
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <utility>
+#endif
 #include "drawloom/qualifiers.h"
 #include "drawloom/vector_types.h"
 #if defined(__CUDA__)  // sources without device code have the host's interface alone

@@ -1,0 +1,70 @@
+"""What every CUDA source begins with, read once: from the headers of `-include` to clang's precompiled header, which
+the cache of compiled kernels keeps. Reading the headers anew takes longer than compiling most programs.
+"""
+
+import os
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+from drawloom.build_info import VERSION
+from drawloom.cuda.clang import HEADERS, Clang, CompileError
+from drawloom.runtime.cache import cache_key, kernel_store
+
+PRELUDE: Final = ("-include", "cuda_runtime.h")
+#: Macros of the host's headers; all others in a reserved name are taken for such.
+_OF_HEADERS: Final = ("NDEBUG",)
+_DEVICE_OF_FILES: Final = "/dev/fd"
+
+
+def cc1(clang: Clang, arguments: list[str], own: list[str], text: str | None = None) -> tuple[bytes, str]:
+    """`clang -cc1` with `arguments` and what `PRELUDE` includes; `own` are words that only this source has: what to
+    make, its macros and folders, files. The output and errors are those of `Clang.cc1`."""
+    read = None if asks_of_headers(own) else precompiled(clang, arguments)
+    if read is not None:
+        handle = os.memfd_create("drawloom")
+        place = f"{_DEVICE_OF_FILES}/{handle}"
+        try:
+            with open(handle, "wb", closefd=False) as file:
+                file.write(read)
+            return clang.cc1([*arguments, "-include-pch", place, *own], text, (handle,))
+        except CompileError as refusal:
+            if place not in refusal.diagnostics:
+                raise
+            # A header of the host's is another since.
+        finally:
+            os.close(handle)
+    return clang.cc1([*arguments, *PRELUDE, *own], text)
+
+
+def asks_of_headers(own: list[str]) -> bool:
+    """Whether a macro among the words may change what the headers say."""
+    names = [word.partition("=")[0] for option, word in pairwise(own) if option == "-D"]
+    return any(name.startswith("_") or name in _OF_HEADERS for name in names)
+
+
+def precompiled(clang: Clang, arguments: list[str]) -> bytes | None:
+    """The prelude as clang reads it with these arguments; None without a cache, or where it cannot be read apart."""
+    store = kernel_store()
+    if store is None or not hasattr(os, "memfd_create") or not os.path.isdir(_DEVICE_OF_FILES):
+        return None
+    key = cache_key("prelude", VERSION, str(clang), *arguments, *states(clang.command[0], tuple(arguments)))
+    found = store.get(key)
+    if found is None:
+        try:
+            found, _ = clang.cc1([*arguments, *PRELUDE, "-emit-pch", "-o", "-", "-"], "")
+        except CompileError:
+            return None  # whoever includes the headers is told
+        store.put(key, found)
+    return found
+
+
+@cache
+def states(clang: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """What changes when clang, one of our headers, or a folder of the host's does."""
+    folders = [word for word in arguments if os.path.isdir(word)]
+    paths = [clang, *folders, *sorted(str(path) for path in HEADERS.rglob("*.h"))]
+    return tuple(f"{path} {status.st_mtime_ns} {status.st_size}" for path in paths for status in [os.stat(path)])
+
+
+__all__ = ["PRELUDE", "cc1"]
