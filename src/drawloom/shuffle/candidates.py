@@ -135,7 +135,7 @@ class _Maker:
             return None
         where = self.site(wide, at)
         sign = "s" if is_signed else "u"
-        text = f"{show(x, index)} {distance:+d} does not wrap around as .{sign}{width}"
+        text = f"({show(x, index)}) {distance:+d} does not wrap around as .{sign}{width}"
         if where is None:
             return Assumption(NO_WRAP, text, -1, None, width, is_signed, least, most)
         return Assumption(NO_WRAP, text, where[0], where[1], width, is_signed, least, most)

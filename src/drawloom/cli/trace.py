@@ -1,0 +1,41 @@
+"""`drawloom trace`: PTX to the symbolic memory trace of its kernels."""
+
+import json
+
+import click
+
+from drawloom.errors import DataError
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("--kernel", metavar="NAME", help="Only this kernel or function.")
+@click.option(
+    "--report", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
+)
+@click.option("--distinct-parameters", is_flag=True, help="What one pointer parameter writes no other reads.")
+@click.option("--solver-seconds", type=click.FloatRange(0), default=0.3, show_default=True,
+              help="How long a solver may think about one kernel.")  # fmt: skip
+def command(file: str, kernel: str | None, report: str, distinct_parameters: bool, solver_seconds: float) -> None:
+    """Show what the kernels of the PTX FILE, - for standard input, read and write.
+
+    For each access: its address as an expression, how the addresses of neighbouring lanes lie to each other, what a
+    warp moves, and which earlier loads have read the same, in this lane or another one, and what that rests on.
+    """
+    from drawloom.cli.assemble import read
+    from drawloom.ptx import parse, verify
+    from drawloom.shuffle.emulator import Options, analyse
+    from drawloom.shuffle.trace import trace
+
+    module = parse(*read(file))
+    verify(module)
+    options = Options(distinct_parameters=distinct_parameters, shared=True, solver_seconds=solver_seconds)
+    functions = [f for f in module.functions.values() if f.has_body and kernel in (None, f.name)]
+    if kernel is not None and not functions:
+        names = ", ".join([f.name for f in module.functions.values() if f.has_body])
+        raise DataError(f"there is no kernel '{kernel}' in {file}: expected one of {names or 'none'}")
+    traces = [trace(module, analyse(module, function, options)) for function in functions]
+    if report == "json":
+        click.echo(json.dumps([one.data() for one in traces], indent=2))
+    else:
+        click.echo("\n".join([one.text() for one in traces]), nl=False)

@@ -1,0 +1,188 @@
+"""The memory trace of a kernel as a table: from a report of the emulator to one row per access, with how a warp's lanes
+lie beside each other, what the access moves, and which earlier loads it overlaps (listing 5 of the paper).
+
+    Row ::= instruction address class stride sectors|ways overlaps assumptions
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.ptx.ir import Module
+from drawloom.shuffle.decide import Decider
+from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, WARP, Expressions, signed
+from drawloom.shuffle.facts import Access, Report
+from drawloom.shuffle.lanes import shifted
+from drawloom.shuffle.show import show
+
+#: Bytes that global memory moves at once, and the width and number of the banks of shared memory (CUDA programming
+#: guide, compute capability 5.x and later).
+SECTOR: Final = 32
+BANK: Final = 4
+BANKS: Final = 32
+
+#: Overlaps of a load that the text shows, the nearest lanes first; JSON has all.
+_MOST_OVERLAPS: Final = 2
+
+UNIFORM: Final = "uniform"
+CONTIGUOUS: Final = "contiguous"
+STRIDED: Final = "strided"
+IRREGULAR: Final = "irregular"
+
+
+class Row:
+    """One access. ``stride`` is the distance in bytes from a lane to the next: a number, an expression of what lanes
+    share, or empty where the access is irregular. ``moved`` are the bytes of all sectors that a warp touches where its
+    first address is one of a sector (global memory), the most it may be where the access is irregular, 0 in other
+    spaces; ``used`` those that its lanes ask for; ``ways`` how many lanes want one bank of shared memory for different
+    words, 0 in other spaces. ``overlaps`` has line, lane distance and assumptions of the loads whose value it could
+    take."""
+
+    def __init__(self, access: Access, line: int, text: str, address: str, guard: str) -> None:
+        self.access = access
+        self.line = line
+        self.text = text
+        self.address = address
+        self.guard = guard
+        self.kind = IRREGULAR
+        self.stride = ""
+        self.moved = 0
+        self.used = 0
+        self.ways = 0
+        self.overlaps: list[tuple[int, int, list[str]]] = []
+
+    def data(self) -> dict[str, object]:
+        """For JSON."""
+        out: dict[str, object] = {
+            "line": self.line,
+            "instruction": self.text,
+            "kind": self.access.kind,
+            "space": self.access.space or "generic",
+            "bytes": self.access.bytes,
+            "address": self.address,
+            "class": self.kind,
+            "stride": self.stride,
+            "bytes_used": self.used,
+            "loop_depth": self.access.depth,
+        }
+        if self.guard:
+            out["guard"] = self.guard
+        if self.moved:
+            out["bytes_moved"] = self.moved
+        if self.ways:
+            out["bank_ways"] = self.ways
+        out["overlaps"] = [{"line": line, "lane": lane, "assumptions": why} for line, lane, why in self.overlaps]
+        return out
+
+
+class Trace:
+    """The rows of one function, in program order; ``notes`` say what was not analysed."""
+
+    def __init__(self, name: str, flows: int, merged: int, seconds: float) -> None:
+        self.name = name
+        self.flows = flows
+        self.merged = merged
+        self.seconds = seconds
+        self.rows: list[Row] = []
+        self.notes: list[str] = []
+
+    def data(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "kernel": self.name,
+            "flows": self.flows,
+            "merged_flows": self.merged,
+            "seconds": self.seconds,
+            "accesses": [row.data() for row in self.rows],
+            "notes": self.notes,
+        }
+
+    def text(self) -> str:
+        """For people."""
+        merged = f", {self.merged} of them merged with others" if self.merged else ""
+        out = [f"{self.name}: {len(self.rows)} accesses on {self.flows} flows{merged}"]
+        for row in self.rows:
+            moved = f", {row.used} of {row.moved} bytes a warp" if row.moved else f", {row.used} bytes a warp"
+            banks = f", {row.ways} lanes to a bank" if row.ways > 1 else ""
+            stride = f" by {row.stride}" if row.kind == STRIDED else ""
+            guard = f" if {row.guard}" if row.guard else ""
+            out.append(f"  line {row.line}: {row.text}{guard}")
+            out.append(f"    at {row.address}")
+            out.append(f"    {row.kind}{stride}{moved}{banks}")
+            for line, lane, why in row.overlaps[:_MOST_OVERLAPS]:
+                place = "this lane" if lane == 0 else f"lane {lane:+d}"
+                out.append(f"    loaded before by {place} in line {line}" + (", if" if why else ""))
+                out.extend([f"      {reason}" for reason in why])
+        out.extend([f"  {note}" for note in self.notes])
+        return "\n".join(out) + "\n"
+
+
+def trace(module: Module, report: Report) -> Trace:
+    """The table of what the emulator found in one function."""
+    x = report.expressions
+    decider = Decider(x, None)
+    out = Trace(report.function.name, report.flows, report.merged, report.seconds)
+    body = report.function.body
+    for access in sorted(report.trace, key=lambda a: (a.at, a.order)):
+        guard = "" if access.guard < 0 else show(x, access.guard)
+        row = Row(access, module.line(access.instruction), repr(access.instruction), show(x, access.address), guard)
+        _classify(x, decider, row)
+        for candidate in report.options.get(access.at, []):
+            why = [repr(assumption) for assumption in candidate.assumptions]
+            row.overlaps.append((module.line(body[candidate.source]), candidate.delta, why))
+        out.rows.append(row)
+    for refusal in report.refusals:
+        where = f"line {module.line(body[refusal.at])}: " if refusal.at >= 0 else ""
+        out.notes.append(f"{where}not analysed: {refusal.reason}")
+    return out
+
+
+def _classify(x: Expressions, decider: Decider, row: Row) -> None:
+    """Find the stride, the class, and what a warp moves."""
+    access = row.access
+    address = decider.ideal(access.address)
+    row.used = access.bytes * WARP
+    spread: list[int] = []
+    if x.varies[address] & OPAQUE:
+        pass
+    elif not x.varies[address] & HAS_LANE:
+        row.kind, row.stride, row.used = UNIFORM, "0", access.bytes
+        spread = [0]
+    else:
+        step = x.sub(shifted(x, address, 1, {}), address)
+        known = x.value(step)
+        if known >= 0:
+            stride = signed(known, x.widths[step])
+            row.kind = CONTIGUOUS if abs(stride) == access.bytes else STRIDED
+            row.stride = str(stride)
+            spread = [lane * stride for lane in range(WARP)]
+        elif not x.varies[step]:
+            row.kind, row.stride = STRIDED, show(x, step)
+    if access.space == "global":
+        row.moved = sectors(spread, access.bytes) * SECTOR if spread else WARP * max(SECTOR, access.bytes)
+    if access.space == "shared" and spread:
+        row.ways = ways(spread, access.bytes)
+
+
+def sectors(offsets: list[int], size: int) -> int:
+    """How many sectors the accesses of ``size`` bytes at these offsets touch, the least of them at the start of one."""
+    touched: set[int] = set()
+    least = min(offsets)
+    for offset in offsets:
+        first = offset - least
+        touched.update(range(first // SECTOR, (first + size - 1) // SECTOR + 1))
+    return len(touched)
+
+
+def ways(offsets: list[int], size: int) -> int:
+    """How many different words of one bank the accesses want, for each part of the warp that is served at once (all
+    lanes for 4 bytes, a half of them for 8, a quarter for 16)."""
+    together = WARP // max(1, size // BANK)
+    most = 1
+    for first in range(0, len(offsets), together):
+        words: dict[int, set[int]] = {}
+        for offset in offsets[first : first + together]:
+            for word in range(offset // BANK, (offset + size - 1) // BANK + 1):
+                words.setdefault(word % BANKS, set()).add(word)
+        most = max(most, *[len(found) for found in words.values()])
+    return most
