@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 import drawloom  # noqa: E402
+from benchmarks.common.device_copy import copy_seconds  # noqa: E402
 from drawloom.runtime import Kernel, Stream, pinned_array  # noqa: E402
 from drawloom.runtime.driver import Driver, probe  # noqa: E402
 
@@ -256,24 +257,8 @@ def on_the_device(bench: Bench) -> None:
     seconds = [copy[size // tile, threads](to, source, size // 4).run_seconds for _ in range(bench.repeat + 1)]
     assert (to.to_array() == np.arange(size // 4, dtype=np.uint32)).all()
     bench.bandwidth("on the device", "our kernel", min(seconds[1:]), 2 * size)
-    bench.bandwidth("on the device", "cuMemcpyDtoD", driver_copy(bench, to.address, source.address, size), 2 * size)
-
-
-def driver_copy(bench: Bench, to: int, source: int, size: int) -> float:
-    """Seconds of cuMemcpyDtoDAsync by the driver's own clock."""
-    backend: Any = drawloom.runtime.device(bench.device).backend
-    with backend.active() as driver:
-        events = [driver.call("cuEventCreate", 0) for _ in range(2)]
-        times = []
-        for _ in range(bench.repeat + 1):
-            driver.call("cuEventRecord", events[0], 0)
-            driver.call("cuMemcpyDtoDAsync", to, source, size, 0)
-            driver.call("cuEventRecord", events[1], 0)
-            driver.call("cuStreamSynchronize", 0)
-            times.append(driver.call("cuEventElapsedTime", *events) / 1e3)
-        for event in events:
-            driver.call("cuEventDestroy", event)
-    return float(min(times[1:]))
+    seconds = copy_seconds(bench.device, to.address, source.address, size, bench.repeat)
+    bench.bandwidth("on the device", "cuMemcpyDtoD", min(seconds), 2 * size)
 
 
 SECTIONS = (copies, small_copies, overlap, launch_costs, on_the_device)

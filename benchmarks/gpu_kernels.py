@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import drawloom  # noqa: E402
+from benchmarks.common.device_copy import bandwidth  # noqa: E402
 from benchmarks.common.workloads import WORKLOADS, Workload  # noqa: E402
 
 SIDES = ("drawloom", "driver")
@@ -89,23 +90,6 @@ def measure(kind: type[Workload], device: str, rounds: int) -> dict[str, Any]:
     found["ratio"] = found["drawloom"] / found["driver"]
     found["bytes"] = peers["drawloom"].bytes()
     return found
-
-
-def bandwidth(device: str) -> float:
-    """Bytes a second, read and written, of the driver's own copy of 1 GiB from device to device."""
-    backend = drawloom.runtime.device(device).backend
-    size = 1 << 30
-    with drawloom.Buffer.alloc(size, np.uint8, device) as a, drawloom.Buffer.alloc(size, np.uint8, device) as b:
-        seconds = []
-        for _ in range(5):
-            with backend.active() as driver:
-                start, end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
-                driver.call("cuEventRecord", start, 0)
-                driver.call("cuMemcpyDtoDAsync", b.address, a.address, size, 0)
-                driver.call("cuEventRecord", end, 0)
-                driver.call("cuEventSynchronize", end)
-                seconds.append(float(driver.call("cuEventElapsedTime", start, end)) / 1e3)
-    return 2 * size / statistics.median(seconds)
 
 
 def main() -> int:
