@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from drawloom.runtime import devices as devices
     from drawloom.sass.assemble import assemble as assemble
     from drawloom.sass.cubin import Cubin as Cubin
+    from drawloom.shuffle.pipeline import shuffle as shuffle
 
 # Public name -> the module that defines it.
 LAZY_NAMES: Final[dict[str, str]] = {
@@ -56,7 +57,7 @@ LAZY_NAMES: Final[dict[str, str]] = {
     "Relation": "drawloom.sql",
     "connect": "drawloom.sql",
 }
-LAZY_ROOMS: Final = ("cpu", "cuda", "horse", "opt", "ptx", "reference", "runtime", "sass", "sql")
+LAZY_ROOMS: Final = ("cpu", "cuda", "horse", "opt", "ptx", "reference", "runtime", "sass", "shuffle", "sql")
 
 
 def __getattr__(name: str) -> Any:
