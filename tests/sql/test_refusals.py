@@ -70,7 +70,7 @@ def refused(query: str, con: drawloom.Connection | None = None) -> list[str]:
             ["aggregate function: approx_distinct OVER (...)", "function: arrow_typeof", "function: random"],
         ),
         ("select unnest(l), arrow_typeof(s) from t where random() > a",
-         ["type: list (column 'l')", "function: random", "function: arrow_typeof"]),
+         ["function: random", "function: arrow_typeof"]),
         ("select s similar to arrow_typeof(s), approx_percentile_cont_with_weight(a, 1, 0.5) from t group by 1",
          ["expression: SIMILAR TO", "function: arrow_typeof",
           "aggregate function: approx_percentile_cont_with_weight"]),
@@ -107,7 +107,7 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
     [
         ("select a from t intersect all select a from t except select 1", "INTERSECT ALL or EXCEPT ALL beside"),
         ("select a from t except /* */ all select a from t intersect select 1", "INTERSECT ALL or EXCEPT ALL beside"),
-        ("select l from t", "list"),
+        ("select distinct l from t", "lists to match, group or order by"),
         ("select s ilike s from t", "ilike with a pattern that is no constant"),
         ("select regexp_replace(s, 'a', 'b', 'x') from t", "regexp_replace with options other than 'g' and 'i'"),
         ("select regexp_replace(s, s, 'b') from t", "regexp_replace with arguments that are no constants"),

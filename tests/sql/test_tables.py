@@ -98,10 +98,11 @@ def test_tables_that_are_made_agree_with_duckdb(query: str) -> None:
         oracle.register(name, table)
         con.register(name, table)
     wanted = oracle.sql(theirs or ours).to_arrow_table()
-    result = con.sql(ours)
-    assert differences(result.arrow(), wanted) == []
-    assert result.arrow().schema.types == wanted.schema.types
-    assert result.arrow().equals(result.query.program().interpret().to_arrow())
+    relation = con.sql(ours)
+    result = relation.arrow()
+    assert differences(result, wanted) == []
+    assert result.schema.types == wanted.schema.types
+    assert result.equals(relation.query.program().interpret().to_arrow())
 
 
 @pytest.mark.parametrize("outline", ["none", "flow"])

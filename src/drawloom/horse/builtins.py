@@ -26,6 +26,7 @@ table        | table        | table    | - | cpu |
 list         | list         | list     | - | cpu |
 with_null    | with_null    | first    | - | cpu |
 lists        | lists        | first    | - | cpu |
+structs      | structs      | first    | - | cpu |
 flat         | raze         | vector   | - | cpu |
 fill         | fill         | second   | - | cpu |
 # Element-wise

@@ -29,6 +29,7 @@ from drawloom.horse.values import (
     Lists,
     ListValue,
     Ragged,
+    Structs,
     TableValue,
     Value,
     Vector,
@@ -322,6 +323,14 @@ def _lists(name: str, arguments: list[Value]) -> Value:
     return Lists(numbers, flat, integers(low), integers(high))
 
 
+def _structs(name: str, arguments: list[Value]) -> Value:
+    numbers, names = as_vector(arguments[0]), strings(as_vector(arguments[1]))
+    fields = [as_vector(c) for c in cells(arguments[2])]
+    if len(names) != len(fields) or any(len(f) != len(numbers) for f in fields):
+        raise DataError(f"@structs of {len(names)} names and {len(fields)} fields, as long as the numbers")
+    return Structs(numbers, names, fields)
+
+
 EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **ELEMENT_WISE,
     **WINDOWS,
@@ -333,6 +342,7 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
     "table": _table, "list": _list, "with_null": _with_null, "lists": _lists,
+    "structs": _structs,
     "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "flat": _raze,
     "each_item": _each_item,

@@ -382,6 +382,13 @@ def _lists(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return I64
 
 
+def _structs(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 3)
+    if types[0] not in (I64, WILDCARD) or types[1] not in (SYM, WILDCARD) or not isinstance(types[2], ListType):
+        raise refuse(name, types, "i64 numbers of structs, the names of their fields (sym), and the fields")
+    return I64
+
+
 def _distinct_slices(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 3)
     if any(t not in (I64, WILDCARD) for t in types):
@@ -505,6 +512,7 @@ RULES: Final[dict[str, Rule]] = {
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
     "distinct_slices": _distinct_slices, "lists": _lists,
+    "structs": _structs,
     "loop_join": _loop_join, "touched": _touched, "present": _present,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,

@@ -13,6 +13,7 @@ from drawloom.errors import DataError
 from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
 from drawloom.horse.memory import MemoryUse, counted_by, give_back
+from drawloom.horse.nested import INTO, Part, elements, find, parts
 from drawloom.horse.types import (
     BOOL,
     CLOCK,
@@ -77,10 +78,10 @@ class ArrowSource(Source):
         return list(self.schema.names)
 
     def column_type(self, name: str) -> VectorType:
-        field = self._field(name)
-        type = horse_type(field.type)
+        field = self._find(name).type
+        type = horse_type(field)
         if type is None:
-            raise DataError(f"column '{name}' of table '{self.name}' has type {field.type}, which is not supported")
+            raise DataError(f"column '{name}' of table '{self.name}' has type {field}, which is not supported")
         return type
 
     def column(self, name: str) -> Column:
@@ -88,16 +89,30 @@ class ArrowSource(Source):
         if found is None:
             what = f"column '{name}' of table '{self.name}'"
             with counted_by(self.use):
-                found = convert(while_wanted(self._chunks(name)), self.rows, self.column_type(name), what)
+                found = convert(while_wanted(self._part(name)), self.rows, self.column_type(name), what)
             self.columns[name] = found
             give_back(found.nbytes)
         return found
 
-    def _field(self, name: str) -> pa.Field:
-        index = self.schema.get_field_index(name)
-        if index < 0:
+    def elements(self, name: str) -> ArrowSource:
+        """The elements of a column of lists as a table of one column (``nested.py``). Raises DataError."""
+        part = self._find(name)
+        what = f"column '{name}' of table '{self.name}'"
+        with counted_by(self.use):
+            table = elements(while_wanted(self._chunks(part.column)), part.steps, part.type, what)
+        made = from_arrow(f"{self.name}{INTO}{name}", table)
+        made.use = self.use
+        return made
+
+    def _find(self, name: str) -> Part:
+        found = find(self.schema, name)
+        if found is None:
             raise DataError(f"table '{self.name}' has no column '{name}'")
-        return self.schema.field(index)
+        return found
+
+    def _part(self, name: str) -> Iterator[pa.Array]:
+        part = self._find(name)
+        return parts(self._chunks(part.column), part.steps)
 
     def _chunks(self, name: str) -> Iterator[pa.Array]:
         """The column piece by piece; a file's pieces are gone once they are converted. Raises DataError."""
@@ -117,7 +132,7 @@ class ArrowSource(Source):
     def _read(self, name: str) -> Iterator[pa.Array]:
         """A file's row groups one by one, text as the dictionary that the file has unless it is mostly distinct: that
         takes less memory and time than reading several at once."""
-        is_text, first = _is_text(self._field(name).type), 0
+        is_text, first = _is_text(self._find(name).type), 0
         with pq.ParquetFile(self.path, read_dictionary=[name] if is_text else []) as file:
             if is_text and file.num_row_groups:
                 chunks = file.read_row_group(0, [name], use_threads=False).column(0).chunks

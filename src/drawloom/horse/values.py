@@ -231,6 +231,19 @@ class Lists(Vector):
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, mask=pa.array(~known))
 
 
+class Structs(Vector):
+    """Numbers of structs, that a result shows as these: ``fields`` are as long as the numbers."""
+
+    def __init__(self, numbers: Vector, names: list[str], fields: list[Vector]) -> None:
+        super().__init__(numbers.type, numbers.data, None, numbers.valid)
+        self.names = names
+        self.fields = fields
+
+    def to_arrow(self) -> pa.Array:
+        mask = None if self.valid is None else pa.array(~np.asarray(self.valid, dtype=bool))
+        return pa.StructArray.from_arrays([vector_to_arrow(f) for f in self.fields], self.names, mask=mask)
+
+
 class Ragged(Value):
     """A list of vectors of one type, kept as one vector: cell ``i`` is ``flat[offsets[i]:offsets[i + 1]]``."""
 
@@ -361,7 +374,7 @@ def arrow_type(type: VectorType) -> pa.DataType:
 
 def vector_to_arrow(vector: Vector) -> pa.Array:
     """One column as Arrow, NULL where ``valid`` says so."""
-    if isinstance(vector, Lists):
+    if isinstance(vector, Lists | Structs):
         return vector.to_arrow()
     type = vector.type
     mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)

@@ -20,6 +20,7 @@ from drawloom.horse.files import FORMATS, Csv, Dataset, open_files
 from drawloom.horse.kernels.library import CHOICES, Library
 from drawloom.horse.launch import Resident
 from drawloom.horse.memory import MemoryUse, give_back, limit_of
+from drawloom.horse.nested import INTO, ROW, find, is_list
 from drawloom.horse.outline import MODES
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type
 from drawloom.horse.types import VectorType
@@ -123,6 +124,8 @@ class Connection:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")
         self.planner.register(name, source.schema)
         source.use = self.memory
+        for part in [key for key in self.sources if key.startswith(name.lower() + INTO)]:
+            del self.sources[part]
         self.sources[name.lower()] = source
         self.fallback.forget(name.lower())
         for key in [k for k, query in self.prepared.items() if names_table(query.text.given, name)]:
@@ -133,7 +136,7 @@ class Connection:
 
     def tables(self) -> list[str]:
         """The names of the registered tables, sorted."""
-        return sorted(self.sources)
+        return sorted([name for name in self.sources if INTO not in name])
 
     def sql(
         self,
@@ -219,12 +222,38 @@ class StoredSchema(Schema):
         return self.source(table).column_type(column)
 
     def has_nulls(self, table: str, column: str) -> bool:
+        if self.nested(table, column):
+            column += INTO + ROW
         return self.source(table).column(column).padded_valid is not None
 
-    def any_column(self, table: str) -> str:
+    def nested(self, table: str, column: str) -> str:
+        found = find(self.arrow(table).schema, column)
+        if found is None:
+            return ""
+        return "list" if is_list(found.type) else "struct" if pa.types.is_struct(found.type) else ""
+
+    def fields(self, table: str, column: str) -> list[str]:
+        found = find(self.arrow(table).schema, column)
+        assert found is not None
+        return [found.type.field(i).name for i in range(found.type.num_fields)]
+
+    def elements(self, table: str, column: str) -> str:
+        name = f"{table}{INTO}{column}"
+        if name not in self.sources:
+            self.sources[name] = self.arrow(table).elements(column)
+        return name
+
+    def arrow(self, table: str) -> ArrowSource:
         source = self.source(table)
         assert isinstance(source, ArrowSource)
+        return source
+
+    def any_column(self, table: str) -> str:
+        source = self.arrow(table)
         widths = {f.name: _width(f.type) for f in source.schema if horse_type(f.type) is not None}
+        nested = [f.name for f in source.schema if self.nested(table, f.name)]
+        if nested and not widths:
+            return f"{nested[0]}{INTO}{ROW}"
         if not widths:
             raise DataError(f"table '{table}' has no column of a supported type")
         cheapest: str = min(widths, key=lambda name: (widths[name], name))

@@ -56,7 +56,7 @@ _OWN: Final[dict[str, tuple[int, ...]]] = {
     "greatest": tuple(range(1, 100)), "least": tuple(range(1, 100)), "sqrt": (1,), "ln": (1,), "exp": (1,),
     "power": (2,),
     "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "logb": (1, 2),
-    "iszero": (1,), "nanvl": (2,),
+    "iszero": (1,), "nanvl": (2,), "get_field": tuple(range(2, 20)), "struct": tuple(range(1, 100)),
 }  # fmt: skip
 #: All Substrait scalar functions that the translation knows, with their numbers of arguments.
 SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
@@ -85,6 +85,11 @@ _UNITS: Final[dict[int, str]] = {1: "rows", 2: "range"}
 _SORT: Final[dict[int, tuple[bool, bool]]] = {1: (True, True), 2: (True, False), 3: (False, True), 4: (False, False)}
 _RETURN_NULL: Final = 1  # FAILURE_BEHAVIOR_RETURN_NULL
 _OF_GROUPING: Final = frozenset(["bitwise_and", "bitwise_shift_right"])
+#: A row as a value, which comparisons take apart, and what they join its parts by.
+_ROW: Final = "struct"
+_ROW_COMPARISONS: Final[dict[str, str]] = {
+    "equal": "and", "not_equal": "or", "is_not_distinct_from": "and", "is_distinct_from": "or",
+}  # fmt: skip
 _EXISTS: Final = 1  # PREDICATE_OP_EXISTS
 _FLAGS: Final = frozenset([Constant(flag, STR).key() for flag in ("g", "i", "gi", "ig", "")])
 _SPELLINGS: Final[dict[str, str]] = {"substr": "substring", "substring_index": "substr_index"}
@@ -113,12 +118,17 @@ class Expressions(Literals):
             return self.selection(body.selection)
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "list":
             return Apply("make_array", [self.literal(v) for v in body.literal.list.values])
+        if kind == "literal" and body.literal.WhichOneof("literal_type") == "struct":
+            return Apply(_ROW, [self.literal(v) for v in body.literal.struct.fields])
         if kind == "literal":
             return self.literal(body.literal)
         if kind == "scalar_function":
             return self.function(body.scalar_function)
         if kind == "cast":
             inner = self.expression(body.cast.input)
+            if body.cast.type.WhichOneof("kind") == "struct" and _is_row(inner):
+                types = [self.type(t) or BOOL for t in body.cast.type.struct.types]
+                return Apply(_ROW, [Cast(e, t) for e, t in zip(inner.parts(), types)])
             type = self.type(body.cast.type)
             if isinstance(inner, Apply) and inner.function in _OF_GROUPING and _is_unsigned(body.cast.input):
                 return inner  # GROUPING(x), which is a bigint
@@ -127,7 +137,8 @@ class Expressions(Literals):
             return self.case(body.if_then)
         if kind == "singular_or_list":
             options = [self.expression(o) for o in body.singular_or_list.options]
-            return InList(self.expression(body.singular_or_list.value), options)
+            value = self.expression(body.singular_or_list.value)
+            return _among_rows(value, options) if _is_row(value) else InList(value, options)
         if kind == "window_function":
             return self.window(body.window_function)
         if kind == "subquery":
@@ -244,6 +255,10 @@ class Expressions(Literals):
             self.refuse(f"function: {name} with a separator that is no constant")
         if name in ("round", "trunc") and len(arguments) == 2 and not _is_digits(arguments[1]):
             self.refuse(f"function: {name} to digits that are no constant")
+        if name == "get_field":
+            return _field_of(arguments)
+        if name in _ROW_COMPARISONS and all(map(_is_row, arguments)):
+            return _compared_rows(name, *[a.parts() for a in arguments])
         if name in _REWRITES:
             return _REWRITES[name](arguments)
         if name == "substring" and self.is_front(arguments):
@@ -308,6 +323,34 @@ def _days(body: Any) -> Any:
         body = body.cast.input
     factors = [a.value for a in body.scalar_function.arguments]
     return factors[0] if len(factors) == 2 and factors[1].literal.i64 == DAY // 1_000_000 else None
+
+
+def _is_row(expression: Expression) -> bool:
+    return isinstance(expression, Apply) and expression.function == _ROW
+
+
+def _compared_rows(name: str, left: list[Expression], right: list[Expression]) -> Expression:
+    """(a, b) = (c, d) and its kin, which NULLs make unknown or not as they do the comparisons of a and c, b and d."""
+    joint = _ROW_COMPARISONS[name]
+    made: Expression = Apply(name, [left[0], right[0]])
+    for a, b in zip(left[1:], right[1:]):
+        made = Apply(joint, [made, Apply(name, [a, b])])
+    return made
+
+
+def _among_rows(value: Expression, options: list[Expression]) -> Expression:
+    made = [_compared_rows("equal", value.parts(), option.parts()) for option in options]
+    either = made[0]
+    for other in made[1:]:
+        either = Apply("or", [either, other])
+    return either
+
+
+def _field_of(arguments: list[Expression]) -> Expression:
+    made = arguments[0]
+    for name in arguments[1:]:
+        made = Apply("get_field", [made, name])
+    return made
 
 
 def _is_digits(argument: Expression) -> bool:

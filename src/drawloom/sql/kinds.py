@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.errors import DataError
+from drawloom.horse.nested import INTO, ITEM
 from drawloom.horse.plain import FOLDS
 from drawloom.horse.types import DAY
 from drawloom.sql.aggregates import FOLDED
@@ -105,6 +106,8 @@ class _Checker:
                 sides.append([self.expression(e, below) for e in columns])
             if any(_is_list(k) for kinds in sides for k in kinds):
                 self.refuse("lists in UNION, INTERSECT, EXCEPT or GROUPING SETS")
+            if any(_is_struct(k) for kinds in sides for k in kinds):
+                self.refuse("structs in UNION, INTERSECT, EXCEPT or GROUPING SETS")
             return [next((k for k in column if k is not None), None) for column in zip(*sides)]
         assert isinstance(relation, Aggregate)
         below = self.relation(relation.input)
@@ -116,8 +119,8 @@ class _Checker:
         for name in (relation.name, relation.seen):
             self.working[name] = dict(zip(relation.names, kinds))
         self.relation(relation.step)
-        if any(map(_is_list, kinds)):
-            self.refuse("lists in a recursive query")
+        if any(_is_list(kind) or _is_struct(kind) for kind in kinds):
+            self.refuse("lists or structs in a recursive query")
         return kinds
 
     def join(self, join: Join) -> Kinds:
@@ -136,6 +139,11 @@ class _Checker:
         if table in self.working:
             return self.working[table][name]
         try:
+            nested = self.schema.nested(table, name)
+            if nested == "list":
+                return f"{_LIST}{self.column(self.schema.elements(table, name), ITEM) or ''}"
+            if nested == "struct":
+                return f"{_STRUCT}{table}{_OF}{name}"
             return self.schema.column_type(table, name).kind
         except DataError:
             return None  # refused where the plan was decoded, or when the column is read
@@ -152,6 +160,8 @@ class _Checker:
     def aggregate(self, function: str, kinds: Kinds) -> str | None:
         """The kind of an aggregate's values, where it takes such arguments."""
         kind = kinds[0] if kinds else None
+        if _is_struct(kind) and function != "count":
+            self.refuse(f"aggregate function: {function} of structs")
         if function == "array_agg" or (_is_list(kind) and function != "count"):
             if _is_list(kind):
                 self.refuse(f"aggregate function: {function} of lists")
@@ -172,6 +182,8 @@ class _Checker:
         kind = self.expression(expression, below)
         if _is_list(kind):
             self.refuse("lists to match, group or order by")
+        if _is_struct(kind):
+            self.refuse("structs to match, group or order by")
         return kind
 
     def of_lists(self, function: str, kinds: Kinds) -> str | None:
@@ -209,6 +221,12 @@ class _Checker:
         assert isinstance(expression, Apply)
         kinds = [self.expression(a, below) for a in expression.arguments]
         function = expression.function
+        if function == "get_field":
+            return self.field(kinds[0], call=expression)
+        if function == "struct" or any(map(_is_struct, kinds)):
+            if function not in ("is_null", "is_not_null"):
+                self.refuse(f"function: {function}" + " of structs" * (function != "struct"))
+            return "bool"
         if function == "make_array" or any(map(_is_list, kinds)):
             return self.of_lists(function, kinds)
         if function == "divide":
@@ -220,6 +238,17 @@ class _Checker:
         if function in SCALARS:
             return self.scalar(expression, kinds)
         return "bool"
+
+    def field(self, kind: str | None, call: Apply) -> str | None:
+        name = call.arguments[1]
+        if kind is None or not _is_struct(kind) or not isinstance(name, Constant):
+            self.refuse("function: get_field of what is no column's struct")
+            return None
+        table, _, column = kind.removeprefix(_STRUCT).partition(_OF)
+        if str(name.value) not in self.schema.fields(table, column):
+            self.refuse(f"function: get_field of a field '{name.value}', which is spelt otherwise")
+            return None
+        return self.column(table, f"{column}{INTO}{name.value}")
 
     def of_intervals(self, function: str, call: Apply, kinds: Kinds) -> str | None:
         """What has an interval among its arguments, or is the difference of moments."""
@@ -277,6 +306,8 @@ class _Checker:
             self.refuse("window functions: RANGE with an offset over an order by another kind of values, or by several")
         if any(map(_is_list, kinds)) and window.function != "count":
             self.refuse(f"window function: {window.function} of lists")
+        if any(map(_is_struct, kinds)) and window.function != "count":
+            self.refuse(f"window function: {window.function} of structs")
         if window.function in ("percent_rank", "cume_dist"):
             return "float"
         if window.function in ("row_number", "rank", "dense_rank", "ntile"):
@@ -299,6 +330,8 @@ class _Checker:
         kinds = [self.expression(v, below) for v in values]
         if any(map(_is_list, kinds)):
             self.refuse("CASE of lists")
+        if any(map(_is_struct, kinds)):
+            self.refuse("CASE of structs")
         told = [k for k, v in zip(kinds, values) if not (isinstance(v, Constant) and v.value is None)]
         return told[0] if told else None
 
@@ -310,6 +343,13 @@ _LIST: Final = "list of "
 _FROM_LISTS: Final[dict[str, str]] = {
     "array_to_string": "text", "array_length": "int", "cardinality": "int", "list_number": "int",
 }  # fmt: skip
+#: What the kinds of structs begin with, before the table and the column that has them.
+_STRUCT: Final = "struct of "
+_OF: Final = " "
+
+
+def _is_struct(kind: str | None) -> bool:
+    return kind is not None and kind.startswith(_STRUCT)
 
 
 def _is_list(kind: str | None) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
+from drawloom.horse.nested import HIGH, INTO, ITEM, LOW, ROW
 from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
@@ -40,11 +41,17 @@ class ListOf(VectorType):
         self.high = high
 
 
+def stored(t: Translator, table: Operand, name: str, column: str) -> Result:
+    """A column of a table; its elements are a table of their own."""
+    rows, low, high = [t.stored(table, name, f"{column}{INTO}{part}") for part in (ROW, LOW, HIGH)]
+    inside = t.schema.elements(name, column)
+    elements = t.stored(t.emit("load_table", [Literal([inside], SYM)]), inside, ITEM)
+    return Result(rows.value, ListOf(elements, low.value, high.value), rows.valid, canonical=True)
+
+
 def shown(t: Translator, ids: Operand, type: ListOf) -> Operand:
     """The column of a result."""
-    elements = type.elements
-    values = elements.value if elements.valid is None else t.emit("with_null", [elements.value, elements.valid])
-    return t.emit("lists", [ids, values, type.low, type.high])
+    return t.emit("lists", [ids, t.shown(type.elements), type.low, type.high])
 
 
 def gathered(t: Translator, value: Result, rows: Operand, counts: Operand) -> Result:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from datafusion import substrait
 
 from drawloom.errors import DataError, SourceError, quote_line
+from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
 
@@ -151,8 +152,8 @@ def planner_message(problem: Exception) -> str:
 
 def _planned(type: pa.DataType) -> pa.DataType:
     """The type that plans see: dictionaries of strings are strings, all decimals are decimal128, times of day and
-    moments with a zone have one type each, a column without a type is of integers, and what Substrait has no word for
-    is opaque."""
+    moments with a zone have one type each, so have lists, a column without a type is of integers, and what Substrait
+    has no word for is opaque."""
     if pa.types.is_dictionary(type) and horse_type(type) is not None:
         return pa.string()
     if pa.types.is_null(type):
@@ -167,4 +168,8 @@ def _planned(type: pa.DataType) -> pa.DataType:
         return pa.binary()
     if pa.types.is_decimal(type) and type.precision <= MAX_DIGITS:
         return pa.decimal128(type.precision, type.scale)
+    if is_list(type):
+        return pa.list_(_planned(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([type.field(i).with_type(_planned(type.field(i).type)) for i in range(type.num_fields)])
     return type

@@ -227,6 +227,8 @@ class Query:
         except SqlError:
             return None
         made = self.timed("decode", lambda: decode(data, unsupported, subqueries))
+        if len(made.names) != made.root.width:  # Substrait names the fields of structs too
+            made.names = list(self.planner.schema(sql).names)
         optimised = str(logical.display_indent())
         joins = [r for r in plan.relations(made.root) if isinstance(r, plan.Join)]
         mark_unknowns(joins, optimised, unsupported)

@@ -138,7 +138,7 @@ class _Decoder(Expressions):
         else:
             items = list(range(len(names)))
         for i in items:
-            self.type(read.base_schema.struct.types[i], f" (column '{names[i]}')")
+            self.column_type(read.base_schema.struct.types[i], f" (column '{names[i]}')")
         if read.named_table.names[-1].endswith("()"):
             self.refuse(f"table function: {read.named_table.names[-1].removesuffix('()')}")
             return Empty(0, [BOOL] * len(items))
@@ -149,6 +149,14 @@ class _Decoder(Expressions):
             whole = Read(table, names)
             made = Project(Filter(whole, self.expression(read.filter)), [Field(i) for i in items])
         return made
+
+    def column_type(self, type: Any, where: str) -> None:
+        """Refuses what no column may be; of a struct the fields that are used are asked for when they are read."""
+        kind = type.WhichOneof("kind")
+        if kind == "list":
+            self.column_type(type.list.type, where)
+        elif kind != "struct":
+            self.type(type, where)
 
     def virtual_table(self, read: Any) -> Relation:
         rows = len(read.virtual_table.expressions)

@@ -34,7 +34,7 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import aggregates, casts, joins, lists, plan, recursion, spans, windows
+from drawloom.sql import aggregates, casts, joins, lists, plan, recursion, spans, structs, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
@@ -66,6 +66,18 @@ class Schema:
 
     def any_column(self, table: str) -> str:
         """A column to count rows by, the cheapest."""
+        raise NotImplementedError
+
+    def nested(self, table: str, column: str) -> str:
+        """ "list" or "struct" for a column, or a part of one (``horse/nested.py``), that is one; else ""."""
+        return ""
+
+    def fields(self, table: str, column: str) -> list[str]:
+        """The names of a struct's fields."""
+        raise NotImplementedError
+
+    def elements(self, table: str, column: str) -> str:
+        """The table that has a list's elements."""
         raise NotImplementedError
 
 
@@ -102,13 +114,16 @@ class Translator(Emitter):
 
     def output(self, result: Result, frame: Frame) -> Operand:
         """The column as the result shows it: as long as the relation, NULL where it is not valid."""
-        value = result.value
-        if self.is_constant(value):
-            value = self.emit("fill", [value, frame.anchor()])
+        return self.shown(Result(self.spread(result.value, frame), result.type, result.valid))
+
+    def shown(self, result: Result) -> Operand:
+        """A column of a result."""
+        value = result.value if result.valid is None else self.emit("with_null", [result.value, result.valid])
         if isinstance(result.type, lists.ListOf):
-            known = value if result.valid is None else self.emit("with_null", [value, result.valid])
-            return lists.shown(self, known, result.type)
-        return value if result.valid is None else self.emit("with_null", [value, result.valid])
+            return lists.shown(self, value, result.type)
+        if isinstance(result.type, structs.StructOf):
+            return structs.shown(self, value, result, result.type)
+        return value
 
     # Relations
 
@@ -163,12 +178,19 @@ class Translator(Emitter):
             return lambda: self.stored(table, relation.table, name)
 
         def anchor() -> Operand:
-            names = relation.columns or [self.schema.any_column(relation.table)]
-            return self.stored(table, relation.table, names[0]).value
+            name = self.schema.any_column(relation.table)
+            plain = [c for c in relation.columns if not self.schema.nested(relation.table, c)]
+            return self.stored(table, relation.table, [*plain, name][0]).value
 
         return Frame([column(n) for n in relation.columns], anchor, "all")
 
     def stored(self, table: Operand, table_name: str, column: str) -> Result:
+        """A column, or a part of one."""
+        nested = self.schema.nested(table_name, column)
+        if nested == "list":
+            return lists.stored(self, table, table_name, column)
+        if nested == "struct":
+            return structs.stored(self, table, table_name, column)
         type = self.schema.column_type(table_name, column)
         name: Operand = Literal([column], SYM)
         key = f"{print_operand(table)}.{print_operand(name)}"
@@ -287,6 +309,8 @@ class Translator(Emitter):
             return windows.window(self, expression, frame)
         if isinstance(expression, plan.Scalar):
             return joins.scalar(self, self.relation(expression.relation))
+        if isinstance(expression, plan.Apply) and expression.function == "get_field":
+            return structs.field(self, expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in lists.FUNCTIONS:
             return lists.function(self, expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in SCALARS:
