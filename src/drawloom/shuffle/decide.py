@@ -22,6 +22,7 @@ UNTESTABLE: Final = -1
 _MOST_STEPS: Final = 8
 #: For how many sets of random leaves two addresses must agree before they are taken for equal enough to prove it.
 _ROUNDS: Final = 3
+_DELTAS: Final = sorted(range(1 - WARP, WARP), key=abs)
 
 
 class Decider:
@@ -33,7 +34,9 @@ class Decider:
         self._ideal: dict[int, int] = {}
         self._places: dict[int, tuple[int, int]] = {}
         self._found: dict[tuple[int, int, int, int], list[Requirement] | None] = {}
-        self._profiles: dict[int, list[int]] = {}
+        self._profiles: dict[tuple[int, int], list[int]] = {}
+        #: By round and lane: what expressions are.
+        self._values: list[list[dict[int, int]]] = []
 
     # -- where an address is -----------------------------------------------------------------------------
 
@@ -90,8 +93,9 @@ class Decider:
             out: Terms = {}
             width = x.widths[e]
             for m, factor in terms.items():
-                product = x.constant(1, width)
-                for atom in x.monomials[m]:
+                atoms = x.monomials[m]
+                product = self._ideal_atom(atoms[0])
+                for atom in atoms[1:]:
                     product = x.mul(product, self._ideal_atom(atom))
                 constant += x.add_terms(out, product, factor)
             known = self._ideal[e] = x.sum(constant, out, width)
@@ -110,8 +114,9 @@ class Decider:
         out: Terms = {}
         constant = signed(args[0], old)
         for k in range(1, len(args), 2):
-            product = x.constant(1, width)
-            for part in x.monomials[args[k]]:
+            atoms = x.monomials[args[k]]
+            product = self.ideal(x.extend(atoms[0], width, name == "sext"))
+            for part in atoms[1:]:
                 product = x.mul(product, self.ideal(x.extend(part, width, name == "sext")))
             constant += x.add_terms(out, product, signed(args[k + 1], old))
         return x.sum(constant, out, width)
@@ -151,7 +156,7 @@ class Decider:
             if self.prover is not None and self.prover.equal(there, load, delta):
                 return []
             return [(0, 0, UNTESTABLE)]
-        return self.proved(source, there, load, delta)
+        return self.proved(source, there, load, delta, offset)
 
     def extensions(self, e: int) -> list[int]:
         """The widened indices in an address."""
@@ -175,44 +180,41 @@ class Decider:
                 a, b = x.args[first][0], x.args[second][0]
                 if x.widths[a] != x.widths[b]:
                     continue
-                distance = x.value(x.sub(a, b))
+                distance = x.distance(a, b)
                 if distance >= 0:
                     return first, second, signed(distance, x.widths[a])
         return None
 
-    def proved(self, source: int, there: int, load: int, delta: int) -> list[Requirement] | None:
+    def proved(self, source: int, there: int, load: int, delta: int, offset: int) -> list[Requirement] | None:
         """The solver's word, where random numbers do not tell the two apart."""
-        if self.prover is None:
+        if self.prover is None or not self.agree(source, load, delta, offset):
             return None
-        a, b = self.profile(source), self.profile(load)
-        for place in range(len(a)):
-            lane = place % WARP
-            if 0 <= lane + delta < WARP and a[place + delta] != b[place]:
-                return None
         return [] if self.prover.equal(there, load, delta) else None
 
     def guesses(self, source: int, load: int, offset: int) -> list[int]:
         """The lane distances by which two addresses that are not linear seem to be apart, the smallest first."""
-        a, b = self.profile(source), self.profile(load)
-        mask = (1 << self.x.widths[load]) - 1
-        out: list[int] = []
-        for delta in sorted(range(1 - WARP, WARP), key=abs):
-            agrees = True
-            for place in range(len(a)):
-                if 0 <= place % WARP + delta < WARP and (a[place + delta] + offset) & mask != b[place]:
-                    agrees = False
-                    break
-            if agrees:
-                out.append(delta)
-        return out
+        x = self.x
+        if (x.varies[source] | x.varies[load]) & OPAQUE:
+            return [0] if x.distance(load, source) == offset else []
+        return [delta for delta in _DELTAS if self.agree(source, load, delta, offset)]
 
-    def profile(self, address: int) -> list[int]:
+    def agree(self, source: int, load: int, delta: int, offset: int) -> bool:
+        """Whether ``source(lane + delta) + offset`` is ``load(lane)`` for some random leaves, in all lanes."""
+        mask = (1 << self.x.widths[load]) - 1
+        for salt in range(_ROUNDS):
+            a, b = self.profile(source, salt), self.profile(load, salt)
+            for lane in range(max(0, -delta), min(WARP, WARP - delta)):
+                if (a[lane + delta] + offset) & mask != b[lane]:
+                    return False
+        return True
+
+    def profile(self, address: int, salt: int) -> list[int]:
         """What an address is in each lane, for some random leaves."""
-        known = self._profiles.get(address)
+        known = self._profiles.get((address, salt))
         if known is None:
-            known = []
-            for salt in range(_ROUNDS):
-                for lane in range(WARP):
-                    known.append(evaluate(self.x, address, {-1: salt, self.x.lane: lane}))
-            self._profiles[address] = known
+            while len(self._values) <= salt:
+                start = len(self._values)
+                self._values.append([{-1: start, self.x.lane: lane} for lane in range(WARP)])
+            known = [evaluate(self.x, address, values) for values in self._values[salt]]
+            self._profiles[(address, salt)] = known
         return known

@@ -57,6 +57,7 @@ class Expressions:
         self.monomials: list[tuple[int, ...]] = []
         self._monomial_ids: dict[tuple[int, ...], int] = {}
         self._ids: dict[Key, int] = {}
+        self._distances: dict[tuple[int, int], int] = {}
         self.lane = self.leaf("lane", 32, "", 0, WARP - 1, HAS_LANE)
         self.true = self.constant(1, 1)
         self.false = self.constant(0, 1)
@@ -206,6 +207,13 @@ class Expressions:
         constant += self.add_terms(terms, b, second)
         return self.sum(constant, terms, self.widths[a])
 
+    def distance(self, a: int, b: int) -> int:
+        """The pattern of ``a - b`` where that is a constant, else -1."""
+        known = self._distances.get((a, b))
+        if known is None:
+            known = self._distances[(a, b)] = self.value(self.sub(a, b))
+        return known
+
     def scale(self, a: int, factor: int, plus: int = 0) -> int:
         """``factor * a + plus``."""
         terms: Terms = {}
@@ -324,8 +332,9 @@ class Expressions:
             terms: Terms = {}
             constant = args[0]
             for k in range(1, len(args), 2):
-                product = self.constant(1, width)
-                for atom in self.monomials[args[k]]:
+                atoms = self.monomials[args[k]]
+                product = self.truncate(atoms[0], width)
+                for atom in atoms[1:]:
                     product = self.mul(product, self.truncate(atom, width))
                 constant += self.add_terms(terms, product, args[k + 1])
             return self.sum(constant, terms, width)

@@ -24,8 +24,9 @@ def shifted(x: Expressions, e: int, delta: int, done: dict[int, int]) -> int:
         terms: Terms = {}
         constant = args[0]
         for k in range(1, len(args), 2):
-            product = x.constant(1, width)
-            for atom in x.monomials[args[k]]:
+            atoms = x.monomials[args[k]]
+            product = shifted(x, atoms[0], delta, done)
+            for atom in atoms[1:]:
                 product = x.mul(product, shifted(x, atom, delta, done))
             constant += x.add_terms(terms, product, args[k + 1])
         out = x.sum(constant, terms, width)
@@ -51,8 +52,9 @@ def replaced(x: Expressions, e: int, what: dict[int, int]) -> int:
         terms: Terms = {}
         constant = args[0]
         for k in range(1, len(args), 2):
-            product = x.constant(1, width)
-            for atom in x.monomials[args[k]]:
+            atoms = x.monomials[args[k]]
+            product = replaced(x, atoms[0], what)
+            for atom in atoms[1:]:
                 product = x.mul(product, replaced(x, atom, what))
             constant += x.add_terms(terms, product, args[k + 1])
         out = x.sum(constant, terms, width)

@@ -105,7 +105,7 @@ def within(x: Expressions, conditions: dict[int, bool], e: int, is_signed: bool)
         for side, other, is_first in ((a, b, True), (b, a, False)):
             if mixed and not (is_first and truth and x.unsigned_range(other)[1] <= most):
                 continue  # below a number without a sign it has none either; nothing else is known
-            distance = x.value(x.sub(side, e))
+            distance = x.distance(side, e)
             if distance < 0:
                 continue
             # side = e + distance is below (or above) the other one's bounds
