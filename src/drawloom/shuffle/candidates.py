@@ -16,7 +16,7 @@ from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate, Options, Report
 from drawloom.shuffle.frame import Frame
 from drawloom.shuffle.show import show
-from drawloom.shuffle.state import assume, within
+from drawloom.shuffle.state import assume, exclusive, within
 from drawloom.shuffle.trail import Instance, Source, Trail
 
 #: Candidates of one load that are worked out; those with the smallest distance come first.
@@ -76,7 +76,7 @@ class _Maker:
                 mixed = other is not instance
                 if mixed and (delta == 0 or found.access.address == chosen[k].access.address):
                     continue
-                if mixed and self.exclusive(instance, other):
+                if mixed and exclusive(self.x, instance.conditions, other.conditions):
                     continue
                 offset = element * found.access.element_bytes
                 needed = self.trail.decider.requirements(found.access.address, instance.access.address, delta, offset)
@@ -91,14 +91,6 @@ class _Maker:
         if any(s.access.address in self.trail.aliases.promised for s in chosen):
             found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
         return Candidate(at, source, delta, element, found_all, len(instances))
-
-    def exclusive(self, a: Instance, b: Instance) -> bool:
-        """Whether no warp has lanes on both flows: they differ in a condition that its lanes share."""
-        for atom, truth in a.conditions.items():
-            other = b.conditions.get(atom)
-            if other is not None and other != truth and not self.x.varies[atom]:
-                return True
-        return False
 
     def about_lanes(self, at: int, delta: int) -> list[Assumption]:
         """What must hold for the lanes of a warp to be what they are taken for."""

@@ -17,6 +17,7 @@ from drawloom.ptx.dominators import post_dominators
 from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.isa import BRANCH, CALL
 from drawloom.ptx.liveness import liveness
+from drawloom.ptx.types import U32
 from drawloom.ptx.uniformity import BlockShape, uniformity
 from drawloom.shuffle.candidates import candidates
 from drawloom.shuffle.decide import Decider
@@ -27,7 +28,7 @@ from drawloom.shuffle.frame import Frame, relevant_registers
 from drawloom.shuffle.lanes import replaced
 from drawloom.shuffle.loops import Round, Rounds, step
 from drawloom.shuffle.solve import Prover
-from drawloom.shuffle.state import State, assume, common_conditions, same_but_conditions
+from drawloom.shuffle.state import State, assume, common_conditions, exclusive, same_but_conditions
 from drawloom.shuffle.trail import Trail
 
 __all__ = ["Options", "analyse"]
@@ -152,10 +153,22 @@ class _Emulation:
             for target in targets:
                 taken = state.copy()
                 assume(self.x, taken.conditions, guard, True)
+                if terminator.opcode.name != "bra":
+                    self.choose(taken, block, target)
                 self.go_on(taken, block, target)
         if guard != self.x.true:
             assume(self.x, state.conditions, guard, False)
             self.go_on(state, block, block.fallthrough)
+
+    def choose(self, state: State, block: Block, target: int) -> None:
+        """Note which numbers lead a ``brx.idx`` to a target."""
+        x = self.x
+        assert block.terminator is not None
+        index = self.frame.source(state, block.terminator.operands[0], U32)
+        places = [k for k, found in enumerate(block.targets) if found == target]
+        for k in range(len(block.targets)):
+            if k not in places or len(places) == 1:
+                assume(x, state.conditions, x.equal(index, x.constant(k, 32)), k in places)
 
     def go_on(self, state: State, block: Block, target: int) -> None:
         """Hand a state to the next block; -1 is the end of the function."""
@@ -201,8 +214,11 @@ class _Emulation:
         return [self.merged(block_id, out, registers)]
 
     def merged(self, block_id: int, states: list[State], registers: list[int]) -> State:
-        """One flow for many: what differs between them is an uninterpreted value."""
+        """One flow for many: what differs between them is an uninterpreted value. Where the lanes of a warp are all on
+        one of the flows, and a value differs by what they share, only that difference is."""
+        x = self.x
         first = states[0]
+        shared = apart_together(x, states)
         for other in states[1:]:
             first.conditions = common_conditions(first.conditions, other.conditions)
             for place, found in list(first.available.items()):
@@ -215,7 +231,14 @@ class _Emulation:
             if first.version != other.version:
                 first.version = -1 - block_id
         for r in registers:
-            if any(state.env[r] != first.env[r] for state in states):
+            values = {state.env[r] for state in states}
+            if len(values) == 1:
+                continue
+            own = first.env[r]
+            if shared and min(values) >= 0 and not any(x.varies[x.sub(value, own)] for value in values):
+                register = self.cfg.function.registers[r]
+                first.env[r] = x.add(own, x.leaf("phi", register.type.bits, f"{block_id}:{register.name} of the warp"))
+            else:
                 first.env[r] = self.unknown("phi", block_id, r)
         return first
 
@@ -264,6 +287,15 @@ class _Emulation:
         for r in self.registers(target):
             if state.env[r] >= 0:
                 state.env[r] = replaced(x, state.env[r], what)
+
+
+def apart_together(x: Expressions, states: list[State]) -> bool:
+    """Whether a warp's lanes are all on the same one of some flows: each two differ in a condition that lanes share."""
+    for k, state in enumerate(states):
+        for other in states[:k]:
+            if not exclusive(x, state.conditions, other.conditions):
+                return False
+    return True
 
 
 def parted(cfg: Cfg, is_divergent: Callable[[int], bool]) -> set[int]:

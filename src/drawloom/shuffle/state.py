@@ -131,6 +131,15 @@ def same_but_conditions(a: State, b: State, registers: list[int]) -> bool:
     return all(a.env[r] == b.env[r] for r in registers)
 
 
+def exclusive(x: Expressions, a: dict[int, bool], b: dict[int, bool]) -> bool:
+    """Whether no warp has lanes on both of two flows: they differ in a condition that its lanes share."""
+    for atom, truth in a.items():
+        other = b.get(atom)
+        if other is not None and other != truth and not x.varies[atom]:
+            return True
+    return False
+
+
 def common_conditions(a: dict[int, bool], b: dict[int, bool]) -> dict[int, bool]:
     """What holds in both flows."""
     return {atom: truth for atom, truth in a.items() if b.get(atom) == truth}

@@ -13,7 +13,7 @@ from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import Access, Options
 from drawloom.shuffle.loops import Rounds
 from drawloom.shuffle.memory import FARTHEST, Aliases
-from drawloom.shuffle.state import State
+from drawloom.shuffle.state import Place, State
 
 #: Loads of one place that are kept, and loads with addresses of no known form that one is compared with.
 _MOST_ALIKE: Final = 8
@@ -170,13 +170,13 @@ class Trail:
     ) -> None:
         """The sources of one kind of memory."""
         available = state.available
+        for number, element in self.formless(available, kind, type.bits, rest):
+            source = self.accesses[number]
+            if fits(access, source, element):
+                offset = element * source.element_bytes
+                for delta in self.decider.guesses(source.address, access.address, offset):
+                    out.append(Source(source, element, delta))
         if rest < 0:
-            for number, element in available.get((kind, type.bits, -1, 0), ()):
-                source = self.accesses[number]
-                if fits(access, source, element):
-                    offset = element * source.element_bytes
-                    for delta in self.decider.guesses(source.address, access.address, offset):
-                        out.append(Source(source, element, delta))
             return
         for strides_apart in range(-FARTHEST, FARTHEST + 1):
             found = available.get((kind, type.bits, rest, strides - strides_apart))
@@ -185,6 +185,18 @@ class Trail:
                     source = self.accesses[number]
                     if fits(access, source, element):
                         out.append(Source(source, element, strides_apart))
+
+    def formless(
+        self, available: dict[Place, tuple[tuple[int, int], ...]], kind: str, bits: int, rest: int
+    ) -> list[tuple[int, int]]:
+        """What a load has to be compared with one by one: where it is linear, what is not; else everything."""
+        if rest >= 0:
+            return list(available.get((kind, bits, -1, 0), ()))
+        out: list[tuple[int, int]] = []
+        for place, found in available.items():
+            if place[0] == kind and place[1] == bits:
+                out.extend(found)
+        return out[-_MOST_FORMLESS:]
 
 
 def fits(load: Access, source: Access, element: int) -> bool:
