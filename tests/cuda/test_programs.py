@@ -134,6 +134,10 @@ REFUSED = [
     (("x.cu", "-std=c++03"), "is not a C\\+\\+ standard"),
     (("extern.cu",), "variable 'elsewhere' is defined in another file"),
     (("function.cu",), "function '_Z9elsewherei' is defined in another file"),
+    (("tensor.cu",), "tensor cores, nvcuda::wmma, are not supported"),
+    (("library.cu",), "'cuda/std/atomic' file not found \\(libcu\\+\\+"),
+    (("nested.cu",), "launches from kernels, dynamic parallelism, are not supported"),
+    (("arrays.cu",), "textures and arrays are not supported"),
     (("x.cu", "x.cu", "-c", "-o", "y.o"), "-o takes one input file"),
 ]
 
@@ -152,6 +156,10 @@ def test_what_is_not_supported_is_refused_by_name(
     (tmp_path / "function.cu").write_text(
         "__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }\nint main() {}\n"
     )
+    (tmp_path / "tensor.cu").write_text("#include <mma.h>\nint main() {}\n")
+    (tmp_path / "library.cu").write_text("#include <cuda/std/atomic>\nint main() {}\n")
+    (tmp_path / "nested.cu").write_text("__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n")
+    (tmp_path / "arrays.cu").write_text("int main() { cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); }\n")
     with pytest.raises(Error, match=message):
         cc(*words)
     assert not (tmp_path / "a.out").exists()

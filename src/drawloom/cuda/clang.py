@@ -31,6 +31,32 @@ _DIAGNOSTIC: Final = re.compile(
     r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
 )
 _ANY_ERROR: Final = re.compile(r"^(?:fatal )?error: (.*)$", re.M)
+#: What clang's words mean here: features that are not supported, by the headers that they come with and by the option
+#: that clang asks for. The reason follows in parentheses.
+_LAUNCH: Final = "launches from kernels, dynamic parallelism, are not supported"
+_REASONS: Final = tuple(
+    (re.compile(rf"^(.*error: {words}.*)$", re.M), reason)
+    for words, reason in (
+        (r"kernel launch from __device__ or __global__ function", _LAUNCH),
+        (r"'mma\.h' file not found", "tensor cores, nvcuda::wmma, are not supported"),
+        (r"'cuda_fp[864]\.h' file not found", "floats of 8 bits and less are not supported"),
+        (r"'(?:cuda|nv)/[\w/.]+' file not found", "libcu++, such as cuda::std and cuda::barrier, is not supported"),
+        (r"'(?:thrust|cub)/[\w/.]+' file not found", "Thrust and CUB are not supported"),
+        (
+            r"'(?:cublas|cufft|cusparse|cusolver|curand\.|cudnn|nccl|npp|nvrtc|cutensor)[\w.]*' file not found",
+            "the vendor's libraries are not supported",
+        ),
+        (r"'nv(?:tx3/)?[tT]o+lsExt[\w.]*' file not found", "the profiler's ranges are not supported"),
+        (r"'cuda_gl_interop\.h' file not found", "graphics interoperability is not supported"),
+        (r"'helper_\w+\.h' file not found", "it is one of CUDA's samples' own: -I names its folder"),
+    )
+)
+
+
+def with_reasons(diagnostics: str) -> str:
+    for pattern, reason in _REASONS:
+        diagnostics = pattern.sub(lambda found, reason=reason: f"{found[1]} ({reason})", diagnostics)
+    return diagnostics
 
 
 class CompileError(SourceError):
@@ -38,7 +64,7 @@ class CompileError(SourceError):
     the place are those of its first error."""
 
     def __init__(self, diagnostics: str) -> None:
-        diagnostics = diagnostics.strip()
+        diagnostics = with_reasons(diagnostics.strip())
         first = _DIAGNOSTIC.search(diagnostics)
         if first is not None:
             super().__init__(first["message"], first["file"], int(first["line"]), int(first["column"]))

@@ -1,4 +1,4 @@
-// prints: refused: 0 of 4 wrong
+// prints: refused: 0 of 6 wrong
 // What Drawloom does not have says so by its code: textures, surfaces, arrays, graphs.
 #include "check.h"
 
@@ -10,5 +10,9 @@ int main() {
   wrong += cudaCreateSurfaceObject(&surface, nullptr) != cudaErrorNotSupported;
   wrong += cudaMallocArray(&array, nullptr, 16) != cudaErrorNotSupported;
   wrong += cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal) != cudaErrorNotSupported;
-  return report("refused", wrong, 4);
+  cudaGraphNode_t node;
+  cudaGraphExec_t graph;
+  wrong += cudaGraphAddKernelNode(&node, nullptr, nullptr, 0, nullptr) != cudaErrorNotSupported;
+  wrong += cudaGraphInstantiate(&graph, nullptr, 0) != cudaErrorNotSupported || cudaGetLastError() == cudaSuccess;
+  return report("refused", wrong, 6);
 }

@@ -1,5 +1,14 @@
 // What every CUDA source begins with: the language of the device, then the host's interface where it is there.
 #pragma once
+#define __CUDA_RUNTIME_H__
+#if defined(__CUDA__)  // as nvcc tells sources that it compiles them; clang has extended lambdas and constexpr always
+#define __CUDACC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
+#define __CUDACC_VER_BUILD__ 0
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
+#endif
 #if defined(__CUDA__) && defined(__DRAWLOOM_PROGRAM__)  // what nvcc has every source begin with
 #include <limits.h>
 #include <math.h>
@@ -23,6 +32,9 @@
 #include "drawloom/math.h"
 #include "drawloom/library.h"
 #include "drawloom/refused.h"
+#if defined(__DRAWLOOM_PROGRAM__)
+#include "drawloom/host_math.h"
+#endif
 #endif
 #if __has_include(<cuda_runtime_api.h>)
 #include <cuda_runtime_api.h>

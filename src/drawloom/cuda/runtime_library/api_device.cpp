@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <strings.h>
 
 using namespace drawloom;
 
@@ -148,6 +149,8 @@ cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, si
 }
 
 cudaError_t refused() { return note(cudaErrorNotSupported); }
+// The one pool of a device: nothing is known of it but that it is there.
+cudaMemPool_t the_pool() { return reinterpret_cast<cudaMemPool_t>(limits); }
 cudaError_t accepted() {
   return on_device([](Device &) { return cudaSuccess; });
 }
@@ -246,6 +249,62 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   if (limit == cudaLimitMallocHeapSize) limit_device_heap(value);
   return accepted();
 }
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *config) {
+  if (!config) return note(cudaErrorInvalidValue);
+  *config = cudaSharedMemBankSizeFourByte;
+  return accepted();
+}
+cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int index) {
+  return with_device(index, [&](Device &d) {
+    cudaDeviceProp p;
+    if (cudaError_t error = d.properties(p)) return error;
+    int length = text && size > 0 ? snprintf(text, size_t(size), "%04x:%02x:%02x.0", unsigned(p.pciDomainID),
+                                             unsigned(p.pciBusID), unsigned(p.pciDeviceID)) : size;
+    return length < size ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+cudaError_t cudaDeviceGetByPCIBusId(int *index, const char *text) {
+  if (!index || !text) return note(cudaErrorInvalidValue);
+  for (int i = 0; i < device_count(); ++i) {
+    char found[32];
+    if (cudaDeviceGetPCIBusId(found, sizeof found, i) || strcasecmp(found, text)) continue;
+    *index = i;
+    return cudaSuccess;
+  }
+  return note(cudaErrorInvalidDevice);
+}
+cudaError_t cudaInitDevice(int index, unsigned int, unsigned int) {
+  return with_device(index, [](Device &) { return cudaSuccess; });
+}
+cudaError_t cudaSetValidDevices(int *indices, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!indices || !valid_device(indices[i])) return note(indices ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  return accepted();
+}
+cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int index) {
+  if (!pool) return note(cudaErrorInvalidValue);
+  *pool = the_pool();
+  return with_device(index, [](Device &) { return cudaSuccess; });
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int index) { return cudaDeviceGetDefaultMemPool(pool, index); }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void *value) {
+  return pool == the_pool() && value ? accepted() : note(cudaErrorInvalidValue);
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value) {
+  if (pool != the_pool() || !value) return note(cudaErrorInvalidValue);
+  if (attribute == cudaMemPoolAttrReleaseThreshold)
+    *static_cast<uint64_t *>(value) = 0;
+  else
+    *static_cast<int *>(value) = 1;
+  return accepted();
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return pool == the_pool() ? accepted() : note(cudaErrorInvalidValue);
+}
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
+  return pool == the_pool() ? cudaMallocAsync(memory, size, stream) : note(cudaErrorInvalidValue);
+}
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
   if (least) *least = 0;
   if (greatest) *greatest = 0;
@@ -303,6 +362,11 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) {
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) {
   return on_device([&](Device &d) { return priority ? d.flags(stream, nullptr, priority) : cudaErrorInvalidValue; });
 }
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
+  if (!status) return note(cudaErrorInvalidValue);
+  *status = cudaStreamCaptureStatusNone;
+  return accepted();
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
   return on_device([&](Device &d) { return d.wait(stream, event); });
 }
@@ -336,6 +400,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return on_device([&](Device &d) { return d.record(event, stream); });
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+  return flags ? note(cudaErrorInvalidValue) : cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return on_device([&](Device &d) { return d.synchronize(event); });
@@ -373,6 +440,17 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
                                         cudaStream_t stream) {
   return launch(function, grid, block, arguments, shared, stream, true);
 }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *function, void **arguments) {
+  if (!c || (c->numAttrs && !c->attrs)) return note(cudaErrorInvalidValue);
+  bool cooperative = false;
+  for (unsigned i = 0; i < c->numAttrs; ++i) {
+    if (c->attrs[i].id == cudaLaunchAttributeCooperative)
+      cooperative = c->attrs[i].val.cooperative;
+    else if (c->attrs[i].id != cudaLaunchAttributeIgnore)
+      return refused();
+  }
+  return launch(function, c->gridDim, c->blockDim, arguments, c->dynamicSmemBytes, c->stream, cooperative);
+}
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *function) {
   if (!attributes) return note(cudaErrorInvalidValue);
   return with_function(function, [&](Device &d, Function &f) { return d.attributes(*attributes, f); });
@@ -400,6 +478,23 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
                                                                    unsigned int) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_threads, dynamic_shared);
 }
+// The most dynamic shared memory with which so many blocks fit, found by halves: fewer bytes never let fewer fit.
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks, int threads) {
+  if (!bytes || blocks <= 0) return note(cudaErrorInvalidValue);
+  return with_function(function, [&](Device &d, Function &f) {
+    cudaDeviceProp properties;
+    if (cudaError_t error = d.properties(properties)) return error;
+    size_t fits = 0, too_much = properties.sharedMemPerBlockOptin + 1;
+    while (too_much - fits > 1) {
+      size_t middle = fits + (too_much - fits) / 2;
+      int found = 0;
+      if (cudaError_t error = d.occupancy(&found, f, threads, middle)) return error;
+      (found >= blocks ? fits : too_much) = middle;
+    }
+    *bytes = fits;
+    return cudaSuccess;
+  });
+}
 
 cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }
@@ -421,4 +516,5 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) { return refused(); }
 cudaError_t cudaGraphCreate(cudaGraph_t *, unsigned int) { return refused(); }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return refused(); }
+cudaError_t __dl_not_supported() { return refused(); }
 }

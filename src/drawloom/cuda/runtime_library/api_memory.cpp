@@ -65,6 +65,36 @@ cudaError_t from_symbol(void *to, const void *symbol, size_t size, size_t offset
   });
 }
 
+// Slices one after the other: `extent` is in bytes, rows and slices, the distance of slices that of `ysize` rows.
+template <class F> cudaError_t slices(const cudaExtent &extent, F use) {
+  for (size_t z = 0; z < extent.depth; ++z)
+    if (cudaError_t error = use(z)) return error;
+  return cudaSuccess;
+}
+
+size_t place(const cudaPitchedPtr &memory, const cudaPos &at, size_t z) {
+  return ((at.z + z) * memory.ysize + at.y) * memory.pitch + at.x;
+}
+
+cudaError_t copy_3d(const cudaMemcpy3DParms *what, cudaStream_t stream, bool asynchronous) {
+  if (!what) return note(cudaErrorInvalidValue);
+  if (what->srcArray || what->dstArray) return note(cudaErrorNotSupported);
+  const cudaPitchedPtr &from = what->srcPtr, &to = what->dstPtr;
+  return slices(what->extent, [&](size_t z) {
+    return copy({static_cast<char *>(to.ptr) + place(to, what->dstPos, z), to.pitch,
+                 static_cast<const char *>(from.ptr) + place(from, what->srcPos, z), from.pitch, what->extent.width,
+                 what->extent.height, what->kind}, stream, asynchronous);
+  });
+}
+
+cudaError_t fill_3d(const cudaPitchedPtr &memory, int value, const cudaExtent &extent, cudaStream_t stream,
+                    bool asynchronous) {
+  return slices(extent, [&](size_t z) {
+    return fill(static_cast<char *>(memory.ptr) + place(memory, {0, 0, 0}, z), memory.pitch, value, extent.width,
+                extent.height, stream, asynchronous);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -83,6 +113,12 @@ cudaError_t cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t h
   if (!pitch) return note(cudaErrorInvalidValue);
   *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(memory, *pitch * height, Memory::device);
+}
+
+cudaError_t cudaMalloc3D(cudaPitchedPtr *memory, cudaExtent extent) {
+  if (!memory) return note(cudaErrorInvalidValue);
+  *memory = {nullptr, 0, extent.width, extent.height};
+  return cudaMallocPitch(&memory->ptr, &memory->pitch, extent.width, extent.height * extent.depth);
 }
 
 cudaError_t cudaFree(void *memory) {
@@ -154,6 +190,9 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
   return copy({to, to_pitch, from, from_pitch, width, height, kind}, stream, true);
 }
 
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *what) { return copy_3d(what, nullptr, false); }
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *what, cudaStream_t stream) { return copy_3d(what, stream, true); }
+
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind) {
   return to_symbol(symbol, from, size, offset, kind, nullptr, false);
 }
@@ -195,6 +234,12 @@ cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, si
 cudaError_t cudaMemset2DAsync(void *memory, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
   return fill(memory, pitch, value, width, height, stream, true);
+}
+cudaError_t cudaMemset3D(cudaPitchedPtr memory, int value, cudaExtent extent) {
+  return fill_3d(memory, value, extent, nullptr, false);
+}
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr memory, int value, cudaExtent extent, cudaStream_t stream) {
+  return fill_3d(memory, value, extent, stream, true);
 }
 
 // Advice about where managed memory had best be: the driver moves it by itself.

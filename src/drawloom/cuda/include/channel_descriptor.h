@@ -1,0 +1,3 @@
+// Part of what cuda_runtime.h brings.
+#pragma once
+#include <cuda_runtime.h>

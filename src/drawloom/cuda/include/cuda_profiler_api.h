@@ -1,0 +1,3 @@
+// Part of what cuda_runtime_api.h brings.
+#pragma once
+#include <cuda_runtime_api.h>
