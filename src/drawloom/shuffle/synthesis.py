@@ -141,17 +141,24 @@ class _Synthesis:
         for at in sorted(self.chosen):
             candidate = self.chosen[at]
             wanted = _elements(_instruction(self.before, at))
-            given = _elements(_instruction(self.before, candidate.source))
+            source = _instruction(self.before, candidate.source)
+            given = _elements(source)
             for k in range(len(wanted)):
                 register = given[candidate.element + k]
                 place = (candidate.source, candidate.element + k)
                 if isinstance(register, Register) and place not in self.kept:
-                    is_only = self.writes[register.id] == 1
+                    is_only = self.writes[register.id] == 1 and source.guard is None
                     self.kept[place] = register if is_only else self.after.new_register(register.type)
+                    if source.guard is not None:
+                        self.start(self.kept[place])
             for assumption in candidate.assumptions:
                 if assumption.kind == NO_WRAP and self.has_tests and assumption.key() not in self.failed:
                     self.failed[assumption.key()] = self.after.new_register(PRED)
                     self.tests.setdefault(assumption.at, []).append(assumption)
+
+    def start(self, kept: Register) -> None:
+        """Something in a register that is read, although not used, where a guard was false."""
+        self.emit(f"mov.b{kept.type.bits}", [kept, Immediate(0)])
 
     def prologue(self) -> None:
         """Put the lane into a register, or one without a source where lanes do not count along ``%tid.x``."""
@@ -283,12 +290,14 @@ class _Synthesis:
         words = self.split(source, element)
         moved = words
         if delta:
-            moved = [to if to.type.bits == 32 else self.after.new_register(B32) for _ in words]
+            # Lanes whose guard is false give their values all the same.
+            is_direct = to.type.bits == 32 and load.guard is None
+            moved = [to if is_direct else self.after.new_register(B32) for _ in words]
             way, clamp = ("up", 0) if delta < 0 else ("down", LAST_LANE)
             assert self.mask is not None
             for word, result in zip(words, moved, strict=True):
                 operands: list[Operand] = [result, word, Immediate(abs(delta)), Immediate(clamp), self.mask]
-                self.guarded(load, f"shfl.sync.{way}.b32", operands)
+                self.emit(f"shfl.sync.{way}.b32", operands)
         self.join(load, to, moved, element)
 
     def split(self, source: Register, element: Type) -> list[Register]:
