@@ -2,13 +2,18 @@
 
     python benchmarks/opt.py                  # every second file of the corpus
     python benchmarks/opt.py --every 1 --markdown
+    python benchmarks/opt.py --executed       # what runs, beside LLVM's passes for GPUs and nvcc
 
 Passes are added one by one, as in figure 10 of Wu and others, "gpucc" (CGO 2016): each column has those before it, too.
 A cell is the number of PTX instructions after over those before, all files of a group together; in the second table,
 generic loads, stores and atomics are counted, and in the third machine instructions and registers for sm_90, by our
-assembler and by the oldest ptxas at hand. Instructions are counted in the text, not as they are executed. Times are
-processor time without parsing, best of the rounds; SSA form and back is a part of them. The goal is 15 microseconds an
-instruction with the compiled build.
+assembler and by the oldest ptxas at hand. Times are processor time without parsing, best of the rounds; SSA form and
+back is a part of them. The goal is 15 microseconds an instruction with the compiled build.
+
+With --executed the sources are compiled anew: by clang without and with LLVM's passes for GPUs, and by nvcc where it is
+on PATH. The reference runs what comes out and counts instructions as they are executed, but for `cvta`; every result is
+compared. Ratios are geometric means over launches. We are told, as clang is, that pointers of kernels are global. The
+goals: no more than with LLVM's own passes, and at most 1.02 of nvcc's. A last table has machine instructions.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +30,8 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.assembler import machine_instructions  # noqa: E402
 from benchmarks.common import vendor  # noqa: E402
+from benchmarks.common.compilations import clang, clang_without_gpu_passes, nvcc  # noqa: E402
+from benchmarks.common.executed import Subject, Tally, subjects  # noqa: E402
 from benchmarks.common.timing import geometric_mean, markdown_table  # noqa: E402
 from drawloom.build_info import build_kind  # noqa: E402
 from drawloom.errors import Error  # noqa: E402
@@ -36,6 +44,8 @@ from drawloom.sass.cubin import read_cubin  # noqa: E402
 
 CORPUS = ROOT / "tests" / "golden" / "corpus"
 FIGURE = ROOT / "tests" / "golden" / "opt" / "strength-figure6.txt"
+Change = Callable[[Module], Module]
+Table = tuple[list[str], list[list[str]]]
 #: Group: which files are in it. The rest are other variants of the same sources.
 GROUPS = {
     "nvcc -O3": "nvcc/*.O3.ptx", "nvcc -O0": "nvcc/*.O0.ptx", "clang -O3": "clang/*.O3.ptx",
@@ -121,18 +131,26 @@ def sized(module: Module, program: vendor.Ptxas | None) -> list[tuple[int, list[
     """Instructions, and registers by kernel: of a module as it is, after -O2 and -O3; empty where it is refused."""
     out: list[tuple[int, list[int]]] = []
     for given in (module, optimize(module, 2), optimize(module, 3)):
-        try:
-            if program is None:
-                data = bytes(assemble(given, "sm_90"))
-            else:
-                with tempfile.TemporaryDirectory() as folder:
-                    source = Path(folder) / "module.ptx"
-                    source.write_text(str(given))
-                    data = program.cubin(source, "sm_90")[0]
-        except (vendor.Missing, Error):
+        found = code_of(given, program)
+        if found is None:
             return []
-        out.append((machine_instructions(data)[0], [k.registers for k in read_cubin(data).kernels.values()]))
+        out.append(found)
     return out
+
+
+def code_of(module: Module, program: vendor.Ptxas | None) -> tuple[int, list[int]] | None:
+    """Machine instructions of a module for sm_90, and registers by kernel; None where it is refused."""
+    try:
+        if program is None:
+            data = bytes(assemble(module, "sm_90"))
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                source = Path(folder) / "module.ptx"
+                source.write_text(str(module))
+                data = program.cubin(source, "sm_90")[0]
+    except (vendor.Missing, Error):
+        return None
+    return machine_instructions(data)[0], [k.registers for k in read_cubin(data).kernels.values()]
 
 
 def times(modules: dict[str, list[Module]], rounds: int) -> list[list[str]]:
@@ -155,20 +173,86 @@ def times(modules: dict[str, list[Module]], rounds: int) -> list[list[str]]:
     return rows
 
 
+def as_it_is(module: Module) -> Module:
+    return module
+
+
+def optimised(*names: str) -> Change:
+    """Optimisation by passes, with what clang takes for granted of CUDA."""
+    return lambda module: optimize(module, 3, passes=list(names), promises=("global-parameters",))
+
+
+#: A row of the tables of what runs: the compiler, and what is done to its PTX.
+VARIANTS: tuple[tuple[str, str, Change], ...] = (
+    ("clang -O3, LLVM's GPU passes off", "off", as_it_is),
+    *[(f"... {name}", "off", optimised(*names.split())) for name, names in STEPS],
+    ("clang -O3, LLVM's GPU passes on", "on", as_it_is),
+    ("... -O2", "on", optimised(*LEVELS[2])),
+    ("nvcc -O3", "nvcc", as_it_is),
+    ("... -O2", "nvcc", optimised(*LEVELS[2])),
+)
+
+
+def compiled(groups: dict[str, list[Subject]], folder: Path) -> dict[tuple[Path, str], Path]:
+    """The PTX of every source by every compiler that is there."""
+    made: dict[tuple[Path, str], Path] = {}
+    for source in {subject.source: None for members in groups.values() for subject in members}:
+        for kind, compiler in (("off", clang_without_gpu_passes), ("on", clang), ("nvcc", nvcc)):
+            text = compiler(source)
+            if text is not None:
+                made[source, kind] = folder / f"{source.stem}.{kind}.ptx"
+                made[source, kind].write_text(text, encoding="utf-8")
+    return made
+
+
+def executed(groups: dict[str, list[Subject]], texts: dict[tuple[Path, str], Path]) -> list[list[str]]:
+    """Executed instructions over those of the first variant, and executed accesses without a space, all together."""
+    tally, rows, first = Tally(), [], {}
+    for name, kind, change in VARIANTS:
+        row, generic = [name], 0
+        for group, members in groups.items():
+            taken = [(s, texts[s.source, kind]) for s in members if (s.source, kind) in texts]
+            counts = []
+            for subject, text in taken:
+                count, accesses = tally.take(subject.run(text, change))
+                counts.append(count / first.setdefault((group, subject.name), count))
+                generic += accesses
+            row.append(f"{geometric_mean(counts):.3f}" if counts else "")
+        rows.append([*row, str(generic)])
+        print(f"{name}: {', '.join(row[1:])}", file=sys.stderr, flush=True)
+    return rows
+
+
+def machine_code(texts: dict[tuple[Path, str], Path]) -> list[list[str]]:
+    """Machine instructions and registers of a kernel over those of the first variant, geometric means over sources."""
+    programs = [None, *vendor.programs()[:1]]
+    chosen = [(name, kind, change) for name, kind, change in VARIANTS if kind != "off" or "O" in name]
+    first: dict[tuple[Path, int], tuple[int, list[int]]] = {}
+    rows = []
+    for name, kind, change in chosen:
+        row = [name]
+        for number, program in enumerate(programs):
+            sizes, registers = [], []
+            for (source, by), text in texts.items():
+                found = code_of(change(parse(text.read_text(encoding="utf-8"))), program) if by == kind else None
+                if found is None or not found[0]:
+                    continue
+                base = first.setdefault((source, number), found)
+                sizes.append(found[0] / base[0])
+                registers.append(geometric_mean(found[1]) / geometric_mean(base[1]))
+            row += [f"{geometric_mean(sizes):.3f}", f"{geometric_mean(registers):.3f}"] if sizes else ["", ""]
+        rows.append(row)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=2, help="take every n-th file of a group")
     parser.add_argument("--rounds", type=int, default=3, help="of which the best counts")
     parser.add_argument("--markdown", action="store_true", help="print for docs/benchmarks.md")
+    parser.add_argument("--executed", action="store_true", help="run what comes out, beside other compilers")
     given = parser.parse_args()
-    modules = groups(given.every)
-    tables = [
-        (["PTX", "before", *[name for name, _ in STEPS]], quality(modules)),
-        (["generic accesses", "before", "-O2"], accesses(modules)),
-        (["machine code for sm_90", "by", "files", "-O2", "registers", "-O3", "registers"], machine(modules)),
-        ([f"us an instruction, {build_kind()}", "-O2", "SSA form and back"], times(modules, given.rounds)),
-    ]
-    for head, rows in tables:
+    for head, rows in ran() if given.executed else written(given.every, given.rounds):
         if given.markdown:
             print(markdown_table(head, rows), end="\n\n")
             continue
@@ -176,6 +260,30 @@ def main() -> None:
         for row in [head, *rows]:
             print("  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip())
         print()
+
+
+def ran() -> list[Table]:
+    """The tables of --executed."""
+    every = subjects()
+    heads = [f"{group}, {len(members)}" if len(members) > 1 else group for group, members in every.items()]
+    both = [f"{what}, {by}" for by in ("ours", "ptxas") for what in ("instructions", "registers")]
+    with tempfile.TemporaryDirectory() as folder:
+        texts = compiled(every, Path(folder))
+        return [
+            (["executed instructions", *heads, "generic accesses"], executed(every, texts)),
+            (["machine code for sm_90", *both[: 2 * len([None, *vendor.programs()[:1]])]], machine_code(texts)),
+        ]
+
+
+def written(every: int, rounds: int) -> list[Table]:
+    """The tables of what the text of the corpus becomes."""
+    modules = groups(every)
+    return [
+        (["PTX", "before", *[name for name, _ in STEPS]], quality(modules)),
+        (["generic accesses", "before", "-O2"], accesses(modules)),
+        (["machine code for sm_90", "by", "files", "-O2", "registers", "-O3", "registers"], machine(modules)),
+        ([f"us an instruction, {build_kind()}", "-O2", "SSA form and back"], times(modules, rounds)),
+    ]
 
 
 if __name__ == "__main__":
