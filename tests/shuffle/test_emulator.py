@@ -472,4 +472,4 @@ def test_calls_and_tables_of_branches() -> None:
 def test_a_branch_to_nowhere_is_a_refusal() -> None:
     module = parse(HEAD.replace("DIRECTIVES", "") + "bra.uni nowhere;\n ret;\n}\n")
     report = analyse(module, module.kernels[0])
-    assert [r.at for r in report.refusals] == [-1] and not report.options
+    assert [r.at for r in report.refusals] == [-1] and not pairs(report)

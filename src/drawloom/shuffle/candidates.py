@@ -6,6 +6,7 @@ the other lane on the other, unless a condition that all lanes share tells the t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from drawloom.ptx.cfg import Cfg
@@ -13,7 +14,7 @@ from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Register
 from drawloom.shuffle.decide import UNTESTABLE, Requirement
 from drawloom.shuffle.expressions import Expressions
-from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate, Options, Report
+from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
 from drawloom.shuffle.frame import Frame
 from drawloom.shuffle.show import show
 from drawloom.shuffle.state import assume, exclusive, within
@@ -23,46 +24,38 @@ from drawloom.shuffle.trail import Instance, Source, Trail
 _MOST_OPTIONS: Final = 12
 
 
-def candidates(trail: Trail, frame: Frame, cfg: Cfg, report: Report, options: Options) -> None:
-    """Fill in ``report.options``."""
-    maker = _Maker(trail, frame, cfg, options)
-    for at in report.loads:
-        instances = trail.instances.get(at)
-        if instances:
-            found = maker.options_of(at, instances)
-            if found:
-                report.options[at] = found
+class Finder:
+    """Works out the candidates of one function's loads."""
 
-
-class _Maker:
-    def __init__(self, trail: Trail, frame: Frame, cfg: Cfg, options: Options) -> None:
+    def __init__(self, trail: Trail, frame: Frame, cfg: Cfg) -> None:
         self.trail = trail
         self.frame = frame
         self.cfg = cfg
-        self.options = options
         self.x: Expressions = trail.x
         self.tree = dominators(cfg)
+        self._texts: dict[int, str] = {}
         self.block_of: dict[int, int] = {}
         for block in cfg.blocks:
             for at in range(block.first, block.last + 1):
                 self.block_of[at] = block.id
 
-    def options_of(self, at: int, instances: list[Instance]) -> list[Candidate]:
-        """All candidates of one load."""
+    def find(self, at: int, excluded: set[int]) -> Iterator[Candidate]:
+        """The candidates of the load ``function.body[at]``, the smallest distance first, without some sources."""
+        instances = self.trail.instances.get(at, [])
         common: dict[tuple[int, int, int], int] = {}
         for instance in instances:
             for key in {(s.access.at, s.element, s.delta) for s in instance.sources}:
                 common[key] = common.get(key, 0) + 1
-        keys = [key for key, count in common.items() if count == len(instances)]
+        keys = [key for key, count in common.items() if count == len(instances) and key[0] not in excluded]
         keys.sort(key=lambda key: (abs(key[2]), key[0], key[1], key[2]))
-        out: list[Candidate] = []
+        count = 0
         for source, element, delta in keys:
             candidate = self.candidate(at, source, element, delta, instances)
             if candidate is not None:
-                out.append(candidate)
-                if len(out) >= _MOST_OPTIONS:
-                    break
-        return out
+                yield candidate
+                count += 1
+                if count >= _MOST_OPTIONS:
+                    return
 
     def candidate(self, at: int, source: int, element: int, delta: int, instances: list[Instance]) -> Candidate | None:
         """A candidate with what it rests on, None where it does not hold in some flow."""
@@ -126,11 +119,17 @@ class _Maker:
         if least <= found[0] and found[1] <= most:
             return None
         where = self.site(wide, at)
-        sign = "s" if is_signed else "u"
-        text = f"({show(x, index)}) {distance:+d} does not wrap around as .{sign}{width}"
+        text = self.wrapping(index, distance, f".{'s' if is_signed else 'u'}{width}")
         if where is None:
             return Assumption(NO_WRAP, text, -1, None, width, is_signed, least, most)
         return Assumption(NO_WRAP, text, where[0], where[1], width, is_signed, least, most)
+
+    def wrapping(self, index: int, distance: int, type: str) -> str:
+        """The condition in words."""
+        known = self._texts.get(index)
+        if known is None:
+            known = self._texts[index] = show(self.x, index)
+        return f"({known}) {distance:+d} does not wrap around as {type}"
 
     def site(self, wide: int, at: int) -> tuple[int, Register] | None:
         """An instruction that widens the index on every way to the load, in the same iteration."""

@@ -16,8 +16,8 @@ def choose(report: Report, accept: Callable[[Candidate], bool]) -> list[Candidat
     for at in report.loads:
         if at in sources:
             continue
-        for candidate in report.options.get(at, []):
-            if candidate.source not in replaced and candidate.source != at and accept(candidate):
+        for candidate in report.find(at, replaced):
+            if candidate.source != at and accept(candidate):
                 chosen.append(candidate)
                 replaced.add(at)
                 sources.add(candidate.source)

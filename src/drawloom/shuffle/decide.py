@@ -11,7 +11,7 @@ from typing import Final
 
 from drawloom.shuffle.evaluate import evaluate
 from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, SUM, WARP, Expressions, Terms, signed
-from drawloom.shuffle.lanes import replaced, shifted
+from drawloom.shuffle.lanes import shifted
 from drawloom.shuffle.solve import Prover
 
 #: ``(e, d)``: the expression under an extension, and what is added to it without wrapping; the extension.
@@ -32,6 +32,7 @@ class Decider:
         self.x = x
         self.prover = prover
         self._ideal: dict[int, int] = {}
+        self._moved: dict[int, dict[int, int]] = {}
         self._places: dict[int, tuple[int, int]] = {}
         self._found: dict[tuple[int, int, int, int], list[Requirement] | None] = {}
         self._profiles: dict[tuple[int, int], list[int]] = {}
@@ -133,7 +134,7 @@ class Decider:
 
     def _requirements(self, source: int, load: int, delta: int, offset: int) -> list[Requirement] | None:
         x = self.x
-        there = x.scale(shifted(x, source, delta, {}) if delta else source, 1, offset)
+        there = x.scale(shifted(x, source, delta, self._moved.setdefault(delta, {})) if delta else source, 1, offset)
         difference = x.sub(there, load)
         if x.value(difference) == 0:
             return []
@@ -148,7 +149,7 @@ class Decider:
             far, near, distance = match
             inner = x.args[near][0]
             found.append((inner, distance, near))
-            difference = replaced(x, difference, {far: x.scale(near, 1, distance)})
+            difference = self.substituted(difference, far, near, distance)
             if x.value(difference) == 0:
                 return found
         moved = self.ideal(there)
@@ -157,6 +158,24 @@ class Decider:
                 return []
             return [(0, 0, UNTESTABLE)]
         return self.proved(source, there, load, delta, offset)
+
+    def substituted(self, e: int, far: int, near: int, distance: int) -> int:
+        """A sum with ``near + distance`` in the place of the atom ``far``."""
+        x = self.x
+        constant, terms = x.terms(e)
+        out: Terms = {}
+        for m, factor in terms.items():
+            atoms = x.monomials[m]
+            if far not in atoms:
+                out[m] = out.get(m, 0) + factor
+                continue
+            rest = list(atoms)
+            rest.remove(far)
+            product = x.scale(near, 1, distance)
+            for atom in rest:
+                product = x.mul(product, atom)
+            constant += x.add_terms(out, product, factor)
+        return x.sum(constant, out, x.widths[e])
 
     def extensions(self, e: int) -> list[int]:
         """The widened indices in an address."""

@@ -19,7 +19,7 @@ from drawloom.ptx.isa import BRANCH, CALL
 from drawloom.ptx.liveness import liveness
 from drawloom.ptx.types import U32
 from drawloom.ptx.uniformity import BlockShape, uniformity
-from drawloom.shuffle.candidates import candidates
+from drawloom.shuffle.candidates import Finder
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import Executor
 from drawloom.shuffle.expressions import OPAQUE, Expressions
@@ -45,9 +45,8 @@ def analyse(module: Module, function: Function, options: Options | None = None) 
         cfg = build_cfg(function, module)
         emulation = _Emulation(module, cfg, x, options, report)
         emulation.run()
-        candidates(emulation.trail, emulation.frame, cfg, report, options)
+        report.find = Finder(emulation.trail, emulation.frame, cfg).find
     except (SourceError, RecursionError) as failure:
-        report.options = {}
         report.refusals.append(Refusal(-1, f"the function was not analysed: {failure}"))
     report.seconds = perf_counter() - begin
     return report

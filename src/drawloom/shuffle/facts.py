@@ -10,6 +10,7 @@ the report holds.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from drawloom.ptx.ir import Function, Instruction, Register
@@ -143,12 +144,19 @@ class Refusal:
         self.reason = reason
 
 
+def no_candidates(at: int, excluded: set[int]) -> Iterator[Candidate]:
+    """What there is for every load of a function that was not analysed."""
+    return iter(())
+
+
 class Report:
     """What was found in one function.
 
-    ``trace`` has each access once per flow in which its address differs; ``options[at]`` are all candidates of the
-    load ``function.body[at]``, the smallest ``|delta|`` first; ``divergent[at]`` says of a load whether lanes may have
-    parted on the way to it and not met again; ``merged`` counts the flows that were joined because there were too many.
+    ``trace`` has each access once per flow in which its address differs; ``find(at, excluded)`` goes through the
+    candidates of the load ``function.body[at]`` with no source among ``excluded``, the smallest ``|delta|`` first, each
+    worked out when it is asked for;
+    ``divergent[at]`` says of a load whether lanes may have parted on the way to it and not met again; ``merged`` counts
+    the flows that were joined because there were too many.
     """
 
     def __init__(self, function: Function, expressions: Expressions) -> None:
@@ -156,7 +164,7 @@ class Report:
         self.expressions = expressions
         self.trace: list[Access] = []
         self.loads: list[int] = []
-        self.options: dict[int, list[Candidate]] = {}
+        self.find: Callable[[int, set[int]], Iterator[Candidate]] = no_candidates
         self.divergent: dict[int, bool] = {}
         self.refusals: list[Refusal] = []
         self.flows = 0

@@ -127,7 +127,7 @@ def trace(module: Module, report: Report) -> Trace:
         guard = "" if access.guard < 0 else show(x, access.guard)
         row = Row(access, module.line(access.instruction), repr(access.instruction), show(x, access.address), guard)
         _classify(x, decider, row)
-        for candidate in report.options.get(access.at, []):
+        for candidate in report.find(access.at, set()):
             why = [repr(assumption) for assumption in candidate.assumptions]
             row.overlaps.append((module.line(body[candidate.source]), candidate.delta, why))
         out.rows.append(row)

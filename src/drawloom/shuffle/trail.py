@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.ptx.ir import Function, Instruction, Module, Register
+from drawloom.ptx.ir import Function, Module, Register
 from drawloom.ptx.types import Type
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import elements
@@ -57,6 +57,7 @@ class Trail:
         self.refused: dict[int, str] = {}
         self.sites: dict[int, list[tuple[int, Register]]] = {}
         self._known: dict[tuple[int, int, int, int], int] = {}
+        self._widths: dict[int, int] = {}
 
     def start_again(self) -> None:
         """Forget what was found, not what was decided."""
@@ -172,7 +173,7 @@ class Trail:
         available = state.available
         for number, element in self.formless(available, kind, type.bits, rest):
             source = self.accesses[number]
-            if fits(access, source, element):
+            if self.fits(access, source, element):
                 offset = element * source.element_bytes
                 for delta in self.decider.guesses(source.address, access.address, offset):
                     out.append(Source(source, element, delta))
@@ -183,7 +184,7 @@ class Trail:
             if found is not None:
                 for number, element in found:
                     source = self.accesses[number]
-                    if fits(access, source, element):
+                    if self.fits(access, source, element):
                         out.append(Source(source, element, strides_apart))
 
     def formless(
@@ -198,22 +199,20 @@ class Trail:
                 out.extend(found)
         return out[-_MOST_FORMLESS:]
 
+    def fits(self, load: Access, source: Access, element: int) -> bool:
+        """Whether a source's registers hold what the load's shall hold, one for one."""
+        first, second = load.instruction.opcode, source.instruction.opcode
+        if source.guard >= 0 and source.guard != load.guard:
+            return False
+        if element + first.vector > second.vector:
+            return False
+        mine, other = self.width(load), self.width(source)
+        return mine == other and (first.types[0] is second.types[0] or mine == first.types[0].bits)
 
-def fits(load: Access, source: Access, element: int) -> bool:
-    """Whether a source's registers hold what the load's shall hold, one for one."""
-    first, second = load.instruction.opcode, source.instruction.opcode
-    if source.guard >= 0 and source.guard != load.guard:
-        return False
-    if element + first.vector > second.vector:
-        return False
-    if first.types[0] is second.types[0]:
-        return width(load.instruction) == width(source.instruction)
-    bits = first.types[0].bits
-    return width(load.instruction) == bits and width(source.instruction) == bits
-
-
-def width(load: Instruction) -> int:
-    """The bits of a load's destination register; 0 where it has none."""
-    for register, _ in elements(load):
-        return register.type.bits
-    return 0
+    def width(self, load: Access) -> int:
+        """The bits of a load's destination register; 0 where it has none."""
+        known = self._widths.get(load.at, -1)
+        if known < 0:
+            found = elements(load.instruction)
+            known = self._widths[load.at] = found[0][0].type.bits if found else 0
+        return known
