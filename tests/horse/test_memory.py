@@ -251,6 +251,27 @@ def test_an_account_counts_arrays_once_and_for_as_long_as_they_live() -> None:
         use.ask((1 << 20) + 1, "a join")
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what is resident is read from /proc")
+@pytest.mark.parametrize(("limit", "asked"), [(10 << 20, 12), (1 << 40, 20)])
+def test_what_allocators_keep_goes_back_before_more_is_taken(limit: int, asked: int) -> None:
+    """Pieces below what goes back at once, with others between them that stay: near the limit, or after many of them."""
+
+    def resident() -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+
+    use, start = MemoryUse(limit), resident()
+    kept = [(np.ones(1 << 20, dtype=np.int8), bytearray(1 << 14)) for _ in range(64)]
+    stay = [between for _, between in kept]
+    kept.clear()
+    if resident() - start < 32 << 20:
+        pytest.skip("this C library keeps nothing")
+    for _ in range(asked):
+        use.ask(1 << 20, "a sort")
+    assert resident() - start < 8 << 20
+    assert len(stay) == 64
+
+
 @pytest.mark.parametrize("library", ["host", "kernels"])
 def test_a_query_over_the_limit_is_an_error_and_the_next_is_answered(
     library: str, monkeypatch: pytest.MonkeyPatch

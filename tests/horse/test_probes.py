@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from drawloom.horse.ir import Name, Return
 from tests.horse.programs import control, program, result
 from tests.horse.test_rows import SIZES, same
 
@@ -73,4 +74,13 @@ def test_positions_among_compressed_rows_that_anything_else_reads_are_counted() 
     text = SELECTED + result(["r", "sr"]).replace("@list(r, sr)", "@list(w, sr)")
     made = program(table(97, 0), text)
     assert "@where" in control(made)
+    same(made)
+
+
+def test_keys_that_only_a_table_of_keys_is_asked_for_never_leave_their_kernel() -> None:
+    text = """var y:? = @plus(a, 1:i64); var al:? = @list(y); var bl:? = @list(b); var c:? = @contains(al, bl);
+        var s0:? = @sum(c);""" + result(["s0"])
+    made = program(table(97, 20), text)
+    returned = [function.body[-1] for function in made.outlined.module.functions if function.is_kernel]
+    assert [[v.name for v in s.values if isinstance(v, Name)] for s in returned if isinstance(s, Return)] == [["s0"]]
     same(made)

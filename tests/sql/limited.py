@@ -10,10 +10,14 @@ import json
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+# Before pyarrow, which then takes the C library's allocator: its own keeps some 16 MB, now this much and now that.
+import drawloom.sql  # noqa: F401
+
+# isort: split
 import numpy as np
 import pyarrow as pa
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.tpch import forget_peak, resident
 from drawloom import connect

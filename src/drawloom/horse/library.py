@@ -34,6 +34,7 @@ from drawloom.horse.values import (
     Value,
     Vector,
     as_vector,
+    bounds,
     integers,
     strings,
 )
@@ -48,6 +49,8 @@ _EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
 HANDED_ON: Final = frozenset(["list", "item", "keys", "values", "table", "with_null", "column_names", "columns"])
 #: Pairs of rows that a loop join compares at a time.
 _COMPARED: Final = 1 << 20
+#: Keys that are marked in a table at a time.
+_MARKED: Final = 1 << 16
 
 
 class FunctionValue(Value):
@@ -248,9 +251,12 @@ def _present(name: str, arguments: list[Value]) -> Value:
     low, high = [int(as_vector(a).data[0]) for a in arguments[1:]]
     ask(max(high - low + 1, 0), "a table of keys")
     made = np.zeros(max(high - low + 1, 0), dtype=bool)
-    if len(values) and (int(values.min()) < low or int(values.max()) > high):
-        values = values[(values >= low) & (values <= high)]
-    made[values.astype(np.int64, copy=False) - low] = True
+    for start in range(0, len(values), _MARKED):
+        keys = values[start : start + _MARKED]
+        least, most = bounds(keys)
+        if least < low or most > high:
+            keys = keys[(keys >= low) & (keys <= high)]
+        made[keys.astype(np.int64, copy=False) - low] = True
     return Vector(BOOL, made)
 
 

@@ -72,22 +72,31 @@ def places(mask: Array) -> Array:
 
 def _together(rows: int, dtypes: list[np.dtype[Any]], find: Callable[[int], tuple[Array, ...]]) -> list[Array]:
     """The arrays that ``find(start)`` gives for each block of rows, no longer than it, one behind the other: some
-    blocks at a time, so that there is little beside the whole."""
+    blocks at a time, each written where its rows would begin and then moved up, so that there is little beside the
+    whole."""
     made = [np.empty(rows, dtype) for dtype in dtypes]
     end = 0
     for first in range(0, rows, _TOGETHER):
-        found = in_blocks(min(rows - first, _TOGETHER), _BLOCK, partial(_from, first, find))
-        count = sum([len(parts[0]) for parts in found])
-        for number, whole in enumerate(made):
-            np.concatenate([parts[number] for parts in found], out=whole[end : end + count])
-        end += count
+        counts = in_blocks(min(rows - first, _TOGETHER), _BLOCK, partial(_put, made, end, first, find))
+        at = end
+        for count in counts:
+            if end < at:
+                for whole in made:
+                    whole[end : end + count] = whole[at : at + count]
+            end += count
+            at += _BLOCK
     for whole in made:
         whole.resize(end, refcheck=False)  # what lies behind goes back
     return made
 
 
-def _from(first: int, find: Callable[[int], tuple[Array, ...]], start: int) -> tuple[Array, ...]:
-    return find(first + start)
+def _put(made: list[Array], at: int, first: int, find: Callable[[int], tuple[Array, ...]], start: int) -> int:
+    """Writes what is found from row ``first + start`` on, at ``at + start``; how much that was."""
+    found = find(first + start)
+    count = len(found[0])
+    for whole, part in zip(made, found):
+        whole[at + start : at + start + count] = part
+    return count
 
 
 def has_match(keys: list[tuple[Array, Array]]) -> Array:

@@ -30,6 +30,10 @@ Array = npt.NDArray[Any]
 COUNTED: Final = 1 << 16
 #: So many bytes are worth a millisecond to give back.
 LARGE: Final = 1 << 22
+#: Bytes that allocators may keep during a query; and from which on what is asked for goes back when it is freed, even
+#: where an eighth was taken.
+_KEPT: Final = 1 << 24
+_WHOLE: Final = 8 * LARGE
 #: From so many bytes on what is asked for is compared with what the machine has left, too.
 _LARGE: Final = 1 << 26
 #: How much of what is available a connection may hold.
@@ -53,6 +57,8 @@ class MemoryUse:
         #: no Python code, in which a KeyboardInterrupt would be lost.
         self._gone: deque[Any] = deque()
         self._keys: dict[int, int] = {}
+        #: Bytes that were asked for since allocators last gave back what they keep.
+        self._asked = 0
         self._lock = threading.RLock()
 
     @property
@@ -71,8 +77,18 @@ class MemoryUse:
         give_back(self.peak - self.current)
 
     def ask(self, size: int, what: str) -> None:
-        """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held."""
+        """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held.
+
+        Before, the machine gets what allocators keep of what was asked for since it last got that, where this may be
+        much beside what is held, or too much below the limit: there are as many allocators as threads, and what one has
+        kept the others take anew.
+        """
         held = self.current
+        if self._asked > max(_KEPT, held) or held + size + min(self._asked, _KEPT) > self.limit:
+            give_back(self._asked)
+            self._asked = 0
+        if size < _WHOLE:
+            self._asked += size
         if held + size > self.limit:
             raise OutOfMemoryError(
                 f"{what} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"

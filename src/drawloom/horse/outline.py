@@ -241,12 +241,14 @@ def _full(placed: Placement) -> list[Region]:
     """Roots that are ready at the same time, over the same rows and of one group or list, and the slices that compute
     them."""
     graph = placed.graph
+    needed = graph.needed()
     roots = dict(placed.roots)
     for name in sorted(placed.inside, key=graph.order):
         # Row vectors that control code reads leave the kernel too.
         if name in roots or not isinstance(placed.types[name], VectorType):
             continue
-        outside = [n for n in graph.readers(name) if not placed.is_in_kernel(n.name) or placed.gathers(n, name)]
+        readers = [n for n in graph.readers(name) if n.name in needed]
+        outside = [n for n in readers if not placed.is_in_kernel(n.name) or placed.gathers(n, name)]
         rows = base(placed.shapes[name].size)
         if (outside or name in graph.live) and rows is not None:
             roots[name] = Root(name, rows.variable, placed.level[name])
@@ -255,7 +257,6 @@ def _full(placed: Placement) -> list[Region]:
         of = placed.listed.get(root.name, "")
         key = (root.level, graph.order(root.rows), graph.order(root.group), root.rows, of)
         alike.setdefault(key, []).append(root.name)
-    needed = graph.needed()
     regions: list[Region] = []
     for key in sorted(alike):
         names = sorted([n for n in alike[key] if n in needed], key=graph.order)
