@@ -254,7 +254,7 @@ def test_an_account_counts_arrays_once_and_for_as_long_as_they_live() -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what is resident is read from /proc")
 @pytest.mark.parametrize(("limit", "asked"), [(10 << 20, 12), (1 << 40, 20)])
 def test_what_allocators_keep_goes_back_before_more_is_taken(limit: int, asked: int) -> None:
-    """Pieces below what goes back at once, with others between them that stay: near the limit, or after many of them."""
+    """Pieces below what goes back at once, between others that stay: near the limit, or after many of them."""
 
     def resident() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
