@@ -178,6 +178,11 @@ SCALARS = {
         ts - interval '1 month 2 days 3 hours'
         ts = dt
         least(dt, ts)""",
+    "dates as text": """
+        to_char(ts, '%Y-%m-%d %H:%M:%S') ||| strftime(ts, '%Y-%m-%d %H:%M:%S')
+        to_char(dt, '%d.%m.%y %j') ||| strftime(dt, '%d.%m.%y %j')
+        date_format(ts, '%I %p, %a %A %b %B') ||| strftime(ts, '%I %p, %a %A %b %B')
+        to_char(ts, '100%% %F %T %G-%V %u %w') ||| strftime(ts, '100%% %Y-%m-%d %H:%M:%S %G-%V %u %w')""",
     "values as text": """
         cast(i as varchar)
         cast(d as varchar)

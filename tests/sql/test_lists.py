@@ -45,6 +45,34 @@ QUERIES = {
     "lengths": f"select g, array_length(l) as n from {LISTS} ||| select g, len(l) as n from {LISTS}",
     "texts": f"""select g, array_to_string(l, '-') as s from {LISTS}
         ||| select g, array_to_string(l::varchar[], '-') as s from {LISTS}""",
+    "looked for": f"""select array_has(l, 1) as a, array_has(l, 7) as b, array_position(l, 2) as c from {LISTS}
+        ||| select list_contains(l, 1) as a, list_contains(l, 7) as b, list_position(l, 2)::bigint as c from {LISTS}""",
+    "looked for by the row": """select id, array_has(l, a) as x, array_position(m, g) as y from (select *,
+        make_array(a, id, null) as l, make_array('x', g) as m from t) v ||| select id, list_contains(l, a) as x,
+        list_position(m, g)::bigint as y from (select *, [a, id, null] as l, ['x', g] as m from t) v""",
+    "least and greatest": f"select array_min(l) as a, array_max(l) as b from {LISTS} ||| "
+    f"select list_min(l) as a, list_max(l) as b from {LISTS}",
+    "slices": f"""select l[1:2] as a, l[-2:-1] as b, l[0:1] as c, l[2:1] as d, array_slice(l, 2, 9) as e from {LISTS}
+        ||| select l[1:2] as a, l[-2:-1] as b, l[0:1] as c, l[2:1] as d, l[2:9] as e from {LISTS}""",
+    "sorted": f"""select array_sort(l) as a, array_sort(l, 'DESC', 'NULLS FIRST') as b from {LISTS}
+        ||| select list_sort(l) as a, list_sort(l, 'DESC', 'NULLS FIRST') as b from {LISTS}""",
+    "reversed": f"select array_reverse(l) as a from {LISTS} ||| select list_reverse(l) as a from {LISTS}",
+    "each once": f"""select array_sort(array_distinct(l)) as a from {LISTS}
+        ||| select list_sort(list_distinct(l)) as a from {LISTS}""",
+    "longer": """select id, array_append(l, a) as x, array_prepend(a, l) as y, l || l as z from (select *,
+        make_array(a, null) as l from t) v
+        ||| select id, list_append(l, a) as x, list_prepend(a, l) as y, l || l as z from (select *, [a, null] as l
+        from t) v""",
+    "without some": f"""select array_remove_all(l, cast(1 as int)) as a from {LISTS}
+        ||| select list_filter(l, lambda x: x is distinct from 1) as a from {LISTS}""",
+    "of numbers in a row": """select range(a) as a, range(a, id) as b, generate_series(a, id) as c, range(0, a, 2) as d,
+        generate_series(a, -3, -2) as e from t""",
+    "parts of texts": """select string_to_array(u, ',') as a, array_length(string_to_array(u, ', ')) as b
+        from (select g || ', ,' || coalesce(g, '') as u from t) v ||| select string_split(u, ',') as a,
+        len(string_split(u, ', ')) as b from (select g || ', ,' || coalesce(g, '') as u from t) v""",
+    "one value often": """select array_repeat(g, id) as a from t where id < 4
+        ||| select list_transform(range(id), lambda x: g) as a from t where id < 4""",
+    "of another type": f"select cast(l as bigint[]) as a, cast(l as varchar[]) as b from {LISTS}",
     "counted": f"select count(l) as c from {LISTS}",
 }  # fmt: skip
 
@@ -80,7 +108,10 @@ def test_a_device_agrees_with_the_interpreter() -> None:
         (f"select l from {LISTS} union all select l from {LISTS}",
          "lists in UNION, INTERSECT, EXCEPT or GROUPING SETS"),
         (f"select make_array(l) from {LISTS}", "function: make_array of lists"),
-        (f"select array_sort(l) from {LISTS}", "function: array_sort"),
+        (f"select array_replace(l, 1, 2) from {LISTS}", "function: array_replace"),
+        ("select string_to_array(g, g) from t",
+         "function: string_to_array by what is no constant, or by nothing"),
+        ("select range(id, id, id) from t", "function: range by steps that are no constant"),
     ],
 )  # fmt: skip
 def test_what_lists_are_not_taken_for(query: str, item: str) -> None:

@@ -75,7 +75,7 @@ def search(name: str, arguments: list[Value]) -> Value:
 def distinct_slices(name: str, arguments: list[Value]) -> Value:
     """The rows of each slice that repeat no value of it, as pairs of the slice's number and the row's, in this order.
     ``previous`` is where a row's value stood before. Raises DataError for slices of too many rows together."""
-    previous, low, high = [as_vector(a).data for a in arguments]
+    previous, low, high = [integers(as_vector(a)).astype(np.int64) for a in arguments]
     counts = high - low
     check_pairs(int(counts.sum()))
     each = np.repeat(np.arange(len(counts)), counts)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import BOOL, DATE, DAY, I32, I64, STR
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
+from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
@@ -56,7 +57,8 @@ _OWN: Final[dict[str, tuple[int, ...]]] = {
     "greatest": tuple(range(1, 100)), "least": tuple(range(1, 100)), "sqrt": (1,), "ln": (1,), "exp": (1,),
     "power": (2,),
     "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "logb": (1, 2),
-    "iszero": (1,), "nanvl": (2,), "get_field": tuple(range(2, 20)), "struct": tuple(range(1, 100)),
+    "iszero": (1,), "nanvl": (2,),
+    "to_char": (2,), "date_format": (2,), "empty": (1,), "get_field": tuple(range(2, 20)), "struct": tuple(range(1, 100)),
 }  # fmt: skip
 #: All Substrait scalar functions that the translation knows, with their numbers of arguments.
 SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
@@ -70,6 +72,7 @@ _REWRITES: Final[dict[str, Callable[[list[Expression]], Expression]]] = {
     "bit_length": lambda a: Apply("multiply", [Apply("octet_length", a), Constant(8, I64)]),
     "iszero": lambda a: Apply("equal", [a[0], Constant(0, I32)]),
     "nanvl": lambda a: Case([(Apply("is_nan", a[:1]), a[1])], a[0]),
+    "empty": lambda a: Apply("equal", [Apply("array_length", a), Constant(0, I64)]),
     "is_unknown": lambda a: Apply("is_null", a),
     "is_not_unknown": lambda a: Apply("is_not_null", a),
     "to_date": lambda a: Cast(a[0], DATE),
@@ -129,6 +132,8 @@ class Expressions(Literals):
             if body.cast.type.WhichOneof("kind") == "struct" and _is_row(inner):
                 types = [self.type(t) or BOOL for t in body.cast.type.struct.types]
                 return Apply(_ROW, [Cast(e, t) for e, t in zip(inner.parts(), types)])
+            if body.cast.type.WhichOneof("kind") == "list":
+                return self.cast_list(inner, body.cast.type.list.type)
             type = self.type(body.cast.type)
             if isinstance(inner, Apply) and inner.function in _OF_GROUPING and _is_unsigned(body.cast.input):
                 return inner  # GROUPING(x), which is a bigint
@@ -145,6 +150,13 @@ class Expressions(Literals):
             return self.subquery(body.subquery)
         self.refuse(f"expression: {kind}")
         return ANYTHING
+
+    def cast_list(self, inner: Expression, type: Any) -> Expression:
+        """A list in another type of elements. What the planner widens to stand beside another list stays as it is."""
+        element = self.type(type)
+        if isinstance(inner, Constant) and inner.value is None:
+            return inner
+        return ANYTHING if element is None else Apply("list_cast", [inner, Constant(None, element)])
 
     def subquery(self, body: Any) -> Expression:
         """A subquery that the planner did not make a join: one that does not depend on the row."""
@@ -251,6 +263,18 @@ class Expressions(Literals):
             self.refuse("function: regexp_replace with options other than 'g' and 'i'")
         if name == "date_trunc" and not (isinstance(arguments[0], Constant) and arguments[0].value in UNITS):
             self.refuse(f"function: date_trunc to {getattr(arguments[0], 'value', 'what is no constant')}")
+        if name in ("to_char", "date_format"):
+            return self.text_of_moment(name, arguments)
+        if name == "string_to_array" and not (isinstance(arguments[1], Constant) and arguments[1].value):
+            self.refuse(f"function: {name} by what is no constant, or by nothing")
+        if name == "array_slice" and len(arguments) == 4:
+            stride = arguments.pop()
+            if not isinstance(stride, Constant) or stride.value != 1:
+                self.refuse("function: array_slice by steps")
+        if name in ("range", "generate_series") and len(arguments) == 3 and not isinstance(arguments[2], Constant):
+            self.refuse(f"function: {name} by steps that are no constant")
+        if name == "array_sort" and not all(isinstance(a, Constant) for a in arguments[1:]):
+            self.refuse(f"function: {name} in an order that is no constant")
         if name == "array_to_string" and not isinstance(arguments[1], Constant):
             self.refuse(f"function: {name} with a separator that is no constant")
         if name in ("round", "trunc") and len(arguments) == 2 and not _is_digits(arguments[1]):
@@ -274,6 +298,13 @@ class Expressions(Literals):
             self.refuse("function: date_bin into bins that are no constant, or of months")
             return ANYTHING
         return Apply("date_bin", [Constant(days * DAY + micros, I64), *[self.expression(a) for a in arguments[1:]]])
+
+    def text_of_moment(self, name: str, arguments: list[Expression]) -> Expression:
+        format = arguments[1]
+        made = formatted(arguments[0], str(format.value)) if isinstance(format, Constant) else None
+        if made is None:
+            self.refuse(f"function: {name} with a format that is no constant, or has codes that are not known")
+        return made or ANYTHING
 
     def is_front(self, arguments: list[Expression]) -> bool:
         """Whether a substring has a constant start, from 1, and a constant count."""

@@ -186,8 +186,26 @@ class _Checker:
             self.refuse("structs to match, group or order by")
         return kind
 
-    def of_lists(self, function: str, kinds: Kinds) -> str | None:
+    def of_lists(self, function: str, kinds: Kinds, call: Apply) -> str | None:
         """What takes or gives a list."""
+        if function in ("range", "generate_series") and not all(k in ("int", None) for k in kinds):
+            self.refuse(f"function: {function} of {next(_NAMES.get(k or '', k) for k in kinds if k != 'int')}")
+        if function == "list_cast":
+            made, inside = call.arguments[1], (kinds[0] or _LIST).removeprefix(_LIST)
+            assert isinstance(made, Constant)
+            if inside and not can_cast(inside, made.type.kind):
+                self.refuse(f"cast: list of {inside} to list of {made.type.kind}")
+            return f"{_LIST}{made.type.kind}"
+        if function in _LISTS_OF:
+            inside = _LISTS_OF[function] or kinds[0] or ""
+            if _is_list(inside) or _is_struct(inside):
+                self.refuse(f"function: {function} of lists or structs")
+            return f"{_LIST}{inside}"
+        if function in _OVER_LISTS:
+            inside = next((k for k in kinds if k is not None and _is_list(k)), _LIST).removeprefix(_LIST)
+            if _is_list(inside) or _is_struct(inside):
+                self.refuse(f"function: {function} of lists of lists or structs")
+            return _OVER_LISTS[function].replace("list", f"{_LIST}{inside}").replace("element", inside) or None
         if function == "make_array" and not any(map(_is_list, kinds)):
             return f"{_LIST}{next((k for k in kinds if k is not None), '')}"
         if function not in ("is_null", "is_not_null") and (function not in LISTS or function == "make_array"):
@@ -227,8 +245,8 @@ class _Checker:
             if function not in ("is_null", "is_not_null"):
                 self.refuse(f"function: {function}" + " of structs" * (function != "struct"))
             return "bool"
-        if function == "make_array" or any(map(_is_list, kinds)):
-            return self.of_lists(function, kinds)
+        if function in LISTS or any(map(_is_list, kinds)):
+            return self.of_lists(function, kinds, expression)
         if function == "divide":
             return "float"
         if "interval" in kinds or (function == "subtract" and "timestamp" in kinds):
@@ -342,6 +360,19 @@ _LIST: Final = "list of "
 #: What functions give of lists that is none.
 _FROM_LISTS: Final[dict[str, str]] = {
     "array_to_string": "text", "array_length": "int", "cardinality": "int", "list_number": "int",
+}  # fmt: skip
+#: What lists functions make: of elements of a kind, "" for that of the first argument.
+_LISTS_OF: Final[dict[str, str]] = {
+    "range": "int",
+    "generate_series": "int",
+    "string_to_array": "text",
+    "array_repeat": "",
+}
+#: What functions give that look through lists: "list" is one of the same kind.
+_OVER_LISTS: Final[dict[str, str]] = {
+    "array_has": "bool", "array_position": "int", "array_min": "element", "array_max": "element",
+    **dict.fromkeys(["array_slice", "array_sort", "array_reverse", "array_distinct", "array_remove", "array_remove_all",
+                     "array_append", "array_prepend", "array_concat"], "list"),
 }  # fmt: skip
 #: What the kinds of structs begin with, before the table and the column that has them.
 _STRUCT: Final = "struct of "

@@ -23,8 +23,16 @@ if TYPE_CHECKING:
 #: Functions of lists, with their numbers of arguments.
 FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "make_array": tuple(range(1, 100)), "array_element": (2,), "array_length": (1,), "cardinality": (1,),
-    "array_to_string": (2,), "list_number": (2,),
+    "array_to_string": (2,), "list_number": (2,), "array_has": (2,), "array_position": (2,), "array_min": (1,),
+    "array_max": (1,), "array_slice": (3, 4), "array_sort": (1, 2, 3), "array_reverse": (1,), "array_distinct": (1,),
+    "array_remove": (2,), "array_remove_all": (2,), "array_append": (2,), "array_prepend": (2,),
+    "array_concat": tuple(range(1, 100)), "range": (1, 2, 3), "generate_series": (1, 2, 3), "array_repeat": (2,),
+    "string_to_array": (2,), "list_cast": (2,),
 }  # fmt: skip
+#: Those of them that this file knows; the others are those of ``listfunctions.py``.
+OWN: Final = frozenset([
+    "make_array", "array_element", "array_length", "cardinality", "array_to_string", "list_number",
+])  # fmt: skip
 _TRUE: Final = Literal([1], BOOL)
 _ZERO: Final = Literal([0], I64)
 _ONE: Final = Literal([1], I64)
@@ -56,7 +64,7 @@ def shown(t: Translator, ids: Operand, type: ListOf) -> Operand:
 
 def gathered(t: Translator, value: Result, rows: Operand, counts: Operand) -> Result:
     """The lists of ``value`` at ``rows``, which are as many for each list as ``counts`` says; NULL for none."""
-    place = _numbers(t, counts)
+    place = numbers_of(t, counts)
     zeros = t.emit("fill", [_ZERO, counts])
     before = t.result("raze", [t.emit("each_slice", [FunctionRef("sum"), counts, zeros, place])])
     low = t.cast(before, I64).value
@@ -75,7 +83,7 @@ def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
         return Result(given.value, I64, given.valid)
     if call.function == "array_to_string":
         return _joined(t, given, given.type, call.arguments[1])
-    low, high = [_of(t, given, bound) for bound in (given.type.low, given.type.high)]
+    low, high = [of_rows(t, given, bound) for bound in (given.type.low, given.type.high)]
     if call.function != "array_element":
         return t.result("minus", [high, low], given.valid)
     number = t.cast(t.expression(call.arguments[1], frame), I64)
@@ -123,11 +131,11 @@ def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     valid: Operand | None = None
     if any(s.valid is not None for s in sides):
         valid = t.emit("concat", [t.spread(s.valid or _TRUE, frame) for s in sides])
-    ids = _numbers(t, frame.anchor())
+    ids = numbers_of(t, frame.anchor())
     row = t.emit("concat", [ids] * len(sides))
     by_rows = t.emit("order", [t.emit("list", [row], "lists"), _TRUE, Literal([0], BOOL)])
     begin = t.emit("run_start", [t.emit("list", [t.index(row, by_rows)], "lists")])
-    low = t.emit("where", [t.emit("eq", [begin, _numbers(t, by_rows)])])
+    low = t.emit("where", [t.emit("eq", [begin, numbers_of(t, by_rows)])])
     elements = Result(t.index(together, by_rows), type, None if valid is None else t.index(valid, by_rows))
     return Result(ids, ListOf(elements, low, t.emit("plus", [low, Literal([len(sides)], I64)])))
 
@@ -141,16 +149,16 @@ def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expressi
         values = t.index(values, t.emit("where", [texts.valid]))
         low, high = [t.emit("before", [texts.valid, bound]) for bound in (low, high)]
     made = t.emit("fold_slices", [Literal(["join"], SYM), Literal([str(separator.value)], STR), low, high, values])
-    return Result(_of(t, given, made), STR, given.valid)
+    return Result(of_rows(t, given, made), STR, given.valid)
 
 
-def _of(t: Translator, given: Result, of_lists: Operand) -> Operand:
+def of_rows(t: Translator, given: Result, of_lists: Operand) -> Operand:
     """What ``of_lists`` says of each row's list; of NULL what stands for nothing."""
     if given.valid is None:
         return t.index(of_lists, given.value)
     return t.outer_index(of_lists, t.emit("if_else", [given.valid, given.value, _NOWHERE]))
 
 
-def _numbers(t: Translator, rows: Operand) -> Operand:
+def numbers_of(t: Translator, rows: Operand) -> Operand:
     """0, 1, 2 ..., as long as ``rows``."""
     return t.emit("where", [t.emit("fill", [_TRUE, rows])])

@@ -34,7 +34,7 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import aggregates, casts, joins, lists, plan, recursion, spans, structs, windows
+from drawloom.sql import aggregates, casts, joins, listfunctions, lists, plan, recursion, spans, structs, windows
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
@@ -312,7 +312,9 @@ class Translator(Emitter):
         if isinstance(expression, plan.Apply) and expression.function == "get_field":
             return structs.field(self, expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in lists.FUNCTIONS:
-            return lists.function(self, expression, frame)
+            if expression.function in lists.OWN:
+                return lists.function(self, expression, frame)
+            return listfunctions.function(self, expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in SCALARS:
             return SCALARS[expression.function](self, expression, frame)
         truth = self.truth(expression, frame)
