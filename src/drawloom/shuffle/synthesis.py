@@ -14,7 +14,7 @@ load: a lane without a source in the warp; all lanes of a warp that is not whole
 do not count along ``%tid.x``, for which the lane number is replaced by one at the edge; a lane whose index may wrap.
 With all 32 lanes at the shuffle, all of them have passed the source, which dominates it.
 
-A value has words of 32 bits: the low one of elements of up to 32 bits, two of 64 bits.
+A value has words of 32 bits: two for elements of 64 bits and narrower signed ones in registers of 64, else one.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ class _Synthesis:
                 self.guarded(load, f"mov.b{to.type.bits}", [to, source])
                 return
             delta = 0
-        words = self.split(source, element)
+        words = self.split(source, element, to)
         moved = words
         if delta:
             # Lanes whose guard is false give their values all the same.
@@ -298,29 +298,36 @@ class _Synthesis:
             for word, result in zip(words, moved, strict=True):
                 operands: list[Operand] = [result, word, Immediate(abs(delta)), Immediate(clamp), self.mask]
                 self.emit(f"shfl.sync.{way}.b32", operands)
-        self.join(load, to, moved, element)
+        self.join(load, to, moved)
 
-    def split(self, source: Register, element: Type) -> list[Register]:
-        """The words of a value."""
-        if source.type.bits == 32:
-            return [source]
-        low = self.after.new_register(B32)
+    def split(self, source: Register, element: Type, to: Register) -> list[Register]:
+        """The words of a value, as many as ``to`` needs to get them by moves alone: what comes from a lane that does
+        not take part is undefined, and not to be computed with."""
+        low, high = source, source
         if source.type.bits == 64:
-            high = self.after.new_register(B32)
+            low, high = self.after.new_register(B32), self.after.new_register(B32)
             self.emit("mov.b64", [Vector([low, high]), source])
-            return [low, high] if element.bits == 64 else [low]
-        if source.type.is_float:
-            self.emit("mov.b32", [low, Vector([source, source])])
-        else:
-            self.emit("cvt.s32.s16" if element.is_signed else "cvt.u32.u16", [low, source])
-        return [low]
+        elif source.type.bits == 16:
+            low = self.after.new_register(B32)
+            if source.type.is_float:
+                self.emit("mov.b32", [low, Vector([source, source])])
+            else:
+                self.emit("cvt.s32.s16" if element.is_signed else "cvt.u32.u16", [low, source])
+        if to.type.bits < 64 or (element.bits < 64 and not element.is_signed):
+            return [low]
+        if source.type.bits < 64:
+            high = self.after.new_register(B32)
+            self.emit("shr.s32", [high, low, Immediate(31)])
+        return [low, high]
 
-    def join(self, load: Instruction, to: Register, words: list[Register], element: Type) -> None:
+    def join(self, load: Instruction, to: Register, words: list[Register]) -> None:
         """The value of some words, into its register."""
-        if len(words) == 2:
-            self.guarded(load, "mov.b64", [to, Vector([words[0], words[1]])])
-        elif to.type.bits == 64:
-            self.guarded(load, "cvt.s64.s32" if element.is_signed else "cvt.u64.u32", [to, words[0]])
+        if to.type.bits == 64:
+            high = words[-1]
+            if len(words) == 1:
+                high = self.after.new_register(B32)
+                self.emit("mov.b32", [high, Immediate(0)])
+            self.guarded(load, "mov.b64", [to, Vector([words[0], high])])
         elif to.type.bits == 16:
             self.guarded(load, "mov.b32", [Vector([to, self.after.new_register(B16)]), words[0]])
         elif to is not words[0]:
