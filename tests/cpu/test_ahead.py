@@ -25,8 +25,9 @@ KERNEL = """
 """
 
 
-def objects(text: str, **options: bool) -> list[ELFFile]:
-    made = module_objects(ptx.parse(HEAD + text), "key", LEVEL, {}, **options)
+def objects(text: str, checked: bool = True) -> list[ELFFile]:
+    module = ptx.parse(HEAD + text)
+    made = module_objects(module, module if checked else None, "key", LEVEL, {})
     return [ELFFile(io.BytesIO(code)) for code in made]
 
 
@@ -51,18 +52,18 @@ def test_variants() -> None:
 
 
 def test_required_blocks_get_their_layout_alone() -> None:
-    made = module_objects(ptx.parse(HEAD + KERNEL), "key", LEVEL, {"fill": Bounds((8, 8, 1))}, False)
+    made = module_objects(ptx.parse(HEAD + KERNEL), None, "key", LEVEL, {"fill": Bounds((8, 8, 1))})
     assert [len(defined(ELFFile(io.BytesIO(code)))) for code in made] == [1, 1]
 
 
 def test_level_that_is_none_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="expected x86-64-v3, x86-64-v4, native"):
-        module_objects(ptx.parse(HEAD + KERNEL), "key", "i386", {})
+        module_objects(ptx.parse(HEAD + KERNEL), None, "key", "i386", {})
 
 
 def test_variable_of_another_file_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="'there' is defined in another file"):
-        module_objects(ptx.parse(HEAD + ".extern .global .u32 there;" + KERNEL), "key", LEVEL, {})
+        module_objects(ptx.parse(HEAD + ".extern .global .u32 there;" + KERNEL), None, "key", LEVEL, {})
 
 
 def test_addresses_in_initialisers() -> None:

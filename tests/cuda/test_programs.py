@@ -4,6 +4,7 @@ These are the programs that between them call most of the runtime library; `tool
 """
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -180,3 +181,19 @@ def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path: Path) ->
     finish(tmp_path / "made", str(pipe))
     assert os.read(reader, 64) == b"whole" and pipe.is_fifo()
     os.close(reader)
+
+
+def test_atomics_on_generic_addresses_of_shared_memory_become_plain_updates(tmp_path: Path) -> None:
+    """`atomicAdd` is inline PTX on a generic address; the CPU's locked additions were what a histogram spent its time
+    on. Kernels are optimised before they become the CPU's code, and memory spaces inferred."""
+    source = tmp_path / "count.cu"
+    source.write_text(
+        "__global__ void k(int *out, const int *in) {\n  __shared__ int bins[4];\n"
+        "  bins[threadIdx.x & 3] = 0;\n  __syncthreads();\n  atomicAdd(&bins[in[threadIdx.x] & 3], 1);\n"
+        "  __syncthreads();\n  out[threadIdx.x] = bins[threadIdx.x & 3];\n}\n"
+    )
+    cc("-c", str(source), "-unchecked", "-o", str(tmp_path / "count.o"))
+    if shutil.which("objdump") is None:
+        pytest.skip("objdump is not installed")
+    shown = subprocess.run(["objdump", "-d", str(tmp_path / "count.o")], capture_output=True, text=True, check=True)
+    assert "ret" in shown.stdout and "lock" not in shown.stdout

@@ -79,16 +79,16 @@ def support_object(level: str) -> bytes:
 
 
 def module_objects(
-    module: Module, key: str, level: str, bounds: dict[str, Bounds], checked: bool = True, hidden: str = ""
+    module: Module, checked: Module | None, key: str, level: str, bounds: dict[str, Bounds], hidden: str = ""
 ) -> list[bytes]:
     """The object code of a module's kernels, registered under ``key`` when the program that it is linked to starts: an
     object file of what is optimised, and one of tables and of code that is seldom run.
 
-    ``checked`` adds a variant of each kernel that checks its accesses; errors do not name lines of files in the folder
-    ``hidden``. Raises UnsupportedError for what the cpu device
-    lacks, and for variables and functions that another file defines.
+    ``checked`` is the module that variants which check accesses are made of, None for no such variants; errors do not
+    name lines of files in the folder ``hidden``. Raises UnsupportedError for what the cpu device lacks, and for
+    variables and functions that another file defines.
     """
-    return _Object(module, key, target_of(level), level, hidden).build(bounds, checked)
+    return _Object(module, checked, key, target_of(level), level, hidden).build(bounds)
 
 
 def _emitted(module: Any, target: Host, level: int) -> bytes:
@@ -99,8 +99,9 @@ def _emitted(module: Any, target: Host, level: int) -> bytes:
 class _Object:
     """Collects the code of the variants, and the text of the tables about them."""
 
-    def __init__(self, module: Module, key: str, target: Host, level: str, hidden: str) -> None:
+    def __init__(self, module: Module, checked: Module | None, key: str, target: Host, level: str, hidden: str) -> None:
         self.module = module
+        self.checked = checked
         self.key = key
         self.target = target
         self.level = level
@@ -110,14 +111,14 @@ class _Object:
         self.strings: dict[str, str] = {}
         self.count = 0
 
-    def build(self, bounds: dict[str, Bounds], checked: bool) -> list[bytes]:
+    def build(self, bounds: dict[str, Bounds]) -> list[bytes]:
         layout = GlobalsLayout(self.module)
         if layout.unresolved:
             raise UnsupportedError(
                 f"variable '{layout.unresolved[0]}' is defined in another file: device code is not linked over files"
             )
         kernels = self.module.kernels
-        variants = [self.variants_of(k, bounds.get(k.name, Bounds()), checked) for k in kernels]
+        variants = [self.variants_of(k, bounds.get(k.name, Bounds())) for k in kernels]
         rows = [self.kernel_row(k, v, bounds.get(k.name, Bounds())) for k, v in zip(kernels, variants, strict=True)]
         tables = self.tables(layout, rows)
         self.add(optimise("\n".join([*self.lines, tables]), self.target, QUICK), QUICK)
@@ -132,22 +133,22 @@ class _Object:
 
     # -- code --------------------------------------------------------------------------------------------
 
-    def variants_of(self, kernel: Function, bounds: Bounds, checked: bool) -> list[str]:
+    def variants_of(self, kernel: Function, bounds: Bounds) -> list[str]:
         """The rows of a kernel's variants, the most special ones first."""
         rows: list[str] = []
         made: dict[str, list[str]] = {}  # where a layout makes no difference, one code serves for several
         for shape in self.shapes(kernel, bounds):
             x, y, z = shape
-            code = self.compiled(kernel, f"{x}x{y}x{z}", False)
+            code = self.compiled(self.module, kernel, f"{x}x{y}x{z}")
             if code.lanes == x * y * z:
                 rows.append(_variant_row(code, self.functions_of(code, FULL), 0, shape, False))
         for name, level in self.layouts(kernel, bounds):
-            code = self.compiled(kernel, name, False)
+            code = self.compiled(self.module, kernel, name)
             if code.text not in made:
                 made[code.text] = self.functions_of(code, level)
             rows.append(_variant_row(code, made[code.text], LAYOUTS[name], (0, 0, 0), False))
-        if checked:
-            code = self.compiled(kernel, GENERAL, True)
+        if self.checked is not None:
+            code = self.compiled(self.checked, kernel, GENERAL, True)
             rows.append(_variant_row(code, self.functions_of(code, QUICK), LAYOUTS[GENERAL], (0, 0, 0), True))
         return rows
 
@@ -180,8 +181,8 @@ class _Object:
                             return True
         return False
 
-    def compiled(self, kernel: Function, layout: str, check: bool) -> KernelCode:
-        return compile_kernel(self.module, kernel.name, layout, check, self.target.features, self.target.is_x86)
+    def compiled(self, module: Module, kernel: Function, layout: str, check: bool = False) -> KernelCode:
+        return compile_kernel(module, kernel.name, layout, check, self.target.features, self.target.is_x86)
 
     def functions_of(self, code: KernelCode, level: int) -> list[str]:
         """Compiles a variant; the names of its worker, its kernel and what completes its warp operations, or null."""

@@ -21,7 +21,7 @@ from drawloom.cuda.library import LIBRARIES, library_objects
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
-from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin
+from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
 
 #: What the embedded device code begins with: these 8 bytes, 64 of the key, the number of images; then for each image
 #: its kind (0: PTX, else the architecture), its size, and its bytes up to a multiple of 8.
@@ -118,13 +118,16 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
     module = whole_module(translated.ptx)
+    checked = module if request.checked else None
+    if options.optimise:
+        module = optimised(module)
     embedded, host, objects = folder / "device.bin", folder / "host.o", [folder / "host.o"]
     images = machine_code(module, request.archs, warnings)
     embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
     own = ["-emit-obj", *words_of(options), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
     with ThreadPoolExecutor(1) as beside:
         compiling = beside.submit(cc1, clang, host_arguments(clang, request), own)
-        for number, code in enumerate(cpu_objects(module, key, request.level, request.checked, str(HEADERS))):
+        for number, code in enumerate(cpu_objects(module, key, request.level, checked, str(HEADERS))):
             objects.append(folder / f"device{number}.o")
             objects[-1].write_bytes(code)
         compiling.result()

@@ -11,11 +11,21 @@ from drawloom.runtime.geometry import Limits
 LEVEL: Final = "x86-64-v3"
 
 
-def cpu_objects(module: Module, key: str, level: str = LEVEL, checked: bool = True, hidden: str = "") -> list[bytes]:
+def optimised(module: Module) -> Module:
+    """The module that executables embed code of, for CPUs and GPUs."""
+    from drawloom.opt import optimize
+
+    return optimize(module)
+
+
+def cpu_objects(
+    module: Module, key: str, level: str = LEVEL, checked: Module | None = None, hidden: str = ""
+) -> list[bytes]:
     """Object files of a module's kernels and variables for CPUs of a level of x86-64 ("native": this one).
 
-    A program that they are linked to finds them under ``key``. ``checked`` adds code that checks accesses; errors do
-    not name lines of files in the folder ``hidden``. Raises UnsupportedError.
+    A program that they are linked to finds them under ``key``. ``checked`` is the module that code which checks
+    accesses is made of, None for no such code; errors do not name lines of files in the folder ``hidden``. Raises
+    UnsupportedError.
     """
     from drawloom.cpu.ahead import Bounds, module_objects
 
@@ -23,7 +33,7 @@ def cpu_objects(module: Module, key: str, level: str = LEVEL, checked: bool = Tr
     for kernel in module.kernels:
         limits = Limits(module, kernel)
         bounds[kernel.name] = Bounds(limits.required or (0, 0, 0), limits.max_threads)
-    return module_objects(module, key, level, bounds, checked, hidden)
+    return module_objects(module, checked, key, level, bounds, hidden)
 
 
 def cpu_support(level: str = LEVEL) -> bytes:
