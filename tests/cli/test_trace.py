@@ -1,0 +1,85 @@
+"""The trace subcommand: text and JSON, one kernel, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from drawloom.cli.trace import command
+from drawloom.errors import DataError, ParseError
+
+TEXT = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 in, .param .u64 out, .param .u32 n) {
+.reg .u64 %a<9>; .reg .u32 %r<9>; .reg .f32 %f<9>; .reg .pred %p; .shared .f32 tile[1024];
+ld.param.u64 %a1, [in]; ld.param.u64 %a2, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;
+mul.wide.u32 %a3, %r2, 4; add.s64 %a4, %a1, %a3; mul.wide.u32 %a5, %r1, %r2; add.s64 %a6, %a2, %a5;
+ld.global.f32 %f1, [%a4];
+ld.global.f32 %f2, [%a4+4];
+ld.global.f32 %f3, [%a1];
+mov.u32 %r3, tile; mad.lo.u32 %r4, %r2, 8, %r3;
+st.shared.f32 [%r4], %f1;
+setp.lt.u32 %p, %r2, %r1;
+@%p st.global.f32 [%a6], %f2;
+ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a2];
+ret; }
+.visible .entry nothing() { ret; }
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.ptx"
+    path.write_text(TEXT)
+    return path
+
+
+def run(*words: object, given: str | None = None) -> str:
+    result = CliRunner().invoke(command, [str(word) for word in words], input=given, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_every_access_with_its_class_and_what_a_warp_moves(source: Path) -> None:
+    (kernel,) = json.loads(run(source, "--kernel", "copy", "--report", "json"))
+    assert kernel["kernel"] == "copy" and kernel["notes"] == []
+    rows = {row["line"]: row for row in kernel["accesses"]}
+    assert [rows[n]["class"] for n in (8, 9, 10, 12, 14, 15)] == [
+        "contiguous", "contiguous", "uniform", "strided", "strided", "uniform",
+    ]  # fmt: skip
+    assert [rows[n]["stride"] for n in (8, 12, 14)] == ["4", "8", "zext(param(n))"]
+    assert (rows[8]["bytes_moved"], rows[8]["bytes_used"]) == (128, 128)
+    assert (rows[10]["bytes_moved"], rows[10]["bytes_used"]) == (32, 4)
+    assert (rows[14]["bytes_moved"], rows[14]["bytes_used"]) == (1024, 128)
+    assert rows[12]["bank_ways"] == 2 and "bytes_moved" not in rows[12]
+    assert rows[14]["guard"] == "%tid.x < param(n)"
+    (overlap,) = rows[9]["overlaps"]
+    assert (overlap["line"], overlap["lane"]) == (8, 1)
+    assert overlap["assumptions"] == ["lanes-along-x: %ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"]
+
+
+def test_the_text_says_the_same(source: Path) -> None:
+    text = run(source)
+    assert "line 9: ld.global.f32 %f2, [%a4+4]\n    at param(in) + 4*zext(%tid.x) + 4\n    contiguous" in text
+    assert "loaded before by lane +1 in line 8, if" in text
+    assert "strided by zext(param(n)), 128 of 1024 bytes a warp" in text
+    assert "strided by 8, 128 bytes a warp, 2 lanes to a bank" in text
+    assert text.endswith("nothing: 0 accesses on 1 flows\n")
+
+
+def test_standard_input(source: Path) -> None:
+    assert run("-", given=TEXT) == run(source)
+
+
+def test_a_kernel_that_is_not_there(source: Path) -> None:
+    with pytest.raises(DataError, match=r"there is no kernel 'sum' in .*: expected one of copy, nothing"):
+        run(source, "--kernel", "sum")
+
+
+def test_what_is_no_ptx() -> None:
+    with pytest.raises(ParseError):
+        run("-", given=".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { frobnicate; }")
