@@ -26,12 +26,13 @@ def remove_dead(work: Work) -> None:
         todo.extend(block.results)
         for statement in block.statements:
             if isinstance(statement, Instruction):
+                destinations = statement.destinations()
                 if is_pure(statement) or is_plain_load(statement):
-                    for destination in statement.destinations():
+                    for destination in destinations:
                         made_by[destination.id] = statement
                 else:
                     todo.extend(statement.sources())
-                    todo.extend([ssa.kept[d.id] for d in statement.destinations() if d.id in ssa.kept])
+                    todo.extend([ssa.kept[d.id] for d in destinations if d.id in ssa.kept])
     while todo:
         register = todo.pop()
         if needed[register.id]:

@@ -168,6 +168,15 @@ class Memory:
             found |= self.based.get(register.id, 0)
         return found
 
+    def moved_by(self, instruction: Instruction) -> int:
+        """The places that are others once an instruction has run."""
+        if not instruction.opcode.has_destination:
+            return 0
+        destination = instruction.operands[0]
+        if isinstance(destination, Register):
+            return self.based.get(destination.id, 0)
+        return self.moved(instruction.destinations())
+
     def written(self, instruction: Instruction) -> int:
         """The places in which another value may be behind an instruction, as it or another thread has written there."""
         opcode = instruction.opcode
@@ -238,18 +247,22 @@ class Sources:
             # Nothing is there to tell one address from another.
             self.of = [ANYTHING] * len(ssa.registers)
             return
+        place = {block_id: index for index, block_id in enumerate(work.tree.order)}
+        self.turns_back = any(place.get(p, -1) >= place[b] for b in place for p in ssa.blocks[b].preds)
         for value in [*ssa.parameters, *[ssa.registers[v] for v in sorted(ssa.undefined)]]:
             if value is not None:
                 self.of[value.id] = ANYTHING
         for round in range(_MOST_ROUNDS):
-            if not self.round(ANYTHING if round == _MOST_ROUNDS - 1 else 0):
+            if not self.round(ANYTHING if round == _MOST_ROUNDS - 1 else 0) or not self.turns_back:
                 break
 
     def round(self, more: int) -> bool:
         """Whether a walk over all instructions has made a set larger; those get ``more``, too."""
         grown = False
         of = self.of
-        for block in self.work.ssa.blocks:
+        kept_values = self.work.ssa.kept
+        for block_id in self.work.tree.order:
+            block = self.work.ssa.blocks[block_id]
             for phi in block.phis:
                 found = of[phi.destination.id]
                 for argument in phi.arguments:
@@ -261,7 +274,7 @@ class Sources:
                 if isinstance(statement, Instruction) and statement.opcode.has_destination:
                     found = self.computed(statement)
                     for register in statement.destinations():
-                        kept = self.work.ssa.kept.get(register.id)
+                        kept = kept_values.get(register.id)
                         union = found | of[register.id] | (0 if kept is None else of[kept.id])
                         if union != of[register.id]:
                             of[register.id] = union | more

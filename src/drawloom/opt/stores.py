@@ -57,7 +57,7 @@ def _before(memory: Memory, instruction: Instruction, dead: int) -> int:
     """What is written over before it is read, seen from before an instruction."""
     opcode = instruction.opcode
     if opcode.effect == PURE:
-        return dead & ~memory.moved(instruction.destinations())
+        return dead & ~memory.moved_by(instruction)
     place = memory.place(instruction)
     if place is not None:
         if opcode.effect == LOAD:
@@ -67,7 +67,7 @@ def _before(memory: Memory, instruction: Instruction, dead: int) -> int:
     elif opcode.effect not in (PURE, BRANCH, RETURN) and not (opcode.effect == EXIT and opcode.name == "exit"):
         if not is_elsewhere(opcode) or opcode.nc:
             dead &= ~memory.touched(opcode)
-    return dead & ~memory.moved(instruction.destinations()) if opcode.has_destination else dead
+    return dead & ~memory.moved_by(instruction)
 
 
 def _solved(work: Work, memory: Memory, own: int) -> list[int]:

@@ -332,7 +332,10 @@ class Instruction(Statement):
         """The registers that this instruction writes, in operand order."""
         out: list[Register] = []
         if self.opcode.has_destination and self.operands:
-            collect_written(self.operands[0], out)
+            first = self.operands[0]
+            if isinstance(first, Register):
+                return [first]
+            collect_written(first, out)
         return out
 
     def sources(self) -> list[Register]:

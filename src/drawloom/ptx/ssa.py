@@ -400,14 +400,17 @@ class _Destruction:
         self.parent = list(range(count))
         self.members = [1 << index for index in range(count)]
         self.conflicts = [0] * count
+        if not self.copies:
+            return
         cfg = build_cfg(lowered)
         live = liveness(cfg)
-        candidates = 0
+        copied = bytearray(count)
         for instruction in self.copies:
             for register in instruction.destinations():
-                candidates |= 1 << register.id
+                copied[register.id] = 1
             for register in instruction.sources():
-                candidates |= 1 << register.id
+                copied[register.id] = 1
+        candidates = sum([1 << index for index in range(count) if copied[index]])
         at_entry = live.live_in[0]
         for value in self.ssa.parameters:
             if value is not None:
@@ -419,21 +422,19 @@ class _Destruction:
             alive = live.live_out[block.id] & candidates
             for place in range(len(block.instructions) - 1, -1, -1):
                 instruction = block.instructions[place]
-                destinations = instruction.destinations()
+                destinations = [r for r in instruction.destinations() if copied[r.id]]
                 if destinations:
                     written = 0
                     for register in destinations:
                         written |= 1 << register.id
-                    written &= candidates
-                    around = alive | written
-                    around &= ~self.same_value.get(id(instruction), 0)
+                    around = (alive | written) & ~self.same_value.get(id(instruction), 0)
                     for register in destinations:
-                        if candidates >> register.id & 1:
-                            self.conflicts[register.id] |= around & ~(1 << register.id)
+                        self.conflicts[register.id] |= around & ~(1 << register.id)
                     if instruction.guard is None:
                         alive &= ~written
                 for register in instruction.sources():
-                    alive |= 1 << register.id & candidates
+                    if copied[register.id]:
+                        alive |= 1 << register.id
 
     def find(self, register_id: int) -> int:
         while self.parent[register_id] != register_id:
@@ -483,23 +484,23 @@ class _Destruction:
 
     def name_registers(self, lowered: Function, out: Function) -> list[Register | None]:
         """One register per class, in the order of the source's registers; the first class of one gets its name."""
-        used = 0
+        used = bytearray(len(self.registers))
         for statement in lowered.body:
             if isinstance(statement, Instruction):
                 for register in statement.destinations():
-                    used |= 1 << self.find(register.id)
+                    used[self.find(register.id)] = 1
                 for register in statement.sources():
-                    used |= 1 << self.find(register.id)
+                    used[self.find(register.id)] = 1
         for register_id in self.fixed:
-            used |= 1 << self.find(register_id)
+            used[self.find(register_id)] = 1
         source = self.ssa.source.registers
         claims: list[int] = [-1] * len(source)
         others: list[int] = []
         for register_id in self.fixed:
             claims[self.fixed[register_id].id] = self.find(register_id)
         claimed = set(claims)
-        for root in members(used):
-            if root in claimed:
+        for root in range(len(used)):
+            if not used[root] or root in claimed:
                 continue
             origin = self.origin[root]
             if origin >= 0 and claims[origin] < 0 and source[origin].type is self.registers[root].type:
@@ -518,7 +519,7 @@ class _Destruction:
 
     def write_undefined(self, out: Function, left: list[Instruction]) -> None:
         """A copy must not be the first to read a register that nobody wrote: such a register starts as zero."""
-        if not left:
+        if not left or not self.ssa.undefined:
             return
         start = liveness(build_cfg(out)).live_in[0]
         parameters = {v.register.id for v in out.params if v.register is not None}
