@@ -25,6 +25,7 @@ SUBCOMMANDS: Final[dict[str, str]] = {
     "build": "Compile CUDA C++ or OpenCL C to PTX or machine code.",
     "as": "Assemble PTX to a cubin.",
     "opt": "Optimise PTX.",
+    "shuffle": "Rewrite loads of PTX as warp shuffles.",
     "trace": "Show what the kernels of PTX read and write.",
     "disasm": "Disassemble the machine code of a cubin.",
     "devices": "List the devices of this machine.",

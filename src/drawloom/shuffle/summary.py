@@ -65,6 +65,7 @@ class Summary:
         self.is_applied = is_applied
         self.variant = variant
         self.functions: list[FunctionSummary] = []
+        self.notes: list[str] = []
         self.seconds = 0.0
 
     @property
@@ -96,23 +97,29 @@ class Summary:
         ]  # fmt: skip
         whole = {
             "loads": self.loads, "shuffles": self.shuffles, "applied": self.is_applied,
-            "variant": self.variant, "functions": functions,
+            "variant": self.variant, "notes": self.notes, "functions": functions,
         }  # fmt: skip
         return json.dumps(whole, indent=1, sort_keys=True) + "\n"
 
     def text(self) -> str:
         """A paragraph for each function, a line or two for each load."""
         out: list[str] = [f"warning: {WRONG} ({self.variant})"] if self.variant != SOUND else []
+        out.extend([f"note: {note}" for note in self.notes])
         for f in self.functions:
             become = "are shuffles" if self.is_applied else "can be shuffles"
             out.append(f"{f.name}: {len(f.rewrites)} of {f.loads} loads {become}, mean distance {f.delta:.2f}")
             out.extend([f"  note: {note}" for note in f.notes])
             if f.merged:
                 out.append(f"  note: {f.merged} flows were joined")
+            rows: list[tuple[int, list[str]]] = []
             for r in f.rewrites:
-                out.append(f"  line {r.line}: {r.load}\n    is line {r.source_line} of lane{r.delta:+d}: {r.source}")
-                out.extend([f"    if {assumption}" for assumption in r.assumptions])
-            out.extend([f"  line {k.line}: {k.load}\n    stays: {k.reason}" for k in f.kept])
+                source = f"    is line {r.source_line} of lane{r.delta:+d}: {r.source}"
+                if_so = [f"    if {assumption}" for assumption in r.assumptions]
+                rows.append((r.line, [f"  line {r.line}: {r.load}", source, *if_so]))
+            for k in f.kept:
+                rows.append((k.line, [f"  line {k.line}: {k.load}", f"    stays: {k.reason}"]))
+            for _, lines in sorted(rows, key=lambda row: row[0]):
+                out.extend(lines)
         return "\n".join(out) + "\n"
 
     def html(self) -> str:
@@ -120,6 +127,7 @@ class Summary:
         out = ["<!doctype html><meta charset=utf-8><title>Shuffles</title>", "<style>td{padding:0 1em}</style>"]
         if self.variant != SOUND:
             out.append(f"<p><b>{escape(WRONG)} ({escape(self.variant)})</b></p>")
+        out.extend([f"<p>{escape(note)}" for note in self.notes])
         for f in self.functions:
             out.append(f"<h2>{escape(f.name)}</h2><p>{len(f.rewrites)} of {f.loads} loads, mean distance {f.delta:.2f}")
             out.extend([f"<p>{escape(note)}" for note in f.notes])

@@ -1,0 +1,75 @@
+"""`drawloom shuffle`: PTX to PTX in which loads that a neighbouring lane has done are shuffles."""
+
+from pathlib import Path
+
+import click
+
+from drawloom.errors import SourceError
+
+STANDARD_STREAM = "-"
+#: How messages end about what is PTX, but not covered by ours.
+UNSUPPORTED = ("is not supported", "are not covered")
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option(
+    "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
+)
+@click.option("--apply", type=click.Choice(["profitable", "all", "none"]), default="profitable", show_default=True,
+              help="What to rewrite: what pays on the target, all that can be, or nothing.")  # fmt: skip
+@click.option("--report", type=click.Choice(["text", "json", "html"]), help="Say what became of each load.")
+@click.option("--report-file", metavar="FILE", default=STANDARD_STREAM, help="Where; standard error otherwise.")
+@click.option("--arch", metavar="sm_NN", default="", help="What it is to pay on; the PTX's target otherwise.")
+@click.option("--assume-no-wrap", is_flag=True, help="Indices of 32 bits do not wrap around: no tests for it.")
+@click.option("--distinct-parameters", is_flag=True, help="What one pointer parameter writes no other reads.")
+@click.option("--shared", is_flag=True, help="Loads from shared memory, too.")
+@click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
+              help="Code with WRONG results, to see where time goes.")  # fmt: skip
+def command(
+    file: str, output: str, apply: str, report: str | None, report_file: str, arch: str, assume_no_wrap: bool,
+    distinct_parameters: bool, shared: bool, variant: str | None,
+) -> None:  # fmt: skip
+    """Rewrite the PTX FILE, - for standard input, so that lanes of a warp give each other what they have loaded.
+
+    Every value that cannot be proved to be the same is tested for at run time, and loaded where it may not be.
+    What PTX has that is not covered is written as it is.
+    """
+    from drawloom.cli.assemble import read
+    from drawloom.ptx import parse, verify
+    from drawloom.shuffle.pipeline import shuffle
+    from drawloom.shuffle.summary import WRONG, Summary
+
+    text, name = read(file)
+    try:
+        module = parse(text, name)
+        verify(module)
+        made = shuffle(
+            module, apply=apply, assume_no_wrap=assume_no_wrap, distinct_parameters=distinct_parameters, shared=shared,
+            variant=variant or "", arch=arch,
+        )  # fmt: skip
+        summary = made.report
+        if summary.is_applied and summary.shuffles:
+            text = (f"// {WRONG}: --variant={variant}\n" if variant else "") + str(made)
+    except SourceError as refusal:
+        if not any(words in refusal.message for words in UNSUPPORTED):
+            raise
+        summary = Summary(False, "")
+        summary.notes.append(f"nothing was analysed: {refusal}")
+        click.echo(f"warning: {refusal}; the output is the input", err=True)
+    if output == STANDARD_STREAM:
+        click.echo(text, nl=False)
+    else:
+        _write(output, text)
+    if report is not None:
+        said = {"text": summary.text, "json": summary.json, "html": summary.html}[report]()
+        if report_file == STANDARD_STREAM:
+            click.echo(said, nl=False, err=True)
+        else:
+            _write(report_file, said)
+
+
+def _write(path: str, text: str) -> None:
+    from drawloom.cli.opt import write
+
+    write(Path(path), text)
