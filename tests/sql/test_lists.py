@@ -72,6 +72,26 @@ QUERIES = {
         len(string_split(u, ', ')) as b from (select g || ', ,' || coalesce(g, '') as u from t) v""",
     "one value often": """select array_repeat(g, id) as a from t where id < 4
         ||| select list_transform(range(id), lambda x: g) as a from t where id < 4""",
+    "in groups": f"select l, count(*) as c from (select * from {LISTS} union all select * from {LISTS}) u group by l",
+    "each of them once": f"select distinct l from {LISTS}",
+    "counted once": f"select count(distinct l) as c from {LISTS}",
+    "in their order": f"select l from {LISTS} order by l desc nulls first",
+    "ranks": f"select g, rank() over (order by l) as r, lag(l) over (order by g) as m from {LISTS}",
+    "in CASE": f"select g, case when g > 'x' then l else make_array(null::int, l[1]) end as m from {LISTS} "
+    f"||| select g, case when g > 'x' then l else [null::int, l[1]] end as m from {LISTS}",
+    "in UNION": f"select l from {LISTS} union select array_agg(id::int order by id) as l from t",
+    "in EXCEPT": f"select l from {LISTS} except select l from {LISTS} where g > 'x'",
+    "compared": f"""select g, l = make_array(1, null)::int[] as a, l > make_array(1)::int[] as b, l is distinct from
+        array_append(l, null) as c from {LISTS} ||| select g, l = [1, null] as a, l > [1] as b, l is distinct from
+        list_append(l, null) as c from {LISTS}""",
+    "joined by": f"""select v.g, w.g as h from {LISTS}
+        join (select g, array_agg(a order by id) as l from t group by g) w on v.l = w.l""",
+    "lists of lists": f"select array_agg(l order by g) as a, count(*) as c from {LISTS}",
+    "paths": """with recursive r as (select id, make_array(id) as p from t where id = 0 union all
+        select t.id, array_append(r.p, t.id) from t join r on t.id = r.id + t.a where not array_has(r.p, t.id))
+        select * from r ||| with recursive r as (select id, [id] as p from t where id = 0 union all
+        select t.id, list_append(r.p, t.id) from t join r on t.id = r.id + t.a where not list_contains(r.p, t.id))
+        select * from r""",
     "of another type": f"select cast(l as bigint[]) as a, cast(l as varchar[]) as b from {LISTS}",
     "counted": f"select count(l) as c from {LISTS}",
 }  # fmt: skip
@@ -98,16 +118,11 @@ def test_a_device_agrees_with_the_interpreter() -> None:
 @pytest.mark.parametrize(
     ("query", "item"),
     [
-        (f"select l from {LISTS} order by l", "lists to match, group or order by"),
-        (f"select distinct l from {LISTS}", "lists to match, group or order by"),
-        (f"select count(distinct l) from {LISTS}", "lists to match, group or order by"),
         (f"select max(l) from {LISTS}", "aggregate function: max of lists"),
-        (f"select array_agg(l) from {LISTS}", "aggregate function: array_agg of lists"),
-        (f"select lag(l) over (order by g) from {LISTS}", "window function: lag of lists"),
-        (f"select coalesce(l, l) from {LISTS}", "CASE of lists"),
-        (f"select l from {LISTS} union all select l from {LISTS}",
-         "lists in UNION, INTERSECT, EXCEPT or GROUPING SETS"),
-        (f"select make_array(l) from {LISTS}", "function: make_array of lists"),
+        (f"select lag(l, 1, l) over (order by g) from {LISTS}",
+         "window function: lag of lists or structs with another value"),
+        ("with recursive r as (select 1 as n, null::int[] as l union all select n + 1, [n] from r) select * from r",
+         "a recursive query that begins with NULL for a list"),
         (f"select array_replace(l, 1, 2) from {LISTS}", "function: array_replace"),
         ("select string_to_array(g, g) from t",
          "function: string_to_array by what is no constant, or by nothing"),

@@ -51,6 +51,10 @@ QUERIES = {
     "fields in an order": "select t.st.x as x from t order by t.st.y desc, t.st.x limit 4",
     "fields of what has no partner": "select a.i, b.st.y as y from t a left join t b on a.k = b.i order by b.st.x, a.i",
     "fields in windows": "select i, sum(t.st.x) over (partition by t.st.y order by i) as s from t",
+    "structs in windows and lists": """select i, lag(st) over (order by i) as a,
+        first_value(l) over (order by i desc) as b from t where i is not null""",
+    "structs, gathered": "select k, array_agg(st order by i) as a from t group by k",
+    "lists in groups": "select ll, count(*) as c from t group by ll",
     "counts": "select count(l) as a, count(st) as b, count(*) as c from t where st is not null or l is null",
 }
 
@@ -120,9 +124,9 @@ def test_rows_in_brackets_compare_by_their_parts() -> None:
     [
         ("select st from t group by st", "structs to match, group or order by"),
         ("select max(st) from t", "aggregate function: max of structs"),
+        ("select ls from t order by ls", "structs to match, group or order by"),
         ("select coalesce(st, st) from t", "CASE of structs"),
         ("select struct(i, k) from t", "function: struct"),
-        ("select lag(st) over (order by i) from t", "window function: lag of structs"),
     ],
 )
 def test_what_structs_are_not_taken_for(query: str, item: str) -> None:

@@ -107,7 +107,7 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
     [
         ("select a from t intersect all select a from t except select 1", "INTERSECT ALL or EXCEPT ALL beside"),
         ("select a from t except /* */ all select a from t intersect select 1", "INTERSECT ALL or EXCEPT ALL beside"),
-        ("select distinct l from t", "lists to match, group or order by"),
+        ("select max(l) from t", "aggregate function: max of lists"),
         ("select s ilike s from t", "ilike with a pattern that is no constant"),
         ("select regexp_replace(s, 'a', 'b', 'x') from t", "regexp_replace with options other than 'g' and 'i'"),
         ("select regexp_replace(s, s, 'b') from t", "regexp_replace with arguments that are no constants"),

@@ -27,6 +27,7 @@ list         | list         | list     | - | cpu |
 with_null    | with_null    | first    | - | cpu |
 lists        | lists        | first    | - | cpu |
 structs      | structs      | first    | - | cpu |
+list_ranks   | list_ranks   | second   | - | cpu |
 flat         | raze         | vector   | - | cpu |
 fill         | fill         | second   | - | cpu |
 # Element-wise

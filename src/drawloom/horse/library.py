@@ -329,6 +329,27 @@ def _lists(name: str, arguments: list[Value]) -> Value:
     return Lists(numbers, flat, integers(low), integers(high))
 
 
+def _list_ranks(name: str, arguments: list[Value]) -> Value:
+    """For each list its place in the order of all: by the first element that differs, NULLs last, the shorter first.
+    Those that are alike have one place. Each round goes one element further, while some lists are still alike."""
+    flat, low, high, valid = [as_vector(a).data for a in arguments]
+    _, codes = np.unique(flat, return_inverse=True)
+    codes = np.where(valid, codes, len(codes))
+    low, lengths = low.astype(np.int64), (high - low).astype(np.int64)
+    ranks = np.zeros(len(low), dtype=np.int64)
+    place, count, longest = 0, 1, int(lengths.max(initial=0))
+    while place <= longest and count < len(low):
+        there = lengths > place
+        at = np.full(len(low), -1, dtype=np.int64)
+        at[there] = codes[low[there] + place]
+        order = np.lexsort((at, ranks))
+        news = np.ones(len(low), dtype=bool)
+        news[1:] = (np.diff(ranks[order]) != 0) | (np.diff(at[order]) != 0)
+        ranks[order] = np.cumsum(news) - 1
+        place, count = place + 1, int(news.sum())
+    return Vector(I64, ranks)
+
+
 def _structs(name: str, arguments: list[Value]) -> Value:
     numbers, names = as_vector(arguments[0]), strings(as_vector(arguments[1]))
     fields = [as_vector(c) for c in cells(arguments[2])]
@@ -348,7 +369,7 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
     "table": _table, "list": _list, "with_null": _with_null, "lists": _lists,
-    "structs": _structs,
+    "structs": _structs, "list_ranks": _list_ranks,
     "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "flat": _raze,
     "each_item": _each_item,

@@ -382,6 +382,13 @@ def _lists(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return I64
 
 
+def _list_ranks(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 4)
+    if any(t not in (I64, WILDCARD) for t in types[1:3]) or types[3] not in (BOOL, WILDCARD):
+        raise refuse(name, types, "a vector, i64 positions where lists begin and end, and a bool for each element")
+    return I64
+
+
 def _structs(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 3)
     if types[0] not in (I64, WILDCARD) or types[1] not in (SYM, WILDCARD) or not isinstance(types[2], ListType):
@@ -512,7 +519,7 @@ RULES: Final[dict[str, Rule]] = {
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
     "distinct_slices": _distinct_slices, "lists": _lists,
-    "structs": _structs,
+    "structs": _structs, "list_ranks": _list_ranks,
     "loop_join": _loop_join, "touched": _touched, "present": _present,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,

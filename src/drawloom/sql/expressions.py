@@ -58,7 +58,8 @@ _OWN: Final[dict[str, tuple[int, ...]]] = {
     "power": (2,),
     "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "logb": (1, 2),
     "iszero": (1,), "nanvl": (2,),
-    "to_char": (2,), "date_format": (2,), "empty": (1,), "get_field": tuple(range(2, 20)), "struct": tuple(range(1, 100)),
+    "to_char": (2,), "date_format": (2,), "empty": (1,), "get_field": tuple(range(2, 20)),
+    "struct": tuple(range(1, 100)),
 }  # fmt: skip
 #: All Substrait scalar functions that the translation knows, with their numbers of arguments.
 SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {

@@ -12,7 +12,7 @@ from drawloom.errors import DataError
 from drawloom.horse.nested import INTO, ITEM
 from drawloom.horse.plain import FOLDS
 from drawloom.horse.types import DAY
-from drawloom.sql.aggregates import FOLDED
+from drawloom.sql.aggregates import CHOSEN, FOLDED
 from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import KINDS, SCALARS
 from drawloom.sql.lists import FUNCTIONS as LISTS
@@ -104,9 +104,7 @@ class _Checker:
             for side, columns in zip(relation.relations, relation.columns):
                 below = self.relation(side)
                 sides.append([self.expression(e, below) for e in columns])
-            if any(_is_list(k) for kinds in sides for k in kinds):
-                self.refuse("lists in UNION, INTERSECT, EXCEPT or GROUPING SETS")
-            if any(_is_struct(k) for kinds in sides for k in kinds):
+            if any(_has_struct(k) for kinds in sides for k in kinds):
                 self.refuse("structs in UNION, INTERSECT, EXCEPT or GROUPING SETS")
             return [next((k for k in column if k is not None), None) for column in zip(*sides)]
         assert isinstance(relation, Aggregate)
@@ -118,9 +116,11 @@ class _Checker:
         kinds = self.relation(relation.start)
         for name in (relation.name, relation.seen):
             self.working[name] = dict(zip(relation.names, kinds))
-        self.relation(relation.step)
-        if any(_is_list(kind) or _is_struct(kind) for kind in kinds):
-            self.refuse("lists or structs in a recursive query")
+        for begun, found in zip(kinds, self.relation(relation.step)):
+            if _is_list(found) and not _is_list(begun):
+                self.refuse("a recursive query that begins with NULL for a list")
+        if any(_is_struct(kind) or (kind or "").startswith((_LIST + _LIST, _LIST + _STRUCT)) for kind in kinds):
+            self.refuse("structs, or lists of lists or structs, in a recursive query")
         return kinds
 
     def join(self, join: Join) -> Kinds:
@@ -160,12 +160,12 @@ class _Checker:
     def aggregate(self, function: str, kinds: Kinds) -> str | None:
         """The kind of an aggregate's values, where it takes such arguments."""
         kind = kinds[0] if kinds else None
-        if _is_struct(kind) and function != "count":
-            self.refuse(f"aggregate function: {function} of structs")
-        if function == "array_agg" or (_is_list(kind) and function != "count"):
-            if _is_list(kind):
-                self.refuse(f"aggregate function: {function} of lists")
+        if function == "array_agg":
             return f"{_LIST}{kind or ''}"
+        if function in CHOSEN:
+            return kind
+        if (_is_list(kind) or _is_struct(kind)) and function not in ("count", "approx_distinct"):
+            self.refuse(f"aggregate function: {function} of {'lists' if _is_list(kind) else 'structs'}")
         wanted = _AGGREGATED.get(function, ())
         if wanted and kind is not None and kind not in wanted:
             self.refuse(f"aggregate function: {function} of {_NAMES.get(kind, kind)}")
@@ -180,9 +180,7 @@ class _Checker:
     def key(self, expression: Expression, below: Kinds) -> str | None:
         """The kind of what rows are matched, grouped or ordered by."""
         kind = self.expression(expression, below)
-        if _is_list(kind):
-            self.refuse("lists to match, group or order by")
-        if _is_struct(kind):
+        if _has_struct(kind):
             self.refuse("structs to match, group or order by")
         return kind
 
@@ -201,12 +199,16 @@ class _Checker:
             if _is_list(inside) or _is_struct(inside):
                 self.refuse(f"function: {function} of lists or structs")
             return f"{_LIST}{inside}"
+        if function in _COMPARISONS:
+            if any(map(_has_struct, kinds)):
+                self.refuse(f"function: {function} of lists of structs")
+            return "bool"
         if function in _OVER_LISTS:
             inside = next((k for k in kinds if k is not None and _is_list(k)), _LIST).removeprefix(_LIST)
             if _is_list(inside) or _is_struct(inside):
                 self.refuse(f"function: {function} of lists of lists or structs")
             return _OVER_LISTS[function].replace("list", f"{_LIST}{inside}").replace("element", inside) or None
-        if function == "make_array" and not any(map(_is_list, kinds)):
+        if function == "make_array" and not any(map(_has_struct, kinds)):
             return f"{_LIST}{next((k for k in kinds if k is not None), '')}"
         if function not in ("is_null", "is_not_null") and (function not in LISTS or function == "make_array"):
             self.refuse(f"function: {function} of lists")
@@ -322,10 +324,10 @@ class _Checker:
         wanted = ("time", "timestamp") if any(isinstance(b, Span) for b in offsets) else _NUMBERS
         if frame.unit == "range" and offsets and (len(ordered) != 1 or ordered[0] not in (*wanted, None)):
             self.refuse("window functions: RANGE with an offset over an order by another kind of values, or by several")
-        if any(map(_is_list, kinds)) and window.function != "count":
-            self.refuse(f"window function: {window.function} of lists")
-        if any(map(_is_struct, kinds)) and window.function != "count":
-            self.refuse(f"window function: {window.function} of structs")
+        if window.function in ("lag", "lead"):
+            if any(map(_has_struct, kinds[2:])) or any(map(_is_list, kinds[2:])):
+                self.refuse(f"window function: {window.function} of lists or structs with another value")
+            return kinds[0]
         if window.function in ("percent_rank", "cume_dist"):
             return "float"
         if window.function in ("row_number", "rank", "dense_rank", "ntile"):
@@ -346,9 +348,7 @@ class _Checker:
         for condition, _ in case.branches:
             self.expression(condition, below)
         kinds = [self.expression(v, below) for v in values]
-        if any(map(_is_list, kinds)):
-            self.refuse("CASE of lists")
-        if any(map(_is_struct, kinds)):
+        if any(map(_has_struct, kinds)):
             self.refuse("CASE of structs")
         told = [k for k, v in zip(kinds, values) if not (isinstance(v, Constant) and v.value is None)]
         return told[0] if told else None
@@ -368,6 +368,9 @@ _LISTS_OF: Final[dict[str, str]] = {
     "string_to_array": "text",
     "array_repeat": "",
 }
+_COMPARISONS: Final = frozenset([
+    "equal", "not_equal", "lt", "lte", "gt", "gte", "is_distinct_from", "is_not_distinct_from",
+])  # fmt: skip
 #: What functions give that look through lists: "list" is one of the same kind.
 _OVER_LISTS: Final[dict[str, str]] = {
     "array_has": "bool", "array_position": "int", "array_min": "element", "array_max": "element",
@@ -377,6 +380,13 @@ _OVER_LISTS: Final[dict[str, str]] = {
 #: What the kinds of structs begin with, before the table and the column that has them.
 _STRUCT: Final = "struct of "
 _OF: Final = " "
+
+
+def _has_struct(kind: str | None) -> bool:
+    """Whether values are structs, or lists of them, in however many lists."""
+    while kind is not None and _is_list(kind):
+        kind = kind.removeprefix(_LIST)
+    return _is_struct(kind)
 
 
 def _is_struct(kind: str | None) -> bool:

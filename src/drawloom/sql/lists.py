@@ -74,6 +74,54 @@ def gathered(t: Translator, value: Result, rows: Operand, counts: Operand) -> Re
     return Result(place, type, t.emit("gt", [counts, _ZERO]))
 
 
+def together(t: Translator, results: list[Result]) -> list[Result]:
+    """Lists of several origins as those of one; any other results as they are."""
+    types = {r.type.text: r.type for r in results if isinstance(r.type, ListOf)}
+    if len(types) == 1 and all(r.type.kind == "list" for r in results):
+        return results
+    if not types:
+        return results
+    origins = list(types.values())
+    elements = [o.elements for o in origins]
+    joint = unified([e.type for e in elements if not t.is_null(e)] or [elements[0].type])
+    parts = together(t, elements) if isinstance(joint, ListOf) else [t.cast(e, joint) for e in elements]
+    valid: Operand | None = None
+    if any(p.valid is not None for p in parts):
+        valid = t.emit("concat", [mask(t, p.valid, p.value) for p in parts])
+    lows, highs, firsts = list[Operand](), list[Operand](), dict[str, Operand]()
+    number: Operand = _ZERO
+    shift: Operand = _ZERO
+    for origin, part in zip(origins, parts):
+        firsts[origin.text] = number
+        lows.append(t.emit("plus", [origin.low, shift]))
+        highs.append(t.emit("plus", [origin.high, shift]))
+        number = t.emit("plus", [number, t.emit("len", [origin.low])])
+        shift = t.emit("plus", [shift, t.emit("len", [part.value])])
+    values = Result(t.emit("concat", [p.value for p in parts]), parts[0].type, valid)
+    type = ListOf(values, t.emit("concat", lows), t.emit("concat", highs))
+    return [_moved(t, r, firsts.get(r.type.text), type) for r in results]
+
+
+def _moved(t: Translator, result: Result, first: Operand | None, type: ListOf) -> Result:
+    if first is None:
+        return Result(_ZERO, type, result.valid)  # NULL
+    return Result(t.emit("plus", [result.value, first]), type, result.valid, result.canonical)
+
+
+def mask(t: Translator, valid: Operand | None, values: Operand) -> Operand:
+    return t.emit("fill", [valid or _TRUE, values]) if valid is None or t.is_constant(valid) else valid
+
+
+def ranked(t: Translator, result: Result) -> Result:
+    """What lists are told apart and ordered by; any other result as it is."""
+    type = result.type
+    if not isinstance(type, ListOf):
+        return result
+    elements = ranked(t, type.elements)
+    ranks = t.emit("list_ranks", [elements.value, type.low, type.high, mask(t, elements.valid, elements.value)])
+    return Result(of_rows(t, result, ranks), I64, result.valid, result.canonical)
+
+
 def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     if call.function == "make_array":
         return _made(t, call, frame)
@@ -124,10 +172,10 @@ def elements(t: Translator, relation: Elements) -> Frame:
 
 def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """Rows of arguments: all the first ones, then all the second ones, in the order of the rows."""
-    sides = [t.expression(a, frame) for a in call.arguments]
+    sides = together(t, [t.expression(a, frame) for a in call.arguments])
     type = unified([s.type for s in sides if not t.is_null(s)] or [sides[0].type])
     sides = [Result(t.zero(type), type, s.valid) if t.is_null(s) else t.cast(s, type) for s in sides]
-    together = t.emit("concat", [t.spread(s.value, frame) for s in sides])
+    values = t.emit("concat", [t.spread(s.value, frame) for s in sides])
     valid: Operand | None = None
     if any(s.valid is not None for s in sides):
         valid = t.emit("concat", [t.spread(s.valid or _TRUE, frame) for s in sides])
@@ -136,7 +184,7 @@ def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     by_rows = t.emit("order", [t.emit("list", [row], "lists"), _TRUE, Literal([0], BOOL)])
     begin = t.emit("run_start", [t.emit("list", [t.index(row, by_rows)], "lists")])
     low = t.emit("where", [t.emit("eq", [begin, numbers_of(t, by_rows)])])
-    elements = Result(t.index(together, by_rows), type, None if valid is None else t.index(valid, by_rows))
+    elements = Result(t.index(values, by_rows), type, None if valid is None else t.index(valid, by_rows))
     return Result(ids, ListOf(elements, low, t.emit("plus", [low, Literal([len(sides)], I64)])))
 
 

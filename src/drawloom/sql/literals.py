@@ -97,6 +97,8 @@ class Literals:
 
     def literal(self, body: Any) -> Constant:
         kind = body.WhichOneof("literal_type")
+        if kind == "null" and body.null.WhichOneof("kind") in ("list", "struct"):
+            return Constant(None, I32)
         if kind == "null":
             null_type = self.type(body.null)
             return ANYTHING if null_type is None else Constant(None, null_type)

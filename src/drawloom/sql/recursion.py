@@ -9,33 +9,54 @@ A step is translated until its columns are known not to be NULL where the loop's
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import Assign, Expression, Literal, Loop, Name, Operand, Statement, Target, Use
-from drawloom.horse.types import BOOL, I64
+from drawloom.horse.types import BOOL, I64, VectorType
 from drawloom.sql.frames import Column, Frame, Result
+from drawloom.sql.lists import ListOf, mask, together
 from drawloom.sql.made import Recursive
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
 
 _TRUE: Final = Literal([1], BOOL)
+_NONE: Final = Literal([], I64)
 
 
 class _Rows:
-    """Variables that hold rows: of each column its values, and where they are not NULL if some may be."""
+    """Variables that hold rows: of each column its values, and where they are not NULL if some may be; of lists their
+    elements too."""
 
     def __init__(self, columns: list[Result]) -> None:
         self.columns = columns
 
     def operands(self) -> list[Operand]:
-        return [o for c in self.columns for o in (c.value, c.valid) if o is not None]
+        made: list[Operand] = []
+
+        def take(operand: Operand) -> Operand:
+            made.append(operand)
+            return operand
+
+        for column in self.columns:
+            _mapped(column, take)
+        return made
 
     def frame(self) -> Frame:
         def column(result: Result) -> Column:
             return lambda: result
 
         return Frame([column(c) for c in self.columns], lambda: self.columns[0].value)
+
+
+def _mapped(result: Result, change: Callable[[Operand], Operand]) -> Result:
+    """The result with other operands in the place of its own."""
+    type = result.type
+    value, valid = change(result.value), None if result.valid is None else change(result.valid)
+    if isinstance(type, ListOf):
+        type = ListOf(_mapped(type.elements, change), change(type.low), change(type.high))
+    return Result(value, type, valid)
 
 
 def recursive(t: Translator, relation: Recursive) -> Frame:
@@ -59,15 +80,16 @@ def _made(t: Translator, relation: Recursive) -> Frame:
         for name, read in ((relation.name, rows), (relation.seen, seen)):
             t.tables[name] = dict(zip(relation.names, read.frame().columns))
         step = t.relation(relation.step)
-        made = [t.cast(c(), r.type) for c, r in zip(step.columns, first)]
+        made = [_cast(t, c(), r.type) for c, r in zip(step.columns, first)]
         needed = [null or c.valid is not None for null, c in zip(may_be_null, made)]
         if needed != may_be_null:
             may_be_null = needed
             before.go_back()
             continue
         new = _Rows([_whole(t, c, step, null) for c, null in zip(made, may_be_null)])
-        for so_far, found in zip(seen.operands(), new.operands()):
-            _set(t, so_far, Use(t.emit("concat", [so_far, found])))
+        longer = _Rows([_behind(t, so_far, found) for so_far, found in zip(seen.columns, new.columns)])
+        for so_far, found in zip(seen.operands(), longer.operands()):
+            _set(t, so_far, Use(found))
         for row, found in zip(rows.operands(), new.operands()):
             _set(t, row, Use(found))
         _set(t, more, Use(t.emit("gt", [t.emit("len", [new.operands()[0]]), Literal([0], I64)])))
@@ -75,17 +97,38 @@ def _made(t: Translator, relation: Recursive) -> Frame:
         return seen.frame()
 
 
+def _cast(t: Translator, result: Result, type: VectorType) -> Result:
+    if isinstance(type, ListOf) and isinstance(result.type, ListOf):
+        elements = t.cast(result.type.elements, type.elements.type)
+        return Result(result.value, ListOf(elements, result.type.low, result.type.high), result.valid)
+    if isinstance(type, ListOf):
+        return together(t, [Result(_NONE, type), result])[1]
+    return t.cast(result, type)
+
+
 def _whole(t: Translator, result: Result, frame: Frame, may_be_null: bool) -> Result:
     """The column as long as the frame, with its validity where that is wanted."""
+    type = result.type
+    if isinstance(type, ListOf):
+        elements = type.elements
+        known = Result(elements.value, elements.type, mask(t, elements.valid, elements.value))
+        type = ListOf(known, type.low, type.high)
     valid = t.spread(result.valid or _TRUE, frame) if may_be_null else None
-    return Result(t.spread(result.value, frame), result.type, valid)
+    return Result(t.spread(result.value, frame), type, valid)
+
+
+def _behind(t: Translator, before: Result, more: Result) -> Result:
+    """The rows of both."""
+    sides = together(t, [before, more])
+    valid = None
+    if before.valid is not None and more.valid is not None:
+        valid = t.emit("concat", [before.valid, more.valid])
+    return Result(t.emit("concat", [s.value for s in sides]), sides[0].type, valid)
 
 
 def _variables(t: Translator, rows: _Rows) -> _Rows:
     """Variables of their own for rows."""
-    return _Rows([
-        Result(_declared(t, c.value), c.type, None if c.valid is None else _declared(t, c.valid)) for c in rows.columns
-    ])  # fmt: skip
+    return _Rows([_mapped(c, lambda operand: _declared(t, operand)) for c in rows.columns])
 
 
 def _declared(t: Translator, value: Operand) -> Name:

@@ -160,9 +160,9 @@ class _Decoder(Expressions):
 
     def virtual_table(self, read: Any) -> Relation:
         rows = len(read.virtual_table.expressions)
-        types = [I64 if _counts(t) else self.type(t) or BOOL for t in read.base_schema.struct.types]
+        types = read.base_schema.struct.types
         if rows == 0 or not types:
-            return Empty(rows, types)
+            return Empty(rows, [I64 if _counts(t) else self.type(t) or BOOL for t in types])
         cells = [[self.expression(f) for f in row.fields] for row in read.virtual_table.expressions]
         columns = list(zip(*cells))
         if all(isinstance(c, Constant) for column in columns for c in column):

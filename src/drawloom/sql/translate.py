@@ -246,7 +246,7 @@ class Translator(Emitter):
         return self.ordered(self.relation(relation.input), relation.keys)
 
     def ordered(self, below: Frame, sorts: list[plan.SortKey]) -> Frame:
-        keys = [self.output(self.expression(k.expression, below), below) for k in sorts]
+        keys = [self.output(lists.ranked(self, self.expression(k.expression, below)), below) for k in sorts]
         ascending: list[Value] = [int(k.ascending) for k in sorts]
         nulls_first: list[Value] = [int(k.nulls_first) for k in sorts]
         by: list[Operand] = [self.emit("list", keys), Literal(ascending, BOOL), Literal(nulls_first, BOOL)]
@@ -266,7 +266,8 @@ class Translator(Emitter):
     def grouped_by(self, keys: list[Result], below: Frame) -> list[Operand]:
         """The vectors to group by: of each key the values, and the validity where there are NULLs."""
         made: list[Operand] = []
-        for key in keys:
+        for given in keys:
+            key = lists.ranked(self, given)
             made.append(self.spread(key.value, below))
             if key.valid is not None:
                 made.append(self.spread(key.valid, below))
@@ -357,7 +358,9 @@ class Translator(Emitter):
         last = None
         if expression.otherwise is not None:
             last = self.uncast(expression.otherwise, frame, drop_in_comparison)
-        type = unified([v.type for v in (values if last is None else [*values, last]) if not self.is_null(v)])
+        joint = lists.together(self, values if last is None else [*values, last])
+        values, last = joint[: len(values)], None if last is None else joint[-1]
+        type = unified([v.type for v in joint if not self.is_null(v)])
         made = Result(self.zero(type), type, _FALSE) if last is None or self.is_null(last) else self.cast(last, type)
         for (condition, _), value in zip(reversed(expression.branches), reversed(values)):
             chosen = self.truth(condition, frame).true
@@ -365,7 +368,7 @@ class Translator(Emitter):
             valid: Operand | None = None
             if arm.valid is not None or made.valid is not None:
                 valid = self.emit("if_else", [chosen, arm.valid or _TRUE, made.valid or _TRUE])
-            made = self.result("if_else", [chosen, arm.value, made.value], valid)
+            made = Result(self.emit("if_else", [chosen, arm.value, made.value]), type, valid)
         return made
 
     def constant(self, constant: plan.Constant) -> Result:
@@ -376,6 +379,8 @@ class Translator(Emitter):
 
     def zero(self, type: VectorType) -> Literal:
         """What stands for NULL."""
+        if type.kind in ("list", "struct"):
+            return Literal([0], I64)
         return Literal(["" if type.kind == "text" else 0.0 if type.is_float else 0], type)
 
     def is_null(self, result: Result) -> bool:
@@ -439,7 +444,9 @@ class Translator(Emitter):
         return self.valid_truth(self.emit(name, [left.value, right.value]), self.both([left.valid, right.valid]))
 
     def aligned(self, sides: list[Result]) -> list[Result]:
-        """Both sides of a comparison, moments and dates in one unit."""
+        """Both sides of a comparison, moments and dates in one unit, lists by their order."""
+        if any(isinstance(s.type, lists.ListOf) for s in sides):
+            return [lists.ranked(self, s) for s in lists.together(self, sides)]
         if sides[0].type == sides[1].type or "timestamp" not in (sides[0].type.kind, sides[1].type.kind):
             return sides
         type = unified([s.type for s in sides])

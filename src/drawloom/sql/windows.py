@@ -23,7 +23,7 @@ from drawloom.sql import plan
 from drawloom.sql.aggregates import BLIND, FOLDED, REDUCTIONS, fold_option, folded_argument
 from drawloom.sql.coercion import drop_in_comparison, drop_in_sum
 from drawloom.sql.frames import Frame, Result
-from drawloom.sql.lists import ListOf
+from drawloom.sql.lists import ListOf, ranked
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -57,8 +57,8 @@ class _View:
         self.t = t
         self.expression = expression
         self.below = below
-        self.parts = [t.key(t.expression(p, below)) for p in expression.partitions]
-        self.keys = [t.key(t.expression(k.expression, below)) for k in expression.sorts]
+        self.parts = [t.key(ranked(t, t.expression(p, below))) for p in expression.partitions]
+        self.keys = [t.key(ranked(t, t.expression(k.expression, below))) for k in expression.sorts]
         self.rows = self.sorted_rows(self.parts)
 
     def sorted_rows(self, parts: list[Result]) -> Operand:
@@ -154,7 +154,7 @@ class _View:
         """Where the row's value stood last before it in the partition (``from_end``: where it stands next), -1 for
         nowhere."""
         t = self.t
-        key = t.key(value)
+        key = t.key(ranked(t, value))
         parts = [self.sorted(c) for c in t.grouped_by(self.parts, self.below)]
         columns = [*parts, key.value, *([] if key.valid is None else [key.valid])]
         upward: list[Value] = [1] * len(columns)
