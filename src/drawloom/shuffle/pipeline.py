@@ -17,7 +17,7 @@ from drawloom.ptx.verifier import verify
 from drawloom.shuffle.choose import choose
 from drawloom.shuffle.cost import pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
-from drawloom.shuffle.facts import NO_WRAP, Candidate, Report
+from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Candidate, Report
 from drawloom.shuffle.summary import FunctionSummary, Kept, Rewrite, Summary
 from drawloom.shuffle.synthesis import VARIANTS, synthesize, unsupported
 
@@ -114,6 +114,8 @@ class _Work:
 
     def refusal(self, candidate: Candidate) -> str:
         for assumption in candidate.assumptions:
+            if assumption.kind == LOCKSTEP:
+                return f"it needs that {assumption.text}, for which there is no test"
             if assumption.kind == NO_WRAP and not assumption.testable and not self.assume_no_wrap:
                 return f"it needs that {assumption.text}, for which there is no test"
         load = self.function.body[candidate.load]
