@@ -382,11 +382,22 @@ def test_a_pointer_and_an_index_that_count_together() -> None:
     assert pairs(emulate(loop(faster, before="mov.u64 %rd13, %rd5;"))) == []
 
 
-def test_lanes_that_leave_the_loop_apart() -> None:
-    row = ROW.replace("%rd12, %rd5", "%rd12, %rd1") + "ld.global.nc.f32 %f2, [%rd12+4];"
+def test_lanes_that_may_be_in_different_iterations() -> None:
+    """Who has left the loop does not come back, so the lanes of a whole warp have always been together; not so where
+    they may have parted before, and each goes round as it comes."""
+    own = ROW + "ld.global.nc.f32 %f2, [%rd12+4];"
+    row = own.replace("%rd12, %rd5", "%rd12, %rd1")
     report = emulate(loop(row, start="%r6", step="%r5"))
-    assert pairs(report) == [(1, 0, 1)]
-    assert LOCKSTEP in kinds(report)
+    assert pairs(report) == [(1, 0, 1)] and LOCKSTEP not in kinds(report)
+    part = "and.b32 %r20, %r3, 1; setp.eq.u32 %p5, %r20, 0; @%p5 bra {0}; add.s32 %r21, %r21, 1; {0}:"
+    assert LOCKSTEP in kinds(emulate(loop(row, start="%r6", step="%r5", before=part.format("first"))))
+    assert LOCKSTEP in kinds(emulate(loop(row + part.format("second"), start="%r6", step="%r5")))
+    assert LOCKSTEP in kinds(emulate(loop(part.format("third") + own)))
+    assert LOCKSTEP not in kinds(emulate(loop(own, after=part.format("fourth"))))
+    gone = "and.b32 %r20, %r3, 1; setp.eq.u32 %p5, %r20, 0; @%p5 ret;"
+    assert LOCKSTEP not in kinds(emulate(loop(own, before=gone)))
+    once = part.format("fifth") + TWO
+    assert pairs(emulate(once)) == [(1, 0, 1)] and LOCKSTEP not in kinds(emulate(once))
 
 
 def test_a_value_of_the_last_iteration_is_no_source() -> None:

@@ -92,11 +92,8 @@ class Finder:
             return out
         if self.frame.reads_tid and not self.frame.lanes_along_x:
             out.append(Assumption(LANES_ALONG_X, "%ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"))
-        for cycle in self.trail.rounds.around(self.block_of[at]):
-            if cycle.parts:
-                text = "lanes that run the loop together are in the same iteration of it"
-                out.append(Assumption(LOCKSTEP, text))
-                break
+        if self.trail.rounds.may_be_apart(self.block_of[at]):
+            out.append(Assumption(LOCKSTEP, "lanes that run the loop together are in the same iteration of it"))
         return out
 
     # -- indices that must not wrap ----------------------------------------------------------------------

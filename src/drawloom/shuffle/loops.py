@@ -30,7 +30,7 @@ class Round:
         self.blocks = frozenset(blocks)
         self.written = 0  # a bit set of register ids
         self.writes_memory = False
-        self.parts = False  # lanes may leave it apart, or run its iterations in different ways
+        self.parts = False  # lanes may leave it in different iterations
         #: By register: what each way round adds to it, an expression; -1 where that is not one number.
         self.steps: dict[int, int] = {}
 
@@ -41,6 +41,8 @@ class Rounds:
     def __init__(self, cfg: Cfg, branches: Branches) -> None:
         self.cfg = cfg
         self.forest = find_loops(cfg)
+        self.branches = branches
+        self._leading: dict[int, int] = {}
         self.by_header: dict[int, Round] = {}
         self.irregular: set[int] = set()
         for loop in self.forest.loops:
@@ -72,6 +74,33 @@ class Rounds:
     def around(self, block_id: int) -> list[Round]:
         """The cycles that a block is in."""
         return [one for one in self.by_header.values() if block_id in one.blocks]
+
+    def may_be_apart(self, block_id: int) -> bool:
+        """Whether lanes that run a block together may be there for the first time and the second: it is in a cycle, and
+        they may have parted before on ways that both come to it. (Lanes that left for good run nothing together.)"""
+        if not self.around(block_id):
+            return False
+        leads_there = self.leading_to(block_id)
+        for block in self.cfg.blocks:
+            if self.branches.is_divergent(block.id) and self.cfg.is_reachable(block.id):
+                if sum(leads_there >> successor & 1 for successor in block.succs) > 1:
+                    return True
+        return False
+
+    def leading_to(self, block_id: int) -> int:
+        """The blocks from which control can come to a block, with itself, as a bit set."""
+        known = self._leading.get(block_id, 0)
+        if known:
+            return known
+        found = 1 << block_id
+        stack = [block_id]
+        while stack:
+            for pred in self.cfg.blocks[stack.pop()].preds:
+                if not found >> pred & 1:
+                    found |= 1 << pred
+                    stack.append(pred)
+        self._leading[block_id] = found
+        return found
 
     def depth(self, block_id: int) -> int:
         """How many loops are around a block."""
