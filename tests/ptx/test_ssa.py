@@ -225,6 +225,19 @@ def test_swap_and_lost_copy_after_copy_propagation():
     assert len([x for x in lines(through(function_of(SWAP), propagate_copies)) if x.startswith("mov")]) <= 7
 
 
+def test_what_both_ways_on_take_is_copied_once():
+    body = """
+    mov.u32 %r1, 9; setp.eq.u32 %p2, %r1, 4; @%p2 bra M;
+    L: mov.u32 %r2, %r1; add.u32 %r1, %r2, -2; add.u32 %r3, %r2, -1; st.global.u32 [%rd1], %r3;
+    setp.ne.u32 %p1, %r1, 1; @%p1 bra L;
+    M: st.global.u32 [%rd1], %r1; ret;
+    """
+    back = through(function_of(body), propagate_copies)
+    assert run(back, {}) == run(function_of(body), {})
+    moves = [x for x in lines(back) if x.startswith("mov")]
+    assert len(moves) == len(set(moves)) == 2
+
+
 def test_copy_never_reads_what_nobody_wrote():
     body = """
     L: @%p1 bra A; mov.u32 %r1, 7; A: mov.u32 %r3, %r1; mov.u32 %r1, %r2; mov.u32 %r2, %r3;

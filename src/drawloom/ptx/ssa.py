@@ -467,17 +467,25 @@ class _Destruction:
         for variable in lowered.params:
             out.params.append(_with_register(variable, _at(final, variable.register)))
         left: list[Instruction] = []
+        row: dict[int, Register] = {}  # what the copies just before have written, and from where
         for statement in lowered.body:
             if not isinstance(statement, Instruction):
                 out.body.append(statement)
+                row = {}
                 continue
             operands = [_mapped(operand, final) for operand in statement.operands]
             guard = _at(final, statement.guard)
             made = Instruction(statement.opcode, operands, guard, statement.guard_negated, statement.pos)
             if id(statement) in self.same_value:
-                if operands[0] is operands[1]:
+                destination, source = operands[0], operands[1]
+                assert isinstance(destination, Register) and isinstance(source, Register)
+                if destination is source or row.get(destination.id) is source:
                     continue
+                row = {written: read for written, read in row.items() if read is not destination}
+                row[destination.id] = source
                 left.append(made)
+            elif row:
+                row = {}
             out.body.append(made)
         self.write_undefined(out, left)
         return out
