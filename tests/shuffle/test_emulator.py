@@ -187,6 +187,16 @@ def test_a_wrapped_index_that_no_comparison_tests_is_said_to_be_so() -> None:
     assert [a.testable for a in assumed(report) if a.kind == NO_WRAP] == [False]
 
 
+def test_an_index_that_is_another_one_on_another_flow_is_tested_nowhere() -> None:
+    """The widening is of ``%r6`` on one flow and of ``%r9`` on the other; what is tested there depends on the flow."""
+    body = """mov.u32 %r10, %r6; add.s32 %r9, %r6, %r1; setp.eq.u32 %p1, %r2, 0; @%p1 bra skip; mov.u32 %r10, %r9; skip:
+    mul.wide.s32 %rd10, %r10, 4; add.s64 %rd11, %rd3, %rd10;
+    ld.global.nc.f32 %f1, [%rd11]; ld.global.nc.f32 %f2, [%rd11+4];"""
+    report = emulate(body)
+    assert pairs(report) == [(1, 0, 1)]
+    assert {a.testable for a in assumed(report) if a.kind == NO_WRAP} == {False}
+
+
 # -- memory -------------------------------------------------------------------------------------------------------
 
 

@@ -142,8 +142,8 @@ class Executor:
             source = sources[k - 1]
             if isinstance(operand, Register) and self.x.widths[source] < width:
                 wide = self.x.extend(source, width, type.is_signed)
-                if self.x.names[wide] in ("zext", "sext") and self.x.args[wide][0] == source:
-                    self.trail.widened(wide, at, operand, operand.type.bits == type.bits)
+                if operand.type.bits == type.bits:
+                    self.trail.widened(wide, at, operand)
 
     def carry(self, state: State, opcode: Opcode, target: Operand, sources: list[int], guard: int) -> None:
         """Extended precision; the carry flag stands behind the last register."""

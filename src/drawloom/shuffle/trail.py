@@ -57,6 +57,7 @@ class Trail:
         self.refused: dict[int, str] = {}
         self.sites: dict[int, list[tuple[int, Register]]] = {}
         self._known: dict[tuple[int, int, int, int], int] = {}
+        self._widened: dict[tuple[int, int], int] = {}
         self._widths: dict[int, int] = {}
 
     def start_again(self) -> None:
@@ -66,6 +67,7 @@ class Trail:
         self.refused = {}
         self.sites = {}
         self._known = {}
+        self._widened = {}
 
     def depth(self, block: int) -> int:
         return self.rounds.depth(block)
@@ -74,11 +76,16 @@ class Trail:
         """The space that a variable is in."""
         return self.spaces.get(name, "")
 
-    def widened(self, wide: int, at: int, register: Register, exact: bool) -> None:
-        """An index that stands in a register was widened; ``exact`` says that it fills the register."""
-        sites = self.sites.setdefault(wide, [])
-        if exact and (at, register) not in sites:
-            sites.append((at, register))
+    def widened(self, wide: int, at: int, register: Register) -> None:
+        """What fills a register was widened."""
+        known = self._widened.get((at, register.id))
+        if known is None:
+            self._widened[(at, register.id)] = wide
+            self.sites.setdefault(wide, []).append((at, register))
+        elif known != wide and known >= 0:
+            # Another flow widens another index there: a test could be of either.
+            self._widened[(at, register.id)] = -1
+            self.sites[known].remove((at, register))
 
     def number(self, access: Access) -> int:
         """The place of an access in the trace; equal ones have one."""
