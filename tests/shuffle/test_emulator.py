@@ -137,6 +137,26 @@ def test_what_is_another_number_in_each_lane_is_no_source() -> None:
         assert pairs(emulate(body)) == [(2, 0, 0)], opaque
 
 
+def test_the_clock_has_gone_on() -> None:
+    body = """mov.u32 %r9, %clock; and.b32 %r10, %r9, 4; mov.u32 %r11, %clock; and.b32 %r12, %r11, 4;
+    cvt.u64.u32 %rd10, %r10; cvt.u64.u32 %rd11, %r12; add.s64 %rd12, %rd5, %rd10; add.s64 %rd13, %rd5, %rd11;
+    ld.global.nc.f32 %f1, [%rd12]; ld.global.nc.f32 %f2, [{0}];"""
+    assert pairs(emulate(body.format("%rd13"))) == []
+    assert pairs(emulate(body.format("%rd12"))) == [(1, 0, 0)]
+
+
+def test_lanes_of_a_function_may_be_in_different_calls() -> None:
+    text = """.version 8.0
+    .target sm_80
+    .address_size 64
+    .func f(.reg .b64 %given) { .reg .b32 %r<4>; .reg .b64 %rd<8>; .reg .f32 %f<4>;
+    mov.u32 %r1, %laneid; mul.wide.u32 %rd2, %r1, 4; ld.global.nc.f32 %f1, [%rd2]; ld.global.nc.f32 %f2, [%rd2+4];
+    add.s64 %rd3, %given, %rd2; ld.global.nc.f32 %f1, [%rd3]; ld.global.nc.f32 %f2, [%rd3+4]; ret; }"""
+    module = parse(text)
+    report = analyse(module, module.functions["f"])
+    assert pairs(report) == [(1, 0, 1)] and kinds(report) == {LOCKSTEP}
+
+
 # -- wrap-around --------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +288,25 @@ def test_shared_memory_is_looked_at_when_asked() -> None:
     ld.shared.f32 %f1, [%r11]; ld.shared.f32 %f2, [%r11+4];"""
     assert pairs(emulate(body)) == []
     assert pairs(emulate(body, shared=True)) == [(1, 0, 1)]
+
+
+def test_shared_arrays_of_the_launch_are_all_one() -> None:
+    """Two ``.extern`` arrays begin at one place; two of the module do not."""
+    body = """mov.u32 %r9, a; mov.u32 %r10, b; shl.b32 %r11, %r3, 2; add.s32 %r12, %r9, %r11; add.s32 %r13, %r10, %r11;
+    ld.shared.f32 %f1, [%r12]; st.shared.f32 [%r13], %f1; ld.shared.f32 %f2, [%r12+4]; ret; }"""
+    for declared, found in (
+        (".extern .shared .align 4 .b8 {0}[];", []),
+        (".shared .align 4 .b8 {0}[128];", [(1, 0, 1)]),
+    ):
+        variables = declared.format("a") + declared.format("b") + "\n.visible"
+        module = parse(HEAD.replace("DIRECTIVES", "").replace(".visible", variables, 1) + body)
+        assert pairs(analyse(module, module.kernels[0], Options(shared=True))) == found
+
+
+def test_a_pointer_from_memory_plus_a_parameter_may_be_in_any_space() -> None:
+    body = """ld.global.nc.u64 %rd10, [%rd1]; add.s64 %rd11, %rd10, %rd3; add.s64 %rd11, %rd11, %rd4;
+    ld.f32 %f1, [%rd11]; ld.f32 %f2, [%rd11+4];"""
+    assert pairs(emulate(body)) == []
 
 
 def test_generic_loads_by_a_parameter_are_global() -> None:

@@ -92,7 +92,8 @@ class Finder:
             return out
         if self.frame.reads_tid and not self.frame.lanes_along_x:
             out.append(Assumption(LANES_ALONG_X, "%ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"))
-        if self.trail.rounds.may_be_apart(self.block_of[at]):
+        # A device function may be called again by some lanes before others have called it.
+        if self.trail.rounds.may_be_apart(self.block_of[at]) or not self.cfg.function.is_entry:
             out.append(Assumption(LOCKSTEP, "lanes that run the loop together are in the same iteration of it"))
         return out
 

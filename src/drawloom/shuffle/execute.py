@@ -36,6 +36,7 @@ class Executor:
         """One instruction that does not end a block."""
         opcode = instruction.opcode
         effect = opcode.effect
+        self.frame.at = at
         if effect == PURE:
             if opcode.writes_carry or opcode.reads_carry or self.matters(instruction):
                 self.pure(state, at, instruction)

@@ -45,6 +45,8 @@ class Frame:
         self.lanes_along_x = False
         self._read_directives()
         self._specials: dict[str, int] = {}
+        #: Where the instruction stands that reads: a volatile register is another number each time.
+        self.at = -1
 
     def _read_directives(self) -> None:
         extents = [0, 0, 0]
@@ -108,7 +110,7 @@ class Frame:
         return self.x.leaf("symbol", bits, name)
 
     def special(self, name: str) -> int:
-        """A special register, as wide as it is; volatile ones are something else in each lane."""
+        """A special register, as wide as it is; volatile ones are something else in each lane and at each read."""
         name = canonical(name)
         known = self._specials.get(name)
         if known is not None:
@@ -117,6 +119,8 @@ class Frame:
         base, _, component = name.partition(".")
         special = SPECIALS[base]
         bits = special.type.bits
+        if special.volatile:
+            return x.leaf("special", bits, f"{name} {self.at}", varies=OPAQUE)
         limits = self.limits.get(name)
         if base == "%tid":
             self.reads_tid = True
@@ -129,8 +133,7 @@ class Frame:
         elif component == "w":
             found = x.constant(0, bits)
         else:
-            alike = special.uniformity != "lane" or base == "%tid"
-            varies = 0 if alike and not special.volatile else OPAQUE
+            varies = 0 if special.uniformity != "lane" or base == "%tid" else OPAQUE
             found = (
                 x.leaf("special", bits, name, varies=varies)
                 if limits is None

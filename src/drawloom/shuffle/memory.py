@@ -17,12 +17,21 @@ from drawloom.shuffle.lanes import shifted
 FARTHEST: Final = 31
 
 
+#: What an address may be counted from, and what is only a number that is added to it.
+_BASES: Final = ("param", "symbol", "window")
+_NUMBERS: Final = frozenset("zext sext trunc and lshr urem udiv special lane warp iteration".split())
+
+
 class Aliases:
     """Answers ``may_hit`` for one function. ``distinct_parameters`` takes it that what one pointer parameter writes no
-    other reads; ``promised`` are the accesses (by address) that this has kept."""
+    other reads; ``pointers`` are the parameters that are declared to be such, ``pools`` the shared arrays whose size is
+    found at the launch, which are all at one place; ``promised`` are the accesses (by address) that this has kept."""
 
-    def __init__(self, x: Expressions, distinct_parameters: bool, pointers: frozenset[str]) -> None:
+    def __init__(
+        self, x: Expressions, distinct_parameters: bool, pointers: frozenset[str], pools: frozenset[str]
+    ) -> None:
         self.x = x
+        self.pools = pools
         self.distinct_parameters = distinct_parameters
         self.pointers = pointers
         self.promised: set[int] = set()
@@ -48,8 +57,13 @@ class Aliases:
                 atoms = x.monomials[args[k]]
                 parts.append((atoms[0] if len(atoms) == 1 else -1, args[k + 1]))
         for atom, factor in parts:
-            if atom >= 0 and factor == 1 and x.names[atom] in ("param", "symbol", "window"):
-                found.append((x.names[atom], x.payloads[atom]))
+            if atom < 0 or factor != 1:
+                continue
+            name = x.names[atom]
+            if name in _BASES:
+                found.append((name, x.payloads[atom]))
+            elif name not in _NUMBERS:
+                return "", ""  # this may be the pointer, and a parameter the number
         if len(found) > 1:
             declared = [f for f in found if f[0] != "param" or f[1] in self.pointers]
             found = declared if len(declared) == 1 else []
@@ -73,7 +87,7 @@ class Aliases:
         if mine != other and mine and other:
             return False
         first, second = self.base(write.address), self.base(read.address)
-        if first[0] == second[0] == "symbol" and first != second:
+        if first[0] == second[0] == "symbol" and first != second and not {first[1], second[1]} <= self.pools:
             return False
         if self.meet(write.address, write.bytes, read.address, read.bytes):
             if self.distinct_parameters and first[0] == second[0] == "param" and first != second:

@@ -50,8 +50,10 @@ class Trail:
         self.decider = decider
         self.rounds = rounds
         pointers = frozenset([p.name for p in function.params if p.is_pointer])
-        self.aliases = Aliases(x, options.distinct_parameters, pointers)
-        self.spaces = {v.name: v.space for v in [*module.variables.values(), *function.variables, *function.params]}
+        variables = [*module.variables.values(), *function.variables]
+        pools = frozenset([v.name for v in variables if v.space == "shared" and v.size == 0])
+        self.aliases = Aliases(x, options.distinct_parameters, pointers, pools)
+        self.spaces = {v.name: v.space for v in [*variables, *function.params]}
         self.accesses: list[Access] = []
         self.instances: dict[int, list[Instance]] = {}
         self.refused: dict[int, str] = {}
@@ -207,14 +209,17 @@ class Trail:
         return out[-_MOST_FORMLESS:]
 
     def fits(self, load: Access, source: Access, element: int) -> bool:
-        """Whether a source's registers hold what the load's shall hold, one for one."""
+        """Whether what a source's registers hold can be made what the load's shall hold, one for one: of one type, or
+        filling both registers."""
         first, second = load.instruction.opcode, source.instruction.opcode
         if source.guard >= 0 and source.guard != load.guard:
             return False
         if element + first.vector > second.vector:
             return False
         mine, other = self.width(load), self.width(source)
-        return mine == other and (first.types[0] is second.types[0] or mine == first.types[0].bits)
+        if first.types[0] is second.types[0]:
+            return mine > 0 and other > 0
+        return mine == other == first.types[0].bits
 
     def width(self, load: Access) -> int:
         """The bits of a load's destination register; 0 where it has none."""
