@@ -261,6 +261,7 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     table[-1] = -1
     known = build >= 0
     if bool(((table[build] == rows) | ~known).all()):
+        del rows, known
         partnered, found = _looked_up(table, probe)
         return found, partnered
     kept = rows[known]

@@ -283,6 +283,9 @@ _REGIONS: Final = {"none": _none, "flow": _flow, "full": _full}
 
 # The builder
 
+#: Builtins that make pairs of rows.
+_PAIRING: Final = frozenset(["join", "loop_join", "cross"])
+
 
 class _Builder:
     """Kernels out of regions, appended to ``kernels`` and ``names``, and the control code that calls them."""
@@ -299,21 +302,19 @@ class _Builder:
         self.called: list[Region] = []
 
     def block(self) -> list[Statement]:
-        """Control code and calls of kernels, each as early as its inputs are ready, control code first."""
+        """Control code and calls of kernels, each as early as its inputs are ready: control code first, but a join
+        where there is nothing else to do: what comes to few rows has done so before there are pairs of rows."""
         made: list[Statement] = []
         control = [n for n in self.graph.nodes if n.name in self.needed and not self.placed.is_in_kernel(n.name)]
         regions = self.regions
         ready: set[str] = set()
         while control or regions:
-            waiting: list[Node] = []
+            done = len(made)
             for node in control:
-                if self.is_ready(node.name, ready):
+                if node.function not in _PAIRING and self.is_ready(node.name, ready):
                     made.append(node.statement)
                     ready.add(node.name)
-                else:
-                    waiting.append(node)
             now = [r for r in regions if all(self.is_ready(m, ready | r.members) for m in r.members)]
-            assert now or len(waiting) < len(control), "kernels wait for each other"
             for region in now:
                 region.kernel = self.new_name()
                 kernel = self.kernel(region)
@@ -321,7 +322,12 @@ class _Builder:
                 self.called.append(region)
                 made.append(self.call(kernel, region.roots))
                 ready.update(region.roots)
-            control, regions = waiting, [r for r in regions if r not in now]
+            if len(made) == done:
+                join = next((n for n in control if self.is_ready(n.name, ready)), None)
+                assert join is not None, "kernels wait for each other"
+                made.append(join.statement)
+                ready.add(join.name)
+            control, regions = [n for n in control if n.name not in ready], [r for r in regions if r not in now]
         return made
 
     def is_ready(self, name: str, ready: set[str]) -> bool:
