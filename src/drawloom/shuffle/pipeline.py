@@ -11,12 +11,8 @@ from time import perf_counter
 from typing import Final
 
 from drawloom.errors import DataError
-from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Function, Instruction, Module
-from drawloom.ptx.liveness import liveness
-from drawloom.ptx.loops import find_loops
 from drawloom.ptx.parser import parse
-from drawloom.ptx.uniformity import branches
 from drawloom.ptx.verifier import verify
 from drawloom.shuffle.choose import choose
 from drawloom.shuffle.cost import pays, within_occupancy
@@ -98,8 +94,9 @@ class _Work:
         self.apply = apply
         self.arch = arch
         self.assume_no_wrap = options.assume_no_wrap
+        #: The spaces whose loads are looked at; the empty one is of addresses that may be anywhere.
+        self.spaces = ("global", "", "shared") if options.shared else ("global", "")
         self.report: Report = analyse(module, function, options)
-        self.lanes: _Lanes | None = None
         #: By the index of a load: why a candidate was not taken.
         self.refused: dict[int, str] = {}
         self.chosen = choose(self.report, self.accepts)
@@ -129,13 +126,6 @@ class _Work:
             return f"a shuffle by {candidate.delta:+d} does not pay on {self.arch}"
         return unsupported(self.function, candidate)
 
-    def in_step(self, at: int) -> bool:
-        """Whether lanes that are all in the outermost loop around an instruction have always gone the same way: where
-        they part there, some leave that loop, and do not come back."""
-        if self.lanes is None:
-            self.lanes = _Lanes(self.function, self.module)
-        return self.lanes.in_step(at)
-
     def summary(self) -> FunctionSummary:
         """What became of every load."""
         out = FunctionSummary(self.function.name, self.report.flows, self.report.merged)
@@ -143,6 +133,8 @@ class _Work:
         why = {refusal.at: refusal.reason for refusal in self.report.refusals}
         for at in self.report.loads:
             candidate = chosen.get(at)
+            if candidate is None and self.space(at) not in self.spaces:
+                continue
             if candidate is None:
                 reason = self.refused.get(at) or why.get(at) or why.get(-1) or "no other lane has loaded it"
                 out.kept.append(Kept(self.line(at), self.text(at), reason))
@@ -155,32 +147,13 @@ class _Work:
         out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
         return out
 
+    def space(self, at: int) -> str:
+        load = self.function.body[at]
+        assert isinstance(load, Instruction)
+        return load.opcode.space
+
     def line(self, at: int) -> int:
         return self.module.line(self.function.body[at])
 
     def text(self, at: int) -> str:
         return repr(self.function.body[at])
-
-
-class _Lanes:
-    """Where lanes of one function part, loop by loop."""
-
-    def __init__(self, function: Function, module: Module) -> None:
-        self.cfg = build_cfg(function, module)
-        self.forest = find_loops(self.cfg)
-        divergent = branches(self.cfg, liveness(self.cfg))
-        #: Of each outermost loop: whether lanes part in it and stay.
-        self.mixed: list[bool] = []
-        for loop in self.forest.loops:
-            parting = [b for b in loop.blocks if divergent.is_divergent(b)]
-            inside = [[s for s in self.cfg.blocks[b].succs if loop.contains(s)] for b in parting]
-            self.mixed.append(max([len(stay) for stay in inside], default=0) > 1)
-
-    def in_step(self, at: int) -> bool:
-        [block] = [b for b in self.cfg.blocks if b.first <= at <= b.last]
-        index = self.forest.loop_of[block.id]
-        if index < 0 or not self.forest.is_reducible:
-            return False
-        while self.forest.loops[index].parent >= 0:
-            index = self.forest.loops[index].parent
-        return not self.mixed[index]

@@ -1,0 +1,239 @@
+"""The code that candidates become: what it looks like, and that kernels compute the same with it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import drawloom
+from drawloom.errors import DataError
+from drawloom.ptx import parse, verify
+from drawloom.shuffle.pipeline import Shuffled, shuffle
+from tools.fuzz_shuffle import check_program
+from tools.programs.stencils import generate_stencil
+
+#: out[i] += in[i] .. by some loads of one type around i.
+KERNEL = """
+.version 6.0
+.target sm_60
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n){shape}
+{{
+    .reg .pred %p<4>; .reg .b16 %s<8>; .reg .b32 %r<16>; .reg .b64 %l<16>; .reg .f32 %f<8>; .reg .f64 %d<8>;
+    ld.param.u64 %l1, [in];
+    ld.param.u64 %l2, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.u32 %r5, %r2, %r3, %r4;
+    mul.wide.u32 %l3, %r2, %r3;
+    cvt.u64.u32 %l4, %r4;
+    add.u64 %l3, %l3, %l4;
+    shl.b64 %l5, %l3, {shift};
+    add.u64 %l6, %l1, %l5;
+    shl.b64 %l7, %l3, 3;
+    add.u64 %l8, %l2, %l7;
+{body}
+    st.global.u64 [%l8], %l9;
+    ret;
+}}
+"""
+BLOCKS = ((1, 1, 1), (31, 1, 1), (32, 1, 1), (33, 1, 1), (97, 1, 1), (256, 1, 1), (16, 4, 1))
+
+
+def kernel(body: str, shift: int = 2, shape: str = "") -> str:
+    return KERNEL.format(body=body, shift=shift, shape=shape)
+
+
+def outputs(text: str, block: tuple[int, int, int], device: str = "cpu") -> list[int]:
+    """What the threads leave, from the same input every time."""
+    numbers = np.random.default_rng(1).integers(0, 1 << 32, 4096, dtype=np.uint32)
+    out = np.zeros(1024, np.uint64)
+    drawloom.load(text, device=device)["k"][2, block](numbers, out, 40)
+    return [int(n) for n in out]
+
+
+def same_on_the_cpu(text: str, shuffles: int, shared: bool = False) -> Shuffled:
+    """The module with all shuffles, after it has computed what it did before, in blocks of several sizes and shapes."""
+    made = shuffle(text, apply="all", shared=shared)
+    verify(parse(str(made)))
+    assert made.report.shuffles == shuffles, made.report.text()
+    for block in BLOCKS:
+        assert outputs(str(made), block) == outputs(text, block), block
+    return made
+
+
+def test_listing_6() -> None:
+    made = same_on_the_cpu(kernel("""
+    ld.global.nc.f32 %f4, [%l6+12];
+    ld.global.nc.f32 %f7, [%l6+4];
+    sub.f32 %f1, %f4, %f7;
+    mov.b32 %r6, %f1;
+    cvt.u64.u32 %l9, %r6;"""), 1)  # fmt: skip
+    text = str(made)
+    code = text[text.index("activemask") : text.index("sub.f32")]
+    words = [word for word in code.replace("@", "").split() if "." in word]
+    assert words == ["activemask.b32", "setp.ne.s32", "setp.lt.or.u32", "shfl.sync.up.b32", "ld.global.nc.f32"]
+    assert "%laneid" in text
+    assert made.version == (6, 2), "activemask is of PTX 6.2"
+
+
+def test_a_known_shape_of_the_block_needs_no_test_of_it() -> None:
+    body = "ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; mul.wide.u32 %l9, %r6, %r7;"
+    assert "selp" in str(shuffle(kernel(body), apply="all"))
+    made = shuffle(kernel(body, shape=" .reqntid 64"), apply="all")
+    assert made.report.shuffles == 1
+    assert "selp" not in str(made)
+
+
+def test_one_load_twice_is_a_copy() -> None:
+    made = same_on_the_cpu(kernel("""
+    ld.global.u32 %r6, [%l6+4];
+    st.global.u32 [%l8], %r6;
+    ld.global.nc.u32 %r7, [%l6+8];
+    ld.global.nc.u32 %r7, [%l6+8];
+    mul.wide.u32 %l9, %r6, %r7;"""), 1)  # fmt: skip
+    assert "shfl" not in str(made)
+    assert shuffle(str(made), apply="profitable", arch="sm_90").report.shuffles == 0
+    assert shuffle(kernel("ld.global.u64 %l9, [%l6]; ld.global.u64 %l9, [%l6];", 3), arch="sm_90").report.shuffles == 1
+
+
+@pytest.mark.parametrize(
+    ("shift", "body"),
+    [
+        (0, "ld.global.u8 %r6, [%l6]; ld.global.u8 %s1, [%l6+3]; cvt.u32.u16 %r7, %s1; mul.wide.u32 %l9, %r6, %r7;"),
+        (0, "ld.global.s8 %s1, [%l6]; ld.global.s8 %l9, [%l6+3]; cvt.s64.s16 %l10, %s1; xor.b64 %l9, %l9, %l10;"),
+        (1, "ld.global.s16 %s1, [%l6]; ld.global.s16 %r6, [%l6+2]; cvt.s32.s16 %r7, %s1; mul.wide.s32 %l9, %r6, %r7;"),
+        (1, "ld.global.u16 %l10, [%l6]; ld.global.u16 %s1, [%l6+2]; cvt.u64.u16 %l9, %s1; xor.b64 %l9, %l9, %l10;"),
+        (2, "ld.global.s32 %l9, [%l6]; ld.global.s32 %l10, [%l6+8]; mad.lo.u64 %l9, %l9, 7, %l10;"),
+        (2, "ld.global.u32 %r6, [%l6]; ld.global.u32 %l10, [%l6+8]; cvt.u64.u32 %l9, %r6; xor.b64 %l9, %l9, %l10;"),
+        (3, "ld.global.u64 %l9, [%l6]; ld.global.u64 %l10, [%l6+248]; mad.lo.u64 %l9, %l9, 7, %l10;"),
+        (3, "ld.global.f64 %d1, [%l6+16]; ld.global.f64 %d2, [%l6]; add.f64 %d1, %d1, %d2; mov.b64 %l9, %d1;"),
+    ],
+)  # fmt: skip
+def test_every_width(shift: int, body: str) -> None:
+    same_on_the_cpu(kernel(body, shift), 1)
+
+
+def test_vectors_give_their_elements() -> None:
+    made = same_on_the_cpu(kernel("""
+    ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%l6];
+    ld.global.v2.u32 {%r10, %r11}, [%l6+24];
+    ld.global.u32 %r12, [%l6+12];
+    mul.wide.u32 %l9, %r6, %r10;
+    mad.wide.u32 %l9, %r7, %r11, %l9;
+    mad.wide.u32 %l9, %r8, %r12, %l9;
+    mad.wide.u32 %l9, %r9, %r12, %l9;""", 4), 2)  # fmt: skip
+    assert str(made).count("shfl.sync.down.b32") == 2
+
+
+def test_a_destination_that_is_the_address_keeps_it_for_the_lanes_at_the_edge() -> None:
+    same_on_the_cpu(kernel("""
+    ld.global.u64 %l10, [%l6];
+    ld.global.u64 %l6, [%l6+8];
+    mad.lo.u64 %l9, %l6, 7, %l10;""", 3), 1)  # fmt: skip
+
+
+def test_a_source_whose_register_is_written_again_is_kept() -> None:
+    same_on_the_cpu(kernel("""
+    ld.global.u32 %r6, [%l6];
+    cvt.u64.u32 %l9, %r6;
+    mov.u32 %r6, 7;
+    ld.global.u32 %r7, [%l6+4];
+    mad.wide.u32 %l9, %r6, %r7, %l9;"""), 1)  # fmt: skip
+
+
+def test_lanes_whose_guard_is_false_give_their_values() -> None:
+    same_on_the_cpu(kernel("""
+    and.b32 %r8, %r4, 3;
+    setp.eq.u32 %p1, %r8, 1;
+    mov.u32 %r7, 9;
+    ld.global.u32 %r6, [%l6];
+    @!%p1 ld.global.u32 %r7, [%l6+4];
+    mul.wide.u32 %l9, %r6, %r7;"""), 1)  # fmt: skip
+
+
+def test_lanes_in_different_iterations_of_a_loop_around_give_each_other_nothing() -> None:
+    made = same_on_the_cpu(kernel("""
+    mov.u64 %l9, 0;
+    mov.u32 %r10, 3;
+OUTER:
+    and.b32 %r11, %r4, 3;
+    mov.u64 %l10, %l6;
+INNER:
+    ld.global.u32 %r6, [%l10];
+    ld.global.u32 %r7, [%l10+4];
+    mad.wide.u32 %l9, %r6, %r7, %l9;
+    add.u64 %l10, %l10, 4;
+    sub.u32 %r11, %r11, 1;
+    setp.ge.s32 %p1, %r11, 0;
+    @%p1 bra INNER;
+    sub.u32 %r10, %r10, 1;
+    setp.ge.s32 %p2, %r10, 0;
+    @%p2 bra OUTER;"""), 0)  # fmt: skip
+    assert "in the same iteration" in made.report.text()
+
+
+def test_shared_memory_is_an_option() -> None:
+    body = """
+    .shared .b32 pool[512];
+    mov.u32 %r10, pool;
+    mad.lo.u32 %r10, %r4, 4, %r10;
+    ld.global.u32 %r6, [%l6];
+    st.shared.u32 [%r10], %r6;
+    bar.sync 0;
+    ld.shared.u32 %r7, [%r10];
+    ld.shared.u32 %r8, [%r10];
+    mul.wide.u32 %l9, %r7, %r8;"""
+    assert shuffle(kernel(body), apply="all").report.shuffles == 0
+    same_on_the_cpu(kernel(body), 1, shared=True)
+
+
+def test_the_default_is_what_pays() -> None:
+    body = "ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; mul.wide.u32 %l9, %r6, %r7;"
+    made = {arch: shuffle(kernel(body), arch=arch).report for arch in ("sm_52", "sm_61", "sm_70", "sm_90")}
+    assert {arch: report.shuffles for arch, report in made.items()} == {
+        "sm_52": 1, "sm_61": 1, "sm_70": 0, "sm_90": 0,
+    }  # fmt: skip
+    assert "does not pay on sm_90" in made["sm_90"].text()
+
+
+def test_none_only_reports() -> None:
+    text = kernel("ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; mul.wide.u32 %l9, %r6, %r7;")
+    made = shuffle(text, apply="none")
+    assert made == parse(text)
+    assert (made.report.shuffles, made.report.loads) == (1, 2)
+    assert "can be shuffles" in made.report.text()
+
+
+def test_variants_leave_out_loads_and_say_that_they_are_wrong() -> None:
+    text = kernel("ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; mul.wide.u32 %l9, %r6, %r7;")
+    for variant, shuffles in (("no-load", 0), ("no-corner", 1)):
+        made = shuffle(text, apply="all", variant=variant)
+        verify(parse(str(made)))
+        assert str(made).count("ld.global") == 1
+        assert str(made).count("shfl.sync") == shuffles
+        assert made.report.text().startswith("warning: these are not the results")
+
+
+def test_words_that_do_not_exist_are_refused() -> None:
+    text = kernel("mov.u64 %l9, 0;")
+    with pytest.raises(DataError, match="no way to apply 'some'"):
+        shuffle(text, apply="some")
+    with pytest.raises(DataError, match="no variant 'no-code'"):
+        shuffle(text, variant="no-code")
+
+
+def test_the_room_can_be_called() -> None:
+    import_module("drawloom.shuffle.facts")  # which puts the room, not a function, into drawloom
+    made = drawloom.shuffle(kernel("mov.u64 %l9, 0;"))
+    assert made.report.shuffles == 0
+
+
+@pytest.mark.parametrize("seed", range(9000, 9006))
+def test_generated_kernels_compute_the_same(seed: int) -> None:
+    message, _ = check_program(generate_stencil(seed))
+    assert message == ""
