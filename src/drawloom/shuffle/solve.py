@@ -6,13 +6,11 @@ On the address of the paper's Jacobi kernel bitwuzla answers in 38 ms where z3 t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from drawloom.shuffle.expressions import SUM, WARP, Expressions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Names of the operations, as bitwuzla's kinds and as z3's functions.
 _KINDS: Final[dict[str, tuple[str, str]]] = {
@@ -165,7 +163,7 @@ class _Backend:
 
 
 def _find_backend() -> _Backend | None:
-    for make in (_Bitwuzla, _Z3):
+    for make in BACKENDS.values():
         try:
             return make()
         except ImportError:
@@ -278,3 +276,7 @@ class _Z3(_Backend):
         solver.set("timeout", max(1, int(seconds * 1000)))
         solver.add(*conditions)
         return bool(solver.check() == self.library.unsat)
+
+
+#: The solvers by the modules that they need, the first choice first.
+BACKENDS: Final[dict[str, Callable[[], _Backend]]] = {"bitwuzla": _Bitwuzla, "z3": _Z3}
