@@ -1,9 +1,9 @@
 """Random queries on Drawloom and on DuckDB: finds those whose answers differ in any bit.
 
-    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins | --windows]
+    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins | --windows | --nested]
 
-``--joins`` asks for joins, subqueries and unions of two tables, ``--windows`` for window functions; else queries are
-over one table.
+``--joins`` asks for joins, subqueries and unions of two tables, ``--windows`` for window functions, ``--nested`` for
+lists, structs, UNNEST, recursive queries and series; else queries are over one table.
 
 A query that DuckDB refuses for an overflow must be refused here too. The exit status is 1 when any query differed.
 """
@@ -26,6 +26,7 @@ import duckdb
 import drawloom
 from tests.sql.compare import differences, duckdb_exact
 from tests.sql.join_queries import JoinQueries, second_table
+from tests.sql.nested_queries import NestedQueries, nested_table
 from tests.sql.random_queries import Queries, random_table
 from tests.sql.window_queries import WindowQueries
 
@@ -42,12 +43,14 @@ _QUERIES: Final = 5
 
 
 def check(
-    seed: int, device: str, queries: int = _QUERIES, joins: bool = False, windows: bool = False, outline: str = "full"
-) -> list[str]:
+    seed: int, device: str, queries: int = _QUERIES, joins: bool = False, windows: bool = False, outline: str = "full",
+    nested: bool = False,
+) -> list[str]:  # fmt: skip
     """Runs ``queries`` queries over one table (two for ``joins``), all from ``seed``; a line for each that differs.
     ``device`` may also be "interpreter"; ``outline`` is the outliner's mode."""
     rng = random.Random(seed)
-    tables = {"t": random_table(rng, rng.choice(JOINED_ROWS if joins else ROWS))}
+    make = nested_table if nested else random_table
+    tables = {"t": make(rng, rng.choice(JOINED_ROWS if joins or nested else ROWS))}
     if joins:
         tables["u"] = second_table(rng, rng.choice(JOINED_ROWS))
     ours = drawloom.connect("cpu" if device == "interpreter" else device)
@@ -55,7 +58,8 @@ def check(
     for name, table in tables.items():
         ours.register(name, table)
         theirs.register(name, table)
-    made = JoinQueries(rng) if joins else WindowQueries(rng) if windows else Queries(rng)
+    kind = JoinQueries if joins else WindowQueries if windows else NestedQueries if nested else Queries
+    made = kind(rng)
     found: list[str] = []
     for _ in range(queries):
         query = made.query()
@@ -84,9 +88,9 @@ def check(
     return found
 
 
-def _check(work: tuple[int, str, bool, bool]) -> list[str]:
-    seed, device, joins, windows = work
-    return check(seed, device, _QUERIES, joins, windows)
+def _check(work: tuple[int, str, bool, bool, bool]) -> list[str]:
+    seed, device, joins, windows, nested = work
+    return check(seed, device, _QUERIES, joins, windows, nested=nested)
 
 
 def main() -> int:
@@ -97,11 +101,12 @@ def main() -> int:
     parser.add_argument("--device", default="cpu", help="cpu, reference, cuda:0 or interpreter")
     parser.add_argument("--joins", action="store_true", help="queries over two tables")
     parser.add_argument("--windows", action="store_true", help="queries with window functions")
+    parser.add_argument("--nested", action="store_true", help="queries over lists, structs and tables that are made")
     arguments = parser.parse_args()
     os.environ.setdefault("DRAWLOOM_CACHE", "off")
     tables = -(-arguments.count // _QUERIES)
     seeds = range(arguments.seed, arguments.seed + tables)
-    work = [(seed, arguments.device, arguments.joins, arguments.windows) for seed in seeds]
+    work = [(seed, arguments.device, arguments.joins, arguments.windows, arguments.nested) for seed in seeds]
     failures = 0
     with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
         for done, lines in enumerate(pool.imap(_check, work), 1):

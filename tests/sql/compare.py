@@ -38,11 +38,16 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """The value that one of DuckDB's stands for: of a sum and a count their quotient, of an interval its length."""
+    """The value that one of DuckDB's stands for: of a sum and a count their quotient, of an interval its length; of a
+    struct its fields."""
     if isinstance(value, pa.MonthDayNano):
         assert value.months == 0 and value.nanoseconds % 1000 == 0
         return datetime.timedelta(days=value.days, microseconds=value.nanoseconds // 1000)
-    return average(value) if isinstance(value, dict) else value
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return average(value) if set(value) == {"sum", "count"} else [_plain(v) for v in value.values()]
+    return value
 
 
 def assert_agrees(query: str, table: pa.Table) -> None:

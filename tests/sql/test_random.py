@@ -45,6 +45,16 @@ def test_joins_on_the_reference_device_agree_with_duckdb(seed: int) -> None:
     assert check(seed, "reference", 2, joins=True) == []
 
 
+@pytest.mark.parametrize("seed", range(5000, 5010))
+def test_lists_and_made_tables_by_the_interpreter_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "interpreter", 3, nested=True) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lists_and_made_tables_on_the_cpu_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "cpu", 2, nested=True) == []
+
+
 @pytest.mark.parametrize("outline", ["none", "flow"])
 @pytest.mark.parametrize("seed", range(70000, 70005))
 def test_less_outlined_queries_agree_with_duckdb(seed: int, outline: str) -> None:

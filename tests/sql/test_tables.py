@@ -84,6 +84,8 @@ QUERIES = {
     "distinct elements": "select distinct unnest([i, k]) as x from t",
     "elements of what was gathered": """with a as (select k, array_agg(i) as l from t group by k)
         select k, unnest(l) as x from a""",
+    "elements side by side": "select i, unnest([i, k, null]) as a, unnest(range(i % 5)) as b, unnest([k]) as c from t",
+    "elements of constants side by side": "select unnest(['a', 'b']) as a, unnest(['c', 'd', 'e']) as b",
     "elements beside a star": "select *, unnest([k, i]) as x from (select i, k from t) v",
     "elements twice": "select i, x.v, y.w from t, unnest([i, k]) as x(v), unnest([x.v, i]) as y(w)",
 }  # fmt: skip
@@ -147,7 +149,7 @@ def test_an_endless_recursion_ends_at_the_type_or_the_memory() -> None:
     [
         ("with recursive r as (select 1 as n union all select n + 1 from r where n < 5 limit 3) select n from r",
          "relation: WITH RECURSIVE"),
-        ("select i, unnest([i]), unnest([k]) from t", "relation: UNNEST"),
+        ("select k, unnest(array_agg(i)) as x from t group by k", "relation: UNNEST"),
     ],
 )  # fmt: skip
 def test_what_is_not_understood_is_refused(query: str, item: str) -> None:

@@ -275,7 +275,8 @@ def _convert(name: str, arguments: list[Value]) -> Value:
     if type.is_float:
         return _converted_float(type, floats(vector), name)
     if vector.type.is_float:
-        return exact(type, _round_floats(vector, scale_of(type), type), name)
+        data = _round_floats(vector, scale_of(type), type)
+        return exact(type, narrow(data, *bounds(data)), name)
     shift = scale_of(type) - scale_of(vector.type)
     if shift >= 0:
         return exact(type, _times(integers(vector), 10**shift), name)

@@ -197,7 +197,10 @@ def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expressi
         values = t.index(values, t.emit("where", [texts.valid]))
         low, high = [t.emit("before", [texts.valid, bound]) for bound in (low, high)]
     made = t.emit("fold_slices", [Literal(["join"], SYM), Literal([str(separator.value)], STR), low, high, values])
-    return Result(of_rows(t, given, made), STR, given.valid)
+    if texts.valid is None:
+        return Result(of_rows(t, given, made), STR, given.valid)
+    known = t.either(t.emit("gt", [high, low]), t.emit("eq", [type.high, type.low]))  # DuckDB's text of NULLs is NULL
+    return Result(of_rows(t, given, made), STR, t.both([given.valid, of_rows(t, given, known)]))
 
 
 def of_rows(t: Translator, given: Result, of_lists: Operand) -> Operand:

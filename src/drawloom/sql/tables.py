@@ -106,7 +106,8 @@ def take_out_tables(text: str, planner: Planner, first: int, taken: list[Table])
         text = replaced(text, changes)
 
 
-_Changes = list[tuple[int, int, str]]
+_Change = tuple[int, int, str]
+_Changes = list[_Change]
 
 
 def _taken(sql: Sql, at: int, planner: Planner, number: int) -> tuple[Table | None, _Changes] | None:
@@ -262,6 +263,10 @@ class _Unnest:
         type = self.type()
         if type is None:
             return None
+        others = [i for i in range(select.start, select.end) if i != self.at and self.sql.is_at(i, "unnest", "(")
+                  and self.sql.within(i) is select and select.clause_at(i) == "select"]  # fmt: skip
+        if source is None and others:
+            return None, self.side_by_side(select, [self.at, *others])
         is_alone = self.asked(f"select {self.argument} as c0") is not None
         made = ElementsTable(self.number, f"select {self.argument} as c0" if is_alone else "")
         self.planner.register_columns(made.name, made.names, [pa.int64(), type.value_type])
@@ -327,9 +332,7 @@ class _Unnest:
     def shown(self, select: Select, made: ElementsTable) -> _Changes | None:
         """The table behind those of the FROM, for a call among what a SELECT shows."""
         tokens, alias, source = self.sql.tokens, f"drawloom_unnest_{self.number}", select.clause("from")
-        others = [i for i in range(select.start, select.end) if i != self.at and tokens[i].is_word("unnest")
-                  and self.sql.within(i) is select and select.clause_at(i) == "select"]  # fmt: skip
-        if others or not (made.sql or self.is_of_rows(source)):
+        if not (made.sql or self.is_of_rows(source)):
             return None
         is_item = tokens[self.at - 1].is_word("select") or tokens[self.at - 1].is_mark(",")
         behind = self.close + 1
@@ -343,6 +346,29 @@ class _Unnest:
         end = tokens[min([*select.clauses.values(), select.end]) - 1].end
         changes[0] = (*changes[0][:2], changes[0][2] + (f" from {table}" if end == changes[0][1] else ""))
         return changes if end == tokens[self.close].end else [*changes, (end, end, f" from {table}")]
+
+    def side_by_side(self, select: Select, calls: list[int]) -> _Changes:
+        """Several calls among what a SELECT shows: elements at the places that the longest of the lists has."""
+        tokens, alias, changes, lengths = (
+            self.sql.tokens,
+            f"drawloom_places_{self.number}",
+            list[_Change](),
+            list[str](),
+        )
+        for call in calls:
+            close = tokens[call + 1].mate
+            given = self.sql.between(call + 2, close)
+            changes.append((tokens[call].start, tokens[close].end, f"(({given})[{alias}.place])"))
+            lengths.append(f"array_length({given})")
+        source = select.clause("from")
+        end = tokens[
+            min([at for at in [*select.clauses.values(), select.end] if at != select.clauses.get("from")]) - 1
+        ].end
+        series = f"unnest(generate_series(1, cast(greatest({', '.join(lengths)}) as bigint))) as {alias}(place)"
+        if not source and end == changes[-1][1]:
+            changes[-1] = (*changes[-1][:2], f"{changes[-1][2]} from {series}")
+            return changes
+        return [*changes, (end, end, f"{',' if source else ' from'} {series}")]
 
     def is_of_rows(self, source: range) -> bool:
         """Whether the argument is of a SELECT's rows, not of its groups: WHERE has no aggregates."""
