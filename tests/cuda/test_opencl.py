@@ -9,6 +9,8 @@ import pytest
 
 import drawloom
 from drawloom.cuda import CompileError, compile_opencl
+from drawloom.cuda.clang import find_clang
+from drawloom.cuda.compiler import Options, opencl_arguments
 
 SOURCE = Path(__file__).parent / "opencl.cl"
 N = 64
@@ -118,3 +120,116 @@ def test_mistakes() -> None:
         compile_opencl("\nkernel void k(int x) { x = y; }\n", filename="mine.cl")
     with pytest.raises(drawloom.UnsupportedError, match=r"'CL4\.0' is not an OpenCL C standard"):
         compile_opencl("\n", standard="CL4.0")
+
+
+ROUNDED = """
+kernel void in_MODE(global half *halves, global half *padded, global float *floats, global int *ints,
+                    global float4 *parts) {
+  float3 x = (float3)(1.00048828125f * 3, 65519.0f, 1e-8f);
+  long3 big = (long3)(16777217, -16777217, 7);
+  vstore_half3_MODE(x, 0, halves);
+  vstorea_half3_MODE(x, 1, padded);
+  vstore3(convert_float3_MODE(big), 0, floats);
+  vstore3(convert_int3_sat_MODE(big * 1000), 0, ints);
+  int4 power, sign;
+  float4 whole, rest = modf((float4)(2.5f, -3.25f, 8.0f, 0.5f), &whole);
+  parts[0] = rest + frexp(whole, &power);
+  parts[1] = convert_float4(power) + vloada_half3(1, padded).xyzz;
+  parts[2] = lgamma_r((float4)(-0.5f, 3.0f, -1.5f, 1.0f), &sign);
+  parts[3] = convert_float4(sign);
+}
+"""
+
+
+MODES = ("rte", "rtz", "rtp", "rtn")
+
+
+@cache
+def rounded() -> drawloom.Module:
+    return drawloom.load(compile_opencl("".join([ROUNDED.replace("MODE", mode) for mode in MODES])), device="cpu")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_halves_and_numbers_in_every_rounding_mode(mode: str) -> None:
+    halves, padded = np.zeros(3, np.float16), np.zeros(8, np.float16)
+    floats, ints, parts = np.zeros(3, np.float32), np.zeros(3, np.int32), np.zeros((4, 4), np.float32)
+    rounded()[f"in_{mode}"][1, 1](halves, padded, floats, ints, parts)
+    x = np.array([3.00146484375, 65519.0, 1e-8], np.float32)
+    near = x.astype(np.float16)
+    with np.errstate(over="ignore"):
+        up = np.array([b if b >= a else np.nextafter(b, np.float16(np.inf)) for a, b in zip(x, near, strict=True)])
+    down = np.array([b if b <= a else np.nextafter(b, np.float16(0)) for a, b in zip(x, near, strict=True)])
+    expected = {"rte": near, "rtp": up, "rtz": down, "rtn": down}[mode]
+    assert halves.tolist() == expected.tolist()
+    assert padded[4:7].tolist() == expected.tolist() and padded[3] == padded[7] == 0
+    first = {"rte": 16777216, "rtz": 16777216, "rtp": 16777218, "rtn": 16777216}[mode]
+    second = {"rte": -16777216, "rtz": -16777216, "rtp": -16777216, "rtn": -16777218}[mode]
+    assert floats.tolist() == [first, second, 7]
+    assert ints.tolist() == [2**31 - 1, -(2**31), 7000]
+    assert parts[0].tolist() == [1.0, -1.0, 0.5, 0.5]  # 0.5 + 0.5, -0.25 - 0.75, 0 + 0.5, 0.5 + 0
+    assert parts[1].tolist() == [2 + expected[0], 2 + expected[1], 4 + expected[2], 0 + expected[2]]
+    assert np.allclose(parts[2], [1.2655121, 0.6931472, 0.8600470, 0.0], rtol=1e-6, atol=1e-7)
+    assert parts[3].tolist() == [-1, 1, 1, 1]
+
+
+FLOATS = (
+    "acos acosh acospi asin asinh asinpi atan atanh atanpi cbrt ceil cos cosh cospi erfc erf exp exp2 exp10 expm1 fabs "
+    "floor lgamma log log2 log10 log1p logb rint round rsqrt sin sinh sinpi sqrt tan tanh tanpi tgamma trunc degrees "
+    "radians sign",
+    "atan2 atan2pi copysign fdim fmax fmin fmod hypot maxmag minmag nextafter pow powr remainder max min step",
+    "fma mad mix smoothstep clamp bitselect",
+)
+SHORT = "cos divide exp exp2 exp10 log log2 log10 powr recip rsqrt sin sqrt tan"
+RELATIONS = (
+    "isfinite isinf isnan isnormal signbit",
+    "isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isordered isunordered",
+)
+INTEGERS = (
+    "abs clz popcount",
+    "abs_diff add_sat hadd rhadd max min mul_hi rotate sub_sat",
+    "clamp mad_hi mad_sat bitselect",
+)
+
+
+def calls(names: tuple[str, ...], values: str) -> str:
+    """A call of each name with as many of the values as its place among the groups tells."""
+    words = values.split(",")
+    return " ".join(f"{name}({','.join(words[: n + 1])});" for n, group in enumerate(names) for name in group.split())
+
+
+def uses(length: str) -> str:
+    lines = []
+    for t, whole, unsigned in (("float", "int", "uint"), ("double", "long", "ulong")):
+        short = " ".join(f"{kind}_{name}({'x, y' if name in ('divide', 'powr') else 'x'});"
+                         for kind in ("half", "native") for name in SHORT.split()) if t == "float" else ""  # fmt: skip
+        lines.append(
+            f"{{ {t}{length} x = *(global {t}{length}*)p, y = x, z; int{length} n; {calls(FLOATS, 'x,y,x')} {short} "
+            f"{calls(RELATIONS, 'x,y')} select(x, y, ({whole}{length})1); select(x, y, ({unsigned}{length})1); "
+            "fract(x, &z); modf(x, &z); sincos(x, &z); frexp(x, &n); lgamma_r(x, &n); remquo(x, y, &n); ldexp(x, n); "
+            f"pown(x, n); rootn(x, n); n = ilogb(x); nan(({unsigned}{length})1); }}"
+        )
+    for t in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"):
+        more = "mad24(x, y, x); mul24(x, y);" if t in ("int", "uint") else ""
+        lines.append(f"{{ {t}{length} x = *(global {t}{length}*)p, y = x; {calls(INTEGERS, 'x,y,x')} {more} }}")
+        lines += [
+            f"convert_{t}{length}{sat}{mode}(*(global {source}{length}*)p);"
+            for source in ("uchar", "int", "long", "double")
+            for sat in ("", "_sat")
+            for mode in ("", "_rte", "_rtz", "_rtp", "_rtn")
+        ]
+    if length:
+        lines.append(
+            f"vstorea_half{length}_rtz(vloada_half{length}(1, h), 1, h);"
+            f"vstore_half{length}_rtp((double{length})1, 0, h);"
+        )
+    return "\n".join(lines)
+
+
+def test_every_builtin_function_of_the_standard_is_there() -> None:
+    """The tables of OpenCL C 1.2, sections 6.12.2 to 6.12.7, with scalars and with vectors."""
+    names = "add sub xchg min max and or xor".split()
+    atomics = " ".join(f"atom_{name}((volatile global long*)p, 3);" for name in names)
+    body = "\n".join([uses(""), uses("3"), uses("16"), atomics])
+    source = f"kernel void k(global char *p, global half *h) {{\n{body}\n}}\n"
+    arguments = [*opencl_arguments("sm_80", Options("CL1.2", 0)), "-fsyntax-only", "-Wno-unused-value", "-"]
+    assert find_clang().cc1(arguments, source) == (b"", "")

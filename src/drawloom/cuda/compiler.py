@@ -35,6 +35,7 @@ _KERNEL_BODY: Final = re.compile(r"^(define )dso_local (.*@__clang_ocl_kern_imp_
 _NOINLINE: Final = re.compile(r"(?<=\bconvergent )noinline |(?<=\{ )noinline ")
 _VECTOR_LENGTH: Final = re.compile(r"(?<=[A-Za-z_])(2|3|4|8|16)(?![0-9])")
 _SWIZZLE: Final = re.compile(r"\.s?([xyzw]{2,4}|[0-9a-fA-F]{2,16})\b")
+_MODE: Final = re.compile(r"_rt[eznp]\b")
 _HALVES: Final = re.compile(r"\.(?:lo|hi|even|odd)\b")
 _INCLUDE: Final = re.compile(r"^[ \t]*#[ \t]*(?:include|import)\b", re.M)
 
@@ -146,6 +147,7 @@ def looked_for(text: str) -> list[str]:
         lengths |= {2, 4, 8}
     used = [str(length) for length in (2, 3, 4, 8, 16) if length in lengths]
     used += [family.upper() for family in ("convert", "shuffle") if family in text]
+    used += ["MODES"] if _MODE.search(text) else []
     return ["-D__DL_LOOKED", *(f"-D__DL_HAS_{name}" for name in used)]
 
 

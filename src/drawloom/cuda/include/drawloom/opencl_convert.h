@@ -98,3 +98,40 @@ __DL_CONVERT_NAMED(float, int, _rtn, __nvvm_i2f_rm(x))
 __DL_CONVERT_NAMED(float, uint, _rtz, __nvvm_ui2f_rz(x))
 __DL_CONVERT_NAMED(float, uint, _rtp, __nvvm_ui2f_rp(x))
 __DL_CONVERT_NAMED(float, uint, _rtn, __nvvm_ui2f_rm(x))
+
+// Modes that make no difference, as no digit is lost or a whole number is its own: where a source names a mode.
+#if !defined(__DL_LOOKED) || defined(__DL_HAS_MODES)
+#define __DL_WHOLE_IN(T, F, mode)                                         \
+  __DL_CONVERT_NAMED(T, F, mode, (T)x)                                    \
+  __DL_CONVERT_NAMED(T, F, _sat##mode, __dl_sat_##T(x))
+#define __DL_WHOLE_MODES(T, F) \
+  __DL_WHOLE_IN(T, F, _rte) __DL_WHOLE_IN(T, F, _rtz) __DL_WHOLE_IN(T, F, _rtp) __DL_WHOLE_IN(T, F, _rtn)
+#define __DL_WHOLE_INTO(T)                                                                            \
+  __DL_WHOLE_MODES(T, char) __DL_WHOLE_MODES(T, uchar) __DL_WHOLE_MODES(T, short) __DL_WHOLE_MODES(T, ushort) \
+  __DL_WHOLE_MODES(T, int) __DL_WHOLE_MODES(T, uint) __DL_WHOLE_MODES(T, long) __DL_WHOLE_MODES(T, ulong)
+__DL_INTEGERS(__DL_WHOLE_INTO)
+#define __DL_EXACT(T, F) \
+  __DL_CONVERT_NAMED(T, F, _rtz, (T)x) __DL_CONVERT_NAMED(T, F, _rtp, (T)x) __DL_CONVERT_NAMED(T, F, _rtn, (T)x)
+#define __DL_EXACT_SMALL(T) \
+  __DL_EXACT(T, char) __DL_EXACT(T, uchar) __DL_EXACT(T, short) __DL_EXACT(T, ushort) __DL_EXACT(T, float)
+__DL_FLOATS(__DL_EXACT_SMALL)
+__DL_EXACT(double, int)
+__DL_EXACT(double, uint)
+__DL_EXACT(double, double)
+// By PTX: clang's functions take a `long long`, which has 128 bits here.
+#define __DL_LONG_BY(T, C, F, mode, ptx)                                  \
+  static inline T __dl_##F##_to_##T##mode(F x) {                          \
+    T y;                                                                  \
+    __asm("cvt." ptx " %0, %1;" : "=" C(y) : "l"(x));                     \
+    return y;                                                             \
+  }                                                                       \
+  __DL_CONVERT_NAMED(T, F, mode, __dl_##F##_to_##T##mode(x))
+#define __DL_LONG_IN(T, C, F, types)           \
+  __DL_LONG_BY(T, C, F, _rtz, "rz." types)     \
+  __DL_LONG_BY(T, C, F, _rtp, "rp." types)     \
+  __DL_LONG_BY(T, C, F, _rtn, "rm." types)
+__DL_LONG_IN(float, "f", long, "f32.s64")
+__DL_LONG_IN(float, "f", ulong, "f32.u64")
+__DL_LONG_IN(double, "d", long, "f64.s64")
+__DL_LONG_IN(double, "d", ulong, "f64.u64")
+#endif

@@ -107,6 +107,8 @@ __DL_WITH_INTEGER(float, __dl_ldexpf(x, __dl_small(n)), (float)__dl_pow(x, n), (
 __DL_WITH_INTEGER(double, __dl_ldexp(x, __dl_small(n)), __dl_pow(x, n), __dl_rootn(x, n))
 __DL_FN float nan(uint bits) { return as_float(bits | 0x7fc00000u); }
 __DL_FN double nan(ulong bits) { return as_double(bits | 0x7ff8000000000000ul); }
+__DL_LENGTHS(__DL_EACH1, nan, float, uint)
+__DL_LENGTHS(__DL_EACH1, nan, double, ulong)
 
 // A second result through a pointer into each address space.
 #define __DL_SPACES(X, ...) X(__VA_ARGS__, __global) X(__VA_ARGS__, __local) X(__VA_ARGS__, __private)
@@ -134,14 +136,31 @@ __DL_FN double nan(ulong bits) { return as_double(bits | 0x7ff8000000000000ul); 
   }
 #define __DL_SECOND_EACH(T, space, N)                                                                     \
   __DL_FN T##N sincos(T##N x, space T##N *cosine) { return *cosine = cos(x), sin(x); }                    \
-  __DL_FN T##N fract(T##N x, space T##N *whole) {                                                         \
-    T##N r, w;                                                                                            \
+  __DL_BY_ELEMENT(T, space, N, fract, T)                                                                  \
+  __DL_BY_ELEMENT(T, space, N, modf, T)                                                                   \
+  __DL_BY_ELEMENT(T, space, N, frexp, int)                                                                \
+  __DL_BY_ELEMENT(T, space, N, lgamma_r, int)                                                             \
+  __DL_FN T##N remquo(T##N x, T##N y, space int##N *quotient) {                                           \
+    T##N r;                                                                                               \
+    int##N q;                                                                                             \
     for (int i = 0; i < N; i++) {                                                                         \
-      T below;                                                                                            \
-      r[i] = fract(x[i], &below);                                                                         \
-      w[i] = below;                                                                                       \
+      int one;                                                                                            \
+      r[i] = remquo(x[i], y[i], &one);                                                                    \
+      q[i] = one;                                                                                         \
     }                                                                                                     \
-    *whole = w;                                                                                           \
+    *quotient = q;                                                                                        \
+    return r;                                                                                             \
+  }
+#define __DL_BY_ELEMENT(T, space, N, name, S)                                                             \
+  __DL_FN T##N name(T##N x, space S##N *second) {                                                         \
+    T##N r;                                                                                               \
+    S##N all;                                                                                             \
+    for (int i = 0; i < N; i++) {                                                                         \
+      S one;                                                                                              \
+      r[i] = name(x[i], &one);                                                                            \
+      all[i] = one;                                                                                       \
+    }                                                                                                     \
+    *second = all;                                                                                        \
     return r;                                                                                             \
   }
 __DL_SPACES(__DL_SECOND1, float)

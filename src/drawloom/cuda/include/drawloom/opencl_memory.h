@@ -29,18 +29,51 @@ __DL_FLOATS(__DL_VECTOR_MEMORY)
     float##N v;                                                                        \
     for (int i = 0; i < N; i++) v[i] = vload_half(at * N + i, p);                      \
     return v;                                                                          \
+  }                                                                                    \
+  __DL_FN float##N vloada_half##N(size_t at, const space half *p) {                    \
+    float##N v;                                                                        \
+    for (int i = 0; i < N; i++) v[i] = vload_half(at * (N == 3 ? 4 : N) + i, p);       \
+    return v;                                                                          \
   }
-#define __DL_HALF_STORE(space, N)                                                      \
-  __DL_FN void vstore_half##N(float##N v, size_t at, space half *p) {                  \
-    for (int i = 0; i < N; i++) vstore_half(v[i], at * N + i, p);                      \
+#define __DL_HALF_STORE(space, F, mode, N)                                             \
+  __DL_FN void vstore_half##N##mode(F##N v, size_t at, space half *p) {                \
+    for (int i = 0; i < N; i++) vstore_half##mode(v[i], at * N + i, p);                \
+  }                                                                                    \
+  __DL_FN void vstorea_half##N##mode(F##N v, size_t at, space half *p) {               \
+    for (int i = 0; i < N; i++) vstore_half##mode(v[i], at * (N == 3 ? 4 : N) + i, p); \
   }
+// The bits of a half in a rounding mode.
+#define __DL_HALF_BITS(mode, ptx)                                                      \
+  __DL_FN ushort __dl_half##mode(float x) {                                            \
+    ushort bits;                                                                       \
+    __asm("cvt." ptx ".f16.f32 %0, %1;" : "=h"(bits) : "f"(x));                        \
+    return bits;                                                                       \
+  }                                                                                    \
+  __DL_FN ushort __dl_half##mode(double x) {                                           \
+    ushort bits;                                                                       \
+    __asm("cvt." ptx ".f16.f64 %0, %1;" : "=h"(bits) : "d"(x));                        \
+    return bits;                                                                       \
+  }
+__DL_HALF_BITS(, "rn")
+__DL_HALF_BITS(_rte, "rn")
+__DL_HALF_BITS(_rtz, "rz")
+__DL_HALF_BITS(_rtp, "rp")
+__DL_HALF_BITS(_rtn, "rm")
 #define __DL_HALVES(space)                                                             \
   __DL_FN float vload_half(size_t at, const space half *p) { return __builtin_load_halff(p + at); } \
   __DL_LENGTHS(__DL_HALF_LOAD, space)
+#define __DL_HALVES_OF(space, F, mode)                                                 \
+  __DL_FN void vstore_half##mode(F v, size_t at, space half *p) {                      \
+    ((space ushort *)p)[at] = __dl_half##mode(v);                                      \
+  }                                                                                    \
+  __DL_LENGTHS(__DL_HALF_STORE, space, F, mode)
+#define __DL_HALVES_IN(space, mode) __DL_HALVES_OF(space, float, mode) __DL_HALVES_OF(space, double, mode)
 #define __DL_HALVES_OUT(space)                                                         \
-  __DL_FN void vstore_half(float v, size_t at, space half *p) { __builtin_store_halff(v, p + at); } \
-  __DL_FN void vstore_half(double v, size_t at, space half *p) { __builtin_store_half(v, p + at); } \
-  __DL_LENGTHS(__DL_HALF_STORE, space)
+  __DL_HALVES_IN(space, )                                                              \
+  __DL_HALVES_IN(space, _rte)                                                          \
+  __DL_HALVES_IN(space, _rtz)                                                          \
+  __DL_HALVES_IN(space, _rtp)                                                          \
+  __DL_HALVES_IN(space, _rtn)
 __DL_HALVES(__global)
 __DL_HALVES(__local)
 __DL_HALVES(__private)
@@ -55,9 +88,9 @@ __DL_HALVES_OUT(__private)
     __asm volatile("atom." ptx "." type " %0, [%1], %2;" : "=" C(old) : address((size_t)p), C(v) : "memory"); \
     return old;                                                                                            \
   }
-#define __DL_ATOMICS_IN(pre, T, space, ptx, bits, type, C)                                                 \
+#define __DL_ATOMICS_IN(pre, T, space, ptx, bits, add, type, C)                                                 \
   __DL_ATOMIC(pre##_xchg, T, space, ptx ".exch", bits, C, , "l")                                           \
-  __DL_ATOMIC(pre##_add, T, space, ptx ".add", type, C, , "l")                                             \
+  __DL_ATOMIC(pre##_add, T, space, ptx ".add", add, C, , "l")                                             \
   __DL_ATOMIC(pre##_min, T, space, ptx ".min", type, C, , "l")                                             \
   __DL_ATOMIC(pre##_max, T, space, ptx ".max", type, C, , "l")                                             \
   __DL_ATOMIC(pre##_and, T, space, ptx ".and", bits, C, , "l")                                             \
@@ -73,13 +106,14 @@ __DL_HALVES_OUT(__private)
     return old;                                                                                            \
   }
 #define __DL_ATOMICS(pre, T, bits, add, type, C)                   \
-  __DL_ATOMICS_IN(pre, T, __global, "global", bits, type, C)       \
-  __DL_ATOMICS_IN(pre, T, __local, "shared", bits, type, C)
-__DL_ATOMICS(atomic, int, "b32", , "s32", "r")
-__DL_ATOMICS(atomic, uint, "b32", , "u32", "r")
-__DL_ATOMICS(atom, int, "b32", , "s32", "r")
-__DL_ATOMICS(atom, uint, "b32", , "u32", "r")
-__DL_ATOMICS(atom, ulong, "b64", , "u64", "l")
+  __DL_ATOMICS_IN(pre, T, __global, "global", bits, add, type, C)       \
+  __DL_ATOMICS_IN(pre, T, __local, "shared", bits, add, type, C)
+__DL_ATOMICS(atomic, int, "b32", "u32", "s32", "r")
+__DL_ATOMICS(atomic, uint, "b32", "u32", "u32", "r")
+__DL_ATOMICS(atom, int, "b32", "u32", "s32", "r")
+__DL_ATOMICS(atom, uint, "b32", "u32", "u32", "r")
+__DL_ATOMICS(atom, long, "b64", "u64", "s64", "l")
+__DL_ATOMICS(atom, ulong, "b64", "u64", "u64", "l")
 __DL_ATOMIC(atomic_xchg, float, __global, "global.exch", "b32", "f", , "l")
 __DL_ATOMIC(atomic_xchg, float, __local, "shared.exch", "b32", "f", , "l")
 
