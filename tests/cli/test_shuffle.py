@@ -1,0 +1,121 @@
+"""`drawloom shuffle` and `drawloom-ptxas`."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from drawloom.cli.ptxas_wrapper import OPTIONS, run
+from drawloom.cli.shuffle import command
+from drawloom.errors import ParseError
+from drawloom.ptx import parse, verify
+
+KERNEL = Path(__file__).resolve().parent.parent / "golden" / "shuffle" / "clang" / "laplacian.ptx"
+#: A kernel that reads a texture, which is PTX, but not covered.
+TEXTURE = """
+.version 7.0
+.target sm_60
+.address_size 64
+.visible .entry k(.param .u64 t)
+{
+    .reg .b64 %l; .reg .b32 %r<4>; .reg .f32 %f<5>;
+    ld.param.u64 %l, [t];
+    mov.u32 %r1, 0;
+    tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%l, {%r1}];
+    ret;
+}
+"""
+
+
+def test_writes_a_module_and_reports(tmp_path: Path) -> None:
+    out, report = tmp_path / "out.ptx", tmp_path / "report.json"
+    words = [str(KERNEL), "-o", str(out), "--apply=all", "--report=json", "--report-file", str(report)]
+    assert CliRunner().invoke(command, words).exit_code == 0
+    verify(parse(out.read_text()))
+    assert out.read_text().count("shfl.sync") == 2
+    said = json.loads(report.read_text())
+    assert (said["shuffles"], said["loads"]) == (2, 7)
+    assert {rewrite["delta"] for rewrite in said["functions"][0]["rewrites"]} == {-1, 1}
+    assert all(rewrite["assumptions"] for rewrite in said["functions"][0]["rewrites"])
+
+
+def test_what_does_not_pay_leaves_the_text_as_it_is(tmp_path: Path) -> None:
+    out = tmp_path / "out.ptx"
+    assert CliRunner().invoke(command, [str(KERNEL), "-o", str(out), "--arch=sm_90"]).exit_code == 0
+    assert out.read_text() == KERNEL.read_text()
+
+
+def test_a_report_as_html_names_every_load() -> None:
+    done = CliRunner().invoke(command, [str(KERNEL), "-o", "/dev/null", "--apply=none", "--report=html"])
+    assert done.exit_code == 0
+    assert done.output.count("<code>ld.global") == 7
+
+
+def test_a_wrong_variant_says_so_in_its_code() -> None:
+    done = CliRunner().invoke(command, [str(KERNEL), "--apply=all", "--variant=no-corner"])
+    assert done.output.startswith("// these are not the results of the program")
+
+
+def test_what_is_not_covered_is_written_as_it_is(tmp_path: Path) -> None:
+    source = tmp_path / "texture.ptx"
+    source.write_text(TEXTURE)
+    done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx"), "--report=text"])
+    assert done.exit_code == 0
+    assert (tmp_path / "out.ptx").read_text() == TEXTURE
+    assert "nothing was analysed" in done.output
+    assert "tex" in done.output
+
+
+def test_what_is_no_ptx_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.ptx"
+    source.write_text(TEXTURE.replace("mov.u32 %r1, 0;", "mov.u32 %r1 0;"))
+    done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx")])
+    assert isinstance(done.exception, ParseError)
+    assert not (tmp_path / "out.ptx").exists()
+
+
+@pytest.fixture
+def assembler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in the place of ptxas that keeps what it is given."""
+    program = tmp_path / "ptxas"
+    program.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/words\nfor f in "$@"; do cat "$f" >> {tmp_path}/kept; done\nexit 7\n'
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.delenv("DRAWLOOM_PTXAS", raising=False)
+    return tmp_path
+
+
+def test_the_wrapper_assembles_rewritten_files(assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OPTIONS, "--apply=all")
+    assert run(["-arch=sm_90", str(KERNEL), "-o", "out.cubin"]) == 7
+    words = (assembler / "words").read_text().split()
+    assert words[0] == "-arch=sm_90" and words[2:] == ["-o", "out.cubin"]
+    assert words[1].endswith("/laplacian.ptx")
+    assert (assembler / "kept").read_text().count("shfl.sync") == 2
+
+
+def test_the_wrapper_rewrites_for_the_architecture_of_the_assembler(assembler: Path) -> None:
+    for arch, shuffles in (("sm_90", 0), ("sm_61", 2)):
+        (assembler / "kept").unlink(missing_ok=True)
+        run(["-arch", arch, str(KERNEL)])
+        assert (assembler / "kept").read_text().count("shfl.sync") == shuffles
+
+
+def test_the_wrapper_passes_on_what_it_cannot_read(assembler: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = assembler / "wrong.ptx"
+    source.write_text("no PTX")
+    assert run([str(source)]) == 7
+    assert (assembler / "kept").read_text() == "no PTX"
+    assert "leaves" in capfd.readouterr().err
+
+
+def test_without_an_assembler_the_wrapper_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("DRAWLOOM_PTXAS", raising=False)
+    assert run([str(KERNEL)]) == 127
