@@ -17,13 +17,21 @@ from drawloom.reference.integers import carry_operation
 from drawloom.reference.selection import setp
 from drawloom.shuffle.evaluate import evaluate
 from drawloom.shuffle.expressions import Expressions
+from drawloom.shuffle.frame import operand_types as symbolic_types
 from drawloom.shuffle.lanes import replaced, shifted
-from drawloom.shuffle.semantics import RULES, computed, predicates, with_carry
+from drawloom.shuffle.semantics import RULES, computed, predicates, result_type, with_carry
 from tests.reference.semantics import INTEGER_EDGES
 
 ROUNDS = 6
 #: Operands that have to be constants for the result to be exact.
 CONSTANTS = {"lop3": (3,), "prmt": (2,), "bfe": (1, 2), "bfi": (2, 3), "szext": (1,)}
+
+
+def decode_any(name: str) -> Opcode:
+    """Some opcode of a name."""
+    form = FORMS[name][0]
+    words = [slot[0] for slot, optional in zip(form.slots, form.optional, strict=True) if not optional]
+    return decode(".".join([name, *words, *[types[0] for types in form.types]]))
 
 
 @cache
@@ -103,6 +111,33 @@ def test_expressions_are_what_the_reference_computes(name: str) -> None:
                 assert low <= evaluate(x, made, values) <= high
             compared += 1
     assert compared
+
+
+PURE_NAMES = sorted(name for name, forms in FORMS.items() if not decode_any(name).effect)
+
+
+@pytest.mark.parametrize("name", PURE_NAMES)
+def test_every_instruction_has_some_semantics(name: str) -> None:
+    """Each spelling of the table gives an expression of the width of its result, the same for the same sources."""
+    x = Expressions()
+    for form in FORMS[name]:
+        choices = [[*slot, ""] if optional else slot for slot, optional in zip(form.slots, form.optional, strict=True)]
+        for words in itertools.islice(itertools.product(*choices, *form.types), 64):
+            try:
+                opcode = decode(".".join([name, *[w for w in words if w]]))
+            except OpcodeError:
+                continue
+            types = symbolic_types(opcode, len(form.operands))
+            sources = [x.leaf("symbol", t.bits, f"{k} {t.name}") for k, t in enumerate(types[1:])]
+            width = result_type(opcode).bits
+            if opcode.half == "wide":
+                width *= 2
+            if opcode.writes_carry or opcode.reads_carry:
+                made = with_carry(x, opcode, sources, x.false)[0]
+            else:
+                made = computed(x, opcode, sources, width)
+                assert computed(x, opcode, sources, width) == made
+            assert x.widths[made] == width, opcode
 
 
 @pytest.mark.parametrize("name", ["add", "addc", "sub", "subc", "mad", "madc"])
