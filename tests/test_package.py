@@ -1,11 +1,15 @@
 """The package's face: every public name loads when it is first used, and not before."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import drawloom
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("name", sorted([*drawloom.LAZY_NAMES, *drawloom.LAZY_ROOMS]))
@@ -19,3 +23,37 @@ def test_import_loads_no_room() -> None:
     code = "import sys, drawloom; print(sorted(m for m in sys.modules if m.startswith('drawloom')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['drawloom', 'drawloom.build_info', 'drawloom.errors']"
+
+
+def test_plain_classes_inherit_from_compiled_ones_that_allow_it() -> None:
+    """mypyc refuses an interpreted subclass when it is made, so that only a compiled install shows it."""
+    setup = ast.parse((ROOT / "setup.py").read_text())
+    (folders,) = [
+        node.value
+        for node in setup.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMPILED_FOLDERS"
+    ]
+    rooms = {str(n.value) for n in ast.walk(folders) if isinstance(n, ast.Constant)} - {"src/drawloom/"}
+    assert "horse" in rooms
+    allowed: set[tuple[str, str]] = set()
+    inherited: list[tuple[str, str, str]] = []
+    for path in (ROOT / "src" / "drawloom").rglob("*.py"):
+        parts = path.relative_to(ROOT / "src").with_suffix("").parts
+        tree = ast.parse(path.read_text())
+        imported = {
+            alias.asname or alias.name: node.module
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            if any("allow_interpreted_subclasses" in ast.unparse(d) for d in node.decorator_list):
+                allowed.add((".".join(parts), node.name))
+            for base in node.bases:
+                module = imported.get(ast.unparse(base), "")
+                if parts[1] not in rooms and module.startswith("drawloom.") and module.split(".")[1] in rooms:
+                    inherited.append((f"{path.relative_to(ROOT)}: {node.name}", module, ast.unparse(base)))
+    assert inherited
+    assert [one for one in inherited if one[1:] not in allowed] == []

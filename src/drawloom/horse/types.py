@@ -15,7 +15,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Type:
     """A HorseIR type; two types are equal when they print alike."""
 
@@ -35,6 +38,7 @@ class Type:
         return self.text
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class VectorType(Type):
     """A vector of one element type; a scalar is a vector of length 1.
 
