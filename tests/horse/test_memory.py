@@ -2,7 +2,9 @@
 is left to a process."""
 
 import gc
+import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 import drawloom
+from drawloom.horse import store
+from drawloom.horse.columns import convert
 from drawloom.horse.kernels.workspace import DEVICE, EMPTY, HOST, SHARED, Block, Workspace
 from drawloom.horse.memory import COUNTED, MemoryUse, limit_of
 from drawloom.horse.types import I64
@@ -301,6 +305,28 @@ def test_columns_over_the_limit_are_an_error_and_are_not_kept() -> None:
     con.close()
     gc.collect()
     assert con.memory.current == 0
+
+
+@pytest.mark.parametrize(("limit", "most"), [("8M", 1), ("4G", 4)])
+def test_columns_are_converted_in_turn_where_their_pieces_would_not_fit(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working: list[int] = []
+    seen: list[int] = []
+
+    def slow(*given: Any) -> Any:
+        working.append(1)
+        time.sleep(0.1)
+        seen.append(len(working))
+        working.pop()
+        return convert(*given)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(store, "convert", slow)
+    data = pa.table({name: pa.array([1, 2, 3]) for name in "abcd"})
+    con = drawloom.connect("cpu", memory_limit=limit).register("t", data)
+    assert con.sql("select sum(a + b + c + d) from t").fetchall() == [(24,)]
+    assert len(seen) == 4 and max(seen) <= most and (most == 1 or max(seen) > 1)
 
 
 def test_no_memory_from_the_system_is_the_same_error(monkeypatch: pytest.MonkeyPatch) -> None:

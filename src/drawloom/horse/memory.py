@@ -28,6 +28,8 @@ Array = npt.NDArray[Any]
 
 #: Arrays of fewer bytes are not counted.
 COUNTED: Final = 1 << 16
+#: What converting a column takes beside it, in pieces of Parquet, Arrow and NumPy: measured.
+CONVERTING: Final = 1 << 22
 #: So many bytes are worth a millisecond to give back.
 LARGE: Final = 1 << 22
 #: Bytes that allocators may keep during a query; and from which on what is asked for goes back when it is freed, even
@@ -59,6 +61,8 @@ class MemoryUse:
         self._keys: dict[int, int] = {}
         #: Bytes that were asked for since allocators last gave back what they keep.
         self._asked = 0
+        #: Whose turn it is where there is not enough for all threads.
+        self.turn = threading.Lock()
         self._lock = threading.RLock()
 
     @property
@@ -143,6 +147,17 @@ def counted_by(use: MemoryUse | None) -> Iterator[None]:
         raise OutOfMemoryError(f"the machine has no more memory: {refusal}") from None
     finally:
         _use.reset(before)
+
+
+@contextmanager
+def in_turn(use: MemoryUse | None) -> Iterator[None]:
+    """Threads that convert columns do so one after the other where what each works on, ``CONVERTING`` bytes that nobody
+    counts, is more than is left below the limit when all do."""
+    if use is None or (os.cpu_count() or 1) * CONVERTING <= use.limit - use.current:
+        yield
+        return
+    with use.turn:
+        yield
 
 
 def ask(size: int, what: str) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from drawloom.errors import DataError
 from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
-from drawloom.horse.memory import MemoryUse, counted_by, give_back
+from drawloom.horse.memory import MemoryUse, counted_by, give_back, in_turn
 from drawloom.horse.nested import INTO, Part, elements, find, parts
 from drawloom.horse.types import (
     BOOL,
@@ -88,7 +88,7 @@ class ArrowSource(Source):
         found = self.columns.get(name)
         if found is None:
             what = f"column '{name}' of table '{self.name}'"
-            with counted_by(self.use):
+            with counted_by(self.use), in_turn(self.use):
                 found = convert(while_wanted(self._part(name)), self.rows, self.column_type(name), what)
             self.columns[name] = found
             give_back(found.nbytes)
