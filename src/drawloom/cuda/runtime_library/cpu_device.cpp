@@ -263,8 +263,12 @@ class CpuDevice : public Device {
   }
 
   cudaError_t release(void *memory, bool pinned) override {
-    cudaError_t error = synchronize();
-    return error ? error : allocations().give(memory, pinned, checked_);
+    if (cudaError_t error = synchronize()) return error;
+    cudaError_t error = allocations().give(memory, pinned, checked_);
+    if (error && checked_)
+      fprintf(stderr, "drawloom: %s of 0x%llx, where no such allocation begins%s\n", pinned ? "cudaFreeHost" : "cudaFree",
+              reinterpret_cast<unsigned long long>(memory), explain(reinterpret_cast<uint64_t>(memory)).c_str());
+    return error;
   }
 
   cudaError_t register_host(void *memory, size_t size) override { return allocations().add(memory, size); }
