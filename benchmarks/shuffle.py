@@ -6,9 +6,9 @@
 
 Per kernel, seed 003, table 2: shuffles per loads, with --apply=all --assume-no-wrap and the paper's beside it; the
 shuffles that are sound with tests at run time; those that pay on sm_61 and sm_70; the processor time of the analysis
-and the synthesis without parsing, best of the rounds. Then the time of a launch on the CPU device before and after, with
-what is sound, medians of rounds in turn. The goals: all kernels under 3 s plain and 1 s compiled, none over 0.5 s; a
-kernel of 10,000 instructions under 5 s; less than 500 MB.
+and the synthesis without parsing, best of the rounds. Then the time of a launch on the CPU device before and after,
+with what is sound, medians of rounds in turn. The goals: all kernels under 3 s plain and 1 s compiled, none over
+0.5 s; a kernel of 10,000 instructions under 5 s; less than 500 MB.
 """
 
 from __future__ import annotations
