@@ -55,7 +55,7 @@ _REASONS: Final = tuple(
 
 def with_reasons(diagnostics: str) -> str:
     for pattern, reason in _REASONS:
-        diagnostics = pattern.sub(lambda found, reason=reason: f"{found[1]} ({reason})", diagnostics)
+        diagnostics = pattern.sub(rf"\1 ({reason})", diagnostics)
     return diagnostics
 
 
