@@ -152,11 +152,11 @@ def no_candidates(at: int, excluded: set[int]) -> Iterator[Candidate]:
 class Report:
     """What was found in one function.
 
-    ``trace`` has each access once per flow in which its address differs; ``find(at, excluded)`` goes through the
-    candidates of the load ``function.body[at]`` with no source among ``excluded``, the smallest ``|delta|`` first, each
-    worked out when it is asked for;
-    ``divergent[at]`` says of a load whether lanes may have parted on the way to it and not met again; ``merged`` counts
-    the flows that were joined because there were too many.
+    ``trace`` has each access once for each address, guard and memory version that flows come to it with.
+    ``find(at, excluded)`` goes through the candidates of the load ``function.body[at]`` with no source among
+    ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for. ``divergent[at]`` says of a load
+    whether lanes may have parted on the way to it and not met again. ``merged`` counts the flows that were joined
+    because there were too many.
     """
 
     def __init__(self, function: Function, expressions: Expressions) -> None:

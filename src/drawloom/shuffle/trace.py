@@ -123,7 +123,12 @@ def trace(module: Module, report: Report) -> Trace:
     decider = Decider(x, None)
     out = Trace(report.function.name, report.flows, report.merged, report.seconds)
     body = report.function.body
+    seen: set[tuple[int, int, int]] = set()
     for access in sorted(report.trace, key=lambda a: (a.at, a.order)):
+        key = (access.at, access.address, access.guard)
+        if key in seen:
+            continue  # on another flow, after other writes
+        seen.add(key)
         guard = "" if access.guard < 0 else show(x, access.guard)
         row = Row(access, module.line(access.instruction), repr(access.instruction), show(x, access.address), guard)
         _classify(x, decider, row)
