@@ -83,3 +83,15 @@ def test_a_kernel_that_is_not_there(source: Path) -> None:
 def test_what_is_no_ptx() -> None:
     with pytest.raises(ParseError):
         run("-", given=".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { frobnicate; }")
+
+
+def test_accesses_behind_a_branch_at_which_lanes_part() -> None:
+    text = TEXT.replace("ld.global.f32 %f3", "setp.gt.u32 %q, {0}, 7; @%q bra skip;\nld.global.f32 %f3").replace(
+        "mov.u32 %r3", "skip: mov.u32 %r3"
+    )
+    text = text.replace(".reg .pred %p;", ".reg .pred %p, %q;")
+    for register, apart in (("%r2", [11]), ("%r1", [])):
+        (kernel,) = json.loads(run("-", "--kernel", "copy", "--report", "json", given=text.replace("{0}", register)))
+        assert [row["line"] for row in kernel["accesses"] if row["divergent"]] == apart
+        printed = run("-", "--kernel", "copy", given=text.replace("{0}", register))
+        assert printed.count("4 of 32 bytes a warp, lanes may come apart") == len(apart)

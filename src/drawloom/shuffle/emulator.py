@@ -85,11 +85,11 @@ class _Emulation:
         report, trail = self.report, self.trail
         report.trace = trail.accesses
         divergent = parted(self.cfg, self.uniform.is_divergent)
+        report.divergent.update([access.at for access in trail.accesses if access.block in divergent])
         for block_id in self.cfg.rpo:
             for at, instruction in self.statements(self.cfg.blocks[block_id]):
                 if instruction.opcode.name == "ld" and instruction.opcode.space != "param":
                     report.loads.append(at)
-                    report.divergent[at] = block_id in divergent
         report.loads.sort()
         for at in sorted(trail.refused):
             report.refusals.append(Refusal(at, trail.refused[at]))

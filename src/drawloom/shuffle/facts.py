@@ -154,9 +154,9 @@ class Report:
 
     ``trace`` has each access once for each address, guard and memory version that flows come to it with.
     ``find(at, excluded)`` goes through the candidates of the load ``function.body[at]`` with no source among
-    ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for. ``divergent[at]`` says of a load
-    whether lanes may have parted on the way to it and not met again. ``merged`` counts the flows that were joined
-    because there were too many.
+    ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for. ``divergent`` are the accesses
+    before which lanes may have parted and not met again. ``merged`` counts the flows that were joined because there
+    were too many.
     """
 
     def __init__(self, function: Function, expressions: Expressions) -> None:
@@ -165,7 +165,7 @@ class Report:
         self.trace: list[Access] = []
         self.loads: list[int] = []
         self.find: Callable[[int, set[int]], Iterator[Candidate]] = no_candidates
-        self.divergent: dict[int, bool] = {}
+        self.divergent: set[int] = set()
         self.refusals: list[Refusal] = []
         self.flows = 0
         self.merged = 0

@@ -28,7 +28,6 @@ class Prover:
     def __init__(self, x: Expressions, seconds: float) -> None:
         self.x = x
         self.seconds = seconds
-        self.asked = 0
         self.backend: _Backend | None = None
         self.missing = False
         self._terms: dict[int, Any] = {}
@@ -43,7 +42,6 @@ class Prover:
                 self.missing = True
                 return False
         begin = perf_counter()
-        self.asked += 1
         backend = self.backend
         lane = self.term(self.x.lane)
         first, last = max(0, -delta), min(WARP, WARP - delta) - 1

@@ -35,8 +35,8 @@ class Row:
     share, or empty where the access is irregular. ``moved`` are the bytes of all sectors that a warp touches where its
     first address is one of a sector (global memory), the most it may be where the access is irregular, 0 in other
     spaces; ``used`` those that its lanes ask for; ``ways`` how many lanes want one bank of shared memory for different
-    words, 0 in other spaces. ``overlaps`` has line, lane distance and assumptions of the loads whose value it could
-    take."""
+    words, 0 in other spaces. ``divergent`` says that lanes may have parted before. ``overlaps`` has line, lane distance
+    and assumptions of the loads whose value it could take."""
 
     def __init__(self, access: Access, line: int, text: str, address: str, guard: str) -> None:
         self.access = access
@@ -49,6 +49,7 @@ class Row:
         self.moved = 0
         self.used = 0
         self.ways = 0
+        self.divergent = False
         self.overlaps: list[tuple[int, int, list[str]]] = []
 
     def data(self) -> dict[str, object]:
@@ -64,6 +65,7 @@ class Row:
             "stride": self.stride,
             "bytes_used": self.used,
             "loop_depth": self.access.depth,
+            "divergent": self.divergent,
         }
         if self.guard:
             out["guard"] = self.guard
@@ -108,7 +110,8 @@ class Trace:
             guard = f" if {row.guard}" if row.guard else ""
             out.append(f"  line {row.line}: {row.text}{guard}")
             out.append(f"    at {row.address}")
-            out.append(f"    {row.kind}{stride}{moved}{banks}")
+            apart = ", lanes may come apart" if row.divergent else ""
+            out.append(f"    {row.kind}{stride}{moved}{banks}{apart}")
             for line, lane, why in row.overlaps[:_MOST_OVERLAPS]:
                 place = "this lane" if lane == 0 else f"lane {lane:+d}"
                 out.append(f"    loaded before by {place} in line {line}" + (", if" if why else ""))
@@ -131,6 +134,7 @@ def trace(module: Module, report: Report) -> Trace:
         seen.add(key)
         guard = "" if access.guard < 0 else show(x, access.guard)
         row = Row(access, module.line(access.instruction), repr(access.instruction), show(x, access.address), guard)
+        row.divergent = access.at in report.divergent
         _classify(x, decider, row)
         for candidate in report.find(access.at, set()):
             why = [repr(assumption) for assumption in candidate.assumptions]
