@@ -1,5 +1,9 @@
 """Subqueries that depend on the row, wherever an expression may stand, and the values of IN; beside DuckDB."""
 
+import datetime
+from decimal import Decimal
+
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -157,3 +161,30 @@ def test_a_subquery_in_the_condition_of_an_outer_join_is_refused() -> None:
             "select t.id from t left join u on t.id = u.id and exists (select 1 from u v where v.id > t.id)"
         ).arrow()
     assert refusal.value.items == ["a correlated subquery in the condition of an outer join"]
+
+
+MIXED = pa.table({"i": pa.array([1, 0, -3, 7], pa.int32()), "n": ["1", "0", "-3", "7"], "f": [1.0, 0.0, -3.0, 7.0],
+                  "q": [True, False, None, True], "e": [datetime.date(2020, 1, 1)] * 4,
+                  "d": pa.array([Decimal(1)] * 4, pa.decimal128(3, 1))})  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["i", "f", "q", "e", "d"])
+@pytest.mark.parametrize("test", [
+    "{} in (select n from m)", "{} not in (select n from m)", "{} = any (select n from m)",
+    "{} <> all (select n from m)", "n in (select {} from m)", "{} < any (select n from m)",
+    "{} in (select n from m v where v.i = m.i)", "case when {} in (select n from m) then 1 else 2 end",
+])  # fmt: skip
+def test_values_and_text_are_not_compared_by_the_numbers_of_words(test: str, column: str) -> None:
+    con = connect("cpu").register("m", MIXED)
+    with pytest.raises(drawloom.UnsupportedError, match=r"a comparison of .* without a cast"):
+        con.sql(f"select i, {test.format(column)} as x from m").arrow()
+    with pytest.raises(duckdb.Error):
+        duckdb.connect().register("m", MIXED).sql(f"select i, {test.format(column)} as x from m").fetchall()
+
+
+def test_in_of_kinds_that_are_brought_together() -> None:
+    con = connect("cpu").register("m", MIXED)
+    made = con.sql("""select i in (select f from m), n in (select null), e in (select e::timestamp from m),
+        i::text in (select n from m), d in (select i from m) from m""").fetchall()
+    assert made == [(True, None, True, True, True)] * 4
+    assert con.sql("select i from m where i in (select n from m) order by i").fetchall() == [(-3,), (0,), (1,), (7,)]

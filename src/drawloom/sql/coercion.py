@@ -6,6 +6,7 @@ averages integers as doubles; DuckDB counts that 1 as an INTEGER, and the rest i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from drawloom.horse.types import (
@@ -30,6 +31,9 @@ _INTEGER_DIGITS: Final = frozenset([3, 5, 10, 20])
 #: The least digits, before and behind the point, of the decimals that it turns f32 and f64 into beside a decimal.
 _FLOAT_DIGITS: Final[dict[int, int]] = {32: 7, 64: 15}
 
+_NUMBERS: Final = frozenset(["bool", "int", "float", "decimal"])
+_MOMENTS: Final = frozenset(["time", "timestamp"])
+
 
 def natural(constant: Constant) -> Constant:
     """The constant in the type that DuckDB gives its digits: 1 is i32, 0.05 is decimal<3,2>."""
@@ -44,6 +48,12 @@ def natural(constant: Constant) -> Constant:
 def _holds(type: VectorType, value: int) -> bool:
     low, high = exact_bounds(type)
     return low <= value <= high
+
+
+def are_comparable(kinds: Sequence[str]) -> bool:
+    """Whether values of all these kinds of types are compared as they are, or as moments of one unit."""
+    found = set(kinds)
+    return len(found) == 1 or found <= _NUMBERS or found <= _MOMENTS
 
 
 def drop_in_comparison(given: VectorType, cast: VectorType) -> bool:

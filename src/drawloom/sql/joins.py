@@ -327,7 +327,8 @@ def exists(t: Translator, frame: Frame) -> Truth:
 
 def in_relation(t: Translator, value: Result, frame: Frame, other: Frame) -> Truth:
     """Where ``value``, over ``frame``, is IN the one column of ``other``."""
-    key = KeyPair(spread(t, value, frame), spread(t, other.columns[0](), other), False)
+    left, right = t.aligned([value, other.columns[0]()])
+    key = KeyPair(spread(t, left, frame), spread(t, right, other), False)
     return among(t, key, [], frame, other)
 
 

@@ -35,7 +35,7 @@ from drawloom.horse.types import (
     VectorType,
 )
 from drawloom.sql import aggregates, casts, joins, listfunctions, lists, plan, recursion, spans, structs, windows
-from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, natural, unified
+from drawloom.sql.coercion import are_comparable, drop_in_arithmetic, drop_in_comparison, natural, unified
 from drawloom.sql.emitter import Emitter
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
 from drawloom.sql.functions import SCALARS
@@ -49,6 +49,7 @@ _COMPARE: Final[dict[str, str]] = {
 _ARITHMETIC: Final[dict[str, str]] = {
     "add": "plus", "subtract": "minus", "multiply": "mul", "divide": "div", "negate": "neg", "abs": "abs",
 }  # fmt: skip
+_REFUSAL: Final = "this query needs what is not built yet:"
 _FLOAT_QUOTIENT: Final = "a quotient of a 32-bit float: cast it to double"
 _FALSE: Final = Literal([0], BOOL)
 _TRUE: Final = Literal([1], BOOL)
@@ -347,7 +348,7 @@ class Translator(Emitter):
         if name == "div" and not self.casts_are_asked_for:
             for side in expression.arguments:
                 if isinstance(side, plan.Cast) and self.expression(side.input, frame).type == F32:
-                    raise UnsupportedError("this query needs what is not built yet:", [_FLOAT_QUOTIENT])
+                    raise UnsupportedError(_REFUSAL, [_FLOAT_QUOTIENT])
         return self.result(name, [s.value for s in sides], self.both([s.valid for s in sides]))
 
     def cast(self, below: Result, type: VectorType) -> Result:
@@ -444,10 +445,17 @@ class Translator(Emitter):
         return self.valid_truth(self.emit(name, [left.value, right.value]), self.both([left.valid, right.valid]))
 
     def aligned(self, sides: list[Result]) -> list[Result]:
-        """Both sides of a comparison, moments and dates in one unit, lists by their order."""
+        """Both sides of a comparison, moments and dates in one unit, lists by their order. Raises UnsupportedError for
+        sides that nothing cast to one kind: those of IN and ANY over subqueries that are planned apart."""
         if any(isinstance(s.type, lists.ListOf) for s in sides):
             return [lists.ranked(self, s) for s in lists.together(self, sides)]
-        if sides[0].type == sides[1].type or "timestamp" not in (sides[0].type.kind, sides[1].type.kind):
+        kinds = [s.type.kind for s in sides]
+        if not are_comparable(kinds):
+            types = [s.type for s in sides if not self.is_null(s)]
+            if len(types) == 2:
+                raise UnsupportedError(_REFUSAL, [f"a comparison of {types[0]} and {types[1]} without a cast"])
+            return [Result(self.zero(t), t, s.valid) if s.type != t else s for s in sides for t in types[:1] or [BOOL]]
+        if sides[0].type == sides[1].type or "timestamp" not in kinds:
             return sides
         type = unified([s.type for s in sides])
         return [self.cast(s, type) for s in sides]
