@@ -24,7 +24,7 @@ except UnsupportedError as missing:
 
 CHOSEN = (
     "checked_access device_printf error_assert error_configuration error_memory error_out_of_bounds "
-    "function_pointers scan_lookback streams_events symbols"
+    "function_pointers samples_style scan_lookback streams_events streams_overlap symbols"
 ).split()
 
 
