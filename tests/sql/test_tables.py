@@ -87,6 +87,8 @@ QUERIES = {
     "elements side by side": "select i, unnest([i, k, null]) as a, unnest(range(i % 5)) as b, unnest([k]) as c from t",
     "elements of constants side by side": "select unnest(['a', 'b']) as a, unnest(['c', 'd', 'e']) as b",
     "elements beside a star": "select *, unnest([k, i]) as x from (select i, k from t) v",
+    "elements of a query that is read twice": """with a as (select i, unnest([i, k]) as x from t) select a.i, b.i as j
+        from a join a b on a.x = b.x and b.i > 0 where a.i < 6 union all select i, x from a where x > 1""",
     "elements twice": "select i, x.v, y.w from t, unnest([i, k]) as x(v), unnest([x.v, i]) as y(w)",
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.types import BOOL, I64
-from drawloom.sql.made import Recursive
+from drawloom.sql.made import Elements, Recursive
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
@@ -101,7 +101,8 @@ class _Joins:
             return relation.of(self.relation(relation.start), self.relation(relation.step))
         if isinstance(relation, Read) and relation.table in self.tables:
             table = self.tables[relation.table]
-            return Project(table.relation, [Field(table.names.index(name)) for name in relation.columns])
+            made = table.relation.copy() if isinstance(table.relation, Elements) else table.relation
+            return Project(made, [Field(table.names.index(name)) for name in relation.columns])
         return self.join(relation) if isinstance(relation, Join) else relation
 
     def filter(self, relation: Filter) -> Relation:

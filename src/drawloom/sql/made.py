@@ -65,6 +65,12 @@ class Elements(Relation):
         self.list: Expression | None = None
         self.width = 2
 
+    def copy(self) -> Elements:
+        """The same, which may be of something else where the query reads it twice."""
+        made = Elements(self.number)
+        made.input, made.list = self.input, self.list
+        return made
+
     def of(self, input: Relation, list: Expression) -> Elements:
         """The same over another relation."""
         made = Elements(self.number)

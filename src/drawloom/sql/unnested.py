@@ -71,24 +71,46 @@ def _recursive(table: RecursiveTable, plan: Callable[[str], Plan | None]) -> Tab
 
 
 def find_lists(root: Relation, unsupported: list[str]) -> None:
-    """Tells the ``Elements`` below ``root`` what they are of: the one argument of the call that asks for its number."""
-    elements: dict[int, Elements] = {}
-    lists: dict[int, dict[int, tuple[Relation, Expression]]] = {}
-    for relation in relations(root):
-        if isinstance(relation, Elements) and relation.input is None:
-            elements[relation.number] = relation
+    """Tells the ``Elements`` below ``root`` what they are of: the argument of the call that asks for its number, in a
+    key of the join that they are the other side of, or else anywhere."""
+    everything = list(relations(root))
+    for relation in reversed(everything):  # joins within joins first
+        if isinstance(relation, Join):
+            for key in relation.keys:
+                for side, asked, other in (
+                    (relation.left, key.left, relation.right), (relation.right, key.right, relation.left),
+                ):  # fmt: skip
+                    for number, argument in _asked(asked):
+                        _fill(other, number, side, argument)
+    calls: dict[int, list[tuple[Relation, Expression]]] = {}
+    for relation in everything:
         for input, expression in _over(relation):
-            for part in within(expression):
-                if isinstance(part, Apply) and part.function == "list_number":
-                    list, number = part.arguments
-                    assert isinstance(number, Constant) and isinstance(number.value, int)
-                    lists.setdefault(number.value, {})[id(input)] = (input, list)
-    for name, found in elements.items():
-        places = [*lists.get(name, {}).values()]
-        if len(places) != 1 or any(below is found for below in relations(places[0][0])):
-            unsupported.append("relation: UNNEST of a list that several parts of the plan have")
+            for number, argument in _asked(expression):
+                calls.setdefault(number, []).append((input, argument))
+    for relation in everything:
+        if not isinstance(relation, Elements) or relation.input is not None:
             continue
-        found.input, found.list = places[0]
+        found = calls.get(relation.number, [])
+        if len(found) != 1 or any(below is relation for below in relations(found[0][0])):
+            unsupported.append("relation: UNNEST of a list that several parts of the plan have")
+            return
+        relation.input, relation.list = found[0]
+
+
+def _asked(expression: Expression) -> Iterator[tuple[int, Expression]]:
+    """The lists whose numbers are asked for, each with the number of its table."""
+    for part in within(expression):
+        if isinstance(part, Apply) and part.function == "list_number":
+            argument, number = part.arguments
+            assert isinstance(number, Constant) and isinstance(number.value, int)
+            yield number.value, argument
+
+
+def _fill(relation: Relation, number: int, input: Relation, argument: Expression) -> None:
+    """Tells the elements in a relation, whose table has this number, what they are of."""
+    for below in list(relations(relation)):
+        if isinstance(below, Elements) and below.number == number and below.input is None:
+            below.input, below.list = input, argument
 
 
 def _over(relation: Relation) -> Iterator[tuple[Relation, Expression]]:
