@@ -12,6 +12,7 @@ import drawloom
 from drawloom.cuda import CompileError, clang, compile_cuda
 from drawloom.cuda.compiler import Options, translate_cuda
 from drawloom.cuda.names import source_name, symbol_of
+from drawloom.cuda.prelude import asks_of_headers
 
 SOURCE = Path(__file__).parent / "language.cu"
 N = 64
@@ -61,6 +62,19 @@ def test_ptx_with_lines_is_taken_by_the_vendors_assembler(tmp_path: Path, ptxas:
     path.write_text(translate_cuda(SOURCE.parent / "programs" / "device_printf.cu", "sm_80", options).ptx)
     done = subprocess.run([ptxas, "-arch=sm_80", str(path), "-o", os.devnull], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_precompiled_headers_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = SOURCE.parent / "programs" / "structures.cu"
+    options = Options(line_info=True, program=True, defines=("N=64",))
+    first, again = translate_cuda(path, "sm_80", options), translate_cuda(path, "sm_80", options)
+    monkeypatch.setenv("DRAWLOOM_CACHE", "off")
+    assert first == again == translate_cuda(path, "sm_80", options)
+
+
+def test_macros_that_headers_may_ask_for_have_them_read_anew() -> None:
+    assert asks_of_headers(["-D", "N=64", "-D", "NDEBUG"]) and asks_of_headers(["-D", "_GNU_SOURCE=1"])
+    assert not asks_of_headers(["-S", "-D", "N=64", "-I", "_folder"])
 
 
 STANDARDS = {
