@@ -233,7 +233,7 @@ def test_the_room_can_be_called() -> None:
     assert made.report.shuffles == 0
 
 
-@pytest.mark.parametrize("seed", range(9000, 9006))
+@pytest.mark.parametrize("seed", range(9000, 9004))
 def test_generated_kernels_compute_the_same(seed: int) -> None:
     message, _ = check_program(generate_stencil(seed))
     assert message == ""
