@@ -93,6 +93,7 @@ QUERIES = {
         select t.id, list_append(r.p, t.id) from t join r on t.id = r.id + t.a where not list_contains(r.p, t.id))
         select * from r""",
     "of another type": f"select cast(l as bigint[]) as a, cast(l as varchar[]) as b from {LISTS}",
+    "empty": f"select g, coalesce(l[7:8], []) as a, case when g > 'x' then l else [] end as b from {LISTS}",
     "texts of nothing": """select array_to_string(l, '-') as a, array_to_string([g], ',') as b,
         array_to_string(l[9:10], '-') as c from (select g, array_agg(g order by id) as l from t group by g) v""",
     "counted": f"select count(l) as c from {LISTS}",

@@ -122,6 +122,9 @@ class Expressions(Literals):
             return self.selection(body.selection)
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "list":
             return Apply("make_array", [self.literal(v) for v in body.literal.list.values])
+        if kind == "literal" and body.literal.WhichOneof("literal_type") == "empty_list":
+            none = Apply("make_array", [Constant(None, self.type(body.literal.empty_list.type) or I32)])
+            return Apply("array_slice", [none, Constant(1, I64), Constant(0, I64)])
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "struct":
             return Apply(_ROW, [self.literal(v) for v in body.literal.struct.fields])
         if kind == "literal":
