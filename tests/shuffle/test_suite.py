@@ -26,7 +26,7 @@ LOOKED_UP: Final = {("nvcc", "sincos"): 2}
 #: Shapes of blocks, and the extent of the grid of values along x; 6 along the others.
 LAUNCHES: Final = (
     ((32, 1, 1), 1), ((32, 1, 1), 31), ((32, 1, 1), 32), ((32, 1, 1), 33), ((97, 1, 1), 97), ((64, 1, 1), 301),
-    ((16, 2, 1), 40),
+    ((16, 2, 1), 40), ((256, 1, 1), 4999),
 )  # fmt: skip
 
 
