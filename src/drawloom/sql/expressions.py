@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drawloom.horse.calendar import UNITS
-from drawloom.horse.types import BOOL, DATE, DAY, I32, I64, STR
+from drawloom.horse.types import BOOL, DATE, DAY, F64, I32, I64, STR
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
 from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
@@ -27,6 +27,7 @@ from drawloom.sql.plan import (
     Field,
     InList,
     InRelation,
+    Project,
     Relation,
     Scalar,
     SortKey,
@@ -35,6 +36,7 @@ from drawloom.sql.plan import (
 )
 from drawloom.sql.scalars import TABLE
 from drawloom.sql.tables import LIST
+from drawloom.sql.text import DOUBLE
 from drawloom.sql.windows import FUNCTIONS
 
 #: Functions with rules of their own, with their numbers of arguments.
@@ -166,7 +168,7 @@ class Expressions(Literals):
         """A subquery that the planner did not make a join: one that does not depend on the row."""
         kind = body.WhichOneof("subquery_type")
         if kind == "scalar":
-            return Scalar(self.relation(body.scalar.input))
+            return _scalar(self.relation(body.scalar.input))
         if kind == "in_predicate" and len(body.in_predicate.needles) == 1:
             return InRelation(self.expression(body.in_predicate.needles[0]), self.relation(body.in_predicate.haystack))
         if kind == "set_predicate" and body.set_predicate.predicate_op == _EXISTS:
@@ -234,6 +236,8 @@ class Expressions(Literals):
         if name == "date_bin":
             return self.date_bin([a.value for a in body.arguments])
         arguments = [self.expression(a.value) for a in body.arguments]
+        if name == DOUBLE and isinstance(arguments[0], Constant):
+            return Constant(float(str(arguments[0].value)), F64)
         if name in self.subqueries:
             return self.subqueries[name].rebuilt(arguments)
         if name.startswith(LIST):
@@ -338,6 +342,14 @@ class Expressions(Literals):
         if sort.direction not in _SORT:
             self.refuse("ORDER BY with clustered order")
         return SortKey(self.expression(sort.expr), ascending, nulls_first)
+
+
+def _scalar(relation: Relation) -> Expression:
+    """The value of a subquery. What the planner cast in it is cast outside, where that may be dropped."""
+    column = relation.columns[0] if isinstance(relation, Project) and len(relation.columns) == 1 else None
+    if isinstance(relation, Project) and isinstance(column, Cast):
+        return Cast(_scalar(Project(relation.input, [column.input])), column.type, column.is_try)
+    return Scalar(relation)
 
 
 def _bound(body: Any) -> int | None:

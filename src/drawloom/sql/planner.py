@@ -17,6 +17,7 @@ from drawloom.errors import DataError, SourceError, quote_line
 from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
+from drawloom.sql.text import DOUBLE
 
 #: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
 #: The zone of moments with one is universal time.
@@ -61,6 +62,7 @@ class Planner:
 
     def __init__(self) -> None:
         self.context = new_context()
+        self.register_function(DOUBLE, [pa.string()], pa.float64(), "immutable")
         self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}
 
@@ -84,9 +86,11 @@ class Planner:
         self.context.deregister_table(name)
         self.context.register_record_batches(name, [[pa.RecordBatch.from_pylist([], schema=schema)]])
 
-    def register_function(self, name: str, types: list[pa.DataType], output: pa.DataType) -> None:
-        """Makes a function known that plans show and nothing folds."""
-        self.context.register_udf(datafusion.udf(_no_value, types, output, "volatile", name))
+    def register_function(
+        self, name: str, types: list[pa.DataType], output: pa.DataType, volatility: str = "volatile"
+    ) -> None:
+        """Makes a function known that plans show and nothing folds, be it "immutable": it has no values."""
+        self.context.register_udf(datafusion.udf(_no_value, types, output, volatility, name))
 
     def schema(self, sql: str) -> pa.Schema:
         """The names and types of a query's columns. Raises SqlError."""

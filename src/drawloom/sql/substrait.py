@@ -180,7 +180,7 @@ class _Decoder(Expressions):
     def aggregate(self, body: Any) -> Relation:
         below = self.relation(body.input)
         keys = [self.expression(e) for e in body.grouping_expressions]
-        measures = [self.measure(m) for m in body.measures]
+        measures = [self.measure(m, below) for m in body.measures]
         sets = [list(g.expression_references) for g in body.groupings]
         if len(sets) > 1:
             # Each set has its own copies of the keys.
@@ -190,9 +190,9 @@ class _Decoder(Expressions):
             return _emitted(_grouping_sets(below, distinct, sets, measures), body)
         return _emitted(Aggregate(below, [keys[i] for i in (sets or [[]])[0]], measures), body)
 
-    def measure(self, body: Any) -> Measure:
+    def measure(self, body: Any, below: Relation) -> Measure:
         function = self.functions.get(body.measure.function_reference, "?")
-        arguments = [self.expression(a.value) for a in body.measure.arguments]
+        arguments = [_constant(self.expression(a.value), below) for a in body.measure.arguments]
         condition = self.expression(body.filter) if body.HasField("filter") else None
         sorts = [self.sort_key(s) for s in body.measure.sorts]
         if function not in AGGREGATE_FUNCTIONS:
@@ -262,6 +262,14 @@ def _grouping_sets(below: Relation, keys: list[Expression], sets: list[list[int]
 def _counts(type: Any) -> bool:
     """Whether the type is DataFusion's for row_number and ranks, which are i64 here."""
     return bool(type.WhichOneof("kind") == "i64" and type.i64.type_variation_reference)
+
+
+def _constant(argument: Expression, below: Relation) -> Expression:
+    """The constant that the planner took out of several calls; any other argument as it is."""
+    if not isinstance(argument, Field) or not isinstance(below, Project):
+        return argument
+    found = below.columns[argument.index]
+    return found if isinstance(found, Constant) else argument
 
 
 def _emitted(relation: Relation, body: Any) -> Relation:

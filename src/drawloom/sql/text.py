@@ -2,7 +2,9 @@
 SIMILAR TO, which is a regular expression for the whole text and has no Substrait form, FETCH FIRST, which is LIMIT.
 
 DataFusion reads 0.1 as a decimal because we ask for it, and then 1e2 too; DuckDB reads a number with an exponent, or of
-more than 38 digits, as a double. Such a number becomes a cast of its text, which the planner folds to a double.
+more than 38 digits, as a double. Such a number becomes the call of a function of its text, and so does text that is
+cast to a double: DataFusion compares doubles with decimals as decimals of 15 digits behind the point, and would fold
+what it sees to them; so nothing is lost before ``coercion.py`` drops those casts.
 
 DataFusion's quotient of integers is an integer, DuckDB's a double, and the difference would spread through every type
 around it. So ``a / b`` becomes ``a * 1 / b`` with 1 as a double: both operators bind alike and to the left, so that
@@ -18,6 +20,7 @@ from typing import Final
 
 from drawloom.horse.types import MAX_DIGITS
 from drawloom.sql.brackets import with_brackets
+from drawloom.sql.chains import balanced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
@@ -35,6 +38,15 @@ _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''
 _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
+#: A constant text that is cast to a double, in both spellings.
+_CAST: Final = re.compile(
+    r"(?P<cast>cast\s*\(\s*)?'(?P<text>[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|nan|inf(?:inity)?))'"
+    r"\s*(?(cast)as|::)\s*(?:double(?:\s+precision)?|float8|float64)\b(?(cast)\s*\))",
+    re.IGNORECASE,
+)
+#: The function that doubles are, which the planner knows by name and cannot fold.
+DOUBLE: Final = "drawloom_double"
+_SHOWN: Final = re.compile(rf"{DOUBLE}\(Utf8\(\"([^\"]*)\"\)\)")
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
 _PASSED_OVER: Final[dict[str, str]] = {"tablesample": "TABLESAMPLE"}
@@ -103,9 +115,13 @@ def read(text: str) -> SqlText:
         pieces.extend([(behind, start), (behind + len(by), end)])
         at = end
 
+    brackets = sorted(balanced(text).items(), reverse=True)
     for token in _TOKEN.finditer(text):
         if token.start() < at:
             continue
+        while brackets and brackets[-1][0] <= token.start():
+            offset, marks = brackets.pop()
+            replace(offset, offset, marks)
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
         selects += word == "select"
@@ -114,6 +130,11 @@ def read(text: str) -> SqlText:
         if similar is not None:
             sign = "!~" if similar["not"] else "~"
             replace(similar.start(), similar.end(), f"{sign} '^(?:{similar['pattern']})$'")
+            continue
+        double = _CAST.match(text, token.start()) if word == "cast" or token.group().startswith("'") else None
+        if double is not None:
+            names_double = True
+            replace(double.start(), double.end(), f"{DOUBLE}('{double['text']}')")
             continue
         fetch = _FETCH.match(text, token.start()) if word == "fetch" else None
         if fetch is not None:
@@ -127,6 +148,8 @@ def read(text: str) -> SqlText:
             continue
         digits += sum([c.isdigit() for c in number])
         replace(token.start(), token.end(), _number(number, unsupported))
+    for offset, marks in reversed(brackets):
+        replace(offset, offset, marks)
     made.append(text[at:])
     read = SqlText("".join(made), explain, digits, names_double, unsupported, given, pieces)
     read.selects, read.bags, read.is_lasting = selects, bags_of(text)[0], is_lasting
@@ -167,13 +190,13 @@ def same_query(text: str) -> str:
 
 def shown_name(name: str) -> str:
     """The name that DataFusion gives a column, as if it had seen the text as it was."""
-    return shown_frame(name.replace(' * Utf8("1") / ', " / "))
+    return shown_frame(_SHOWN.sub(r'Utf8("\1")', name.replace(' * Utf8("1") / ', " / ")))
 
 
 def _number(number: str, unsupported: list[str]) -> str:
     """``number`` as DataFusion has to see it for the type that DuckDB gives it."""
     if "e" in number.lower() or ("." in number and len(number) - 1 > MAX_DIGITS):
-        return f"cast('{number}' as double)"
+        return f"{DOUBLE}('{number}')"
     if "." not in number and len(number.lstrip("0")) > MAX_DIGITS:
         unsupported.append(f"an integer of more than {MAX_DIGITS} digits")
         return "0"
