@@ -9,7 +9,7 @@ one of three modes:
   kernel. A kernel computes its roots from stored columns and scalars; the element-wise statements between are copied
   into each kernel that needs them, so that rows never go through memory. Roots over one table whose inputs are ready
   at the same time share a kernel: each column is read once. Compression stays a mask inside, and a group whose keys
-  have few values is aggregated in place.
+  have few values is aggregated in place. No kernel has more columns than ``widths.py`` says.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from drawloom.horse.ranges import Facts, Ranges
 from drawloom.horse.shape_analysis import analyse as analyse_shapes
 from drawloom.horse.shapes import Shape, base
 from drawloom.horse.types import Type, VectorType
+from drawloom.horse.widths import parts, too_wide
 
 MODES: Final = ("none", "flow", "full")
 
@@ -190,7 +191,10 @@ class _Splitter:
         if is_fused:
             grouped = groups_in_place(graph, placed, self.facts)
             placed = Placement(graph, types, ranges, shapes, grouped, {}, is_fused)
-            placed = Placement(graph, types, ranges, shapes, grouped, lists_in_place(graph, placed), is_fused)
+            listed = lists_in_place(graph, placed)
+            placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused)
+            if cut := too_wide(placed):
+                placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused, cut)
         builder = _Builder(placed, _REGIONS[self.mode](placed), self.kernels, self.names)
         body = builder.block()
         self.made.blocks.append(Block(graph, builder.called))
@@ -260,8 +264,7 @@ def _full(placed: Placement) -> list[Region]:
     regions: list[Region] = []
     for key in sorted(alike):
         names = sorted([n for n in alike[key] if n in needed], key=graph.order)
-        if names:
-            regions.append(Region(names, _slice(placed, names)))
+        regions.extend([Region(part, _slice(placed, part)) for part in parts(placed, names, _slice)])
     return regions
 
 

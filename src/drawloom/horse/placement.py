@@ -45,7 +45,8 @@ class Placement:
 
     ``grouped`` are the members of groups that are aggregated in place, each with its rows and its group. ``listed`` is
     what kernels over lists compute, each with its list in memory: operations on the cells, what these reduce to, and
-    what is computed of that. ``is_fused`` says that a kernel computes masks and what they select together.
+    what is computed of that. ``is_fused`` says that a kernel computes masks and what they select together. ``cut`` are
+    the element-wise statements that leave their kernel because what reads them would have too many inputs.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Placement:
         grouped: dict[str, tuple[str, str]],
         listed: dict[str, str],
         is_fused: bool,
+        cut: frozenset[str] = frozenset(),
     ) -> None:
         self.graph = graph
         self.types = types
@@ -66,6 +68,7 @@ class Placement:
         self.listed = dict(listed)
         self.list_steps = frozenset(listed)
         self.is_fused = is_fused
+        self.cut = cut
         self.inside: set[str] = set()
         self.roots: dict[str, Root] = {}
         self.level: dict[str, int] = {}
@@ -91,6 +94,9 @@ class Placement:
             level += 1
         elif rows is not None and self.is_element_wise(node):
             self.inside.add(name)
+            if name in self.cut:
+                self.roots[name] = Root(name, rows, level)
+                level += 1
         else:
             # Control code runs after the kernel that makes the rows it reads.
             level = max([level, *[self.level[n] + 1 for n in node.reads if n in self.inside and n not in self.roots]])
