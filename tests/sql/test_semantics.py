@@ -196,3 +196,21 @@ def test_conditions_that_are_constant_for_columns_without_nulls(query: str, cond
 def test_decimals_beside_doubles_are_doubles(query: str) -> None:
     """The planner compares both as decimals of 15 digits behind the point."""
     assert_agrees(query, TABLE)
+
+
+def test_text_of_a_column_of_characters_is_trimmed() -> None:
+    table = pa.table({"s": ["xyaxy", "aaa", "", None, "x x"], "p": ["xy", "a", "x", "x", "x "]})
+    assert_agrees("select trim(s, p), ltrim(s, p), rtrim(s, p), trim('xyx', p) from t", table)
+
+
+def test_sums_that_are_too_large_are_infinite() -> None:
+    """math.fsum raises OverflowError."""
+    table = pa.table({"x": [1e308, 1e308, -1e308], "g": [1, 1, 2]})
+    con = connect("cpu").register("t", table)
+    assert con.sql("select sum(x), avg(x) from t").fetchall() == [(math.inf, math.inf)]
+    assert_agrees("select g, sum(x) from t group by g", table)
+
+
+def test_text_tells_zeros_apart() -> None:
+    table = pa.table({"x": [-0.0, 0.0, 1.5, -0.0], "y": pa.array([0.0, -0.0, None, 2.0], pa.float32())})
+    assert_agrees("select x::varchar, y::varchar, concat(x, 'a'), y || 'b' from t", table)

@@ -84,7 +84,9 @@ def _distinct(columns: list[Array], rows: int) -> tuple[list[Array], Array]:
         return [], np.zeros(rows, dtype=np.int64)
     places = np.zeros(rows, dtype=np.int64)
     for column in columns:
-        kinds, mine = np.unique(column, return_inverse=True)
+        # Floats by their bits, which tell -0 from 0.
+        whole = column.view(f"i{column.itemsize}") if column.dtype.kind == "f" else column
+        kinds, mine = np.unique(whole, return_inverse=True)
         _, places = np.unique(places * max(len(kinds), 1) + mine.reshape(-1), return_inverse=True)
         places = places.reshape(-1)
     first = np.zeros(int(places.max(initial=-1)) + 1, dtype=np.int64)

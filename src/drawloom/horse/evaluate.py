@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
@@ -436,12 +437,18 @@ def _float_sums(data: Array, offsets: Array) -> Array:
         part = data[a:b]
         if b - a == 1:
             sums[i] = part[0]
-        elif b > a and np.isfinite(part).all():
-            sums[i] = math.fsum(part.tolist())
         elif b > a:
-            with np.errstate(invalid="ignore"):
-                sums[i] = part.sum()
+            sums[i] = float_sum(part)
     return sums
+
+
+def float_sum(values: Array) -> float:
+    """The sum, rounded once; where it, or a part of it, is not finite that of one value after the other."""
+    if np.isfinite(values).all():
+        with suppress(OverflowError):
+            return math.fsum(values.tolist())
+    with np.errstate(invalid="ignore", over="ignore"):
+        return float(np.cumsum(values)[-1])
 
 
 def exact_sums(data: Array, offsets: Array) -> Array:

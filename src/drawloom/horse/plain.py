@@ -32,6 +32,9 @@ leftmost        | str i64                  | str
 rightmost       | str i64                  | str
 slice           | str i64 i64?             | str
 replace_each    | str str str              | str
+trim_each       | str str                  | str
+trim_start_each | str str                  | str
+trim_end_each   | str str                  | str
 translate       | str str str              | str
 overlay         | str str i64 i64?         | str
 levenshtein     | str str                  | i64

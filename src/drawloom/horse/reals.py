@@ -43,7 +43,7 @@ def _round_to(x: Array, digits: Array, pick: Callable[[Array], Array]) -> Array:
     """``x`` to so many digits behind the point; itself where that is no finite number."""
     power = np.power(10.0, np.abs(digits))
     made = np.where(digits >= 0, pick(x * power) / power, pick(x / power) * power)
-    return np.where(np.isfinite(made), made, np.where(digits >= 0, x, 0.0))
+    return np.where(np.isfinite(made), made, np.where((digits >= 0) | ~np.isfinite(x), x, 0.0))
 
 
 def away(x: Array) -> Array:

@@ -43,6 +43,9 @@ left             | leftmost      | text int
 right            | rightmost     | text int
 substring        | slice         | text int int?
 replace          | replace_each  | text text text
+btrim            | trim_each     | text text
+ltrim            | trim_start_each | text text
+rtrim            | trim_end_each | text text
 translate        | translate     | text text text
 overlay          | overlay       | text text int int?
 levenshtein      | levenshtein   | text text

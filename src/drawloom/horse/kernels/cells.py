@@ -10,14 +10,13 @@ Integers are added in two halves of 32 bits, neither of which overflows; floats 
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
 
 from drawloom.horse.accumulate import two_sum
 from drawloom.horse.emit import WARP, Emitter, float64
-from drawloom.horse.evaluate import averages, exact
+from drawloom.horse.evaluate import averages, exact, float_sum
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.keys import code
 from drawloom.horse.kernels.rows import MAX_ROWS, Rounds, RowKernel, integer64, stored
@@ -177,11 +176,10 @@ def _merged_floats(parts: list[Array], firsts: Array) -> list[Array]:
     stops = np.append(firsts[1:], len(parts[0]))
     for cell in np.flatnonzero(stops - firsts > 1).tolist():
         pieces = slice(firsts[cell], stops[cell])
-        if np.isfinite(parts[0][pieces]).all():
-            sums[cell], lacking[cell] = math.fsum([*parts[0][pieces], *parts[1][pieces]]), 0.0
-        else:
-            with np.errstate(invalid="ignore"):
-                sums[cell] = parts[0][pieces].sum()
+        given = parts[0][pieces]
+        if np.isfinite(given).all():
+            given = np.concatenate([given, parts[1][pieces]])
+        sums[cell], lacking[cell] = float_sum(given), 0.0
     return [sums, lacking]
 
 
