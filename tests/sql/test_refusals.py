@@ -11,6 +11,7 @@ import pytest
 
 import drawloom
 from drawloom.sql import connect
+from drawloom.sql.plan import Expression, relations
 from drawloom.sql.planner import SqlError
 
 TABLE = pa.table(
@@ -32,6 +33,28 @@ def test_a_hundred_conditions_and_a_sum_of_a_hundred_run() -> None:
     """Protobuf refused the plan's depth, with a traceback."""
     query = f"select {'+'.join(['a'] * 100)} from t where {' or '.join(f'a * {n} > {3 * n - 1}' for n in range(1, 60))}"
     assert connection().sql(query).fetchall() == [(300,)]
+
+
+@pytest.mark.parametrize("word", ["or", "and"])
+def test_a_thousand_conditions_are_no_deeper_than_they_need_to_be(word: str) -> None:
+    """They were nested a thousand deep: minutes in the planner, and then refused."""
+    parts = [f"(a = {n} {'or' if word == 'and' else 'and'} s between 'a' and 'w{n}')" for n in range(1_000)]
+    read = connection().query(f"select a from t where {f' {word} '.join(parts)}")
+    conditions = [e for r in relations(read.relation().root) for e in r.expressions()]
+    assert max(map(depth, conditions)) < 20
+    assert read.seconds["substrait"] < 10
+
+
+def depth(expression: Expression) -> int:
+    return 1 + max([depth(part) for part in expression.parts()], default=0)
+
+
+def test_the_and_of_a_between_is_no_part_of_a_chain() -> None:
+    """Brackets that balance a chain stand around whole conditions."""
+    chain = " and ".join([f"a between {-n} and 3 - a" for n in range(40)])
+    assert connection().sql(f"select a from t where {chain} and a < 3 order by a").fetchall() == [(1,)]
+    cases = " and ".join([f"a between case when a > 9 and a < 3 then 7 else 1 end and {n + 2}" for n in range(40)])
+    assert connection().sql(f"select a from t where {cases} and not a = 1").fetchall() == [(2,)]
 
 
 def test_an_expression_that_is_too_deep_is_refused() -> None:
@@ -270,3 +293,14 @@ def test_what_is_no_table_is_refused() -> None:
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(drawloom.DeviceError):
         connect("tpu")
+
+
+@pytest.mark.parametrize(("query", "item"), [
+    ("select ntile(0) over (order by a) from t", "window function: ntile into less than one bucket"),
+    ("select ntile(-1) over (order by a) from t", "window function: ntile into less than one bucket"),
+    ("select quantile_cont(a, null) from t", "aggregate function: percentile_cont with NULL for an option"),
+    ("select string_agg(s, null) from t", "aggregate function: string_agg with NULL for an option"),
+    (f"select cast({'9' * 38} as decimal(38,0)) + 1", "decimal constants whose result needs more than 38 digits"),
+])  # fmt: skip
+def test_options_and_constants_without_a_meaning(query: str, item: str) -> None:
+    assert refused(query) == [item]

@@ -214,3 +214,12 @@ def test_sums_that_are_too_large_are_infinite() -> None:
 def test_text_tells_zeros_apart() -> None:
     table = pa.table({"x": [-0.0, 0.0, 1.5, -0.0], "y": pa.array([0.0, -0.0, None, 2.0], pa.float32())})
     assert_agrees("select x::varchar, y::varchar, concat(x, 'a'), y || 'b' from t", table)
+
+
+@pytest.mark.parametrize("query", [
+    "select 2.5::int, 1.49::int, cast(-2.5 as int), -3.5::bigint, cast(.5 as smallint), 12345678.5 :: int8",
+    "select substring('hello', -2), substr ('it''s', -3, 2), substring('hello', 2, 2), 'a' || substring('abc', -1)",
+    "select round('nan'::double, -400), round('inf'::double, -400), round(1.5::double, -400), 5::double",
+])  # fmt: skip
+def test_constants_are_computed_as_columns_are(query: str) -> None:
+    assert_agrees(query, TABLE)

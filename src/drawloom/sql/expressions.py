@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from drawloom.horse.calendar import UNITS
 from drawloom.horse.types import BOOL, DATE, DAY, F64, I32, I64, STR
-from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS
+from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS, constants_of
 from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
@@ -36,7 +36,7 @@ from drawloom.sql.plan import (
 )
 from drawloom.sql.scalars import TABLE
 from drawloom.sql.tables import LIST
-from drawloom.sql.text import DOUBLE
+from drawloom.sql.text import DOUBLE, TEXT
 from drawloom.sql.windows import FUNCTIONS
 
 #: Functions with rules of their own, with their numbers of arguments.
@@ -191,11 +191,22 @@ class Expressions(Literals):
             offset = arguments[place] if len(arguments) > place else Constant(1, I64)
             if not isinstance(offset, Constant) or not isinstance(offset.value, int):
                 self.refuse(f"window function: {function} of what is no constant")
+            elif function == "ntile" and offset.value < 1:
+                self.refuse("window function: ntile into less than one bucket")
+        self.check_options(function, arguments)
         if body.bounds_type not in _UNITS:
             self.refuse("window functions: a frame without a unit")
             return ANYTHING
         frame = WindowFrame(_UNITS[body.bounds_type], _bound(body.lower_bound), _bound(body.upper_bound))
         return Window(function, arguments, partitions, sorts, frame)
+
+    def check_options(self, function: str, arguments: list[Expression]) -> None:
+        """Refuses what an aggregate has behind the arguments that it folds, where that is no constant or a NULL."""
+        options = constants_of(function, arguments)
+        if not all(isinstance(o, Constant) for o in options):
+            self.refuse(f"aggregate function: {function} with an option that is no constant")
+        elif any(isinstance(o, Constant) and o.value is None for o in options):
+            self.refuse(f"aggregate function: {function} with NULL for an option")
 
     def case(self, body: Any) -> Expression:
         """CASE. DataFusion writes ``CASE x WHEN y THEN z`` with x as a first branch that has no result."""
@@ -238,6 +249,8 @@ class Expressions(Literals):
         arguments = [self.expression(a.value) for a in body.arguments]
         if name == DOUBLE and isinstance(arguments[0], Constant):
             return Constant(float(str(arguments[0].value)), F64)
+        if name == TEXT:
+            return arguments[0]
         if name in self.subqueries:
             return self.subqueries[name].rebuilt(arguments)
         if name.startswith(LIST):

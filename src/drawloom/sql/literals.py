@@ -104,6 +104,9 @@ class Literals:
             return ANYTHING if null_type is None else Constant(None, null_type)
         if kind == "decimal":
             value = int.from_bytes(body.decimal.value, "little", signed=True)
+            if abs(value) >= 10**MAX_DIGITS:
+                self.refuse(f"decimal constants whose result needs more than {MAX_DIGITS} digits")
+                return ANYTHING
             return Constant(value, DecimalType(max(body.decimal.precision, 1), body.decimal.scale))
         if kind in UNSIGNED and body.type_variation_reference:
             value = getattr(body, kind) % (1 << int(kind[1:]))

@@ -17,7 +17,7 @@ from drawloom.errors import DataError, SourceError, quote_line
 from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
-from drawloom.sql.text import DOUBLE
+from drawloom.sql.text import DOUBLE, TEXT
 
 #: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
 #: The zone of moments with one is universal time.
@@ -63,6 +63,7 @@ class Planner:
     def __init__(self) -> None:
         self.context = new_context()
         self.register_function(DOUBLE, [pa.string()], pa.float64(), "immutable")
+        self.register_function(TEXT, [pa.string()], pa.string(), "immutable")
         self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}
 

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from substrait.proto import Plan as SubstraitPlan
 
 from drawloom.horse.types import BOOL, I32, I64
-from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, constants_of
+from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS
 from drawloom.sql.expressions import Expressions
 from drawloom.sql.literals import ANYTHING
 from drawloom.sql.plan import (
@@ -201,8 +201,7 @@ class _Decoder(Expressions):
         if len(arguments) not in AGGREGATE_FUNCTIONS[function]:
             self.refuse(f"aggregate function: {function} of {len(arguments)} arguments")
             return Measure("count", [])
-        if not all(isinstance(a, Constant) for a in constants_of(function, arguments)):
-            self.refuse(f"aggregate function: {function} with an option that is no constant")
+        self.check_options(function, arguments)
         is_distinct = body.measure.invocation == _DISTINCT
         if function == "count" and not is_distinct and isinstance(arguments[0], Constant):
             if arguments[0].value is not None:

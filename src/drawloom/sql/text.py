@@ -38,15 +38,26 @@ _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''
 _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
-#: A constant text that is cast to a double, in both spellings.
+_REAL: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+#: A constant that is cast to a double, in both spellings.
 _CAST: Final = re.compile(
-    r"(?P<cast>cast\s*\(\s*)?'(?P<text>[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|nan|inf(?:inity)?))'"
+    rf"(?P<cast>cast\s*\(\s*)?(?:'(?P<text>[+-]?(?:{_REAL}|nan|inf(?:inity)?))'|(?P<number>{_REAL}))"
     r"\s*(?(cast)as|::)\s*(?:double(?:\s+precision)?|float8|float64)\b(?(cast)\s*\))",
     re.IGNORECASE,
 )
+#: A decimal constant that is cast to an integer, which rounds it; the planner cuts it off.
+_ROUNDED: Final = re.compile(
+    r"(?P<before>cast\s*\(\s*[+-]?\s*)?(?P<number>\d*\.\d+)"
+    r"(?=\s*(?(before)as|::)\s*(?:tinyint|smallint|int|integer|bigint|int[1248])\b)",
+    re.IGNORECASE,
+)
+#: A constant text that has a part taken from its end, which the planner takes from its beginning.
+_FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:''|[^'])*')(?=\s*,\s*-)", re.IGNORECASE)
+#: The function that constant texts are which are not to be folded.
+TEXT: Final = "drawloom_text"
 #: The function that doubles are, which the planner knows by name and cannot fold.
 DOUBLE: Final = "drawloom_double"
-_SHOWN: Final = re.compile(rf"{DOUBLE}\(Utf8\(\"([^\"]*)\"\)\)")
+_SHOWN: Final = re.compile(rf"(?:{DOUBLE}|{TEXT})\(Utf8\(\"([^\"]*)\"\)\)")
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
 _PASSED_OVER: Final[dict[str, str]] = {"tablesample": "TABLESAMPLE"}
@@ -131,10 +142,19 @@ def read(text: str) -> SqlText:
             sign = "!~" if similar["not"] else "~"
             replace(similar.start(), similar.end(), f"{sign} '^(?:{similar['pattern']})$'")
             continue
-        double = _CAST.match(text, token.start()) if word == "cast" or token.group().startswith("'") else None
+        is_constant = number is not None or token.group().startswith("'")
+        double = _CAST.match(text, token.start()) if word == "cast" or is_constant else None
         if double is not None:
             names_double = True
-            replace(double.start(), double.end(), f"{DOUBLE}('{double['text']}')")
+            replace(double.start(), double.end(), f"{DOUBLE}('{double['text'] or double['number']}')")
+            continue
+        rounded = _ROUNDED.match(text, token.start()) if word == "cast" or number is not None else None
+        if rounded is not None:
+            replace(rounded.start(), rounded.end(), f"{rounded['before'] or ''}round({rounded['number']})")
+            continue
+        from_end = _FROM_END.match(text, token.start()) if word in ("substr", "substring") else None
+        if from_end is not None:
+            replace(from_end.start(), from_end.end(), f"{from_end['before']}{TEXT}({from_end['text']})")
             continue
         fetch = _FETCH.match(text, token.start()) if word == "fetch" else None
         if fetch is not None:
