@@ -145,3 +145,10 @@ def test_another_word_is_refused() -> None:
         connect("cpu").sql("select 1", fallback="duckdb")
     with pytest.raises(drawloom.DataError, match="library='gpu': expected one of auto, kernels, host"):
         connect("cpu").sql("select 1", library="gpu")
+
+
+def test_constants_that_are_not_folded_mean_the_same_there() -> None:
+    query = """select array_replace(array_agg(a), 3, 9), 5e-1, '1e0'::double, substring('it''s', 2, 1),
+        substring('it''s', -9) from t"""
+    made = connect("cpu").register("t", T).sql(query, fallback="datafusion").fetchall()
+    assert made == [([1, 2, 9], 0.5, 1.0, "t", "it's")]

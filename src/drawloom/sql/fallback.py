@@ -15,9 +15,10 @@ from drawloom.errors import DataError, UnsupportedError
 from drawloom.horse.files import Dataset, Files
 from drawloom.horse.store import ArrowSource
 from drawloom.sql.framestext import has_groups
+from drawloom.sql.literals import OVERFLOW
 from drawloom.sql.planner import Planner, new_context, only_queries, planner_message, quoted
 from drawloom.sql.profile import Profile
-from drawloom.sql.text import names_table, shown_name
+from drawloom.sql.text import names_table, runnable, shown_name
 from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 CHOICES: Final = ("datafusion",)
 #: Parts of queries that DataFusion gives wrong answers to, as refusals name them.
 WRONG_THERE: Final = frozenset([
-    MIXED_UP, "anti joins that the plan's text does not show",
+    MIXED_UP, OVERFLOW, "anti joins that the plan's text does not show",
 ])  # fmt: skip
 
 
@@ -66,7 +67,7 @@ class Fallback:
         start = time.perf_counter()
         self.register(text.sql)
         try:
-            frame = self.context.sql_with_options(text.sql, only_queries())
+            frame = self.context.sql_with_options(runnable(text.sql), only_queries())
         except Exception as problem:
             said = f"{refusal.message.rstrip(':')}, and DataFusion refuses it too ({planner_message(problem)}):"
             raise UnsupportedError(said, refusal.items) from None

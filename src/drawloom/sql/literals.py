@@ -39,6 +39,7 @@ from drawloom.horse.types import (
 )
 from drawloom.sql.plan import Constant
 
+OVERFLOW: Final = f"decimal constants whose result needs more than {MAX_DIGITS} digits"
 #: Stands for what was refused.
 ANYTHING: Final = Constant(None, BOOL)
 _PLAIN: Final[dict[str, VectorType]] = {
@@ -105,7 +106,7 @@ class Literals:
         if kind == "decimal":
             value = int.from_bytes(body.decimal.value, "little", signed=True)
             if abs(value) >= 10**MAX_DIGITS:
-                self.refuse(f"decimal constants whose result needs more than {MAX_DIGITS} digits")
+                self.refuse(OVERFLOW)
                 return ANYTHING
             return Constant(value, DecimalType(max(body.decimal.precision, 1), body.decimal.scale))
         if kind in UNSIGNED and body.type_variation_reference:

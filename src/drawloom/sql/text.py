@@ -57,6 +57,7 @@ _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:'
 TEXT: Final = "drawloom_text"
 #: The function that doubles are, which the planner knows by name and cannot fold.
 DOUBLE: Final = "drawloom_double"
+_UNFOLDED: Final = re.compile(rf"(?P<function>{DOUBLE}|{TEXT})\((?P<text>'(?:''|[^'])*')\)")
 _SHOWN: Final = re.compile(rf"(?:{DOUBLE}|{TEXT})\(Utf8\(\"([^\"]*)\"\)\)")
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
@@ -150,6 +151,7 @@ def read(text: str) -> SqlText:
             continue
         rounded = _ROUNDED.match(text, token.start()) if word == "cast" or number is not None else None
         if rounded is not None:
+            digits += len(rounded["number"]) - 1
             replace(rounded.start(), rounded.end(), f"{rounded['before'] or ''}round({rounded['number']})")
             continue
         from_end = _FROM_END.match(text, token.start()) if word in ("substr", "substring") else None
@@ -206,6 +208,11 @@ def same_query(text: str) -> str:
             made += found
         at = len(text) if token is None else token.end()
     return made.strip()
+
+
+def runnable(sql: str) -> str:
+    """The text for an engine, which is to compute the constants that the planner is not to fold."""
+    return _UNFOLDED.sub(lambda f: f["text"] if f["function"] == TEXT else f"cast({f['text']} as double)", sql)
 
 
 def shown_name(name: str) -> str:
