@@ -37,6 +37,7 @@ from drawloom.sql.plan import (
     Union,
     Window,
     WindowFrame,
+    conjunction,
     conjuncts,
     replaced,
     within,
@@ -358,14 +359,9 @@ class _Carried:
 
 def _divided(condition: Expression | None) -> tuple[Expression | None, list[Expression]]:
     """The parts of a condition that have no dependent subquery, as one, and the others."""
-    early: Expression | None = None
-    late: list[Expression] = []
-    for part in conjuncts(condition):
-        if _has_dependent(part):
-            late.append(part)
-        else:
-            early = part if early is None else Apply("and", [early, part])
-    return early, late
+    parts = conjuncts(condition)
+    has = [_has_dependent(part) for part in parts]
+    return conjunction([p for p, is_late in zip(parts, has) if not is_late]), [p for p, late in zip(parts, has) if late]
 
 
 def _has_dependent(expression: Expression) -> bool:

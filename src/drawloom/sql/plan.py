@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Final
 
 from drawloom.horse.types import VectorType
 
@@ -527,6 +528,10 @@ def replaced(
     return made
 
 
+#: More conditions than this are not nested one by one: each level is frames of the stack.
+_MANY: Final = 16
+
+
 def conjuncts(condition: Expression | None) -> list[Expression]:
     """What must hold where a condition does: one after the other, none without a condition."""
     if condition is None:
@@ -534,6 +539,17 @@ def conjuncts(condition: Expression | None) -> list[Expression]:
     if isinstance(condition, Apply) and condition.function == "and":
         return [c for a in condition.arguments for c in conjuncts(a)]
     return [condition]
+
+
+def conjunction(parts: list[Expression]) -> Expression | None:
+    """What holds where all parts do, None for none: nested to the left, and many of them by halves."""
+    if len(parts) > _MANY:
+        halves = [conjunction(parts[: len(parts) // 2]), conjunction(parts[len(parts) // 2 :])]
+        return Apply("and", [half for half in halves if half is not None])
+    made = parts[0] if parts else None
+    for part in parts[1:]:
+        made = part if made is None else Apply("and", [made, part])
+    return made
 
 
 class Sides:
