@@ -177,6 +177,7 @@ def _slice(t: Translator, call: plan.Apply, frame: Frame) -> Result:
         is_front = t.emit("geq", [bound.value, _ZERO])
         places.append(t.emit("if_else", [is_front, from_front, from_end]))
     first = t.emit("if_else", [t.emit("lt", [places[0], low]), low, places[0]])
+    first = t.emit("if_else", [t.emit("gt", [first, high]), high, first])
     last = t.emit("if_else", [t.emit("gt", [places[1], high]), high, places[1]])
     last = t.emit("if_else", [t.emit("lt", [last, first]), first, last])
     valid = t.both([given.valid, *[b.valid for b in bounds]])
