@@ -367,6 +367,18 @@ def test_guarded_sources_only_with_the_same_shared_guard() -> None:
     assert pairs(emulate(body.format(shared, "@%p1"))) == [(1, 0, 1)]
 
 
+def test_lanes_whose_guard_is_false_have_loaded_what_they_give() -> None:
+    """They came by another way, which all lanes share or which has the source too (seed 60382 of the stencils)."""
+    body = """setp.gt.s32 %p1, {0}, 5; @%p1 bra past; ld.global.nc.f32 %f1, [%rd5]; past:
+    @!%p1 ld.global.nc.f32 %f2, [%rd5+4];"""
+    assert pairs(emulate(body.format("%r3"))) == []
+    assert pairs(emulate(body.format("%r1"))) == [(1, 0, 1)]
+    both = body.replace("past:", "bra on; past: ld.global.nc.f32 %f3, [%rd5]; on:")
+    assert pairs(emulate(both.format("%r3"))) == []
+    before = body.replace("setp", "ld.global.nc.f32 %f3, [%rd5+4]; setp")
+    assert pairs(emulate(before.format("%r3"))) == [(1, 0, -1), (2, 0, 0)]
+
+
 def test_addresses_written_under_a_guard() -> None:
     """A select of the lane's own condition moves with the lane."""
     body = """mov.u64 %rd10, %rd5; setp.lt.s32 %p1, {0}, 5; @%p1 add.s64 %rd10, %rd3, %rd4;

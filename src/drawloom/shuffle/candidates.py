@@ -18,7 +18,7 @@ from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, A
 from drawloom.shuffle.frame import Frame
 from drawloom.shuffle.show import show
 from drawloom.shuffle.state import assume, exclusive, within
-from drawloom.shuffle.trail import Instance, Source, Trail
+from drawloom.shuffle.trail import Instance, Trail
 
 #: Candidates of one load that are worked out; those with the smallest distance come first.
 _MOST_OPTIONS: Final = 12
@@ -59,17 +59,18 @@ class Finder:
 
     def candidate(self, at: int, source: int, element: int, delta: int, instances: list[Instance]) -> Candidate | None:
         """A candidate with what it rests on, None where it does not hold in some flow."""
-        chosen: list[Source] = []
-        for instance in instances:
-            matching = [s for s in instance.sources if (s.access.at, s.element, s.delta) == (source, element, delta)]
-            chosen.append(matching[0])
+        chosen = [(instance, instance.source(source, element, delta)) for instance in instances]
+        givers = [*chosen, *[(idle, idle.source(source, element, delta)) for idle in self.trail.idle.get(at, [])]]
         assumptions: dict[tuple[object, ...], Assumption] = {}
-        for k, instance in enumerate(instances):
-            for other, found in zip(instances, chosen):
+        for instance, own in chosen:
+            conditions = self.taking(instance)
+            for other, found in givers:
                 mixed = other is not instance
-                if mixed and (delta == 0 or found.access.address == chosen[k].access.address):
+                if mixed and (delta == 0 or exclusive(self.x, conditions, other.conditions)):
                     continue
-                if mixed and exclusive(self.x, instance.conditions, other.conditions):
+                if found is None or own is None:
+                    return None
+                if mixed and found.access.address == own.access.address:
                     continue
                 offset = element * found.access.element_bytes
                 needed = self.trail.decider.requirements(found.access.address, instance.access.address, delta, offset)
@@ -81,9 +82,17 @@ class Finder:
                         assumptions[assumption.key()] = assumption
         found_all = sorted(assumptions.values(), key=lambda a: (a.at, a.text))
         found_all.extend(self.about_lanes(at, delta))
-        if any(s.access.address in self.trail.aliases.promised for s in chosen):
+        if any(own is not None and own.access.address in self.trail.aliases.promised for _, own in chosen):
             found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
         return Candidate(at, source, delta, element, found_all, len(instances))
+
+    def taking(self, instance: Instance) -> dict[int, bool]:
+        """What holds in lanes that take a value in a flow."""
+        conditions = instance.conditions
+        if instance.access.guard >= 0:
+            conditions = dict(conditions)
+            assume(self.x, conditions, instance.access.guard, True)
+        return conditions
 
     def about_lanes(self, at: int, delta: int) -> list[Assumption]:
         """What must hold for the lanes of a warp to be what they are taken for."""
@@ -109,11 +118,7 @@ class Finder:
         width = x.widths[index]
         low, high = (-1 << width - 1, (1 << width - 1) - 1) if is_signed else (0, (1 << width) - 1)
         least, most = max(low, low - distance), min(high, high - distance)
-        conditions = instance.conditions
-        if instance.access.guard >= 0:
-            conditions = dict(conditions)
-            assume(x, conditions, instance.access.guard, True)
-        found = within(x, conditions, index, is_signed)
+        found = within(x, self.taking(instance), index, is_signed)
         if least <= found[0] and found[1] <= most:
             return None
         where = self.site(wide, at)

@@ -43,6 +43,8 @@ class Executor:
             return
         guard = self.guard(state, instruction)
         if guard == self.x.false:
+            if effect == LOAD:
+                self.trail.pass_by(state, self.access(state, facts.LOAD, at, instruction, self.x.true, block))
             return
         if effect == LOAD:
             self.load(state, at, instruction, guard, block)

@@ -37,10 +37,17 @@ class Instance:
         self.sources = sources
         self.conditions = conditions
 
+    def source(self, at: int, element: int, delta: int) -> Source | None:
+        """The source that the load ``function.body[at]`` is here; None where it is none."""
+        for found in self.sources:
+            if (found.access.at, found.element, found.delta) == (at, element, delta):
+                return found
+        return None
+
 
 class Trail:
-    """``instances[at]`` are the ways to come to a load, ``refused[at]`` why one was not looked at, ``sites[e]`` where
-    index ``e`` is widened, in which register."""
+    """``instances[at]`` are the ways to come to a load, ``idle[at]`` those on which its guard is false, ``refused[at]``
+    why one was not looked at, ``sites[e]`` where index ``e`` is widened, in which register."""
 
     def __init__(
         self, x: Expressions, module: Module, function: Function, options: Options, decider: Decider, rounds: Rounds
@@ -56,6 +63,7 @@ class Trail:
         self.spaces = {v.name: v.space for v in [*variables, *function.params]}
         self.accesses: list[Access] = []
         self.instances: dict[int, list[Instance]] = {}
+        self.idle: dict[int, list[Instance]] = {}
         self.refused: dict[int, str] = {}
         self.sites: dict[int, list[tuple[int, Register]]] = {}
         self._known: dict[tuple[int, int, int, int], int] = {}
@@ -66,6 +74,7 @@ class Trail:
         """Forget what was found, not what was decided."""
         self.accesses = []
         self.instances = {}
+        self.idle = {}
         self.refused = {}
         self.sites = {}
         self._known = {}
@@ -141,16 +150,13 @@ class Trail:
         if reason:
             self.refused[access.at] = reason
             return
+        self.instances.setdefault(access.at, []).append(self.instance(state, access))
+        if access.guard >= 0 and self.x.varies[access.guard]:
+            return
         type = access.instruction.opcode.type
         assert type is not None
         kind = "r" if access.read_only else access.space
         rest, strides = self.decider.place(access.address)
-        sources: list[Source] = []
-        for kinds in ("r", access.space):
-            self.look(state, access, kinds, type, rest, strides, sources)
-        self.instances.setdefault(access.at, []).append(Instance(access, sources, dict(state.conditions)))
-        if access.guard >= 0 and self.x.varies[access.guard]:
-            return
         for _, element in elements(access.instruction):
             if element:
                 address = self.x.scale(access.address, 1, element * type.bytes)
@@ -160,6 +166,20 @@ class Trail:
             most = _MOST_ALIKE if rest >= 0 else _MOST_FORMLESS
             if (number, element) not in found:
                 state.available[place] = (*found[: most - 1], (number, element))
+
+    def pass_by(self, state: State, access: Access) -> None:
+        """A load whose guard is false in this flow: its lanes take nothing, but they give others what they have."""
+        self.idle.setdefault(access.at, []).append(self.instance(state, access))
+
+    def instance(self, state: State, access: Access) -> Instance:
+        """A load as this flow comes to it, with its sources."""
+        type = access.instruction.opcode.type
+        assert type is not None
+        rest, strides = self.decider.place(access.address)
+        sources: list[Source] = []
+        for kind in ("r", access.space):
+            self.look(state, access, kind, type, rest, strides, sources)
+        return Instance(access, sources, dict(state.conditions))
 
     def refusal(self, access: Access, ordered: bool) -> str:
         """Why a load is not looked at; empty where it is."""
