@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import drawloom
 
 
 def copy_seconds(device: str, to: int, source: int, size: int, repeat: int) -> list[float]:
     """Seconds of copies of ``size`` bytes between addresses of a device, ``repeat`` of them behind one that warms."""
-    backend = drawloom.runtime.device(device).backend
+    backend: Any = drawloom.runtime.device(device).backend
     times: list[float] = []
-    with backend.active() as driver:  # type: ignore[attr-defined]
+    with backend.active() as driver:
         events = [driver.call("cuEventCreate", 0) for _ in range(2)]
         for _ in range(repeat + 1):
             driver.call("cuEventRecord", events[0], 0)

@@ -32,7 +32,7 @@ class _Room(ModuleType):
     """The module object of this room."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return __getattr__("shuffle")(*arguments, **options)  # type: ignore[operator]
+        return import_module("drawloom.shuffle.pipeline").shuffle(*arguments, **options)
 
 
 sys.modules[__name__].__class__ = _Room

@@ -3,7 +3,7 @@ before it is proved."""
 
 from __future__ import annotations
 
-from drawloom.shuffle.expressions import SUM, Expressions, signed
+from drawloom.shuffle.expressions import SUM, Expressions, divided, signed
 
 
 def evaluate(x: Expressions, e: int, values: dict[int, int]) -> int:
@@ -56,7 +56,7 @@ def _operation(x: Expressions, e: int, v: list[int], salt: int) -> int:
     if name == "ashr":
         return signed(a, bits) >> min(b, bits)
     if name in ("udiv", "urem", "sdiv", "srem"):
-        return _quotient(name, a, b, bits)
+        return divided(name, a, b, bits)
     if name == "zero":
         return 1 if a == 0 else 0
     if name == "ult":
@@ -66,21 +66,6 @@ def _operation(x: Expressions, e: int, v: list[int], salt: int) -> int:
     if name == "select":
         return b if a else v[2]
     return _scrambled(f"{name}{x.payloads[e]}", v, salt)
-
-
-def _quotient(name: str, a: int, b: int, bits: int) -> int:
-    """By zero it is all ones, and the remainder the dividend."""
-    if b == 0:
-        return -1 if name[1:] == "div" else a
-    if name == "udiv":
-        return a // b
-    if name == "urem":
-        return a % b
-    first, second = signed(a, bits), signed(b, bits)
-    quotient = abs(first) // abs(second)
-    if (first < 0) != (second < 0):
-        quotient = -quotient
-    return quotient if name == "sdiv" else first - quotient * second
 
 
 def _scrambled(name: str, v: list[int], salt: int) -> int:

@@ -15,6 +15,7 @@ expression contains the lane, and whether it contains what is another number in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 #: Bits of ``varies``.
@@ -321,6 +322,19 @@ class Expressions:
         low, high = self.low[atom], self.high[atom]
         return self.extend(atom, width, low < 0 and high < 1 << self.widths[atom] - 1)
 
+    def of_atoms(self, e: int, width: int, change: Callable[[int], int]) -> int:
+        """A sum whose atoms are changed, to expressions of ``width`` bits."""
+        args = self.args[e]
+        terms: Terms = {}
+        constant = args[0]
+        for k in range(1, len(args), 2):
+            atoms = self.monomials[args[k]]
+            product = change(atoms[0])
+            for atom in atoms[1:]:
+                product = self.mul(product, change(atom))
+            constant += self.add_terms(terms, product, args[k + 1])
+        return self.sum(constant, terms, width)
+
     def truncate(self, e: int, width: int) -> int:
         """The low ``width`` bits."""
         old = self.widths[e]
@@ -328,16 +342,7 @@ class Expressions:
             return e
         name = self.names[e]
         if name == SUM:
-            args = self.args[e]
-            terms: Terms = {}
-            constant = args[0]
-            for k in range(1, len(args), 2):
-                atoms = self.monomials[args[k]]
-                product = self.truncate(atoms[0], width)
-                for atom in atoms[1:]:
-                    product = self.mul(product, self.truncate(atom, width))
-                constant += self.add_terms(terms, product, args[k + 1])
-            return self.sum(constant, terms, width)
+            return self.of_atoms(e, width, lambda atom: self.truncate(atom, width))
         if name in ("zext", "sext"):
             inner = self.args[e][0]
             return self.extend(inner, width, name == "sext")
@@ -494,7 +499,7 @@ class Expressions:
         width = self.widths[a]
         first, second = self.value(a), self.value(b)
         if first >= 0 and second > 0:
-            return self.constant(_divided(name, first, second, width), width)
+            return self.constant(divided(name, first, second, width), width)
         is_signed = name[0] == "s"
         low, high = self.signed_range(a) if is_signed else self.unsigned_range(a)
         below, above = self.signed_range(b) if is_signed else self.unsigned_range(b)
@@ -592,7 +597,10 @@ def _product(low: int, high: int, least: int, most: int) -> tuple[int, int]:
     return min(a, b, c, d), max(a, b, c, d)
 
 
-def _divided(name: str, a: int, b: int, width: int) -> int:
+def divided(name: str, a: int, b: int, width: int) -> int:
+    """A quotient or remainder of numbers of so many bits; by zero all ones, and the dividend."""
+    if b == 0:
+        return -1 if name[1:] == "div" else a
     if name == "udiv":
         return a // b
     if name == "urem":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drawloom.shuffle.expressions import OPAQUE, SUM, Expressions, Terms
+from drawloom.shuffle.expressions import OPAQUE, SUM, Expressions
 
 
 def shifted(x: Expressions, e: int, delta: int, done: dict[int, int]) -> int:
@@ -20,16 +20,7 @@ def shifted(x: Expressions, e: int, delta: int, done: dict[int, int]) -> int:
     elif name == "zext" and x.args[e][0] == x.lane:
         out = x.scale(e, 1, delta)  # both lanes are in 0 .. 31
     elif name == SUM:
-        args = x.args[e]
-        terms: Terms = {}
-        constant = args[0]
-        for k in range(1, len(args), 2):
-            atoms = x.monomials[args[k]]
-            product = shifted(x, atoms[0], delta, done)
-            for atom in atoms[1:]:
-                product = x.mul(product, shifted(x, atom, delta, done))
-            constant += x.add_terms(terms, product, args[k + 1])
-        out = x.sum(constant, terms, width)
+        out = x.of_atoms(e, width, lambda atom: shifted(x, atom, delta, done))
     elif not x.args[e]:
         out = x.leaf(name, width, f"{x.payloads[e]}@{delta:+d}", x.low[e], x.high[e], OPAQUE)
     else:
@@ -48,16 +39,7 @@ def replaced(x: Expressions, e: int, what: dict[int, int]) -> int:
     width = x.widths[e]
     out = e
     if name == SUM:
-        args = x.args[e]
-        terms: Terms = {}
-        constant = args[0]
-        for k in range(1, len(args), 2):
-            atoms = x.monomials[args[k]]
-            product = replaced(x, atoms[0], what)
-            for atom in atoms[1:]:
-                product = x.mul(product, replaced(x, atom, what))
-            constant += x.add_terms(terms, product, args[k + 1])
-        out = x.sum(constant, terms, width)
+        out = x.of_atoms(e, width, lambda atom: replaced(x, atom, what))
     elif x.args[e]:
         inner = tuple([replaced(x, arg, what) for arg in x.args[e]])
         if inner != x.args[e]:
