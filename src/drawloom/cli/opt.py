@@ -1,11 +1,11 @@
 """`drawloom opt`: PTX to better PTX by the passes of a level, or by those that are named."""
 
-import os
 from pathlib import Path
 
 import click
 
 from drawloom.errors import DataError
+from drawloom.files import whole_file
 
 STANDARD_STREAM = "-"
 
@@ -65,13 +65,8 @@ def _listed(names: str) -> list[str]:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole or not at all; what is no file, as /dev/null, is written to. Raises DataError."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8", errors="surrogateescape")
-            return
-        partial.write_text(text, encoding="utf-8", errors="surrogateescape")
-        partial.replace(path)
+        with whole_file(path) as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
     except OSError as failure:
-        partial.unlink(missing_ok=True)
         raise DataError(f"cannot write {path}: {failure.strerror}") from failure

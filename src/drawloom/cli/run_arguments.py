@@ -14,14 +14,14 @@
 import math
 import os
 import re
-import tempfile
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from drawloom.cli import fence
 from drawloom.errors import DataError
+from drawloom.files import whole_file
 
 Array = npt.NDArray[Any]
 
@@ -235,40 +235,14 @@ def check_writable(path: str) -> None:
         raise DataError(f"cannot save {path}: the folder {folder} is not writable")
 
 
-def write_array(file: BinaryIO, array: Array, path: str) -> None:
-    if path.endswith(".npy"):
-        np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
-    else:
-        file.write(np.ascontiguousarray(array).data)
-
-
 def save_array(array: Array, path: str) -> None:
     """Writes a .npy file, or the raw bytes; the file is whole or not there. What is no plain file (/dev/null, a pipe)
     is written to. Raises DataError."""
-    temporary = ""
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "wb") as there:
-                write_array(there, array, path)
-            return
-        handle, temporary = tempfile.mkstemp(prefix=".drawloom-", dir=os.path.dirname(path) or ".")
-        with os.fdopen(handle, "wb") as file:
-            write_array(file, array, path)
-        os.chmod(temporary, 0o666 & ~current_umask())
-        os.replace(temporary, path)
-        temporary = ""
+        with whole_file(path) as file:
+            if path.endswith(".npy"):
+                np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+            else:
+                file.write(np.ascontiguousarray(array).data)
     except OSError as failure:
         raise DataError(f"cannot save {path}: {failure.strerror or failure}") from failure
-    finally:
-        if temporary:
-            try:
-                os.unlink(temporary)
-            except OSError:
-                pass
-
-
-def current_umask() -> int:
-    """mkstemp makes private files; results are as readable as the user's other files."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -95,17 +95,13 @@ def profile_as(profile: Profile, style: str) -> str:
 def write_profile(profile: Profile, path: str, style: str | None) -> None:
     """Writes the profile as ``style``, or as the name of the file says. Raises DataError where that cannot be done."""
     from drawloom.errors import DataError
+    from drawloom.files import whole_file
 
     ending = os.path.splitext(path)[1].lower().removeprefix(".")
     kind = style or {"html": "html", "htm": "html", "json": "json"}.get(ending, "text")
-    unfinished = path + ".unfinished"
-    if os.path.exists(path) and not os.path.isfile(path):  # /dev/stdout, a pipe: written to as they are
-        unfinished = path
     try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            file.write(profile_as(profile, kind))
-        if unfinished != path:
-            os.replace(unfinished, path)
+        with whole_file(path) as file:
+            file.write(profile_as(profile, kind).encode())
     except OSError as problem:
         raise DataError(f"{path}: the profile cannot be written: {problem.strerror}") from None
 

@@ -20,6 +20,7 @@ from drawloom.cuda.compiler import CUDA_STANDARDS, PROGRAM, Options, chosen, cud
 from drawloom.cuda.library import LIBRARIES, library_objects
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
+from drawloom.files import whole_file
 from drawloom.ptx.ir import Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
 
@@ -227,16 +228,10 @@ def run(command: list[str], warnings: list[str]) -> None:
 def finish(made: Path, target: str) -> None:
     """Puts a finished file to its place, whole or not at all; what is no plain file (/dev/null, a pipe) is written to.
     Raises DataError."""
-    target = os.path.realpath(target)
-    partial = f"{target}.{os.getpid()}.partial"
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            Path(target).write_bytes(made.read_bytes())
-            return
-        with open(partial, "wb") as out:
+        with whole_file(target) as out:
             out.write(made.read_bytes())
-        os.chmod(partial, os.stat(made).st_mode & 0o777)
-        os.replace(partial, target)
+            if os.path.isfile(out.fileno()):
+                os.fchmod(out.fileno(), os.stat(made).st_mode & 0o777)
     except OSError as failure:
-        Path(partial).unlink(missing_ok=True)
         raise DataError(f"cannot write {target}: {failure.strerror}") from failure

@@ -8,9 +8,9 @@ bytes(cubin), cubin.kernels["k"].registers, print(cubin.report()), print(cubin.d
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from drawloom.errors import DataError
+from drawloom.files import whole_file
 from drawloom.sass.assembly import CONST, GLOBAL, AssembledFunction, Assembly, Parameter
 from drawloom.sass.cubin_layout import LAYOUTS, parameters_at
 from drawloom.sass.cubin_reader import read_assembly
@@ -128,7 +128,11 @@ class Cubin:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all. Raises DataError where it cannot be written."""
-        write_whole(Path(path), self.data)
+        try:
+            with whole_file(path) as file:
+                file.write(self.data)
+        except OSError as failure:
+            raise DataError(f"cannot write {path}: {failure.strerror}") from failure
 
     def __repr__(self) -> str:
         return f"<Cubin for sm_{self.target}, {len(self.data)} bytes: {', '.join(self.kernels) or 'no kernels'}>"
@@ -165,24 +169,6 @@ def write_cubin(assembly: Assembly) -> Cubin:
 def read_cubin(data: bytes) -> Cubin:
     """Reads a cubin, ours or the vendor's. Raises ElfError, an Error, for anything that is not a whole one."""
     return Cubin(data, read_assembly(data))
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all. What is no plain file (/dev/null, a pipe) is written to as it is, and a link
-    stays one. Raises DataError."""
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        path = path.resolve()
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_bytes(data)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as failure:
-        raise DataError(f"cannot write {path}: {failure.strerror}") from failure
 
 
 def _file_memory(assembly: Assembly) -> str:

@@ -1,0 +1,26 @@
+"""Files that are there whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to, which is at ``path`` when the block has ended without an error. What is no plain file there
+    (/dev/null, a pipe) is written to as it is, and a link stays one. Raises OSError where the system refuses."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as there:
+            yield there
+        return
+    target = os.path.realpath(path)
+    partial = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.getpid()}.partial")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), "wb") as file:
+            yield file
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
