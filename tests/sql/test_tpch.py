@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from drawloom.horse.outline import MODES
+from drawloom.runtime.machine import device
 from drawloom.sql import Connection, connect, tpch
 from tests.sql.compare import duckdb_exact
 from tests.sql.queries import Q1, Q6
@@ -79,6 +80,21 @@ def test_equals_duckdb_at_scale_1(query: str, lineitem_of_scale_1: str) -> None:
         wanted = expected(query, lineitem_of_scale_1, connection)
         assert result.schema == wanted.schema
         assert result.rename_columns(wanted.column_names).to_pylist() == wanted.to_pylist()
+
+
+@pytest.fixture(scope="module")
+def larger(larger_tables: dict[str, Path]) -> tuple[Connection, tpch.Oracle]:
+    """The larger tables, here and in DuckDB."""
+    return tpch.connected(device("cpu"), larger_tables), tpch.Oracle(larger_tables, threads=1)
+
+
+@pytest.mark.parametrize("query", tpch.QUERIES)
+def test_equals_duckdb_at_larger_scales(query: int, larger: tuple[Connection, tpch.Oracle]) -> None:
+    connection, oracle = larger
+    wanted = oracle.answer(tpch.text(query))
+    assert wanted.num_rows > 0
+    for mode in MODES:
+        assert tpch.difference(query, connection.sql(tpch.text(query), mode).arrow(), wanted) == ""
 
 
 def test_averages_are_the_exact_quotients_rounded_once(lineitem: str) -> None:
