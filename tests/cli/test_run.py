@@ -422,3 +422,11 @@ def test_the_assembler_is_chosen_by_name(saxpy: Path, drawloom: Command) -> None
     assert drawloom(*words, "--assembler", "driver").exit_code == 0  # host devices need none
     refused = drawloom(*words, "--assembler", "ptxas")
     assert (refused.exit_code, "--assembler" in refused.stderr) == (2, True)
+
+
+def test_loads_become_shuffles_on_demand(drawloom: Command) -> None:
+    jacobi = Path(__file__).resolve().parent.parent / "golden" / "shuffle" / "clang" / "jacobi.ptx"
+    words = ["run", jacobi, "--emit", "ptx", "--block", 128]
+    assert "shfl" not in drawloom(*words, "--shuffle", "profitable").stdout
+    assert drawloom(*words, "--shuffle", "all").stdout.count("shfl.sync") == 6
+    refused(drawloom("run", "query.hir", "--shuffle", "all"), 2, "--shuffle is for PTX files")

@@ -10,6 +10,7 @@ import pytest
 import drawloom
 from drawloom import DataError, DeviceError, LaunchError, ParseError, UnsupportedError, VerifyError
 from drawloom.ptx.parser import parse
+from drawloom.shuffle.pipeline import Shuffled
 from tests.runtime import programs
 
 CORPUS = Path(__file__).parents[1] / "golden" / "corpus"
@@ -230,3 +231,52 @@ ld.param.u64 %d1, [out]; mov.u32 %r1, 6; mul.lo.u32 %r2, %r1, 7; st.global.u32 [
     assert multiplies(drawloom.load(text, "cpu", check="memory"))
     with pytest.raises(drawloom.DataError, match="level=4 of optimisation: expected 0 to 3"):
         drawloom.load(text, "cpu", level=4)
+
+
+#: out[i] = in[i + 1] - in[i]; the second load has been done by the lane before.
+DIFFERENCE = """.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out) {
+.reg .b32 %r<6>; .reg .b64 %d<6>; .reg .f32 %f<4>;
+ld.param.u64 %d1, [in]; ld.param.u64 %d2, [out];
+mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3;
+mul.wide.u32 %d3, %r4, 4; add.u64 %d4, %d1, %d3; add.u64 %d5, %d2, %d3;
+ld.global.nc.f32 %f1, [%d4+4]; ld.global.nc.f32 %f2, [%d4]; sub.f32 %f3, %f1, %f2;
+st.global.f32 [%d5], %f3; ret; }
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_loads_become_shuffles_where_that_is_asked_for(device: str) -> None:
+    numbers = np.random.default_rng(1).random(101, dtype=np.float32)
+
+    def run(shuffle: str = "none", check: str | None = None) -> drawloom.Module:
+        module = drawloom.load(DIFFERENCE, device, check=check, shuffle=shuffle)
+        out = np.zeros(100, np.float32)
+        module["k"][2, 50](numbers, out)
+        np.testing.assert_array_equal(out, numbers[1:] - numbers[:-1])
+        return module
+
+    def shuffles(module: drawloom.Module) -> int:
+        return sum(i.opcode.name == "shfl" for i in module.ptx.functions["k"].instructions())
+
+    assert shuffles(run()) == 0
+    assert shuffles(run(shuffle="profitable")) == 0  # a host's cache is no further away than another lane
+    everything = run(shuffle="all")
+    assert shuffles(everything) == 1
+    assert isinstance(everything.ptx, Shuffled)
+    assert everything.ptx.report.functions[0].rewrites[0].delta == -1
+    assert shuffles(run(shuffle="all", check="memory")) == 0
+    with pytest.raises(drawloom.DataError, match="no way to apply 'most'"):
+        drawloom.load(DIFFERENCE, device, shuffle="most")
+
+
+def test_the_cache_tells_shuffles_from_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", str(tmp_path))
+    numbers = np.arange(33, dtype=np.float32)
+
+    def is_cached(shuffle: str) -> bool:
+        return drawloom.load(DIFFERENCE, "cpu", shuffle=shuffle)["k"][1, 32](numbers, np.zeros(32, np.float32)).cached
+
+    assert [is_cached(shuffle) for shuffle in ("none", "all", "none", "all")] == [False, False, True, True]

@@ -24,7 +24,7 @@ FILES = sorted([*CORPUS.glob("*/*.sm_80.O3.ptx"), *CORPUS.glob("*/*.sm_80.ptx")]
 def test_every_function_has_a_report(path: Path) -> None:
     module = parse(path.read_text(), str(path))
     for function in [f for f in module.functions.values() if f.has_body]:
-        report = analyse(module, function, Options(shared=True, solver_seconds=0))
+        report = analyse(module, function, Options(shared=True, solver_steps=0))
         assert not [r for r in report.refusals if r.at < 0], report.refusals
         seen = {access.at for access in report.trace} | {refusal.at for refusal in report.refusals}
         assert set(report.loads) <= seen
@@ -50,6 +50,6 @@ def test_the_same_text_gives_the_same_report() -> None:
     found = []
     for _ in range(2):
         module = parse(text)
-        report = analyse(module, module.kernels[0], Options(solver_seconds=0))
+        report = analyse(module, module.kernels[0], Options(solver_steps=0))
         found.append((repr(choose(report, lambda c: True)), trace(module, report).text()))
     assert found[0] == found[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from drawloom.ptx import parse, verify
@@ -26,7 +28,7 @@ HEAD = """.version 8.0
 """
 
 
-def emulate(body: str, directives: str = "", **options: bool) -> Report:
+def emulate(body: str, directives: str = "", **options: Any) -> Report:
     """``%rd5`` is in + 4 * tid, ``%rd6`` out + 4 * tid, ``%rd8`` in + 4 * (ctaid * ntid + tid), ``%rd9`` the same of
     out; ``%r1`` and ``%r2`` are n and m."""
     module = parse(HEAD.replace("DIRECTIVES", directives) + body + "\n ret;\n}\n")
@@ -434,7 +436,7 @@ def test_inside_of_an_iteration() -> None:
 def test_a_pointer_and_an_index_that_count_together() -> None:
     """Both are what they were plus the iteration times a step, so they stay as far apart as they were."""
     body = ROW + "ld.global.nc.f32 %f2, [%rd10+4]; add.s64 %rd10, %rd10, 4;"
-    report = emulate(loop(body).replace("mul.wide.s32 %rd11, %r10, 4", "cvt.u64.u32 %rd11, 0"), solver_seconds=0)
+    report = emulate(loop(body).replace("mul.wide.s32 %rd11, %r10, 4", "cvt.u64.u32 %rd11, 0"), solver_steps=0)
     assert pairs(report) == []  # one moves, the other does not
     both = """ld.global.nc.f32 %f1, [%rd10]; ld.global.nc.f32 %f2, [%rd13+4]; add.s64 %rd10, %rd10, 4;
     add.s64 %rd13, %rd13, 4;"""
@@ -517,9 +519,9 @@ def test_the_solver_decides_what_the_normal_form_does_not() -> None:
     add.s32 %r12, %r12, 1; cvt.u64.u32 %rd10, %r11; cvt.u64.u32 %rd11, %r12;
     add.s64 %rd12, %rd1, %rd10; add.s64 %rd13, %rd1, %rd11;
     ld.global.nc.u8 %rs1, [%rd12]; ld.global.nc.u8 %rs2, [%rd13];"""
-    assert pairs(emulate(body, solver_seconds=20)) == [(1, 0, 1)]
-    assert pairs(emulate(body, solver_seconds=0)) == []
-    assert pairs(emulate(body.replace("%r12, 1", "%r12, %r1"), solver_seconds=5)) == []
+    assert pairs(emulate(body, solver_steps=100000)) == [(1, 0, 1)]
+    assert pairs(emulate(body, solver_steps=0)) == []
+    assert pairs(emulate(body.replace("%r12, 1", "%r12, %r1"), solver_steps=50000)) == []
 
 
 def test_patterns_that_move_with_the_lane_in_no_one_way() -> None:

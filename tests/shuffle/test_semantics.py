@@ -88,7 +88,8 @@ def test_expressions_are_what_the_reference_computes(name: str) -> None:
         if name in ("lop3", "prmt") and opcode.operation:
             continue
         for _ in range(ROUNDS):
-            x, values = Expressions(), {}
+            x = Expressions()
+            values: dict[int, int] = {}
             constant = CONSTANTS.get(name, ())
             sources = [
                 x.constant(pattern(chance, 32) if chance.random() < 0.4 else chance.randrange(40), 32)
@@ -149,7 +150,8 @@ def test_carries_are_what_the_reference_computes(name: str) -> None:
             continue
         count = 3 if name in ("mad", "madc") else 2
         for _ in range(ROUNDS):
-            x, values = Expressions(), {}
+            x = Expressions()
+            values: dict[int, int] = {}
             sources = [source(x, opcode.types[0], k, chance, values) for k in range(count)]
             carry = source(x, PRED, 9, chance, values)
             before = evaluate(x, carry, values) if opcode.reads_carry else 0
@@ -167,7 +169,8 @@ def test_another_lane_is_the_same_expression_with_another_lane() -> None:
     opcodes = [decode(t) for t in "add.s32 sub.s32 mul.lo.s32 and.b32 or.b32 xor.b32 shl.b32 shr.s32 shr.u32 rem.u32 "
                "div.u32 min.s32 max.u32".split()]  # fmt: skip
     for _ in range(400):
-        x, values = Expressions(), {}
+        x = Expressions()
+        values: dict[int, int] = {}
         pool = [
             x.lane,
             x.scale(x.leaf("warp", 32, "", 0, 31), 32),

@@ -194,11 +194,16 @@ def test_shared_memory_is_an_option() -> None:
 
 def test_the_default_is_what_pays() -> None:
     body = "ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; mul.wide.u32 %l9, %r6, %r7;"
-    made = {arch: shuffle(kernel(body), arch=arch).report for arch in ("sm_52", "sm_61", "sm_70", "sm_90")}
+    made = {arch: shuffle(kernel(body), arch=arch).report for arch in ("sm_52", "sm_61", "sm_70", "sm_90", "cpu")}
     assert {arch: report.shuffles for arch, report in made.items()} == {
-        "sm_52": 1, "sm_61": 1, "sm_70": 0, "sm_90": 0,
+        "sm_52": 1, "sm_61": 1, "sm_70": 0, "sm_90": 0, "cpu": 0,
     }  # fmt: skip
     assert "does not pay on sm_90" in made["sm_90"].text()
+
+
+def test_a_value_that_the_lane_has_itself_pays_on_the_cpu() -> None:
+    body = "ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6]; mul.wide.u32 %l9, %r6, %r7;"
+    assert shuffle(kernel(body), arch="cpu").report.shuffles == 1
 
 
 def test_none_only_reports() -> None:
@@ -225,6 +230,9 @@ def test_words_that_do_not_exist_are_refused() -> None:
         shuffle(text, apply="some")
     with pytest.raises(DataError, match="no variant 'no-code'"):
         shuffle(text, variant="no-code")
+    for arch in ("70", "sm70", "sm_", "gpu"):
+        with pytest.raises(DataError, match=f"no architecture '{arch}'"):
+            shuffle(text, arch=arch)
 
 
 def test_the_room_can_be_called() -> None:

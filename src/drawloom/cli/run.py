@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PTX_OPTIONS: Final[dict[str, str]] = {
     "kernel": "--kernel", "grid": "--grid", "block": "--block", "arguments": "--arg", "saves": "--save",
     "prints": "--print", "check": "--check", "shared": "--shared", "repeat": "--repeat", "assembler": "--assembler",
+    "shuffle": "--shuffle",
 }  # fmt: skip
 HORSE_OPTIONS: Final[dict[str, str]] = {"tables": "--table", "outline": "--outline", "style": "--format"}
 
@@ -71,6 +72,8 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Run N times.")
 @click.option("--assembler", type=click.Choice(["drawloom", "driver"]), help="Who makes a GPU's machine code.")
+@click.option("--shuffle", type=click.Choice(["none", "profitable", "all"]), default="none",
+              help="Make loads warp shuffles: those that pay on the device, or all.")  # fmt: skip
 @click.option("--emit", type=click.Choice(["ptx", "llvm", "horse", "outline"]),
               help="Print this stage's result; run nothing.")  # fmt: skip
 @tables_option.OPTION
@@ -92,6 +95,7 @@ def command(
     repeat: int,
     emit: str | None,
     assembler: str | None,
+    shuffle: str,
     tables: tuple[str, ...],
     outline: str,
     style: str,
@@ -111,9 +115,11 @@ def command(
         return
     try:
         if emit is not None:
-            emit_stage(file, kernel, block, emit, device)
+            emit_stage(file, kernel, block, emit, device, shuffle)
             return
-        run_kernel(file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler)
+        run_kernel(
+            file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler, shuffle
+        )
     except Malformed as refusal:
         raise click.UsageError(str(refusal)) from refusal
 
@@ -126,13 +132,17 @@ def refuse_options(context: click.Context, is_horse: bool) -> None:
             raise click.UsageError(f"{flag} is for {kind}")
 
 
-def emit_stage(file: str, kernel: str | None, block: tuple[int, ...], stage: str, device: str | None) -> None:
+def emit_stage(
+    file: str, kernel: str | None, block: tuple[int, ...], stage: str, device: str | None, shuffle: str
+) -> None:
     from drawloom.runtime.geometry import dimensions
-    from drawloom.runtime.module import read_module
+    from drawloom.runtime.machine import device as find_device
+    from drawloom.runtime.module import read_module, shuffled
 
     if stage in ("horse", "outline"):
         raise click.UsageError(f"--emit {stage} is for HorseIR programs")
     module = read_source(file, device) if is_source(file) else read_path(file, read_module)
+    module = shuffled(module, shuffle, find_device(device))
     if stage == "ptx":
         click.echo(str(module), nl=False)
         return
@@ -173,6 +183,7 @@ def run_kernel(
     shared: int,
     repeat: int,
     assembler: str | None,
+    shuffle: str,
 ) -> None:
     from pathlib import Path
 
@@ -183,7 +194,7 @@ def run_kernel(
     for save in wanted:
         check_writable(save.path)
     source = read_source(file, device) if is_source(file) else Path(file)
-    module: Module = load(source, device, check, assembler)
+    module: Module = load(source, device, check, assembler, shuffle=shuffle)
     kernel = module[chosen_kernel(kernel_name, [function.name for function in module.ptx.kernels], file)]
     given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())
     check_names(module, given, wanted, prints)

@@ -14,9 +14,9 @@ from drawloom.errors import DataError
     "--report", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 @click.option("--distinct-parameters", is_flag=True, help="What one pointer parameter writes no other reads.")
-@click.option("--solver-seconds", type=click.FloatRange(0), default=0.3, show_default=True,
-              help="How long a solver may think about one kernel.")  # fmt: skip
-def command(file: str, kernel: str | None, report: str, distinct_parameters: bool, solver_seconds: float) -> None:
+@click.option("--solver-steps", type=click.IntRange(0), default=5000, show_default=True,
+              help="How much a solver may do for one kernel.")  # fmt: skip
+def command(file: str, kernel: str | None, report: str, distinct_parameters: bool, solver_steps: int) -> None:
     """Show what the kernels of the PTX FILE, - for standard input, read and write.
 
     For each access: its address as an expression, how the addresses of neighbouring lanes lie to each other, what a
@@ -29,7 +29,7 @@ def command(file: str, kernel: str | None, report: str, distinct_parameters: boo
 
     module = parse(*read(file))
     verify(module)
-    options = Options(distinct_parameters=distinct_parameters, shared=True, solver_seconds=solver_seconds)
+    options = Options(distinct_parameters=distinct_parameters, shared=True, solver_steps=solver_steps)
     functions = [f for f in module.functions.values() if f.has_body and kernel in (None, f.name)]
     if kernel is not None and not functions:
         names = ", ".join([f.name for f in module.functions.values() if f.has_body])

@@ -20,6 +20,7 @@ def load(
     check: str | None = None,
     assembler: str | None = None,
     level: int | None = None,
+    shuffle: str = "none",
 ) -> Module:
     """Makes the kernels of a module ready on a device.
 
@@ -32,7 +33,7 @@ def load(
         from drawloom.cuda.compiler import verified
 
         source = verified(translate_for(os.fspath(source), find_device(device)).ptx)
-    return load_ptx(source, device, check, assembler, level)
+    return load_ptx(source, device, check, assembler, level, shuffle)
 
 
 def is_source(path: str) -> bool:

@@ -43,6 +43,7 @@ def load(
     check: str | None = None,
     assembler: str | None = None,
     level: int | None = None,
+    shuffle: str = "none",
 ) -> "Module":
     """Makes the kernels of a PTX module ready on a device.
 
@@ -51,7 +52,9 @@ def load(
     DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
     `assembler` says who makes a GPU's machine code: "drawloom", our own assembler, or "driver", the driver's
     compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none. `level`, 0 to 3, is how much
-    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 0); where accesses are checked, nothing.
+    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 0). `shuffle` says which loads become warp shuffles
+    after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report` of the module then
+    says what became of each. Where accesses are checked, neither is done.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
@@ -61,7 +64,21 @@ def load(
         from drawloom.opt import optimize
 
         module = optimize(module, chosen_level(level))
-    return Module(module, find_device(device), checked, chosen_assembler(assembler))
+    where = find_device(device)
+    if not checked:
+        module = shuffled(module, shuffle, where)
+    return Module(module, where, checked, chosen_assembler(assembler))
+
+
+def shuffled(module: PtxModule, apply: str, where: Device) -> PtxModule:
+    """The module with warp shuffles for a device. Raises DataError for another word than none, profitable and all."""
+    if apply == "none":
+        return module
+    from drawloom.shuffle.cost import CPU
+    from drawloom.shuffle.pipeline import shuffle
+
+    major, minor = where.compute
+    return shuffle(module, apply=apply, arch=f"sm_{major}{minor}" if where.kind == "cuda" else CPU)
 
 
 def chosen_level(level: int | None) -> int:

@@ -9,19 +9,25 @@ from Jia et al. 2018. The share of lanes that do the original load all the same 
 only; what it does not see, the slots of the load pipeline that a shuffle and the load of the corner lanes take
 together, made Volta 15% slower on average in the paper, at gains of 1 to 5% of a load in this model. So a gain counts
 from an eighth of a load on: on Maxwell and Pascal short distances pay, on Kepler and from Volta on only what a lane has
-loaded itself does. Architectures behind Volta have its kind of first-level cache and its row.
+loaded itself does. Architectures behind Volta have its kind of first-level cache and its row. On the CPU device a warp
+is a vector, and the load of one lane at the edge is a masked load of all: nothing is saved, and only copies pay.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from drawloom.errors import DataError
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.liveness import liveness, pressure
 from drawloom.shuffle.facts import LANES_ALONG_X, Candidate
 from drawloom.shuffle.synthesis import synthesize
 
+#: The architecture of the CPU device.
+CPU: Final = "cpu"
+#: What stands before the number of a GPU's: of real and virtual ones, and of those for link-time optimisation.
+_GPU: Final = ("sm_", "compute_", "lto_")
 WARP: Final = 32
 LEAST_SHARE: Final = 8  # of a load's latency, that a gain has to be
 
@@ -52,6 +58,16 @@ WARPS: Final = 64
 RESERVED_REGISTERS: Final = 2
 
 
+def check_arch(arch: str) -> None:
+    """Raises DataError for what is no architecture."""
+    for kind in _GPU:
+        number = arch.removeprefix(kind)
+        if number != arch and number[:2].isdigit():
+            return
+    if arch != CPU:
+        raise DataError(f"there is no architecture '{arch}': expected one such as sm_70, or {CPU}")
+
+
 def latencies(arch: str) -> Latencies:
     """The row of an architecture such as ``sm_70``; the first row for older ones."""
     number = int("".join([c for c in arch if c.isdigit()]) or "0")
@@ -71,6 +87,8 @@ def gain(load: Instruction, candidate: Candidate, arch: str) -> float:
 
 def pays(load: Instruction, candidate: Candidate, arch: str) -> bool:
     """Whether the gain is large enough to count."""
+    if arch == CPU:
+        return candidate.delta == 0
     row = latencies(arch)
     cost = row.shared if load.opcode.space == "shared" else row.cached
     return gain(load, candidate, arch) * LEAST_SHARE >= cost

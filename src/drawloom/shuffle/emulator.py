@@ -64,7 +64,7 @@ class _Emulation:
         # Candidates hold under the condition that lanes count along x (``LANES_ALONG_X``).
         self.uniform = uniformity(cfg, BlockShape(x_is_warps=True), self.live)
         self.rounds = Rounds(cfg, self.uniform)
-        prover = Prover(x, options.solver_seconds) if options.solver_seconds > 0 else None
+        prover = Prover(x, options.solver_steps) if options.solver_steps > 0 else None
         self.decider = Decider(x, prover)
         self.frame = Frame(x, cfg, module.address_size)
         self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds)

@@ -33,22 +33,23 @@ DISTINCT: Final = "distinct-parameters"
 
 
 class Options:
-    """What an analysis may take for granted, and how long it may take.
+    """What an analysis may take for granted, and how much it may do.
 
     ``assume_no_wrap`` takes ``NO_WRAP`` as given, ``distinct_parameters`` that no two pointer parameters overlap;
     ``shared`` looks at loads from shared memory, too; ``flows`` is how many flows may come to one block before they
-    are merged; ``solver_seconds`` is how long the solver may think about one kernel (0: it is not asked).
+    are merged; ``solver_steps`` is how much the solver may do for one kernel (0: it is not asked), where a step of it
+    takes a tenth of a millisecond or less.
     """
 
     def __init__(
         self, assume_no_wrap: bool = False, distinct_parameters: bool = False, shared: bool = False, flows: int = 16,
-        solver_seconds: float = 0.3,
+        solver_steps: int = 5000,
     ) -> None:  # fmt: skip
         self.assume_no_wrap = assume_no_wrap
         self.distinct_parameters = distinct_parameters
         self.shared = shared
         self.flows = flows
-        self.solver_seconds = solver_seconds
+        self.solver_steps = solver_steps
 
 
 class Assumption:

@@ -15,7 +15,7 @@ from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.parser import parse
 from drawloom.ptx.verifier import verify
 from drawloom.shuffle.choose import choose
-from drawloom.shuffle.cost import pays, within_occupancy
+from drawloom.shuffle.cost import check_arch, pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Candidate, Report
 from drawloom.shuffle.summary import FunctionSummary, Kept, Rewrite, Summary
@@ -53,11 +53,11 @@ def shuffle(
 ) -> Shuffled:
     """A module in which loads are shuffles, from PTX text or a module, which is left as it is (seed 003).
 
-    ``apply`` is ``profitable`` (by the latencies of ``arch``, else of the module's target), ``all`` or ``none`` (which
-    reports only). ``assume_no_wrap`` takes it that 32-bit indices do not wrap around, ``distinct_parameters`` that what
-    one pointer parameter writes no other reads. ``shared`` also looks at loads from shared memory. ``variant`` makes
-    code that computes wrong results, to see where time goes: ``no-load`` leaves out the loads that shuffles cover,
-    ``no-corner`` the original loads of the lanes without a source.
+    ``apply`` is ``profitable`` (by the latencies of ``arch``, such as ``sm_61`` or ``cpu``, else of the module's
+    target), ``all`` or ``none`` (which reports only). ``assume_no_wrap`` takes it that 32-bit indices do not wrap
+    around, ``distinct_parameters`` that what one pointer parameter writes no other reads. ``shared`` also looks at
+    loads from shared memory. ``variant`` makes code that computes wrong results, to see where time goes: ``no-load``
+    leaves out the loads that shuffles cover, ``no-corner`` the original loads of the lanes without a source.
 
     Raises DataError for a word that is none of these, ParseError and VerifyError for what is no PTX.
     """
@@ -65,6 +65,8 @@ def shuffle(
         raise DataError(f"there is no way to apply '{apply}': expected {', '.join(APPLY)}")
     if variant not in VARIANTS:
         raise DataError(f"there is no variant '{variant}': expected {', '.join(VARIANTS[1:])}")
+    if arch:
+        check_arch(arch)
     module = parse(source) if isinstance(source, str) else source
     if isinstance(source, str):
         verify(module)

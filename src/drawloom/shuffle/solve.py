@@ -1,13 +1,14 @@
 """Expressions to terms of a bit-vector solver, which is asked whether two addresses can differ: bitwuzla, else z3 (the
-extra ``shuffle``). No solver, and no answer in time, is 'not proved'.
+extra ``shuffle``). No solver, and no answer within its steps, is 'not proved'.
 
-On the address of the paper's Jacobi kernel bitwuzla answers in 38 ms where z3 takes 29 s.
+The limit is a count of what a solver does, not a time, so that a busy machine gives the same answers: how often
+bitwuzla asks whether to go on, z3's ``rlimit``. On the address of the paper's Jacobi kernel bitwuzla answers in 38 ms
+where z3 takes 29 s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any, Final
 
 from drawloom.shuffle.expressions import SUM, WARP, Expressions
@@ -20,37 +21,39 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "lshr": ("BV_SHR", "LShR"), "ashr": ("BV_ASHR", "__rshift__"), "ult": ("BV_ULT", "ULT"),
     "slt": ("BV_SLT", "__lt__"),
 }  # fmt: skip
+#: z3's resource units for a step: of either, a tenth of a millisecond or less.
+_UNITS_OF_STEP: Final = 300
 
 
 class Prover:
-    """One function's questions, which may take ``seconds`` together."""
+    """One function's questions, which may take ``steps`` of the solver together."""
 
-    def __init__(self, x: Expressions, seconds: float) -> None:
+    def __init__(self, x: Expressions, steps: int) -> None:
         self.x = x
-        self.seconds = seconds
+        self.steps = steps
         self.backend: _Backend | None = None
         self.missing = False
         self._terms: dict[int, Any] = {}
 
     def equal(self, a: int, b: int, delta: int) -> bool:
         """Whether two expressions are equal for all leaves, and all lanes for which ``lane + delta`` is one, too."""
-        if self.seconds <= 0 or self.missing:
+        if self.steps <= 0 or self.missing:
             return False
         if self.backend is None:
             self.backend = _find_backend()
             if self.backend is None:
                 self.missing = True
                 return False
-        begin = perf_counter()
         backend = self.backend
         lane = self.term(self.x.lane)
         first, last = max(0, -delta), min(WARP, WARP - delta) - 1
         bounds = backend.between(lane, first, last)
         different = backend.different(self.term(a), self.term(b))
         ranges = [self.bounds(leaf) for leaf in sorted(self._terms) if not self.x.args[leaf]]
-        out = backend.impossible([bounds, different, *[r for r in ranges if r is not None]], self.seconds)
-        self.seconds -= perf_counter() - begin
-        return out
+        conditions = [bounds, different, *[r for r in ranges if r is not None]]
+        is_proved, taken = backend.impossible(conditions, self.steps)
+        self.steps -= taken
+        return is_proved
 
     def bounds(self, leaf: int) -> Any:
         """What is known of a leaf's value."""
@@ -155,8 +158,8 @@ class _Backend:
         """The condition low <= a <= high, unsigned."""
         raise NotImplementedError
 
-    def impossible(self, conditions: list[Any], seconds: float) -> bool:
-        """Whether no leaves make all conditions true; False without an answer in time."""
+    def impossible(self, conditions: list[Any], steps: int) -> tuple[bool, int]:
+        """Whether no leaves make all conditions true, False without an answer in so many steps; and those taken."""
         raise NotImplementedError
 
 
@@ -217,13 +220,19 @@ class _Bitwuzla(_Backend):
         above = self.make("BV_UGE", [a, self.number(low, width)])
         return self.make("AND", [above, self.make("BV_ULE", [a, self.number(high, width)])])
 
-    def impossible(self, conditions: list[Any], seconds: float) -> bool:
-        options = self.library.Options()
-        options.set(self.library.Option.TIME_LIMIT_PER, max(1, int(seconds * 1000)))
-        solver = self.library.Bitwuzla(self.terms, options)
+    def impossible(self, conditions: list[Any], steps: int) -> tuple[bool, int]:
+        count = 0
+
+        def is_enough() -> bool:
+            nonlocal count
+            count += 1
+            return count > steps
+
+        solver = self.library.Bitwuzla(self.terms, self.library.Options())
+        solver.configure_terminator(is_enough)
         for condition in conditions:
             solver.assert_formula(condition)
-        return bool(solver.check_sat() == self.library.Result.UNSAT)
+        return bool(solver.check_sat() == self.library.Result.UNSAT), count
 
 
 class _Z3(_Backend):
@@ -231,12 +240,14 @@ class _Z3(_Backend):
         import z3
 
         self.library = z3
+        self.context = z3.Context()
+        self.units = 0  # that the context has used
 
     def number(self, value: int, width: int) -> Any:
-        return self.library.BitVecVal(value, width)
+        return self.library.BitVecVal(value, width, self.context)
 
     def leaf(self, name: str, width: int) -> Any:
-        return self.library.BitVec(name, width)
+        return self.library.BitVec(name, width, self.context)
 
     def add(self, a: Any, b: Any) -> Any:
         return a + b
@@ -269,11 +280,13 @@ class _Z3(_Backend):
     def between(self, a: Any, low: int, high: int) -> Any:
         return self.library.And(self.library.UGE(a, low), self.library.ULE(a, high))
 
-    def impossible(self, conditions: list[Any], seconds: float) -> bool:
-        solver = self.library.Solver()
-        solver.set("timeout", max(1, int(seconds * 1000)))
+    def impossible(self, conditions: list[Any], steps: int) -> tuple[bool, int]:
+        solver = self.library.Solver(ctx=self.context)
+        solver.set("rlimit", steps * _UNITS_OF_STEP)
         solver.add(*conditions)
-        return bool(solver.check() == self.library.unsat)
+        is_proved = bool(solver.check() == self.library.unsat)
+        units, self.units = self.units, solver.statistics().get_key_value("rlimit count")
+        return is_proved, 1 + (self.units - units) // _UNITS_OF_STEP
 
 
 #: The solvers by the modules that they need, the first choice first.
