@@ -39,14 +39,17 @@ lint: .venv/.editable
 bench: build/compiled/.stamp
 	PYTHONPATH=build/compiled $(BIN)/python benchmarks/run_all.py
 
-# COUNT generated programs from SEED on, then as machine code for every target, with the compiled build (going on where
-# build/fuzz_sass/record.json says that it stopped), then the fuzzers of the parser and the rest. Machine code alone, at
+# COUNT generated programs from SEED on, then before and after the optimiser and the synthesis of shuffles, then as
+# machine code for every target, with the compiled build (going on where build/fuzz_sass/record.json says that it
+# stopped), then the fuzzers of the parser and the rest. Machine code alone, at
 # about 4 programs a second and core for the five targets from sm_75 on together and 9 for sm_61, takes two hours of one
 # core, all of it some five; COUNT=2000 is a short look.
 COUNT ?= 20000
 SEED ?= 1000000
 fuzz: build/compiled/.stamp
 	$(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+	for which in fuzz_opt "fuzz_opt --indices" fuzz_shuffle; do PYTHONPATH=build/compiled $(BIN)/python \
+	    -m tools.$$which --count $(COUNT) --seed $(SEED) --jobs $(JOBS) || exit 1; done
 	for targets in 90 "80 86 89" 75 61; do PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass \
 	    --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --resume --target $$targets || exit 1; done
 	$(BIN)/python -m tools.fuzz_horse --count $(COUNT) --seed $(SEED) --jobs $(JOBS)

@@ -8,13 +8,10 @@ A failing program is made smaller by deleting lines as long as the two still dis
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,13 +24,13 @@ if __package__ in (None, ""):
 from drawloom.errors import DeadlockError, Error
 from drawloom.ptx import parse, verify
 from drawloom.ptx.layout import GlobalsLayout
+from tools import driver
+from tools.driver import Verdict
 from tools.programs import Program, generate
 
 Words = npt.NDArray[np.uint32]
 #: Instructions that a program may execute before it counts as endless.
 MAX_STEPS: Final = 3_000_000
-#: Seconds after which a program that has not ended on the device counts as hanging.
-PATIENCE: Final = 60.0
 
 
 class Outcome:
@@ -164,129 +161,31 @@ def save(program: Program, message: str, folder: Path) -> Path:
     return path
 
 
-# The driver: one process per job, so that a crash or a hang costs one program.
+def save_and_say(program: Program, message: str, folder: Path) -> None:
+    """Write a failing program, and say so."""
+    path = save(program, message, folder)
+    print(f"\nseed {program.seed}: {message}\n  saved as {path}", flush=True)
 
 
-#: What is done with a seed: the difference found, "" for none. Called in the worker processes.
-Check = Callable[[int], str]
-
-
-def _worker(connection: Connection, check_seed: Check) -> None:
-    """Answers each seed with ``(seed, difference)`` until there is none."""
-    os.environ.setdefault("DRAWLOOM_CACHE", "off")
-    os.environ.setdefault("DRAWLOOM_THREADS", "2")
-    while (seed := connection.recv()) is not None:
-        connection.send((seed, check_seed(seed)))
-
-
-class _Job:
-    """A worker process and the seed it works on."""
-
-    def __init__(self, check_seed: Check) -> None:
-        self.seed: int | None = None
-        self.since = 0.0
-        self.connection, child = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=_worker, args=(child, check_seed))
-        self.process.start()
-        child.close()
-
-    def give(self, seed: int | None) -> None:
-        self.seed = seed
-        self.since = time.monotonic()
-        self.connection.send(seed)
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-
-def fuzz(seeds: range, jobs: int, check_seed: Check, report: Callable[[int, str], None]) -> int:
-    """Check every seed; ``report`` gets each failure. Returns the number of failures."""
-    workers: list[_Job] = []
-    try:
-        return _drive(seeds, jobs, check_seed, report, workers)
-    finally:
-        for worker in workers:
-            worker.end()
-
-
-def _drive(seeds: range, jobs: int, check_seed: Check, report: Callable[[int, str], None], workers: list[_Job]) -> int:
-    todo = iter(seeds)
-    done = failures = 0
-    start = time.monotonic()
-    for seed in todo:
-        workers.append(_Job(check_seed))
-        workers[-1].give(seed)
-        if len(workers) == jobs:
-            break
-    while workers:
-        ready = wait([w.connection for w in workers], timeout=5.0)
-        for worker in list(workers):
-            message = ""
-            if worker.connection in ready:
-                try:
-                    seed, message = worker.connection.recv()
-                except EOFError:
-                    worker.process.join()
-                    message = f"the process died with status {worker.process.exitcode}"
-            elif time.monotonic() - worker.since > PATIENCE:
-                message = f"no answer for {PATIENCE:.0f} seconds"
-            else:
-                continue
-            assert worker.seed is not None
-            done += 1
-            if message:
-                failures += 1
-                report(worker.seed, message)
-            lost = worker.connection not in ready or message.startswith("the process died")
-            following = next(todo, None)
-            if following is None or lost:
-                worker.end()
-                workers.remove(worker)
-            if following is not None:
-                if lost:
-                    worker = _Job(check_seed)
-                    workers.append(worker)
-                worker.give(following)
-        _progress(done, len(seeds), failures, start)
-    return failures
-
-
-def _progress(done: int, total: int, failures: int, start: float) -> None:
-    rate = done / max(time.monotonic() - start, 1e-9)
-    end = "\n" if done == total else ""
-    if sys.stderr.isatty() or done == total or done % 500 == 0:
-        print(f"\r{done}/{total} programs, {failures} failed, {rate:.1f}/s   ", end=end, file=sys.stderr, flush=True)
+def check_seed(seed: int, device: str, check: str | None) -> list[Verdict]:
+    return [Verdict(check_program(generate(seed), device, check))]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="programs to run")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser = driver.arguments(__doc__, "fuzz")
     parser.add_argument("--device", default="cpu", help="cpu, cuda:0, ...")
     parser.add_argument("--check", choices=["memory"], help="run the device with bounds checks")
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for failing programs")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
-    arguments = parser.parse_args()
-    os.environ.setdefault("DRAWLOOM_CACHE", "off")
+    given = parser.parse_args()
 
-    def check_seed(seed: int) -> str:
-        return check_program(generate(seed), arguments.device, arguments.check)
-
-    def report(seed: int, message: str) -> None:
+    def report(seed: int, part: int, message: str) -> None:
         program = generate(seed)
-        crashed = message.startswith(("the process died", "no answer", "the reference refuses"))
-        if not arguments.no_minimise and not crashed:
-            program = minimise(program, lambda p: disagrees(p, arguments.device, arguments.check))
-        path = save(program, message, arguments.out)
-        print(f"\nseed {seed}: {message}\n  saved as {path}", flush=True)
+        if not given.no_minimise and not message.startswith((*driver.CRASHED, "the reference refuses")):
+            program = minimise(program, lambda p: disagrees(p, given.device, given.check))
+        save_and_say(program, message, given.out)
 
-    seeds = range(arguments.seed, arguments.seed + arguments.count)
-    failures = fuzz(seeds, arguments.jobs, check_seed, report)
-    print(f"{len(seeds)} programs from seed {arguments.seed}: {failures} disagree with the reference")
-    return 1 if failures else 0
+    name = f"{given.device}{' with checks' if given.check else ''}"
+    return driver.run(given, [name], partial(check_seed, device=given.device, check=given.check), report)
 
 
 if __name__ == "__main__":

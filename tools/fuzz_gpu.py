@@ -10,19 +10,16 @@ ways of assembling are right, and is saved to `<out>/<seed>.ptx`. The exit statu
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import sys
-import time
-from collections import Counter
-from pathlib import Path
+from functools import partial
 from typing import Final
 
 from drawloom.errors import UnsupportedError
 from drawloom.ptx import parse, verify
-from tools.fuzz import Outcome, difference, fuzz, run_on_reference, save
-from tools.fuzz_sass import UNSUPPORTED, VARIANTS, assemble_variant, without_deviations
+from tools import driver
+from tools.driver import Verdict
+from tools.fuzz import Outcome, difference, run_on_reference, save_and_say
+from tools.fuzz_sass import UNSUPPORTED, VARIANTS, assemble_variant, reason, without_deviations
 from tools.gpu_runner import GpuRunner
 from tools.programs import Program, generate
 
@@ -84,45 +81,24 @@ def diagnosis(program: Program, expected: Outcome, target: int) -> str:
     return f"right when assembled: {', '.join(right) or 'in no way'}"
 
 
+def verdict(seed: int, target: int, with_driver: str) -> list[Verdict]:
+    message = check_seed(seed, target, with_driver)
+    if message.startswith(UNSUPPORTED):
+        return [Verdict(refused=reason(message))]
+    return [Verdict(message)]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="programs to run")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--seconds", type=float, default=0, help="stop after so long (default: when all have run)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser = driver.arguments(__doc__, "fuzz_gpu")
     parser.add_argument("--with-driver", choices=["never", "failing", "always"], default="failing")
     parser.add_argument("--target", type=int, default=90, help="whose instructions the programs keep to")
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz_gpu"), help="folder for failing programs")
-    arguments = parser.parse_args()
-    os.environ.setdefault("DRAWLOOM_CACHE", "off")
-    deadline = time.monotonic() + (arguments.seconds or float("inf"))
-    refused: Counter[str] = Counter()
-    skipped = multiprocessing.Value("i", 0)
-    failed: list[int] = []
+    given = parser.parse_args()
 
-    def check(seed: int) -> str:
-        if time.monotonic() > deadline:
-            with skipped.get_lock():
-                skipped.value += 1
-            return ""
-        try:
-            return check_seed(seed, arguments.target, arguments.with_driver)
-        except Exception as error:  # a traceback is as much a failure as a wrong answer
-            return f"{type(error).__name__}: {error}"
+    def report(seed: int, part: int, message: str) -> None:
+        save_and_say(generate(seed, given.target), message, given.out)
 
-    def report(seed: int, message: str) -> None:
-        if message.startswith(UNSUPPORTED):
-            refused[message.splitlines()[0]] += 1
-            return
-        failed.append(seed)
-        path = save(generate(seed, arguments.target), message, arguments.out)
-        print(f"\nseed {seed}: {message}\n  saved as {path}", flush=True)
-
-    seeds = range(arguments.seed, arguments.seed + arguments.count)
-    fuzz(seeds, arguments.jobs, check, report)
-    ran = len(seeds) - skipped.value - sum(refused.values())
-    print(f"{ran} programs ran, {len(failed)} failed {failed[:50]}; {sum(refused.values())} not supported")
-    return 1 if failed else 0
+    check = partial(verdict, target=given.target, with_driver=given.with_driver)
+    return driver.run(given, [f"sm_{given.target}"], check, report)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ only compiled. The exit status is 1 when any program differed.
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
 import random
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +31,8 @@ from drawloom.horse.results import literal
 from drawloom.horse.store import from_arrow
 from drawloom.runtime.machine import device as find_device
 from tests.horse.random_programs import Programs, random_table
+from tools import driver
+from tools.driver import Verdict
 
 ROWS: Final = (0, 1, 2, 31, 32, 33, 97, 300)
 
@@ -67,26 +68,24 @@ def check(seed: int, device: str, modes: tuple[str, ...] = MODES, statements: in
     return "" if expected else "refused"
 
 
+def verdict(seed: int, device: str, modes: tuple[str, ...], statements: int, library: str) -> list[Verdict]:
+    message = check(seed, device, modes, statements, library)
+    return [Verdict(refused="by the interpreter") if message == "refused" else Verdict(message)]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser = driver.arguments(__doc__, "fuzz_horse")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--library", choices=CHOICES, default="auto")
     parser.add_argument("--statements", type=int, default=14)
-    options = parser.parse_args()
-    seeds = range(options.seed, options.seed + options.count)
-    modes = tuple(options.modes.split(","))
-    work = [(seed, options.device, modes, options.statements, options.library) for seed in seeds]
-    with multiprocessing.Pool(options.jobs) as pool:
-        answers = pool.starmap(check, work, chunksize=1)
-    wrong = [a for a in answers if a not in ("", "refused")]
-    for answer in wrong:
-        print(answer, flush=True)
-    print(f"{len(work)} programs, {answers.count('refused')} refused by the interpreter, {len(wrong)} wrong")
-    return 1 if wrong else 0
+    given = parser.parse_args()
+    checked = partial(
+        verdict, device=given.device, modes=tuple(given.modes.split(",")), statements=given.statements,
+        library=given.library,
+    )  # fmt: skip
+    name = f"{given.device} {given.modes}, library {given.library}"
+    return driver.run(given, [name], checked, driver.say)
 
 
 if __name__ == "__main__":

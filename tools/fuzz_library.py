@@ -8,9 +8,9 @@ any call differed; each one that does is printed with the seed that makes it aga
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,8 @@ from drawloom.horse.types import BOOL, F32, F64, I64, STR, SYM
 from drawloom.horse.values import Array, Dictionary, ListValue, Ragged, Value, Vector, from_values
 from drawloom.horse.words import words_of
 from drawloom.runtime import device
+from tools import driver
+from tools.driver import Verdict
 
 Random = np.random.Generator
 SIZES: Final = (0, 1, 2, 31, 32, 33, 97, 500, 1025, 5000)
@@ -131,16 +133,20 @@ def differs(kernels: DeviceKernels, seed: int) -> str:
     return "" if same else f"@{name}, {'by hash, ' if by_hash else ''}seed {seed}"
 
 
+@cache
+def kernels_on(name: str) -> DeviceKernels:
+    return DeviceKernels(device(name))
+
+
+def verdict(seed: int, device: str) -> list[Verdict]:
+    return [Verdict(differs(kernels_on(device), seed))]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = driver.arguments(__doc__, "fuzz_library")
     parser.add_argument("--device", default="cpu")
-    options = parser.parse_args()
-    kernels = DeviceKernels(device(options.device))
-    found = [d for d in (differs(kernels, options.seed + n) for n in range(options.count)) if d]
-    print("\n".join([*found, f"{options.count} calls, {len(found)} differ"]))
-    return 1 if found else 0
+    given = parser.parse_args()
+    return driver.run(given, [given.device], partial(verdict, device=given.device), driver.say)
 
 
 if __name__ == "__main__":

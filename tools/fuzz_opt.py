@@ -10,9 +10,8 @@ fails, then written to ``<out>/<seed>.ptx`` with the difference as comments. The
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
 import sys
+from functools import partial
 from pathlib import Path
 
 if __package__ in (None, ""):
@@ -20,7 +19,9 @@ if __package__ in (None, ""):
 
 from drawloom.opt import LEVELS, PASSES, optimize
 from drawloom.ptx import parse
-from tools.fuzz import Outcome, difference, minimise, run_on_reference, save
+from tools import driver
+from tools.driver import Verdict
+from tools.fuzz import Outcome, difference, minimise, run_on_reference, save_and_say
 from tools.programs import Program, generate
 from tools.programs.indices import generate_indices
 
@@ -72,38 +73,29 @@ def fails(program: Program, passes: list[str] | None) -> bool:
     return check_program(program, len(LEVELS) - 1, passes, expected) != ""
 
 
-def _job(given: tuple[int, list[str] | None, bool]) -> tuple[int, str, list[str] | None]:
-    message, chosen = check_seed(*given)
-    return given[0], message, chosen
+def verdict(seed: int, passes: list[str] | None, indices: bool) -> list[Verdict]:
+    message, chosen = check_seed(seed, passes, indices)
+    return [Verdict(message and f"passes: {chosen or '-O3'}\n{message}")]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="programs to run")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser = driver.arguments(__doc__, "fuzz_opt")
     parser.add_argument("--passes", help="names of passes with commas between")
     parser.add_argument("--indices", action="store_true", help="programs of index arithmetic")
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz_opt"), help="folder for failing programs")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
     given = parser.parse_args()
-    indices = bool(given.indices)
     passes = given.passes.split(",") if given.passes else None
-    failures = 0
-    with multiprocessing.Pool(given.jobs) as pool:
-        todo = [(seed, passes, indices) for seed in range(given.seed, given.seed + given.count)]
-        for done, (seed, message, chosen) in enumerate(pool.imap_unordered(_job, todo, chunksize=4), 1):
-            if message:
-                failures += 1
-                program = program_of(seed, indices)
-                if not given.no_minimise:
-                    program = minimise(program, lambda p, c=chosen: fails(p, c), 30.0)  # type: ignore[misc]
-                path = save(program, f"passes: {chosen or '-O3'}\n{message}", given.out)
-                print(f"seed {seed}: {message.splitlines()[0]} -> {path}", flush=True)
-            if done % 500 == 0:
-                print(f"{done}/{given.count} programs, {failures} failed", file=sys.stderr, flush=True)
-    print(f"{given.count} programs, {failures} failed")
-    return 1 if failures else 0
+    check = partial(verdict, passes=passes, indices=given.indices)
+
+    def report(seed: int, part: int, message: str) -> None:
+        program = program_of(seed, given.indices)
+        if not given.no_minimise and not message.startswith(driver.CRASHED):
+            chosen = check_seed(seed, passes, given.indices)[1]
+            program = minimise(program, lambda p: fails(p, chosen), 30.0)
+        save_and_say(program, message, given.out)
+
+    name = f"{given.passes or '-O3 and one pass'}{', indices' if given.indices else ''}"
+    return driver.run(given, [name], check, report)
 
 
 if __name__ == "__main__":

@@ -6,25 +6,19 @@
 Programs for several targets keep to what the oldest has, and the reference runs once for all. By ourselves they are
 assembled in several ways (`VARIANTS`, chosen by the seed); `--with ptxas` (at `--level` 0 to 3) validates the
 interpreter itself. What the assembler refuses as unsupported counts apart, by its message; it is no success. A failing
-program is made smaller as tools/fuzz.py does it and written to `<out>/<seed>.ptx`. Counts are kept in
-`<out>/record.json`, from which `--resume` goes on. The exit status is 1 when any failed.
+program is made smaller as tools/fuzz.py does it and written to `<out>/<seed>.ptx`. The exit status is 1 when any
+failed.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
-import json
-import multiprocessing
-import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -36,16 +30,15 @@ from drawloom.ptx import Module, parse, verify
 from drawloom.sass.assemble import assemble
 from drawloom.sass.cubin import Cubin, read_cubin
 from drawloom.sass.interpreter import run
-from tools.fuzz import Outcome, difference, minimise, run_on_reference, save
+from tools import driver
+from tools.driver import Verdict
+from tools.fuzz import Outcome, difference, minimise, run_on_reference, save_and_say
 from tools.isa import vendor
 from tools.programs import Program, generate
 
 #: Instructions that warps may execute before a program counts as endless.
 MAX_STEPS: Final = 400_000
 UNSUPPORTED: Final = "not supported: "
-#: Programs between two lines of progress, and between two collections of a worker's garbage.
-PROGRESS: Final = 200
-COLLECT: Final = 100
 
 #: Where ptxas 12.9 does something else than the manual says (seen in its code, at every level). Lines with these are
 #: left out of programs that it assembles; the interpreter of machine code has no part in them.
@@ -203,33 +196,18 @@ def disagrees(program: Program, settings: Settings) -> bool:
     return message != "" and not message.startswith(UNSUPPORTED)
 
 
-_settings: list[Settings]
-
-
-def _begin(settings: list[Settings]) -> None:
-    """A worker has little garbage in circles and much that lives on, which looking for it need not walk through."""
-    global _settings
-    _settings = settings
-    gc.disable()
-
-
 def settings_of(seed: int, settings: Settings) -> Settings:
     """The settings with the seed's variant."""
     variant = VARIANTS[seed % len(VARIANTS)] if settings.by == "ours" else ""
     return Settings(settings.target, settings.by, settings.level, settings.reverse, variant)
 
 
-def _check_seed(seed: int) -> tuple[int, list[str]]:
-    """The message for every target."""
-    if seed % COLLECT == 0:
-        gc.collect()
-        gc.freeze()
+def check_seed(seed: int, settings: list[Settings]) -> list[Verdict]:
+    """The verdict for every target."""
     known = Known()
-    try:
-        program = program_of(seed, min([s.target for s in _settings]))
-        return seed, [check_program(program, settings_of(seed, s), known) for s in _settings]
-    except Error as error:
-        return seed, [f"{type(error).__name__}: {error}"] * len(_settings)
+    program = program_of(seed, min([s.target for s in settings]))
+    messages = [check_program(program, settings_of(seed, s), known) for s in settings]
+    return [Verdict(refused=reason(m)) if m.startswith(UNSUPPORTED) else Verdict(m) for m in messages]
 
 
 def reason(message: str) -> str:
@@ -241,99 +219,28 @@ def reason(message: str) -> str:
     return message.removeprefix(UNSUPPORTED).splitlines()[0][:100]
 
 
-class Record:
-    """What has been counted for one target, kept between runs."""
-
-    def __init__(self, path: Path, settings: Settings, first: int, resume: bool) -> None:
-        self.path = path
-        level = f" -O{settings.level}" if settings.by == "ptxas" else ""
-        self.name = f"sm_{settings.target} {settings.by}{level}"
-        kept = _records(path).get(self.name) if resume else None
-        self.first: int = kept["first"] if kept else first
-        self.following: int = kept["next"] if kept else first
-        self.ran: int = kept["ran"] if kept else 0
-        self.different: list[int] = kept["different"] if kept else []
-        self.refused: Counter[str] = Counter(kept["refused"] if kept else {})
-
-    def count(self, seed: int, message: str) -> None:
-        if seed < self.following:  # of a record that is behind another's
-            return
-        self.following = seed + 1
-        if message.startswith(UNSUPPORTED):
-            self.refused[reason(message)] += 1
-            return
-        self.ran += 1
-        if message:
-            self.different.append(seed)
-
-    def keep(self) -> None:
-        kept = _records(self.path)
-        kept[self.name] = {
-            "first": self.first, "next": self.following, "ran": self.ran, "different": self.different,
-            "refused": dict(self.refused.most_common()), "date": time.strftime("%Y-%m-%d"),
-        }  # fmt: skip
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path.with_suffix(".part")
-        unfinished.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-        unfinished.replace(self.path)
-
-    def report(self) -> str:
-        lines = [f"{self.name}: {self.ran} programs from seed {self.first} to {self.following - 1} ran, "]
-        lines[0] += f"{len(self.different)} differ; {sum(self.refused.values())} not supported"
-        lines += [f"  {count:6d} {name}" for name, count in self.refused.most_common(20)]
-        return "\n".join(lines)
-
-
-def _records(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="programs to run")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--resume", action="store_true", help="go on behind the last recorded seed")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser = driver.arguments(__doc__, "fuzz_sass")
     parser.add_argument("--target", type=int, nargs="+", default=[90], help="61, 75, 80, 86, 89, 90; several share")
     parser.add_argument("--with", dest="by", choices=["ours", "ptxas"], default="ours", help="the assembler")
     parser.add_argument("--level", type=int, default=3, help="of ptxas: 0 to 3")
     parser.add_argument("--reverse", action="store_true", help="the other schedule of warps and lanes")
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz_sass"), help="folder for failing programs")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
-    arguments = parser.parse_args()
-    settings = [Settings(t, arguments.by, arguments.level, arguments.reverse) for t in arguments.target]
-    record_path = arguments.out / "record.json"
-    records = [Record(record_path, s, arguments.seed, arguments.resume) for s in settings]
-    first = min([record.following for record in records])
-    seeds = range(first, first + arguments.count)
-    start = time.monotonic()
-    failed = 0
-    with multiprocessing.Pool(arguments.jobs, _begin, (settings,)) as pool:
-        for done, (seed, messages) in enumerate(pool.imap(_check_seed, seeds), 1):
-            for record, setting, message in zip(records, settings, messages, strict=True):
-                record.count(seed, message)
-                if message and not message.startswith(UNSUPPORTED):
-                    failed += 1
-                    _save_failure(seed, message, settings_of(seed, setting), min(arguments.target), arguments)
-            if done % PROGRESS == 0 or done == len(seeds):
-                for record in records:
-                    record.keep()
-                rate = done / (time.monotonic() - start)
-                print(f"{done}/{len(seeds)}, {failed} failed, {rate:.1f}/s", file=sys.stderr, flush=True)
-    for record in records:
-        print(record.report())
-    return 1 if failed else 0
+    given = parser.parse_args()
+    settings = [Settings(t, given.by, given.level, given.reverse) for t in given.target]
+    level = f" -O{given.level}" if given.by == "ptxas" else ""
 
+    def report(seed: int, part: int, message: str) -> None:
+        chosen = settings_of(seed, settings[part])
+        program = for_target(program_of(seed, min(given.target)), chosen.target)
+        program = without_deviations(program) if chosen.by == "ptxas" else program
+        if not given.no_minimise and not message.startswith((*driver.CRASHED, "the reference refuses")):
+            program = minimise(program, lambda p: disagrees(p, chosen))
+        how = f"sm_{chosen.target} {chosen.by} {chosen.variant}".strip()
+        save_and_say(program, f"{how}\n{message}", given.out)
 
-def _save_failure(seed: int, message: str, settings: Settings, oldest: int, arguments: argparse.Namespace) -> None:
-    program = for_target(program_of(seed, oldest), settings.target)
-    program = without_deviations(program) if settings.by == "ptxas" else program
-    if not arguments.no_minimise and not message.startswith("the reference refuses"):
-        program = minimise(program, lambda p: disagrees(p, settings))
-    how = f"sm_{settings.target} {settings.by} {settings.variant}".strip()
-    path = save(program, f"{how}\n{message}", arguments.out)
-    print(f"\nseed {seed}, {how}: {message}\n  saved as {path}", flush=True)
+    names = [f"sm_{target} {given.by}{level}" for target in given.target]
+    return driver.run(given, names, partial(check_seed, settings=settings), report)
 
 
 if __name__ == "__main__":

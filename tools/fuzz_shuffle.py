@@ -11,10 +11,8 @@ written to ``<out>/<seed>.ptx`` with the difference as comments. The exit status
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import sys
+from functools import partial
 from pathlib import Path
 
 if __package__ in (None, ""):
@@ -22,7 +20,9 @@ if __package__ in (None, ""):
 
 from drawloom.ptx import parse, verify
 from drawloom.shuffle.pipeline import Shuffled, shuffle
-from tools.fuzz import difference, minimise, run_on_device, run_on_reference, save
+from tools import driver
+from tools.driver import Verdict
+from tools.fuzz import difference, minimise, run_on_device, run_on_reference, save_and_say
 from tools.programs.program import Program
 from tools.programs.stencils import generate_stencil
 
@@ -78,40 +78,26 @@ def fails(program: Program, device: str) -> bool:
     return check_program(program, device)[0] != ""
 
 
-def _job(given: tuple[int, str, bool]) -> tuple[int, str, int]:
-    seed, device, validated = given
+def verdict(seed: int, device: str, validated: bool) -> list[Verdict]:
     message, shuffles = check_program(generate_stencil(seed), device, validated)
-    return seed, message, shuffles
+    return [Verdict(message, counts={"shuffles": shuffles, "programs with shuffles": int(shuffles > 0)})]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="programs to run")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser = driver.arguments(__doc__, "fuzz_shuffle")
     parser.add_argument("--device", default="cpu", help="the device to compare, too; empty for none")
     parser.add_argument("--validate", action="store_true", help="ask the solver about two symbolic lanes")
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz_shuffle"), help="folder for failing programs")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
     given = parser.parse_args()
-    os.environ.setdefault("DRAWLOOM_CACHE", "off")
-    failures = total = with_shuffles = 0
-    with multiprocessing.Pool(given.jobs) as pool:
-        todo = [(seed, given.device, given.validate) for seed in range(given.seed, given.seed + given.count)]
-        for done, (seed, message, shuffles) in enumerate(pool.imap_unordered(_job, todo, chunksize=4), 1):
-            total += shuffles
-            with_shuffles += shuffles > 0
-            if message:
-                failures += 1
-                program = generate_stencil(seed)
-                if not given.no_minimise:
-                    program = minimise(program, lambda p: fails(p, given.device), 30.0)
-                path = save(program, message, given.out)
-                print(f"seed {seed}: {message.splitlines()[0]} -> {path}", flush=True)
-            if done % 500 == 0:
-                print(f"{done}/{given.count} programs, {failures} failed", file=sys.stderr, flush=True)
-    print(f"{given.count} programs, {with_shuffles} of them with shuffles, {total} in all; {failures} failed")
-    return 1 if failures else 0
+
+    def report(seed: int, part: int, message: str) -> None:
+        program = generate_stencil(seed)
+        if not given.no_minimise and not message.startswith(driver.CRASHED):
+            program = minimise(program, lambda p: fails(p, given.device), 30.0)
+        save_and_say(program, message, given.out)
+
+    name = f"{given.device or 'reference'}{', validated' if given.validate else ''}"
+    return driver.run(given, [name], partial(verdict, device=given.device, validated=given.validate), report)
 
 
 if __name__ == "__main__":

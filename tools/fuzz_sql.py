@@ -3,18 +3,17 @@
     python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins | --windows | --nested]
 
 ``--joins`` asks for joins, subqueries and unions of two tables, ``--windows`` for window functions, ``--nested`` for
-lists, structs, UNNEST, recursive queries and series; else queries are over one table.
+lists, structs, UNNEST, recursive queries and series; else queries are over one table. A seed is a table and five
+queries; ``--count`` counts queries.
 
 A query that DuckDB refuses for an overflow must be refused here too. The exit status is 1 when any query differed.
 """
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +28,8 @@ from tests.sql.join_queries import JoinQueries, second_table
 from tests.sql.nested_queries import NestedQueries, nested_table
 from tests.sql.random_queries import Queries, random_table
 from tests.sql.window_queries import WindowQueries
+from tools import driver
+from tools.driver import Verdict
 
 JOINED_ROWS: Final = (0, 1, 2, 7, 31, 33, 97)
 ROWS: Final = (0, 1, 2, 31, 32, 33, 97, 1000)
@@ -88,37 +89,22 @@ def check(
     return found
 
 
-def _check(work: tuple[int, str, bool, bool, bool]) -> list[str]:
-    seed, device, joins, windows, nested = work
-    return check(seed, device, _QUERIES, joins, windows, nested=nested)
+def verdict(seed: int, device: str, joins: bool, windows: bool, nested: bool) -> list[Verdict]:
+    lines = check(seed, device, _QUERIES, joins, windows, nested=nested)
+    return [Verdict("\n".join(lines), counts={"queries": _QUERIES, "queries that differ": len(lines)})]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=2000, help="queries to run")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed; a seed is a table and five queries")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser = driver.arguments(__doc__, "fuzz_sql")
     parser.add_argument("--device", default="cpu", help="cpu, reference, cuda:0 or interpreter")
     parser.add_argument("--joins", action="store_true", help="queries over two tables")
     parser.add_argument("--windows", action="store_true", help="queries with window functions")
     parser.add_argument("--nested", action="store_true", help="queries over lists, structs and tables that are made")
-    arguments = parser.parse_args()
-    os.environ.setdefault("DRAWLOOM_CACHE", "off")
-    tables = -(-arguments.count // _QUERIES)
-    seeds = range(arguments.seed, arguments.seed + tables)
-    work = [(seed, arguments.device, arguments.joins, arguments.windows, arguments.nested) for seed in seeds]
-    failures = 0
-    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
-        for done, lines in enumerate(pool.imap(_check, work), 1):
-            failures += len(lines)
-            for line in lines:
-                print(line, flush=True)
-            if done % 50 == 0:
-                print(f"{done * _QUERIES} queries, {failures} differ", file=sys.stderr, flush=True)
-    print(
-        f"{tables * _QUERIES} queries from seed {arguments.seed} on {arguments.device}: {failures} differ from DuckDB"
-    )
-    return 1 if failures else 0
+    given = parser.parse_args()
+    given.count = -(-given.count // _QUERIES)
+    chosen = {name: getattr(given, name) for name in ("joins", "windows", "nested")}
+    name = " ".join([given.device, *[kind for kind, wanted in chosen.items() if wanted]])
+    return driver.run(given, [name], partial(verdict, device=given.device, **chosen), driver.say)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""The main loop of the fuzzers: every seed gets its verdict in the right record, whatever becomes of its process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import driver
+from tools.driver import Record, Records, Verdict, in_order
+
+
+def two_parts(seed: int) -> list[Verdict]:
+    """Seeds that fail, that are refused, that raise, that end the process; the second part is always right."""
+    if seed == 3:
+        os._exit(7)
+    if seed == 5:
+        raise ValueError("five")
+    if seed == 6:
+        return [Verdict(refused="even"), Verdict()]
+    return [Verdict("is two" if seed == 2 else "", counts={"sum": seed}), Verdict()]
+
+
+def hanging(seed: int) -> list[Verdict]:
+    time.sleep(100 if seed == 1 else 0)
+    return [Verdict()]
+
+
+def given(out: Path, *words: str) -> argparse.Namespace:
+    return driver.arguments("what it does", "fuzz_it").parse_args(["--jobs", "2", "--out", str(out), *words])
+
+
+def test_failures_of_every_kind_are_reported_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[tuple[int, int, str]] = []
+
+    def report(seed: int, part: int, message: str) -> None:
+        seen.append((seed, part, message.splitlines()[0]))
+
+    assert driver.run(given(tmp_path, "--count", "8"), ["a", "b"], two_parts, report) == 1
+    died = "the process died with status 7"
+    raised = "ValueError: five"
+    assert seen == [(2, 0, "is two"), (3, 0, died), (3, 1, died), (5, 0, raised), (5, 1, raised)]
+    kept = json.loads((tmp_path / "record.json").read_text())
+    assert kept["a"] | {"date": ""} == {
+        "first": 0, "next": 8, "ran": 7, "failed": [2, 3, 5], "refused": {"even": 1}, "counts": {"sum": 14}, "date": "",
+    }  # fmt: skip
+    assert kept["b"]["failed"] == [3, 5] and kept["b"]["ran"] == 8
+    assert "a: 7 programs from seed 0 to 7 ran, 3 failed (2, 3, 5); 1 not supported" in capsys.readouterr().out
+
+
+def test_a_run_goes_on_behind_the_recorded_seeds(tmp_path: Path) -> None:
+    records = Records(tmp_path / "record.json", ["a", "b"], 10, False)
+    for seed in (10, 11):
+        assert records.parts[0].add(seed, Verdict(counts={"sum": seed}))
+    assert records.parts[1].add(10, Verdict("wrong"))
+    records.keep()
+    assert driver.run(given(tmp_path, "--count", "2", "--resume"), ["a", "b"], two_parts, driver.say) == 0
+    kept = json.loads((tmp_path / "record.json").read_text())
+    assert (kept["a"]["next"], kept["a"]["ran"], kept["a"]["counts"]) == (13, 3, {"sum": 33})
+    assert (kept["b"]["next"], kept["b"]["ran"], kept["b"]["failed"]) == (13, 3, [10])
+
+
+def test_a_new_run_keeps_the_records_of_others(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        records = Records(tmp_path / "record.json", [name], 5, False)
+        records.parts[0].add(5, Verdict())
+        records.keep()
+    assert json.loads((tmp_path / "record.json").read_text()).keys() == {"a", "b"}
+    assert Records(tmp_path / "record.json", ["a"], 0, False).following() == 0
+
+
+def test_a_seed_that_hangs_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "PATIENCE", 1.0)
+    answers = dict(driver.verdicts_of(range(1, 2), 1, hanging, 1))
+    assert answers == {1: [Verdict("no answer for 1 seconds")]}
+
+
+def test_no_seed_begins_behind_the_limit_of_time(tmp_path: Path) -> None:
+    assert driver.run(given(tmp_path, "--count", "50", "--seconds", "0.000001"), ["a", "b"], two_parts, driver.say) == 0
+    assert json.loads((tmp_path / "record.json").read_text())["a"]["next"] == 2
+
+
+def test_verdicts_are_recorded_in_the_order_of_seeds() -> None:
+    answers = [(2, [Verdict("c")]), (0, [Verdict("a")]), (1, [Verdict("b")])]
+    assert [seed for seed, _ in in_order(range(3), iter(answers))] == [0, 1, 2]
+    assert not Record("a", 4).add(3, Verdict("before the record"))
