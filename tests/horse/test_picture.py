@@ -31,6 +31,18 @@ def test_text_has_kernels_geometries_and_stars() -> None:
     assert "zl = @list(s0, y)  cpu  <- s0* y" in lines
 
 
+def test_text_has_the_geometry_of_lists() -> None:
+    body = f"""var gl:? = @list(f); var gr:? = @group(gl); var rows:? = @values(gr);
+        var c:? = @each_right(@index, i, rows); var sc:? = @each(@sum, c); var s0:? = @raze(sc); {result(["s0"])}"""
+    shown = as_text(program(numbers(10), body).outlined)
+    lines = [re.sub(r"  +", "  ", line.strip()) for line in shown.splitlines()]
+    cells = "List(?gr, [Vector(?gr[])])"
+    assert lines[lines.index("kernel main_0") :] == [
+        "kernel main_0", f"c = @each_right(@index, i, rows)  {cells}  <- i rows", f"sc = @each(@sum, c)  {cells}  <- c",
+        "s0 = @raze(sc)  List(?gr, [Vector(1)])  <- sc",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_dot_defines_every_node_that_edges_join(mode: str) -> None:
     outlined = program(numbers(10), BODY, mode=mode).outlined

@@ -79,6 +79,22 @@ def test_figure_4_6_and_4_11() -> None:
     assert geometries == {"t2": "`t0", "t3": "`t0", "t4": "`t0"}
 
 
+def test_geometry_of_lists() -> None:
+    """Section 4.2.4: as many cells as the list, and in each the geometry of the function; ``@raze`` has its list's.
+    Once they had none, and pictures said so."""
+    main = main_of("""module m { import Builtin.*; def main() : i128 {
+        var t0:table = @load_table(`t:sym); var x:i64 = check_cast(@column_value(t0, `x:sym), i64);
+        var k:list<?> = @list(x); var g:? = @group(k); var r:? = @values(g); var c:? = @each_right(@index, x, r);
+        var p:? = @each_left(@plus, c, 1:i64); var s:? = @each(@sum, p); var z:? = @raze(s);
+        var o:? = @order(k, 1:bool, 0:bool); return z; } }""")
+    block = [s for s in main.body if isinstance(s, Assign)]
+    graph = Graph(block, {"z"}, analyse(main))
+    cells = "List(?g, [Vector(?g[])])"
+    assert {n.name: str(n.geometry) for n in graph.nodes if n.geometry is not None} == {
+        "g": "`t0", "c": cells, "p": cells, "s": cells, "z": "List(?g, [Vector(1)])", "o": "`t0",
+    }  # fmt: skip
+
+
 # Figure 4.8
 
 A, B = Compressed(Symbol("t"), "a"), Compressed(Symbol("t"), "b")

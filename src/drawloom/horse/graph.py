@@ -1,16 +1,17 @@
 """A block of straight-line code to its augmented dependence graph (thesis section 4.2.2).
 
-Nodes are statements; each has a target (``cpu``, ``gpu`` or ``lib``, the builtin's) and a geometry, the size that its
-threads are laid out by. An edge says that one statement reads what another writes; it is synchronised where the rows
-written are scattered or the rows read are gathered, so that both cannot be of one kernel. Within a block no variable is
-written twice, or written after it is read: there are no other dependences than these.
+Nodes are statements; each has a target (``cpu``, ``gpu`` or ``lib``, the builtin's) and a geometry (section 4.2.4),
+what its threads are laid out by: the size of vectors, or cells with the elements of each. An edge says that one
+statement reads what another writes; it is synchronised where the rows written are scattered or the rows read are
+gathered, so that both cannot be of one kernel. Within a block no variable is written twice, or written after it is
+read: there are no other dependences than these.
 """
 
 from __future__ import annotations
 
 from drawloom.horse.builtins import BUILTINS, Builtin
-from drawloom.horse.ir import Assign, Call, CheckCast, Name, reads
-from drawloom.horse.shapes import Shape, Size, operand_size
+from drawloom.horse.ir import Assign, Call, CheckCast, FunctionRef, Name, Operand, reads
+from drawloom.horse.shapes import ListShape, Shape, Size, VectorShape, operand_size
 
 
 class Node:
@@ -32,13 +33,23 @@ class Node:
         self.target = "cpu" if self.builtin is None else self.builtin.target
         self.geometry = self._geometry(shapes)
 
-    def _geometry(self, shapes: dict[str, Shape]) -> Size | None:
-        if self.call is None or self.builtin is None or self.builtin.geometry == "-":
+    def _geometry(self, shapes: dict[str, Shape]) -> Size | ListShape | None:
+        if self.call is None or self.builtin is None:
             return None
-        if self.builtin.geometry == "r":
+        if self.builtin.shape == "each":
+            return _of_cells(self.call, shapes, shapes[self.name])
+        place, arguments = self.builtin.geometry, self.call.arguments
+        if place == "-" or (place != "r" and int(place) > len(arguments)):
+            return None
+        if place == "r":
             return shapes[self.name].size
-        place = int(self.builtin.geometry) - 1
-        return operand_size(self.call.arguments[place], shapes) if place < len(self.call.arguments) else None
+        listed = _listed(arguments[int(place) - 1], shapes)
+        if listed is None:
+            return operand_size(arguments[int(place) - 1], shapes)
+        if self.builtin.shape == "raze":
+            return listed
+        columns = listed.each()
+        return columns.size if isinstance(columns, VectorShape) else None
 
     @property
     def function(self) -> str:
@@ -55,6 +66,28 @@ class Node:
     def scatters(self) -> bool:
         """Whether the statement writes its rows across threads."""
         return self.builtin is None or self.builtin.writes
+
+
+def _listed(operand: Operand, shapes: dict[str, Shape]) -> ListShape | None:
+    """The shape of an operand that is a list."""
+    shape = shapes.get(operand.name) if isinstance(operand, Name) else None
+    return shape if isinstance(shape, ListShape) else None
+
+
+def _of_cells(call: Call, shapes: dict[str, Shape], result: Shape) -> ListShape | None:
+    """The geometry of ``@each`` and its kin: as many cells as the list, and in each what the function's geometry is."""
+    function = call.arguments[0]
+    builtin = BUILTINS.get(function.name) if isinstance(function, FunctionRef) else None
+    if builtin is None or builtin.geometry == "-" or not isinstance(result, ListShape):
+        return None
+    if builtin.geometry == "r":
+        return result
+    operand = call.arguments[int(builtin.geometry)]
+    listed = _listed(operand, shapes)
+    if listed is not None:
+        return ListShape(result.size, listed.cells)
+    size = operand_size(operand, shapes)
+    return None if size is None else ListShape(result.size, [VectorShape(size)])
 
 
 class Edge:

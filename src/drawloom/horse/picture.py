@@ -111,20 +111,26 @@ def as_text(outline: Outline) -> str:
     for block in outline.blocks:
         drawing = Drawing(block, outline)
         width = max([len(v.label) for v in drawing.vertices], default=0) + 2
+        wide = max([len(_where(v)) for v in drawing.vertices], default=0) + 2
         for place in ["", *drawing.kernels]:
             lines.append(f"kernel {place}" if place else "control code")
             for number, vertex in enumerate(drawing.vertices):
                 if vertex.place == place:
-                    lines.append("    " + _line(vertex, drawing.into(number), width))
+                    lines.append("    " + _line(vertex, drawing.into(number), width, wide))
     return "\n".join(lines) + "\n"
 
 
-def _line(vertex: Vertex, arrows: list[Arrow], width: int) -> str:
-    geometry = str(vertex.node.geometry) if vertex.place else vertex.node.target
+def _where(vertex: Vertex) -> str:
+    """A kernel's statement: the geometry of its threads; any that has none, and control code: its target."""
+    geometry = vertex.node.geometry if vertex.place else None
+    return vertex.node.target if geometry is None else str(geometry)
+
+
+def _line(vertex: Vertex, arrows: list[Arrow], width: int, wide: int) -> str:
     stars = {a.variable: "*" for a in arrows if a.is_synchronised}
     is_column = vertex.node.function in ("column_value", "column_valid")
     read = " ".join([v + stars.get(v, "") for v in ([] if is_column else dict.fromkeys(vertex.node.reads))])
-    return f"{vertex.label:{width}}{geometry:16}{'<- ' + read if read else ''}".rstrip()
+    return f"{vertex.label:{width}}{_where(vertex):{wide}}{'<- ' + read if read else ''}".rstrip()
 
 
 # DOT

@@ -51,6 +51,9 @@ def everything(kernels: DeviceKernels, size: int, kinds: tuple[str, ...] = ()) -
                 same_as_host(kernels, "compress", mask, column)
         same_as_host(kernels, "concat", column, column.take(places.data), column)
         same_as_host(kernels, "raze", ListValue([column, column]))
+        same_as_host(kernels, "index_a", column, places, column.take(places.data[::-1]))
+        if size:
+            same_as_host(kernels, "index_a", column, places, column.take(np.array([size - 1])))
         cells = ragged(column, 5)
         same_as_host(kernels, "each_item", FunctionValue("compress"), Ragged(masks(size)[2], cells.offsets), cells)
         same_as_host(kernels, "each_right", FunctionValue("index"), column, Ragged(places, np.array([0, size])))
@@ -104,12 +107,35 @@ def test_concat_of_integers_of_unlike_widths() -> None:
         same_as_host(kernels_on("cpu"), "concat", *order)
 
 
+def test_a_place_written_twice_keeps_the_last_value() -> None:
+    """Whatever the order of threads: most rows write one of three places, a warp and a block apart."""
+    rng = np.random.default_rng(1)
+    places = Vector(I64, rng.choice(np.array([0, 5, 9_000, 9_001]), 200_000))
+    vector, written = Vector(I64, np.arange(10_000)), Vector(I64, rng.integers(0, 2**40, 200_000))
+    made = same_as_host(kernels_on("cpu"), "index_a", vector, places, written)
+    assert isinstance(made, Vector)
+    assert [int(made.data[p]) for p in (0, 1)] == [int(written.data[np.flatnonzero(places.data == 0)[-1]]), 1]
+
+
+def test_values_written_are_of_another_width_or_dictionary() -> None:
+    places = Vector(I64, np.array([2, 0, 2]))
+    for dtype in (np.int8, np.int32, np.int64):
+        for value in (-1, 100, 2**40 if dtype is np.int64 else 2):
+            written = Vector(I64, np.array([7, 8, value], dtype=dtype))
+            for other in (np.int8, np.int16, np.int64):
+                same_as_host(kernels_on("cpu"), "index_a", Vector(I64, np.arange(4, dtype=other)), places, written)
+    texts = [Vector(STR, np.array([0, 1, 1, 0]), words_of(["b", "d"])), Vector(STR, np.array([0]), words_of(["a"]))]
+    same_as_host(kernels_on("cpu"), "index_a", texts[0], places, texts[1])
+
+
 @pytest.mark.parametrize("place", [3, -1, 2**40])
 def test_rows_that_there_are_not(place: int) -> None:
     places, vector = Vector(I64, np.array([0, place])), Vector(I64, np.arange(3))
-    calls: list[tuple[str, list[Value]]] = [("index", [vector, places]), ("touched", [places, vector])]
+    calls: list[tuple[str, list[Value]]] = [
+        ("index", [vector, places]), ("touched", [places, vector]), ("index_a", [vector, places, places]),
+    ]  # fmt: skip
     for name, arguments in calls:
-        with pytest.raises(DataError, match="none of 3"):
+        with pytest.raises(DataError, match=r"none of 3|outside of the 3 rows"):
             CALLS[name](kernels_on("cpu"), arguments)
 
 
@@ -119,6 +145,8 @@ def test_operands_that_the_host_takes() -> None:
     assert CALLS["index"](kernels, [wide, Vector(I64, np.array([0]))]) is None
     assert CALLS["compress"](kernels, [Vector(BOOL, np.array([True])), Vector(I64, np.arange(5))]) is None
     assert CALLS["concat"](kernels, [wide, wide]) is None
+    first = Vector(I64, np.array([0]))
+    assert CALLS["index_a"](kernels, [Vector(I64, np.arange(2)), first, wide.take(first.data)]) is None
     text = Vector(STR, np.array([0, 1]), words_of(["b", "d"]))
     assert CALLS["outer_index"](kernels, [text, Vector(I64, np.array([0, -1]))]) is None
     same_as_host(kernels, "outer_index", text, Vector(I64, np.array([1, 0])))

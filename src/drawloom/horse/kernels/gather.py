@@ -1,5 +1,6 @@
 """Rows moved by kernels: ``@index``, ``@outer_index``, ``@compress``, ``@where``, ``@before``, ``@touched``,
-``@concat``, and the same over lists. Masks become places by the scan of ``scan.py``, in the pass that writes.
+``@index_a``, ``@concat``, and the same over lists. Masks become places by the scan of ``scan.py``, in the pass that
+writes.
 """
 
 from __future__ import annotations
@@ -251,6 +252,79 @@ def _touched(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     return Vector(BOOL, workspace.get(made, length).view(bool))
 
 
+class Last(RowKernel):
+    """``last[places[row]]`` is the greatest such row and one, 0 without any; ``found`` tells of places that there are
+    not."""
+
+    def __init__(self, index: str) -> None:
+        super().__init__(["places", "last", "found"], {"length": U32})
+        self.index = index
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        places, last, found, length = bases
+        place = integer64(emitter, self.index, emitter.load(self.index, places, at.row, at.inside))
+        known = emitter.calc("setp.lt.u64", place, emitter.calc("cvt.u64.u32", length))
+        address = emitter.element(last, emitter.calc("cvt.u32.u64", place), 4)
+        written = emitter.calc("add.u32", at.row, 1)
+        emitter.put("red.global.max.u32", address, written, guard=emitter.both(at.inside, known))
+        strange = emitter.both(at.inside, emitter.negated(known))
+        emitter.put("red.global.or.b32", Address(found), _OUTSIDE, guard=strange)
+
+
+class Replace(RowKernel):
+    """``to[row] = with[(last[row] - 1) * step]`` where ``last`` has a row, else ``from[row]``; integers widened."""
+
+    def __init__(self, source: str, written: str, target: str) -> None:
+        super().__init__(["last", "from", "with", "to"], {"step": U32})
+        self.source = source
+        self.written = written
+        self.target = target
+
+    def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
+        last, source, written, target, step = bases
+        row = emitter.load("u32", last, at.row, at.inside)
+        is_written = emitter.both(at.inside, emitter.calc("setp.ne.u32", row, 0))
+        is_kept = emitter.both(at.inside, emitter.negated(is_written))
+        place = emitter.calc("mul.lo.u32", emitter.calc("sub.u32", row, 1), step)
+        for storage, base, at_row, guard in (
+            (self.source, source, at.row, is_kept), (self.written, written, place, is_written),
+        ):  # fmt: skip
+            value = widened(emitter, storage, self.target, emitter.load(storage, base, at_row, guard))
+            emitter.store(self.target, target, at.row, value, guard)
+
+
+def _index_a(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
+    """Indexed writes: which row writes each place last is known before anything is written, so that it does not depend
+    on the order of threads."""
+    vector, places, written = [as_vector(a) for a in arguments]
+    index, rows = stored(places), len(places)
+    if vector.type.kind == "text" and vector.dictionary is not written.dictionary:
+        vector, written = one_dictionary([vector, written])
+    source, other = stored(vector), stored(written)
+    if index is None or index[0] == "f" or source is None or other is None or len(written) not in (1, rows):
+        return None
+    dtype: Any = np.result_type(vector.dtype, written.dtype)
+    target = storage_of(np.empty(0, dtype=dtype))
+    if target is None or (target[0] == "f") != (source[0] == "f"):
+        return None
+    workspace, length = kernels.workspace, len(vector)
+    last, found = workspace.full(length, np.uint32, 0), workspace.full(1, np.uint32, 0)
+    memory = [workspace.column(places, places.dtype), last, found, length]
+    Last(index).run(kernels, f"last_{index}", memory, rows)
+    if int(workspace.get(found, 1)[0]):
+        raise DataError(f"@index_a: a position outside of the {length} rows")
+    made = workspace.empty(length, dtype)
+    columns = [workspace.column(v, v.dtype) for v in (vector, written)]
+    kernel = Replace(source, other, target)
+    kernel.run(kernels, f"replace_{source}_{other}_{target}", [last, *columns, made, int(len(written) > 1)], length)
+    return workspace.vector(vector.type, made, length, vector.dictionary)
+
+
+def widened(emitter: Emitter, source: str, target: str, value: Register) -> Register:
+    """A loaded value as one that can be stored as ``target``."""
+    return integer64(emitter, source, value) if bits_of(target) == 64 and target[0] != "f" else value
+
+
 class Copy(RowKernel):
     """``to[start + row] = from[row]``, integers widened."""
 
@@ -261,9 +335,7 @@ class Copy(RowKernel):
 
     def each(self, emitter: Emitter, bases: list[Register], at: Rounds) -> None:
         source, target, start = bases
-        value = emitter.load(self.source, source, at.row, at.inside)
-        if bits_of(self.target) == 64 and self.target[0] != "f":
-            value = integer64(emitter, self.source, value)
+        value = widened(emitter, self.source, self.target, emitter.load(self.source, source, at.row, at.inside))
         emitter.store(self.target, target, emitter.calc("add.u32", start, at.row), value, at.inside)
 
 
@@ -307,5 +379,5 @@ def joined(kernels: DeviceKernels, parts: list[Vector]) -> Vector | None:
 CALLS: Final[LibraryCalls] = {
     "index": _index, "top": _top, "outer_index": _outer_index, "each_right": _each_right,
     "compress": _compress, "where": _where, "before": _before, "each_item": _each_item,
-    "touched": _touched, "concat": _concat, "raze": _raze,
+    "touched": _touched, "index_a": _index_a, "concat": _concat, "raze": _raze,
 }  # fmt: skip

@@ -101,7 +101,7 @@ def vectors_of(values: list[Value]) -> list[Vector]:
 HOST_ONLY: Final[dict[str, str]] = {
     "keys": "hands on what it is given", "values": "hands on what it is given",
     **dict.fromkeys(
-        ["enum", "fetch", "lookup", "range", "index_of", "index_a", "each_left"],
+        ["enum", "fetch", "lookup", "range", "index_of", "each_left"],
         "no query is translated to it: only programs that are written by hand call it",
     ),
 }  # fmt: skip
