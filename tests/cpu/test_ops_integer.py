@@ -132,20 +132,49 @@ def test_division_by_constants(target: str, lanes: int) -> None:
 
 
 def test_64_bit_division_takes_both_roads() -> None:
-    """Blocks of 32 small operands use doubles, mixed blocks the loop: check the blocks apart."""
+    """Blocks of 32 short operands are one division of doubles, mixed blocks take the long way: check blocks apart."""
     rng = np.random.default_rng(3)
-    for t in ("u64", "s64"):
+    for t, bits in (("u64", 32), ("s64", 31), ("u64", 53), ("s64", 52)):
         op = compiled(f"div.{t}", 32, "host")
-        bits = 32 if t == "u64" else 31
         a = rng.integers(0, 1 << bits, 64, dtype=np.uint64)
         b = rng.integers(0, 1 << bits, 64, dtype=np.uint64) >> rng.integers(0, bits, 64).astype(np.uint64)
         if t == "s64":
             a[:16] = (-a[:16].astype(np.int64)).astype(np.uint64)
-            a[20], b[20] = np.uint64((1 << 64) - (1 << 31)), np.uint64((1 << 64) - 1)
+            a[20], b[20] = np.uint64((1 << 64) - (1 << bits)), np.uint64((1 << 64) - 1)
+        a[21], b[21] = np.uint64((1 << bits) - 1), np.uint64((1 << bits // 2) + 1)
         b[40] = np.uint64(1 << 63)
         (got,) = op(a, b)
         for x, y, q in zip(a, b, got, strict=True):
             assert int(q) == div(number(int(x), t), number(int(y), t)) & (1 << 64) - 1
+
+
+@pytest.mark.parametrize("target", [target for target, lanes in CASES if lanes == 32])
+def test_64_bit_quotients_of_neighbours_of_multiples(target: str) -> None:
+    """Dividends just below, at and above multiples of divisors of every length, where a quotient that was rounded to
+    another number would show; NumPy divides these exactly."""
+    if not supported(target):
+        pytest.skip(f"this machine does not have every feature of {target}")
+    rng = np.random.default_rng(5)
+    count = 1 << 15
+    for t in ("u64", "s64"):
+        signs = 0 if t == "u64" else 1
+        largest = np.uint64((1 << 64 - signs) - 1)
+        b = rng.integers(1, 1 << 64, count, dtype=np.uint64) >> rng.integers(signs, 64, count).astype(np.uint64)
+        b = np.maximum(b, np.uint64(1))
+        quotient = rng.integers(0, largest // b, endpoint=True, dtype=np.uint64)
+        quotient >>= rng.integers(0, 64, count).astype(np.uint64) * (rng.random(count) < 0.5)
+        near = quotient * b + rng.integers(-1, 2, count).astype(np.uint64)
+        a = np.where(rng.random(count) < 0.1, largest, near) & largest
+        wanted = a // b
+        if t == "s64":
+            for one in (a, b):
+                minus = rng.random(count) < 0.5
+                one[minus] = np.uint64(0) - one[minus]
+                wanted = np.where(minus, np.uint64(0) - wanted, wanted)
+        (got,) = compiled(f"div.{t}", 32, target)(a, b)
+        (left,) = compiled(f"rem.{t}", 32, target)(a, b)
+        assert np.array_equal(got, wanted)
+        assert np.array_equal(left, a - wanted * b)
 
 
 @pytest.mark.parametrize(("target", "lanes"), CASES)

@@ -1,9 +1,10 @@
 """Integer ``div`` and ``rem`` (PTX ISA 9.0 sections 9.7.1.10 and 9.7.1.11), which can never trap here.
 
 A zero divisor gives the quotient whose bits are all ones and the dividend as remainder; the smallest signed
-integer by -1 wraps. Vectors divide in floating point that is wide enough for the truncated quotient to be exact:
-with integers below 2**w in a format of p > 2w - 1 bits, a quotient that is no integer lies at least 2**-w below
-the next one, and rounding moves it by less.
+integer by -1 wraps. Vectors divide in floating point, whose truncated quotient is exact for integers a, b below 2**p
+in a format of p bits: if it is no integer, it lies at least 1/b below the next one, and rounding moves it by at most
+(a/b) 2**-p, which is less. Longer integers take two steps: a first quotient that is never too large, and one of what
+it leaves.
 """
 
 from __future__ import annotations
@@ -71,15 +72,87 @@ def _by_float(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 
 
 def _vector_divide64(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """64-bit lanes: a function that takes the double road when every operand fits in 32 bits, else lane by lane."""
+    """64-bit lanes: a function that takes the short way when every operand is short, else the long one: by doubles
+    where the CPU converts 64-bit integers to and from them, else lane by lane."""
     name = f"drawloom.{'s' if signed else 'u'}div64.v{a.lanes}"
     if name not in e.declarations:
         e.declare(f"llvm.vector.reduce.or.v{a.lanes}i64", "i64", [a.type])
-        e.declarations[name] = _divide64_function(name, a.lanes, signed)
+        by_doubles = "avx512dq" in e.features
+        e.declarations[name] = (_by_doubles if by_doubles else _lane_by_lane)(name, a.lanes, signed)
     return e.value(a.elem, a.lanes, f"call {a.type} @{name}({a.typed}, {b.typed})")
 
 
-def _divide64_function(name: str, lanes: int, signed: bool) -> str:
+def _by_doubles(name: str, lanes: int, signed: bool) -> str:
+    """Operands of 53 bits (52 and a sign) by one division of doubles. Else what a has over b is taken off twice, by
+    1/b as a double that is too small by 8 to 12 units of 2**-53, whatever is rounded: so no quotient is too large. The
+    first leaves less than b + a 2**-49, without wrapping; the second less than 2 b, and where that is b or more one is
+    missing."""
+    vector, doubles, mask = f"<{lanes} x i64>", f"<{lanes} x double>", f"<{lanes} x i1>"
+    excess = 1 << 52 if signed else 0
+    absolute, negated = [], []
+    for one in "ab" if signed else "":
+        absolute += [
+            f"%{one}_minus = sub {vector} zeroinitializer, %{one}",
+            f"%{one}_negative = icmp slt {vector} %{one}, zeroinitializer",
+            f"%{one}_size = select {mask} %{one}_negative, {vector} %{one}_minus, {vector} %{one}",
+        ]
+    if signed:
+        negated = [
+            f"%negative = xor {mask} %a_negative, %b_negative",
+            f"%minus = sub {vector} zeroinitializer, %size",
+            f"%long = select {mask} %negative, {vector} %minus, {vector} %size",
+        ]
+    a, b, size = ("%a_size", "%b_size", "%size") if signed else ("%a", "%b", "%long")
+    lines = [
+        f"define internal {vector} @{name}({vector} %a, {vector} %b) noinline nounwind memory(none) {{",
+        "entry:",
+        f"%a_over = add {vector} %a, splat (i64 {excess})",
+        f"%b_over = add {vector} %b, splat (i64 {excess})",
+        f"%over = or {vector} %a_over, %b_over",
+        f"%high = lshr {vector} %over, splat (i64 53)",
+        f"%any = call i64 @llvm.vector.reduce.or.v{lanes}i64({vector} %high)",
+        "%fits = icmp eq i64 %any, 0",
+        "br i1 %fits, label %fast, label %slow",
+        "fast:",
+        f"%af = sitofp {vector} %a to {doubles}",
+        f"%bf = sitofp {vector} %b to {doubles}",
+        f"%qf = fdiv {doubles} %af, %bf",
+        f"%short = fptosi {doubles} %qf to {vector}",
+        f"ret {vector} %short",
+        "slow:",
+        *absolute,
+        f"%divisor = uitofp {vector} {b} to {doubles}",
+        f"%reciprocal = fdiv {doubles} splat (double {_BELOW_ONE}), %divisor",
+        *_step(vector, doubles, 1, a, b),
+        *_step(vector, doubles, 2, "%left1", b),
+        f"%sum = add {vector} %q1, %q2",
+        f"%missing = icmp uge {vector} %left2, {b}",
+        f"%one = zext {mask} %missing to {vector}",
+        f"{size} = add {vector} %sum, %one",
+        *negated,
+        f"ret {vector} %long",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+#: 1 - 8 * 2**-53, as LLVM writes doubles.
+_BELOW_ONE: Final = "0x3FEFFFFFFFFFFFF8"
+
+
+def _step(vector: str, doubles: str, number: int, a: str, b: str) -> list[str]:
+    """``a`` times the reciprocal, and what that leaves of ``a``."""
+    return [
+        f"%f{number} = uitofp {vector} {a} to {doubles}",
+        f"%qf{number} = fmul {doubles} %f{number}, %reciprocal",
+        f"%q{number} = fptoui {doubles} %qf{number} to {vector}",
+        f"%taken{number} = mul {vector} %q{number}, {b}",
+        f"%left{number} = sub {vector} {a}, %taken{number}",
+    ]
+
+
+def _lane_by_lane(name: str, lanes: int, signed: bool) -> str:
+    """Operands of 32 bits by doubles, others by the CPU's own division."""
     vector = f"<{lanes} x i64>"
     doubles = f"<{lanes} x double>"
     narrow = f"<{lanes} x i32>"
