@@ -17,7 +17,7 @@ from drawloom.horse.plain import FOLDS, QUANTILES
 from drawloom.horse.types import BOOL, DATE, F64, I64, INTERVAL, STR, SYM, TIMESTAMP, VectorType, scale_of
 from drawloom.sql import lists, plan
 from drawloom.sql.coercion import drop_in_sum, drop_nothing, drop_to_double
-from drawloom.sql.frames import ONE_ROW, Column, Frame, Result
+from drawloom.sql.frames import ONE_ROW, Column, Frame, Mask, Result
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -135,12 +135,13 @@ class _Cells:
         self.measure = measure
         self.frame = frame
         self.groups = groups
+        self.chosen = None if measure.condition is None else t.holds(measure.condition, frame)
+        #: The rows for the arguments, of which those count that the FILTER leaves.
+        self.rows = frame if self.chosen is None else frame.where(Mask(self.chosen))
 
     def mask(self, arguments: list[Result]) -> Operand | None:
         """Where the FILTER is true and no argument is NULL; None for everywhere."""
-        condition = self.measure.condition
-        first = None if condition is None else self.t.truth(condition, self.frame).true
-        return self.t.both([first, *[a.valid for a in arguments]])
+        return self.t.both([self.chosen, *[a.valid for a in arguments]])
 
     def of(self, value: Operand, mask: Operand | None) -> Operand:
         """The rows of ``value`` in ``mask``, as @each takes them."""
@@ -174,7 +175,7 @@ def _reduced(t: Translator, cells: _Cells) -> Result:
     function, arguments = cells.measure.function, cells.measure.arguments
     result = Result(cells.frame.anchor(), BOOL)
     if arguments:
-        result = t.uncast(arguments[0], cells.frame, drop_in_sum if function in ("sum", "avg") else _of_quantile(t))
+        result = t.uncast(arguments[0], cells.rows, drop_in_sum if function in ("sum", "avg") else _of_quantile(t))
     is_time = function == "sum" and result.type == INTERVAL
     if is_time:
         result = t.result("micros", [result.value], result.valid)
@@ -198,7 +199,7 @@ def _folded(t: Translator, cells: _Cells) -> Result:
     measure = cells.measure
     name = FOLDED[measure.function]
     fold = FOLDS[name]
-    sides = [folded_argument(t, a, cells.frame, name) for a in measure.arguments[: fold.lists]]
+    sides = [folded_argument(t, a, cells.rows, name) for a in measure.arguments[: fold.lists]]
     mask = cells.mask(sides)
     lists = [cells.of(s.value, mask) for s in sides]
     made = cells.folded(name + ("_down" if _is_down(measure) else ""), lists, fold_option(measure.arguments, name))
@@ -244,7 +245,7 @@ def folded_argument(t: Translator, argument: plan.Expression, frame: Frame, name
 
 def _gathered(t: Translator, cells: _Cells) -> Result:
     """The list of all values, NULLs among them."""
-    value = t.expression(cells.measure.arguments[0], cells.frame)
+    value = t.expression(cells.measure.arguments[0], cells.rows)
     valid = None if value.valid is None else t.spread(value.valid, cells.frame)
     mask = cells.mask([])
     counts = cells.reduced("len", cells.of(cells.frame.anchor(), mask)).value
@@ -260,7 +261,7 @@ def _gathered(t: Translator, cells: _Cells) -> Result:
 def _chosen(t: Translator, cells: _Cells) -> Result:
     """The value of the first, last or n-th row, or of the first that has one."""
     measure = cells.measure
-    value = t.expression(measure.arguments[0], cells.frame)
+    value = t.expression(measure.arguments[0], cells.rows)
     skips_nulls = measure.function in ("any_value", "nth_value") or measure.ignores_nulls
     mask = cells.mask([value] if skips_nulls and measure.function != "nth_value" else [])
     numbers = t.emit("where", [t.emit("fill", [Literal([1], BOOL), cells.frame.anchor()])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.ir import Literal, Operand
+from drawloom.horse.ir import Literal
 from drawloom.horse.types import BOOL, CLOCK, DATE, SYM, TIMESTAMP, VectorType
 from drawloom.sql.frames import Result
 
@@ -25,15 +25,14 @@ def can_cast(given: str, made: str) -> bool:
 
 
 def cast(t: Translator, below: Result, type: VectorType) -> Result:
-    """The values in another type. Text that is no value of it is an error, but where the row's is NULL."""
+    """The values in another type. What has no value there is an error."""
     given = below.type
     if given == type or given.kind == type.kind == "text":
         return below
     if type.kind == "text":
         return t.of_words("show", below, []) if given.kind == "text" else t.result("show", [below.value], below.valid)
     if given.kind == "text":
-        where: list[Operand] = [] if below.valid is None else [below.valid]
-        return t.result("parse", [below.value, _named(type), *where], below.valid)
+        return t.result("parse", [below.value, _named(type)], below.valid)
     if type == BOOL:
         zero = Literal([0.0 if given.is_float else 0], given)
         return t.result("neq", [below.value, zero], below.valid)

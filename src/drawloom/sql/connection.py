@@ -226,6 +226,10 @@ class StoredSchema(Schema):
             column += INTO + ROW
         return self.source(table).column(column).padded_valid is not None
 
+    def range(self, table: str, column: str) -> tuple[int, int] | None:
+        found = self.source(table).column(column)
+        return (found.low, found.high) if found.vector.type.is_exact else None
+
     def nested(self, table: str, column: str) -> str:
         found = find(self.arrow(table).schema, column)
         if found is None:

@@ -18,7 +18,8 @@ class Emitter:
     def __init__(self) -> None:
         self.body: list[Statement] = []
         self.known: dict[str, Name] = {}
-        #: Columns whose rows were picked, by variable.
+        #: What each variable holds, and those that are columns whose rows were picked.
+        self.calls: dict[str, Call] = {}
         self.picks: dict[str, Call] = {}
         #: What rows were ordered by, by the variable of the order.
         self.orders: dict[str, list[Operand]] = {}
@@ -35,7 +36,9 @@ class Emitter:
             return found
         types = [self.type_of(a) for a in arguments]
         type = result_type(BUILTINS[name].signature, name, arguments, types)
-        made = self.assign(Call(FunctionRef(name), arguments), type)
+        call = Call(FunctionRef(name), arguments)
+        made = self.assign(call, type)
+        self.calls[made.name] = call
         if BUILTINS[name].shape in ("unary", "binary", "ternary") or name == "convert":
             if all(self.is_constant(a) for a in arguments):
                 self.constants.add(made.name)
@@ -113,7 +116,7 @@ class Emitter:
     def pick(self, name: str, arguments: list[Operand]) -> Operand:
         """Rows of a column that may be picked from once more."""
         made = self.emit(name, arguments)
-        self.picks[made.name] = Call(FunctionRef(name), arguments)
+        self.picks[made.name] = self.calls[made.name]
         return made
 
     def pick_of(self, value: Operand) -> tuple[str, Operand, Operand] | None:

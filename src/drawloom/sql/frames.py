@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.ir import Literal, Operand
+from drawloom.horse.printer import print_operand
 from drawloom.horse.types import BOOL, VectorType
 
 #: The anchor of a relation that always has one row.
@@ -25,6 +26,18 @@ class Result:
         self.canonical = canonical
 
 
+class Mask:
+    """Where rows count: where ``operand`` is true, or is not."""
+
+    def __init__(self, operand: Operand, is_negated: bool = False) -> None:
+        self.operand = operand
+        self.is_negated = is_negated
+
+    @property
+    def text(self) -> str:
+        return ("not " if self.is_negated else "") + print_operand(self.operand)
+
+
 class Truth:
     """Where a condition is true and where it is false; ``false`` is None where it is just not ``true``."""
 
@@ -40,10 +53,26 @@ class Frame:
     """The columns of a relation, made when first asked for, and a vector as long as the relation.
 
     ``rows`` is "all" for the rows of one stored table, "some" for those under masks, which kernels read where they
-    lie, and "" for any other.
+    lie, and "" for any other. ``guard`` says which rows count for an expression: the others raise no error.
+    ``guarded`` makes a column of which only some rows count, where the columns are computed from these very rows.
     """
 
-    def __init__(self, columns: list[Column], anchor: Callable[[], Operand], rows: str = "") -> None:
+    def __init__(
+        self, columns: list[Column], anchor: Callable[[], Operand], rows: str = "", guard: tuple[Mask, ...] = ()
+    ) -> None:
         self.columns = columns
         self.anchor = anchor
         self.rows = rows
+        self.guard = guard
+        self.guarded: Callable[[int, tuple[Mask, ...]], Result] | None = None
+
+    def where(self, *masks: Mask) -> Frame:
+        """The same relation, of which fewer rows count."""
+        made = Frame(self.columns, self.anchor, self.rows, (*self.guard, *masks))
+        made.guarded = self.guarded
+        return made
+
+    def column(self, index: int) -> Result:
+        if self.guard and self.guarded is not None:
+            return self.guarded(index, self.guard)
+        return self.columns[index]()

@@ -174,16 +174,11 @@ def _to_unixtime(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _bits(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     sides = [t.expression(a, frame) for a in call.arguments]
-    valid = t.both([s.valid for s in sides])
-    values = [s.value for s in sides]
-    if valid is not None:
-        zeros = [Literal([0], s.type) for s in sides]
-        values = [t.emit("if_else", [valid, v, z]) for v, z in zip(values, zeros)]
-    return t.result(_BITS[call.function], values, valid)
+    return t.result(_BITS[call.function], [s.value for s in sides], t.both([s.valid for s in sides]))
 
 
 def _remainder(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """``%``, of floats as of doubles; where it is NULL the divisor is 1."""
+    """``%``, of floats as of doubles."""
     sides = [t.uncast(a, frame, drop_in_arithmetic) for a in call.arguments]
     valid = t.both([s.valid for s in sides])
     if any(s.type.is_float for s in sides):
@@ -193,11 +188,7 @@ def _remainder(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     if any(isinstance(s.type, DecimalType) for s in sides):
         type = unified([s.type for s in sides])
         sides = [t.cast(s, type) for s in sides]
-    divisor = sides[1].value
-    if sides[1].valid is not None:
-        one = 10 ** sides[1].type.scale if isinstance(sides[1].type, DecimalType) else 1
-        divisor = t.emit("if_else", [sides[1].valid, divisor, Literal([one], sides[1].type)])
-    return t.result("mod", [sides[0].value, divisor], valid)
+    return t.result("mod", [s.value for s in sides], valid)
 
 
 def _real(t: Translator, call: plan.Apply, frame: Frame) -> Result:

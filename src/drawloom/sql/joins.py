@@ -156,7 +156,7 @@ def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pair
     if condition is None:
         return found
     both = beside(t.picked(left, found.left), t.picked(right, found.right), found)
-    return kept(t, found, both, t.truth(condition, both).true)
+    return kept(t, found, both, t.holds(condition, both))
 
 
 class Comparison:

@@ -128,7 +128,7 @@ def kind_of(name: str) -> str:
 
 
 def scalar(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """The builtin's call; where an argument is NULL it is not looked at, if it may be an error."""
+    """The builtin's call."""
     row = TABLE[call.function]
     sides = [_argument(t, a, word.rstrip("?"), frame) for a, word in zip(call.arguments, row.arguments)]
     valid = t.both([s.valid for s in sides])
@@ -137,8 +137,6 @@ def scalar(t: Translator, call: plan.Apply, frame: Frame) -> Result:
         values.append(Literal([" "], STR))
     values.extend([Literal([text], STR) for text in row.fixed])
     plain = PLAIN[row.builtin]
-    if plain.is_partial and valid is not None:
-        return t.result(row.builtin, [*values, valid], valid)
     rest_is_constant = all(isinstance(v, Literal) for v in values[1:])
     if row.arguments[0] == "text" and rest_is_constant and not plain.is_partial:
         return t.of_words(row.builtin, Result(values[0], STR, valid), values[1:])

@@ -36,9 +36,10 @@ from drawloom.horse.types import (
 )
 from drawloom.sql import aggregates, casts, joins, listfunctions, lists, plan, recursion, spans, structs, windows
 from drawloom.sql.coercion import are_comparable, drop_in_arithmetic, drop_in_comparison, natural, unified
-from drawloom.sql.emitter import Emitter
-from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
+from drawloom.sql.conditions import in_order, put_together
+from drawloom.sql.frames import ONE_ROW, Column, Frame, Mask, Result, Truth
 from drawloom.sql.functions import SCALARS
+from drawloom.sql.guards import Guarded
 from drawloom.sql.made import Elements, Recursive, Series
 
 Drops = Callable[[VectorType, VectorType], bool]
@@ -64,6 +65,10 @@ class Schema:
 
     def has_nulls(self, table: str, column: str) -> bool:
         raise NotImplementedError
+
+    def range(self, table: str, column: str) -> tuple[int, int] | None:
+        """The least and greatest value of a column of exact numbers, unscaled, where they are known."""
+        return None
 
     def any_column(self, table: str) -> str:
         """A column to count rows by, the cheapest."""
@@ -92,10 +97,9 @@ def translate(query: plan.Plan, schema: Schema, casts_are_asked_for: bool = True
     return infer(Translator(schema, casts_are_asked_for).module(query))
 
 
-class Translator(Emitter):
+class Translator(Guarded):
     def __init__(self, schema: Schema, casts_are_asked_for: bool) -> None:
-        super().__init__()
-        self.schema = schema
+        super().__init__(schema)
         self.casts_are_asked_for = casts_are_asked_for
         #: What the steps of recursive queries read, by name; the rows of each such query.
         self.tables: dict[str, dict[str, Column]] = {}
@@ -160,10 +164,13 @@ class Translator(Emitter):
 
     def project(self, relation: plan.Project) -> Frame:
         below = self.relation(relation.input)
-        if any(isinstance(part, plan.Window) for e in relation.columns for part in plan.within(e)):
+        has_windows = any(isinstance(part, plan.Window) for e in relation.columns for part in plan.within(e))
+        if has_windows:
             below = self.settled(below)
-            return Frame([self.lazy(e, below) for e in relation.columns], below.anchor)
-        return Frame([self.lazy(e, below) for e in relation.columns], below.anchor, below.rows)
+        rows = "" if has_windows else below.rows
+        made = Frame([self.lazy(e, below) for e in relation.columns], below.anchor, rows)
+        made.guarded = lambda index, guard: self.expression(relation.columns[index], below.where(*guard))
+        return made
 
     def lazy(self, expression: plan.Expression, below: Frame) -> Column:
         return lambda: self.expression(expression, below)
@@ -197,8 +204,10 @@ class Translator(Emitter):
         key = f"{print_operand(table)}.{print_operand(name)}"
         found = self.known.get(key)
         if found is None:
-            found = self.assign(CheckCast(Call(FunctionRef("column_value"), [table, name]), type), type)
+            call = Call(FunctionRef("column_value"), [table, name])
+            found = self.assign(CheckCast(call, type), type)
             self.known[key] = found
+            self.calls[found.name] = call
         if not self.schema.has_nulls(table_name, column):
             return Result(found, type)
         return Result(found, type, self.emit("column_valid", [table, name]), canonical=True)
@@ -241,7 +250,7 @@ class Translator(Emitter):
 
     def filter(self, relation: plan.Filter) -> Frame:
         below = self.relation(relation.input)
-        return self.selected(below, self.truth(relation.condition, below).true)
+        return self.selected(below, self.holds(relation.condition, below))
 
     def sort(self, relation: plan.Sort) -> Frame:
         return self.ordered(self.relation(relation.input), relation.keys)
@@ -296,8 +305,15 @@ class Translator(Emitter):
     # Expressions
 
     def expression(self, expression: plan.Expression, frame: Frame) -> Result:
+        """The values of an expression. What is computed row by row is an error in rows that count alone."""
+        outer, self.masks = self.masks, frame.guard if _is_by_row(expression) else ()
+        made = self.computed(expression, frame)
+        self.masks = outer
+        return made
+
+    def computed(self, expression: plan.Expression, frame: Frame) -> Result:
         if isinstance(expression, plan.Field):
-            return frame.columns[expression.index]()
+            return frame.column(expression.index)
         if isinstance(expression, plan.Constant):
             return self.constant(expression)
         if isinstance(expression, plan.Cast):
@@ -338,7 +354,7 @@ class Translator(Emitter):
         if not isinstance(expression, plan.Cast):
             return self.expression(expression, frame)
         below = self.uncast(expression.input, frame, drops)
-        return below if drops(below.type, expression.type) else self.cast(below, expression.type)
+        return below if drops(below.type, expression.type) else self.cast_in(frame, below, expression.type)
 
     def arithmetic(self, expression: plan.Apply, frame: Frame) -> Result:
         sides = [self.uncast(a, frame, drop_in_arithmetic) for a in expression.arguments]
@@ -354,18 +370,35 @@ class Translator(Emitter):
     def cast(self, below: Result, type: VectorType) -> Result:
         return casts.cast(self, below, type)
 
+    def cast_in(self, frame: Frame, below: Result, type: VectorType) -> Result:
+        """Values of a frame's rows in another type."""
+        outer, self.masks = self.masks, frame.guard
+        made = self.cast(below, type)
+        self.masks = outer
+        return made
+
     def case(self, expression: plan.Case, frame: Frame) -> Result:
-        values = [self.uncast(v, frame, drop_in_comparison) for _, v in expression.branches]
+        """CASE: conditions count where none before them holds, and a value where its condition is the first that
+        does."""
+        conditions: list[Operand] = []
+        frames: list[Frame] = []
+        rest = frame
+        for condition, _ in expression.branches:
+            chosen = self.holds(condition, rest)
+            conditions.append(chosen)
+            frames.append(rest.where(Mask(chosen)))
+            rest = rest.where(Mask(chosen, is_negated=True))
+        values = [self.uncast(v, f, drop_in_comparison) for (_, v), f in zip(expression.branches, frames)]
         last = None
         if expression.otherwise is not None:
-            last = self.uncast(expression.otherwise, frame, drop_in_comparison)
+            last = self.uncast(expression.otherwise, rest, drop_in_comparison)
         joint = lists.together(self, values if last is None else [*values, last])
         values, last = joint[: len(values)], None if last is None else joint[-1]
         type = unified([v.type for v in joint if not self.is_null(v)])
-        made = Result(self.zero(type), type, _FALSE) if last is None or self.is_null(last) else self.cast(last, type)
-        for (condition, _), value in zip(reversed(expression.branches), reversed(values)):
-            chosen = self.truth(condition, frame).true
-            arm = Result(self.zero(type), type, _FALSE) if self.is_null(value) else self.cast(value, type)
+        null = Result(self.zero(type), type, _FALSE)
+        made = null if last is None or self.is_null(last) else self.cast_in(rest, last, type)
+        for chosen, where, value in zip(reversed(conditions), reversed(frames), reversed(values)):
+            arm = null if self.is_null(value) else self.cast_in(where, value, type)
             valid: Operand | None = None
             if arm.valid is not None or made.valid is not None:
                 valid = self.emit("if_else", [chosen, arm.valid or _TRUE, made.valid or _TRUE])
@@ -390,12 +423,49 @@ class Translator(Emitter):
 
     # Conditions
 
+    def holds(self, expression: plan.Expression, frame: Frame) -> Operand:
+        """Where a condition is true, which is all that is asked: ``a AND b`` does not look at b where a is unknown."""
+        return self.decided(expression, frame, True)
+
+    def decided(self, expression: plan.Expression, frame: Frame, wanted: bool) -> Operand:
+        """Where a condition is true, or where it is false."""
+        if isinstance(expression, plan.Apply) and expression.function == "not":
+            return self.decided(expression.arguments[0], frame, not wanted)
+        if not isinstance(expression, plan.Apply) or expression.function not in ("and", "or"):
+            truth = self.truth(expression, frame)
+            return truth.true if wanted else self.false(truth)
+        joint = "and" if (expression.function == "and") == wanted else "or"
+        made: dict[int, Operand] = {}
+        for part in in_order(expression):
+            made[id(part)] = found = self.decided(part, frame, wanted)
+            frame = frame.where(Mask(found, is_negated=joint == "or"))
+
+        def part_of(part: plan.Expression) -> Operand:
+            return made[id(part)] if made else self.decided(part, frame, wanted)
+
+        return put_together(expression, expression.function, part_of, lambda a, b: self.emit(joint, [a, b]))
+
+    def chained(self, expression: plan.Apply, frame: Frame) -> Truth:
+        """The truth of AND and OR: a part counts where those before it do not decide."""
+        made: dict[int, Truth] = {}
+        for part in in_order(expression):
+            made[id(part)] = found = self.truth(part, frame)
+            if expression.function == "or":
+                frame = frame.where(Mask(found.true, is_negated=True))
+            else:
+                frame = frame.where(Mask(found.true) if found.false is None else Mask(found.false, is_negated=True))
+
+        def part_of(part: plan.Expression) -> Truth:
+            return made[id(part)] if made else self.truth(part, frame)
+
+        word = expression.function
+        return put_together(expression, word, part_of, lambda a, b: self.joined(word, a, b))
+
     def truth(self, expression: plan.Expression, frame: Frame) -> Truth:
         if isinstance(expression, plan.Apply):
             name = expression.function
             if name in ("and", "or"):
-                left, right = [self.truth(a, frame) for a in expression.arguments]
-                return self.joined(name, left, right)
+                return self.chained(expression, frame)
             if name == "not":
                 inner = self.truth(expression.arguments[0], frame)
                 return Truth(self.false(inner), None if inner.false is None else inner.true)
@@ -440,11 +510,11 @@ class Translator(Emitter):
         return Truth(self.negated(result.valid) if name == "is_null" else result.valid)
 
     def compared(self, expression: plan.Apply, frame: Frame) -> Truth:
-        left, right = self.aligned([self.uncast(a, frame, drop_in_comparison) for a in expression.arguments])
+        left, right = self.aligned([self.uncast(a, frame, drop_in_comparison) for a in expression.arguments], frame)
         name = _COMPARE.get(expression.function, "like" if isinstance(right.value, Literal) else "like_text")
         return self.valid_truth(self.emit(name, [left.value, right.value]), self.both([left.valid, right.valid]))
 
-    def aligned(self, sides: list[Result]) -> list[Result]:
+    def aligned(self, sides: list[Result], frame: Frame | None = None) -> list[Result]:
         """Both sides of a comparison, moments and dates in one unit, lists by their order. Raises UnsupportedError for
         sides that nothing cast to one kind: those of IN and ANY over subqueries that are planned apart."""
         if any(isinstance(s.type, lists.ListOf) for s in sides):
@@ -458,7 +528,7 @@ class Translator(Emitter):
         if sides[0].type == sides[1].type or "timestamp" not in kinds:
             return sides
         type = unified([s.type for s in sides])
-        return [self.cast(s, type) for s in sides]
+        return [self.cast(s, type) if frame is None else self.cast_in(frame, s, type) for s in sides]
 
     def in_list(self, expression: plan.InList, frame: Frame) -> Truth:
         options = expression.options
@@ -476,7 +546,7 @@ class Translator(Emitter):
 
     def told_apart(self, expression: plan.Apply, frame: Frame) -> Truth:
         """IS [NOT] DISTINCT FROM: a comparison for which NULL is a value, equal to itself."""
-        sides = self.aligned([self.uncast(a, frame, drop_in_comparison) for a in expression.arguments])
+        sides = self.aligned([self.uncast(a, frame, drop_in_comparison) for a in expression.arguments], frame)
         left, right = [self.key(side) for side in sides]
         is_valid = [side.valid or _TRUE for side in (left, right)]
         both_null = [self.negated(v) for v in is_valid]
@@ -502,6 +572,13 @@ class Translator(Emitter):
             if valid is not None:
                 made = valid if made is None else self.emit("and", [made, valid])
         return made
+
+
+def _is_by_row(expression: plan.Expression) -> bool:
+    """Whether what an expression emits has a value for each row, in the order of the rows."""
+    if isinstance(expression, plan.Apply):
+        return expression.function != "get_field" and expression.function not in lists.FUNCTIONS
+    return isinstance(expression, plan.Cast)
 
 
 _TRUTH_TESTS: Final[dict[str, Callable[[Translator, Truth], Operand]]] = {
