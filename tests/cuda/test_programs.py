@@ -103,6 +103,36 @@ def cc(*words: str) -> str:
     return done.output
 
 
+NEWER_MATH = """
+#pragma once
+#include_next <math.h>
+extern "C" {
+double rsqrt(double) noexcept, sinpi(double) noexcept, cospi(double) noexcept;
+float rsqrtf(float) noexcept, sinpif(float) noexcept, cospif(float) noexcept;
+}
+"""
+MATH_OF_BOTH = """
+#include <cstdio>
+__global__ void k(double *out) { *out = rsqrt(4.0) + sinpi(0.5) + cospi(1.0) + rsqrtf(4.0f); }
+int main() {
+  double *out;
+  cudaMallocManaged(&out, sizeof *out);
+  k<<<1, 1>>>(out);
+  cudaDeviceSynchronize();
+  std::printf("%g %g\\n", rsqrt(4.0) + sinpi(0.5) + cospi(1.0) + rsqrtf(4.0f), *out);
+}
+"""
+
+
+def test_a_newer_c_library_declares_functions_of_ours(tmp_path: Path) -> None:
+    """glibc has C23's `sinpi` and `cospi` since 2.41 and `rsqrt` since 2.42, as zig's headers have them, too."""
+    (tmp_path / "math.h").write_text(NEWER_MATH)
+    (tmp_path / "both.cu").write_text(MATH_OF_BOTH)
+    reread = "-D_PRELUDE_IS_READ_AGAIN"
+    cc(str(tmp_path / "both.cu"), "-I", str(tmp_path), reread, "-unchecked", "-o", str(tmp_path / "both"))
+    assert run(tmp_path / "both") == "1 1\n"
+
+
 def test_error_of_either_side_names_file_and_line(tmp_path: Path) -> None:
     source = tmp_path / "wrong.cu"
     source.write_text("__global__ void k(int* p) {\n  *p = undefined;\n}\nint main() {}\n")

@@ -16,6 +16,9 @@
 #include <string.h>
 #include <time.h>
 #include <utility>
+#if defined(_LIBCPP_VERSION)  // g++'s <math.h> and <utility> bring `std::max` and `std::min`
+#include <algorithm>
+#endif
 #endif
 #include "drawloom/qualifiers.h"
 #include "drawloom/vector_types.h"

@@ -1,5 +1,6 @@
 // Random numbers on the device: XORWOW (Marsaglia 2003, "Xorshift RNGs") and Philox 4x32-10 (Salmon et al. 2011,
-// "Parallel random numbers: as easy as 1, 2, 3"), with the uniform, normal and log-normal distributions over them.
+// "Parallel random numbers: as easy as 1, 2, 3"), with the uniform, normal, log-normal and Poisson distributions over
+// them: cuRAND's words for a seed, a sequence and an offset, and as many of them spent on a number.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -134,9 +135,15 @@ __DL_BOTH unsigned int curand(curandStatePhilox4_32_10_t *s) {
 }
 // The next four numbers, wherever in a counter's four the generator stands.
 __DL_BOTH uint4 curand4(curandStatePhilox4_32_10_t *s) {
-  uint4 v;
-  v.x = curand(s), v.y = curand(s), v.z = curand(s), v.w = curand(s);
-  return v;
+  uint4 now = s->output;
+  __dl_philox_count(s, 1);
+  uint4 then = s->output = __dl_philox(s->ctr, s->key);
+  switch (s->STATE) {
+    case 0: return now;
+    case 1: return uint4{now.y, now.z, now.w, then.x};
+    case 2: return uint4{now.z, now.w, then.x, then.y};
+    default: return uint4{now.w, then.x, then.y, then.z};
+  }
 }
 
 // Uniform numbers above 0 and up to 1: of 32 bits, and of 53.
@@ -160,12 +167,39 @@ __DL_DEVICE double2 __dl_normal_double(uint4 r) {
   return v;
 }
 
+// Poisson numbers: small means by products of uniform numbers (Knuth, volume 2), large ones from normal numbers, both
+// as cuRAND has them; between them transformed rejection (Hoermann 1993, algorithm PTRS), whose numbers are our own.
+__DL_DEVICE unsigned int __dl_poisson_of_normal(double normal, double lambda) {
+  return (unsigned int)(sqrt(lambda) * normal + lambda + 0.5);
+}
+template <class S> __DL_DEVICE unsigned int __dl_poisson(S *s, double lambda) {
+  if (lambda < 64) {
+    unsigned int k = 0;
+    for (float product = expf(lambda) * curand_uniform(s); product > 1; product *= curand_uniform(s)) k++;
+    return k;
+  }
+  if (lambda > 4000) return __dl_poisson_of_normal(curand_normal_double(s), lambda);
+  double b = 0.931 + 2.53 * sqrt(lambda), a = -0.059 + 0.02483 * b, log_lambda = log(lambda);
+  double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accepted = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    double u = curand_uniform_double(s) - 0.5, v = curand_uniform_double(s), edge = 0.5 - fabs(u);
+    double k = floor((2 * a / edge + b) * u + lambda + 0.43);
+    if (edge >= 0.07 && v <= accepted) return (unsigned int)k;
+    if (k < 0 || (edge < 0.013 && v > edge)) continue;
+    double least = log(v * inverse_alpha / (a / (edge * edge) + b));
+    if (least <= k * log_lambda - lambda - lgamma(k + 1)) return (unsigned int)k;
+  }
+}
+
+__DL_BOTH uint4 __dl_four_words(curandStatePhilox4_32_10_t *s) { return curand4(s); }
+__DL_BOTH uint4 __dl_four_words(curandStateXORWOW_t *s) {
+  uint4 v;
+  v.x = curand(s), v.y = curand(s), v.z = curand(s), v.w = curand(s);
+  return v;
+}
+
 #define __DL_DISTRIBUTIONS(S)                                                                      \
   __DL_BOTH float curand_uniform(S *s) { return __dl_uniform(curand(s)); }                         \
-  __DL_BOTH double curand_uniform_double(S *s) {                                                   \
-    unsigned int x = curand(s), y = curand(s);                                                     \
-    return __dl_uniform_double(x, y);                                                              \
-  }                                                                                                \
   __DL_DEVICE float2 curand_normal2(S *s) {                                                        \
     unsigned int x = curand(s), y = curand(s);                                                     \
     return __dl_normal(x, y);                                                                      \
@@ -176,11 +210,7 @@ __DL_DEVICE double2 __dl_normal_double(uint4 r) {
     s->boxmuller_flag = 1, s->boxmuller_extra = v.y;                                               \
     return v.x;                                                                                    \
   }                                                                                                \
-  __DL_DEVICE double2 curand_normal2_double(S *s) {                                                \
-    uint4 r;                                                                                       \
-    r.x = curand(s), r.y = curand(s), r.z = curand(s), r.w = curand(s);                            \
-    return __dl_normal_double(r);                                                                  \
-  }                                                                                                \
+  __DL_DEVICE double2 curand_normal2_double(S *s) { return __dl_normal_double(__dl_four_words(s)); }  \
   __DL_DEVICE double curand_normal_double(S *s) {                                                  \
     if (s->boxmuller_flag_double) return s->boxmuller_flag_double = 0, s->boxmuller_extra_double;  \
     double2 v = curand_normal2_double(s);                                                          \
@@ -190,18 +220,69 @@ __DL_DEVICE double2 __dl_normal_double(uint4 r) {
   __DL_DEVICE float curand_log_normal(S *s, float mean, float deviation) {                         \
     return expf(mean + deviation * curand_normal(s));                                              \
   }                                                                                                \
+  __DL_DEVICE float2 curand_log_normal2(S *s, float mean, float deviation) {                       \
+    float2 v = curand_normal2(s);                                                                  \
+    return float2{expf(mean + deviation * v.x), expf(mean + deviation * v.y)};                     \
+  }                                                                                                \
   __DL_DEVICE double curand_log_normal_double(S *s, double mean, double deviation) {               \
     return exp(mean + deviation * curand_normal_double(s));                                        \
-  }
+  }                                                                                                \
+  __DL_DEVICE double2 curand_log_normal2_double(S *s, double mean, double deviation) {             \
+    double2 v = curand_normal2_double(s);                                                          \
+    return double2{exp(mean + deviation * v.x), exp(mean + deviation * v.y)};                      \
+  }                                                                                                \
+  __DL_DEVICE unsigned int curand_poisson(S *s, double lambda) { return __dl_poisson(s, lambda); }
 __DL_DISTRIBUTIONS(curandStateXORWOW_t)
 __DL_DISTRIBUTIONS(curandStatePhilox4_32_10_t)
 #undef __DL_DISTRIBUTIONS
+
+// Double: two words of XORWOW, but one of Philox, whose `curand_uniform2_double` gives all 53 bits.
+__DL_BOTH double curand_uniform_double(curandStateXORWOW_t *s) {
+  unsigned int x = curand(s), y = curand(s);
+  return __dl_uniform_double(x, y);
+}
+__DL_BOTH double curand_uniform_double(curandStatePhilox4_32_10_t *s) { return curand(s) * 0x1p-32 + 0x1p-32; }
+
+// Four numbers at once.
 __DL_BOTH float4 curand_uniform4(curandStatePhilox4_32_10_t *s) {
   uint4 r = curand4(s);
   return float4{__dl_uniform(r.x), __dl_uniform(r.y), __dl_uniform(r.z), __dl_uniform(r.w)};
+}
+__DL_BOTH double2 curand_uniform2_double(curandStatePhilox4_32_10_t *s) {
+  uint4 r = curand4(s);
+  return double2{__dl_uniform_double(r.x, r.y), __dl_uniform_double(r.z, r.w)};
+}
+__DL_BOTH double4 curand_uniform4_double(curandStatePhilox4_32_10_t *s) {
+  double2 a = curand_uniform2_double(s), b = curand_uniform2_double(s);
+  return double4{a.x, a.y, b.x, b.y};
 }
 __DL_DEVICE float4 curand_normal4(curandStatePhilox4_32_10_t *s) {
   uint4 r = curand4(s);
   float2 a = __dl_normal(r.x, r.y), b = __dl_normal(r.z, r.w);
   return float4{a.x, a.y, b.x, b.y};
+}
+__DL_DEVICE double4 curand_normal4_double(curandStatePhilox4_32_10_t *s) {
+  double2 a = curand_normal2_double(s), b = curand_normal2_double(s);
+  return double4{a.x, a.y, b.x, b.y};
+}
+__DL_DEVICE float4 curand_log_normal4(curandStatePhilox4_32_10_t *s, float mean, float deviation) {
+  float4 v = curand_normal4(s);
+  return float4{expf(mean + deviation * v.x), expf(mean + deviation * v.y), expf(mean + deviation * v.z),
+                expf(mean + deviation * v.w)};
+}
+__DL_DEVICE double4 curand_log_normal4_double(curandStatePhilox4_32_10_t *s, double mean, double deviation) {
+  double2 a = curand_log_normal2_double(s, mean, deviation), b = curand_log_normal2_double(s, mean, deviation);
+  return double4{a.x, a.y, b.x, b.y};
+}
+__DL_DEVICE uint4 curand_poisson4(curandStatePhilox4_32_10_t *s, double lambda) {
+  uint4 v;
+  if (lambda > 4000) {
+    double4 r = curand_normal4_double(s);
+    v.x = __dl_poisson_of_normal(r.x, lambda), v.y = __dl_poisson_of_normal(r.y, lambda);
+    v.z = __dl_poisson_of_normal(r.z, lambda), v.w = __dl_poisson_of_normal(r.w, lambda);
+    return v;
+  }
+  v.x = curand_poisson(s, lambda), v.y = curand_poisson(s, lambda);
+  v.z = curand_poisson(s, lambda), v.w = curand_poisson(s, lambda);
+  return v;
 }
