@@ -106,10 +106,13 @@ HOST_ONLY: Final[dict[str, str]] = {
     ),
 }  # fmt: skip
 #: Library functions whose kernels measured faster than NumPy and Arrow on a CPU, and from how many rows on: with fewer,
-#: what they gain is less than loading them takes (docs/horse.md has the table).
+#: what they gain is less than loading them takes (docs/horse.md has the table). Not those that fused kernels do
+#: wherever there are many rows, as ``@compress``, and not ``@each``, whose sums of doubles are rounded elsewhere: who
+#: does a call must not show.
 FASTER_ON_CPU: Final[dict[str, int]] = {
     "join": 1 << 20, "contains": 1 << 20, "present": 1 << 20, "group": 1 << 20, "unique": 1 << 20, "member": 1 << 20,
-    "like": 1 << 20, "loop_join": 1 << 12,
+    "like": 1 << 20, "loop_join": 1 << 12, "search": 1 << 17, "search_after": 1 << 17, "order_first": 1 << 18,
+    "run_start": 1 << 20, "run_end": 1 << 20, "before": 1 << 20, "outer_index": 1 << 20,
 }  # fmt: skip
 #: Those that did so with wide keys only, as NumPy sorts row numbers packed with others in vector registers.
-WIDE_ONLY: Final = frozenset(["group"])
+WIDE_ONLY: Final = frozenset(["group", "order_first"])
