@@ -36,6 +36,7 @@ BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cpu_kernels": ("Kernels on the CPU", ("--markdown",)),
     "cuda_cpu": ("CUDA kernels on the CPU", ()),
     "compile_time": ("Compiling CUDA programs", ()),
+    "bypass": ("Divisions of 64 bits", ()),
     "shuffle": ("Warp shuffles", ()),
     "tpch": ("TPC-H", ("--data", "{data}")),
 }
