@@ -226,10 +226,9 @@ def executed(groups: dict[str, list[Subject]], texts: dict[tuple[Path, str], Pat
 def machine_code(texts: dict[tuple[Path, str], Path]) -> list[list[str]]:
     """Machine instructions and registers of a kernel over those of the first variant, geometric means over sources."""
     programs = [None, *vendor.programs()[:1]]
-    chosen = [(name, kind, change) for name, kind, change in VARIANTS if kind != "off" or "O" in name]
     first: dict[tuple[Path, int], tuple[int, list[int]]] = {}
     rows = []
-    for name, kind, change in chosen:
+    for name, kind, change in VARIANTS:
         row = [name]
         for number, program in enumerate(programs):
             sizes, registers = [], []
