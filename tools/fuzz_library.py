@@ -74,11 +74,28 @@ def random_call(rng: Random) -> tuple[str, list[Value]]:
     return name, lists
 
 
+PICKING: Final = ("index", "outer_index", "index_a", "before", "touched", "search", "search_after")
+
+
+def picking(rng: Random, name: str, column: Vector, mask: Vector, places: Vector) -> list[Value]:
+    """The operands of a call that reads or writes at positions."""
+    rows, picks = len(column), len(places)
+    if name == "outer_index":
+        return [column, Vector(I64, np.where(rng.random(picks) < 0.2, -1, places.data))]
+    if name == "index_a":
+        return [column, places, column.take(rng.integers(0, rows, picks if rng.random() < 0.8 else 1))]
+    if name.startswith("search"):
+        low = rng.integers(0, rows + 1, picks)
+        bounds = [Vector(I64, low.astype(np.int32)), Vector(I64, rng.integers(low, rows + 1))]
+        return [Vector(I64, np.sort(rng.integers(-50, 50, rows))), *bounds, Vector(I64, rng.integers(-60, 60, picks))]
+    if name == "touched":
+        return [places, mask]
+    return [column if name == "index" else mask, places]
+
+
 def random_rows(rng: Random) -> tuple[str, list[Value]]:
     """A call of what sorts, picks, compacts, or reduces rows."""
-    name = str(
-        rng.choice(["order", "order", "order_first", "run_start", "run_end", "index", "compress", "before", "each"])
-    )
+    name = str(rng.choice([*["order"] * 4, *["each"] * 2, "compress", "order_first", "run_start", "run_end", *PICKING]))
     rows, values = int(rng.choice([2, *SIZES[3:], 20_000])), int(rng.choice([1, 3, 40, 1000, 30_000]))
     columns = [COLUMNS[str(kind)](rng, rows, values) for kind in rng.choice(list(COLUMNS), int(rng.integers(1, 4)))]
     if name.startswith("run"):
@@ -93,8 +110,8 @@ def random_rows(rng: Random) -> tuple[str, list[Value]]:
     if name == "compress":
         return name, [mask, columns[0]]
     places = Vector(I64, rng.integers(0, rows, int(rng.choice(SIZES))))
-    if name in ("index", "before"):
-        return name, [columns[0] if name == "index" else mask, places]
+    if name in PICKING:
+        return name, picking(rng, name, columns[0], mask, places)
     cuts = np.sort(rng.integers(0, rows + 1, int(rng.integers(0, 2 * rows))))
     cells = Ragged(columns[0], np.concatenate([[0], cuts, [rows]]))
     exact = columns[0].type == I64
