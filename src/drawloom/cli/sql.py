@@ -144,12 +144,14 @@ def as_csv(table: pa.Table) -> str:
 
 
 def as_json(table: pa.Table) -> str:
-    """Numbers that JSON readers would round (decimals) and dates are strings."""
+    """Numbers that JSON readers would round (decimals) and dates are strings. Columns of one name get numbers."""
     import json
 
     from drawloom.sql.relation import rows_of
+    from drawloom.sql.repeated import unlike
 
-    lines = [json.dumps(dict(zip(table.column_names, map(plain, row)))) for row in rows_of(table)]
+    names = unlike(table.column_names)
+    lines = [json.dumps(dict(zip(names, map(plain, row)))) for row in rows_of(table)]
     return "".join([line + "\n" for line in lines])
 
 

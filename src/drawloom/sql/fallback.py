@@ -18,6 +18,7 @@ from drawloom.sql.framestext import has_groups
 from drawloom.sql.literals import OVERFLOW
 from drawloom.sql.planner import Planner, new_context, only_queries, planner_message, quoted
 from drawloom.sql.profile import Profile
+from drawloom.sql.repeated import shown_again
 from drawloom.sql.text import names_table, runnable, shown_name
 from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly
 
@@ -76,7 +77,7 @@ class Fallback:
             table = frame.to_arrow_table()
         except Exception as problem:
             raise DataError(f"DataFusion cannot run the query: {planner_message(problem)}") from None
-        table = table.rename_columns([shown_name(name) for name in table.column_names])
+        table = table.rename_columns([shown_name(name) for name in shown_again(table.column_names)])
         seconds = {"plan": planned - start, "datafusion": time.perf_counter() - planned}
         profile = Profile(text.given, device, seconds, table.num_rows)
         profile.engine, profile.lacking = "datafusion", lacking

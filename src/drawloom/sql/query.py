@@ -23,6 +23,7 @@ from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.progress import Progress
+from drawloom.sql.repeated import shown_again, told_apart
 from drawloom.sql.sink import sink_casts
 from drawloom.sql.subqueries import Subquery, take_out
 from drawloom.sql.substrait import decode
@@ -37,6 +38,8 @@ from drawloom.sql.using import without_using
 from drawloom.sql.windowtext import find_lost
 
 T = TypeVar("T")
+#: How often columns of one name are told apart: an error names one pair of them.
+_TIMES_APART: Final = 8
 _REFUSAL: Final = "this query needs what is not built yet:"
 _NOT_HERE: Final = "UNNEST, WITH RECURSIVE or a table function in a place where a table does not stand for it"
 #: Integer constants with fewer digits than this, all together, make nothing that 64 bits do not hold.
@@ -114,11 +117,23 @@ class Query:
         if self._logical is None:
             text = without_using(self.text.sql, self.planner)
             try:
-                self._logical = self.timed("plan", lambda: self.planner.plan(text))
+                text, self._logical = self.timed("plan", lambda: self.planned(text))
             except SqlError as problem:
                 raise self.located(problem) if text == self.text.sql else problem from None
             self.text.sql = text
         return self._logical
+
+    def planned(self, text: str) -> tuple[str, Any]:
+        """The plan of the text, or of one that tells columns of one name apart, with that text. Raises SqlError."""
+        for _ in range(_TIMES_APART):
+            try:
+                return text, self.planner.plan(text)
+            except SqlError as problem:
+                apart = told_apart(text, problem.message)
+                if apart == text:
+                    raise
+            text = apart
+        return text, self.planner.plan(text)
 
     def bound(self) -> str:
         """The text of the plan before optimisation. Raises SqlError."""
@@ -181,7 +196,7 @@ class Query:
             unsupported.append("a query without columns: FROM without SELECT")
         if unsupported:
             raise UnsupportedError(_REFUSAL, unsupported)
-        made.names = [shown_name(n) for n in made.names]
+        made.names = [shown_name(n) for n in shown_again(made.names)]
         return sink_casts(made)
 
     def without_tables(self, unsupported: list[str]) -> None:

@@ -14,6 +14,7 @@ from drawloom.runtime.assembler import machine_code
 from drawloom.runtime.module import launches
 from drawloom.sql.profile import Profile, calls_of, run_seconds, statement_texts, statements_of
 from drawloom.sql.progress import Progress
+from drawloom.sql.repeated import unlike
 
 if TYPE_CHECKING:
     from drawloom.sql.connection import Connection
@@ -91,13 +92,17 @@ class Relation:
         return table, profile
 
     def df(self) -> Any:
-        """The result as a pandas DataFrame. Raises DataError where pandas is not installed."""
+        """The result as a pandas DataFrame. Columns of one name get numbers: a, a_1. Raises UnsupportedError where
+        pandas is not installed."""
         _need("pandas")
-        return self.arrow().to_pandas()
+        table = self.arrow()
+        return table.rename_columns(unlike(table.column_names)).to_pandas()
 
     def pl(self) -> Any:
-        """The result as a Polars DataFrame. Raises DataError where Polars is not installed."""
-        return _need("polars").from_arrow(self.arrow())
+        """The result as a Polars DataFrame, whose columns are called as in ``df``. Raises UnsupportedError where Polars
+        is not installed."""
+        polars, table = _need("polars"), self.arrow()
+        return polars.from_arrow(table.rename_columns(unlike(table.column_names)))
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None. A date that Python's
