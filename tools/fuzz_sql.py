@@ -69,7 +69,7 @@ def check(
         except (duckdb.OutOfRangeException, duckdb.ConversionException) as problem:
             wanted = str(problem)
         try:
-            relation = ours.sql(query.text, outline)
+            relation = ours.sql(query.text, outline=outline)
             result = relation.query.program().interpret().to_arrow() if device == "interpreter" else relation.arrow()
         except drawloom.DataError as problem:
             if not isinstance(wanted, str):

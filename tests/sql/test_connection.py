@@ -78,7 +78,7 @@ def test_prepared_queries_are_limited() -> None:
     for number in range(140):
         con.query(f"select {number} as x from t")
     assert len(con.prepared) == 128
-    assert ("select 139 as x from t", "full") in con.prepared
+    assert ("select 139 as x from t", "full", None) in con.prepared
 
 
 def test_several_tables_at_once() -> None:

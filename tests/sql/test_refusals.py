@@ -97,7 +97,6 @@ def refused(query: str, con: drawloom.Connection | None = None) -> list[str]:
         ("select s similar to arrow_typeof(s), approx_percentile_cont_with_weight(a, 1, 0.5) from t group by 1",
          ["expression: SIMILAR TO", "function: arrow_typeof",
           "aggregate function: approx_percentile_cont_with_weight"]),
-        ("select arrow_typeof(s) from t where a = ?", ["expression: a parameter", "function: arrow_typeof"]),
         ("with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select random() + n from r",
          ["function: random"]),
         ("select cast(a as timestamp) as x, cast(a as time) as y, arrow_typeof(s) from t",
@@ -279,8 +278,8 @@ def test_tables_that_cannot_be_read_are_named() -> None:
         connect("cpu").register("t", pa.chunked_array([[1, 2]]))
 
 
-@pytest.mark.parametrize("name", ["", "a b", "1a", 'x"; drop'])
-def test_table_names_are_identifiers(name: str) -> None:
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "a->b", "f()", 'x"; drop'])
+def test_table_names_that_sql_cannot_say(name: str) -> None:
     with pytest.raises(drawloom.DataError, match="is no table name"):
         connect("cpu").register(name, TABLE)
 

@@ -71,7 +71,9 @@ def command(
     text = sys.stdin.read() if query == "-" else query
     connection = connect(device, memory_limit)
     tables_option.register(connection, tables, delimiter, not no_header)
-    relation = connection.sql(text, outline, library, fallback, False if quiet else None)
+    relation = connection.sql(
+        text, outline=outline, library=library, fallback=fallback, progress=False if quiet else None
+    )
     if emit is not None:
         click.echo(relation.explain(emit, arch or ""), nl=False)
         return
@@ -116,18 +118,11 @@ def render(table: pa.Table, style: str) -> str:
 
 
 def as_text(table: pa.Table) -> str:
+    from drawloom.sql import shown
     from drawloom.sql.relation import rows_of
 
-    rows = [[shown(v) for v in row] for row in rows_of(table)]
-    widths = [max([len(n), *[len(r[i]) for r in rows]]) for i, n in enumerate(table.column_names)]
-    right = [is_number(f.type) for f in table.schema]
-
-    def line(cells: list[str]) -> str:
-        padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right)]
-        return "  ".join(padded).rstrip() + "\n"
-
-    count = f"({len(rows)} row{'' if len(rows) == 1 else 's'})\n"
-    return line(table.column_names) + line(["-" * w for w in widths]) + "".join([line(r) for r in rows]) + count
+    count = f"({table.num_rows} row{'' if table.num_rows == 1 else 's'})"
+    return shown.as_text(table.column_names, table.schema.types, rows_of(table), count)
 
 
 def as_csv(table: pa.Table) -> str:
@@ -135,6 +130,7 @@ def as_csv(table: pa.Table) -> str:
     import io
 
     from drawloom.sql.relation import rows_of
+    from drawloom.sql.shown import shown
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -153,20 +149,6 @@ def as_json(table: pa.Table) -> str:
     names = unlike(table.column_names)
     lines = [json.dumps(dict(zip(names, map(plain, row)))) for row in rows_of(table)]
     return "".join([line + "\n" for line in lines])
-
-
-def is_number(type: Any) -> bool:
-    import pyarrow.types as types
-
-    return bool(types.is_integer(type) or types.is_floating(type) or types.is_decimal(type))
-
-
-def shown(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def plain(value: Any) -> Any:

@@ -172,7 +172,7 @@ def measured(
     outcome = Outcome(query)
     sql = tpch.text(query)
     with tpch.connected(device, tables) as connection:
-        relation = connection.sql(sql, outline, library, progress=False)
+        relation = connection.sql(sql, outline=outline, library=library, progress=False)
         try:
             profile = relation.profile()
             outcome.rows, outcome.launches = profile.rows, len(profile.kernels)

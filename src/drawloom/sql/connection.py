@@ -29,13 +29,15 @@ from drawloom.runtime.machine import Device
 from drawloom.runtime.machine import device as find_device
 from drawloom.sql.fallback import CHOICES as FALLBACKS
 from drawloom.sql.fallback import Fallback
+from drawloom.sql.parameters import Parameters, with_values
 from drawloom.sql.planner import Planner
 from drawloom.sql.query import Query
 from drawloom.sql.relation import Relation
 from drawloom.sql.text import names_table, same_query
 from drawloom.sql.translate import Schema
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+#: What no table's name has: quotes, control characters, and what the names of its parts are made with.
+_NO_NAME: Final = re.compile(rf"[\"`\x00-\x1f\x7f]|{INTO}|\(\)\Z")
 #: Prepared queries that a connection keeps, the least recently used going first.
 _MAX_PREPARED: Final = 128
 
@@ -81,7 +83,7 @@ class Connection:
         self.sources: dict[str, Source] = {}
         self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto", self.memory)
         self.fallback = Fallback(self.planner, self.sources)
-        self.prepared: dict[tuple[str, str], Query] = {}
+        self.prepared: dict[tuple[str, str, tuple[int, int] | None], Query] = {}
         self.statistics = Statistics()
 
     def register(
@@ -109,11 +111,12 @@ class Connection:
         that are ``nulls``, and the Arrow ``types`` of columns whose type is not to be inferred. A CSV file is read now,
         a Parquet file's columns when a query needs them.
 
-        ``name`` is an identifier, whose case does not matter. Raises DataError for a file that is missing, damaged or
-        of another format, files whose columns differ, what is no table, and two columns of one name.
+        The case of ``name`` does not matter; one that is no identifier stands in quotes in SQL. Raises DataError for a
+        file that is missing, damaged or of another format, files whose columns differ, what is no table, two columns of
+        one name, and a name that SQL cannot say.
         """
-        if not _NAME.match(str(name)):
-            raise DataError(f"'{name}' is no table name: letters, digits and underscores were expected")
+        if str(name) != name or not name.strip() or _NO_NAME.search(name):
+            raise DataError(f"'{name}' is no table name: text without quotes and control characters was expected")
         if format is not None and format not in FORMATS.values():
             raise DataError(f"format={format!r}: expected one of {', '.join(sorted(set(FORMATS.values())))}")
         plain = delimiter is None and header and not names and quote == '"' and tuple(nulls) == ("",) and not types
@@ -141,6 +144,8 @@ class Connection:
     def sql(
         self,
         text: str,
+        parameters: Parameters | None = None,
+        *,
         outline: str = "full",
         library: str | None = None,
         fallback: str | None = None,
@@ -148,16 +153,22 @@ class Connection:
     ) -> Relation:
         """The query as a lazy relation: nothing runs before its result is asked for.
 
+        ``parameters`` are the values of ``?``, in their order, and of ``$1``, ``$2`` ..., in a list; or those of
+        ``$name`` in a dict: None, bool, int, float, Decimal, str, date, datetime, time, timedelta, and lists of these,
+        which may stand behind IN. Each is the constant that SQL writes for it; a query with other values is prepared
+        anew.
+
         ``outline`` says how much goes into one kernel: "none" (a builtin call), "flow" (what data flows through without
         synchronisation) or "full". ``library`` says who does sorts, groups and joins: "auto" (whoever measured faster),
         "kernels" or "host"; None is the connection's choice. ``fallback`` "datafusion" runs what is not built here in
         DataFusion, and says so in the profile and on standard error; None refuses it. ``progress`` shows a bar on
         standard error after two seconds; None where that is a terminal.
 
-        Raises DataError for what is no text, and for another word.
+        Raises DataError for what is no text, for another word, and for parameters that do not go with the text.
         """
         if not isinstance(text, str):
             raise DataError(f"a query is text, not {text!r}")
+        text = with_values(text, parameters)
         for option, given, known in (
             ("outline", outline, MODES), ("library", library, CHOICES), ("fallback", fallback, FALLBACKS),
         ):  # fmt: skip
@@ -165,16 +176,17 @@ class Connection:
                 raise DataError(f"{option}={given!r}: expected one of {', '.join(known)}")
         return Relation(self, text, outline, library, fallback, progress)
 
-    def query(self, text: str, outline: str = "full") -> Query:
-        """The prepared query for a text, made now or kept from before: blanks and comments make no other query. Raises
-        what planning and compiling raise."""
-        key = (same_query(text), outline)
+    def query(self, text: str, outline: str = "full", rows: tuple[int, int] | None = None) -> Query:
+        """The prepared query for a text, made now or kept from before: blanks and comments make no other query. Of its
+        ``rows`` so many are skipped and so many kept. Raises what planning and compiling raise."""
+        key = (same_query(text), outline, rows)
         found = self.prepared.pop(key, None)
         if found is not None and found.text.is_lasting and (found.is_planned or found.text.given == text):
             self.statistics.hits += 1
         else:  # an error in a text that was not planned yet is to have this text's line and column
             self.statistics.misses += 1
             found = Query(text, self.planner, self.sources, StoredSchema(self.sources), self.device, outline)
+            found.rows = rows
             while len(self.prepared) >= self.statistics.most:
                 del self.prepared[next(iter(self.prepared))]
                 self.statistics.dropped += 1

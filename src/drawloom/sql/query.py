@@ -81,6 +81,8 @@ class Query:
         self.text = read(text)
         self.device = device
         self.outline = outline
+        #: How many rows of the result are skipped, and how many of the others kept; None for all of them.
+        self.rows: tuple[int, int] | None = None
         self.planner = planner
         self.sources = sources
         self.schema = schema
@@ -196,6 +198,8 @@ class Query:
             unsupported.append("a query without columns: FROM without SELECT")
         if unsupported:
             raise UnsupportedError(_REFUSAL, unsupported)
+        if self.rows is not None:
+            made.root = plan.Limit(made.root, *self.rows)
         made.names = [shown_name(n) for n in shown_again(made.names)]
         return sink_casts(made)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ from drawloom.runtime.module import launches
 from drawloom.sql.profile import Profile, calls_of, run_seconds, statement_texts, statements_of
 from drawloom.sql.progress import Progress
 from drawloom.sql.repeated import unlike
+from drawloom.sql.shown import as_text, terminal_width
 
 if TYPE_CHECKING:
     from drawloom.sql.connection import Connection
@@ -35,6 +38,7 @@ class Relation:
         library: str | None = None,
         fallback: str | None = None,
         progress: bool | None = None,
+        rows: tuple[int, int] | None = None,
     ) -> None:
         self.connection = connection
         self.text = text
@@ -42,10 +46,71 @@ class Relation:
         self.library = library
         self.fallback = fallback
         self.progress = progress
+        #: How many rows are skipped, and how many kept; None for all.
+        self.rows = rows
+        self._fetched: Iterator[tuple[Any, ...]] | None = None
 
     @property
     def query(self) -> Query:
-        return self.connection.query(self.text, self.outline)
+        return self.connection.query(self.text, self.outline, self.rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; nothing runs for them. Raises what ``arrow`` raises for the text."""
+        if self.query.text.explain:
+            return list(self.schema.names)
+        try:
+            return list(self.query.relation().names)
+        except UnsupportedError:
+            if self.fallback is None:
+                raise
+            return list(self.schema.names)
+
+    @property
+    def types(self) -> list[pa.DataType]:
+        """The Arrow types of the columns."""
+        return list(self.schema.types)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns, for which a query that gives no rows runs."""
+        return self.limit(0).arrow().schema
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns, for which the query runs."""
+        table = self.arrow()
+        return table.num_rows, table.num_columns
+
+    def __len__(self) -> int:
+        """The number of rows, for which the query runs."""
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        """True: a relation is there whatever its rows are, and none is asked for."""
+        return True
+
+    def limit(self, count: int, offset: int = 0) -> Relation:
+        """The relation of at most ``count`` of these rows, after ``offset`` of them. Raises DataError for numbers below
+        zero."""
+        if count < 0 or offset < 0:
+            raise DataError(f"limit({count}, {offset}): numbers of rows were expected")
+        skipped, kept = self.rows or (0, count + offset)
+        skip = min(offset, kept)
+        return Relation(
+            self.connection, self.text, self.outline, self.library, self.fallback, self.progress,
+            (skipped + skip, min(count, kept - skip)),
+        )  # fmt: skip
+
+    def show(self, max_rows: int = 20, max_width: int | None = None) -> None:
+        """Prints the first rows, at most as wide as the terminal, or ``max_width`` characters; no more rows are made
+        than are shown."""
+        table = self.limit(max_rows + 1).arrow()
+        more = table.num_rows > max_rows
+        rows = rows_of(table.slice(0, max_rows))
+        said = f"({'first ' if more else ''}{len(rows)} row{'' if len(rows) == 1 else 's'})"
+        width = terminal_width() if max_width is None else max_width
+        print(as_text(table.column_names, table.schema.types, rows, said, width), end="")
 
     def arrow(self) -> pa.Table:
         """The result as an Arrow table, with DuckDB's types: sums of decimals are decimal128(38, s), sums of integers
@@ -56,7 +121,8 @@ class Relation:
         overflow); KeyboardInterrupt ends the query, and the connection answers the next one.
         """
         if self.query.text.explain:
-            return self.explained()
+            lines = self.explained()
+            return lines if self.rows is None else lines.slice(*self.rows)
         return self.run()[0]
 
     def run(self, profiled: bool = False) -> tuple[pa.Table, Profile | None]:
@@ -69,7 +135,8 @@ class Relation:
             except UnsupportedError as refusal:
                 if self.fallback is None:
                     raise
-                return connection.fallback.run(query.text, query.bound(), refusal, connection.device.name)
+                table, profile = connection.fallback.run(query.text, query.bound(), refusal, connection.device.name)
+                return table if self.rows is None else table.slice(*self.rows), profile
             finally:
                 query.progress = None
             loaded = query.loaded(connection.resident)
@@ -108,6 +175,16 @@ class Relation:
         """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None. A date that Python's
         ``date`` does not hold is text, such as "10000-01-01" or "0045-03-15 (BC)"."""
         return rows_of(self.arrow())
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, None behind the last; the query runs once for all of them."""
+        return next(iter(self.fetchmany(1)), None)
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """The next rows, at most ``size``; the query runs once for all of them."""
+        if self._fetched is None:
+            self._fetched = iter(self.fetchall())
+        return list(islice(self._fetched, size))
 
     def explain(self, stage: str = "", arch: str = "") -> str:
         """The query after a stage: "plan" (DataFusion), "relation", "horse", "outline" (HorseIR with kernels), "ptx" or

@@ -187,7 +187,7 @@ def bags_of(sql: str) -> tuple[int, bool]:
 
 def names_table(sql: str, table: str) -> bool:
     """Whether a text may name a table: it has the word, be it as another name or within a string."""
-    return re.search(rf"\b{table}\b", sql, re.IGNORECASE) is not None
+    return re.search(rf"(?<!\w){re.escape(table)}(?!\w)", sql, re.IGNORECASE) is not None
 
 
 def same_query(text: str) -> str:
