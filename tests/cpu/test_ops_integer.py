@@ -177,6 +177,32 @@ def test_64_bit_quotients_of_neighbours_of_multiples(target: str) -> None:
         assert np.array_equal(left, a - wanted * b)
 
 
+@pytest.mark.parametrize(
+    "divisor", [3, 10, (1 << 15) - 1, (1 << 15) + 1, 1_000_003, (1 << 32) + 1, (1 << 63) - 1, (1 << 63) + 3]
+)
+def test_64_bit_quotients_by_constants(divisor: int) -> None:
+    """Dividends at multiples of the constant, small ones and the largest, and what stands beside them."""
+    rng = np.random.default_rng(7)
+    for t in ("u64", "s64"):
+        by = number(divisor, t)
+        size, largest = np.uint64(abs(by)), np.uint64((1 << 64) - 1 if t == "u64" else (1 << 63) - 1)
+        multiples = rng.integers(0, largest // size, 4096, endpoint=True, dtype=np.uint64)
+        multiples[:2048] >>= rng.integers(0, 64, 2048).astype(np.uint64)
+        multiples[2048:2080] = largest // size
+        a = (multiples * size + rng.integers(-1, 2, 4096).astype(np.uint64)) & largest
+        a[-1] = largest
+        quotient = a // size
+        left = a - quotient * size
+        if t == "s64":
+            minus = rng.random(4096) < 0.5
+            a, left = np.where(minus, np.uint64(0) - a, a), np.where(minus, np.uint64(0) - left, left)
+            quotient = np.where(minus != (by < 0), np.uint64(0) - quotient, quotient)
+        constant = ((1, divisor),)
+        for name, wanted in (("div", quotient), ("rem", left)):
+            (got,) = compiled(f"{name}.{t}", 32, "host", constant)(a, np.full(4096, divisor, np.uint64))
+            assert np.array_equal(got, wanted), (name, t)
+
+
 @pytest.mark.parametrize(("target", "lanes"), CASES)
 def test_products(target: str, lanes: int) -> None:
     for t in "u16 s16 u32 s32 u64 s64".split():

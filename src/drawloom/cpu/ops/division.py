@@ -9,10 +9,11 @@ it leaves.
 
 from __future__ import annotations
 
+from struct import pack
 from typing import Final
 
 from drawloom.cpu.emitter import ELEM_BITS, Emitter, Value
-from drawloom.cpu.ops.common import const, literal
+from drawloom.cpu.ops.common import const, fconst, literal
 from drawloom.ptx.isa import Opcode
 
 _FLOAT: Final[dict[str, str]] = {"i16": "float", "i32": "double"}
@@ -38,6 +39,9 @@ def _divide(e: Emitter, a: Value, b: Value, signed: bool) -> tuple[Value, Value]
     if divisor == 0:
         return const(a, -1), a
     if divisor is not None and divisor != (1 << ELEM_BITS[b.elem]) - 1:
+        size = (1 << 64) - divisor if signed and divisor >> 63 else divisor
+        if a.lanes and a.elem == "i64" and size & (size - 1) and "avx512dq" in e.features:
+            return _by_constant(e, a, size, signed, size != divisor)
         # LLVM turns a constant divisor into multiplications. All ones may be -1, which could overflow.
         return _native(e, a, b, signed)
     zero = e.icmp("eq", b, const(b, 0))
@@ -57,6 +61,28 @@ def _divide(e: Emitter, a: Value, b: Value, signed: bool) -> tuple[Value, Value]
         quotient = _by_float(e, a, safe, signed)
         remainder = e.binary("sub", a, e.binary("mul", quotient, safe))
     return e.select(zero, const(a, -1), quotient), e.select(zero, a, remainder)
+
+
+def _by_constant(e: Emitter, a: Value, divisor: int, signed: bool, negated: bool) -> tuple[Value, Value]:
+    """64-bit lanes by the reciprocal of a constant, where LLVM would multiply lane by lane; ``_by_doubles`` says why
+    that is right. From 2**15 on one step is enough: the quotient, below 2**49, is too small by one at most."""
+    zero = const(a, 0)
+    negative = e.icmp("slt", a, zero)
+    left = e.select(negative, e.binary("sub", zero, a), a) if signed else a
+    reciprocal = fconst(Value("", "double", a.lanes), _BELOW_ONE / divisor)
+    quotient = zero
+    for _ in range(1 if divisor >> 15 else 2):
+        taken = e.cast("fptoui", e.binary("fmul", e.cast("uitofp", left, "double"), reciprocal), "i64")
+        quotient = e.binary("add", quotient, taken)
+        left = e.binary("sub", left, e.binary("mul", taken, const(a, divisor)))
+    missing = e.icmp("uge", left, const(a, divisor))
+    quotient = e.select(missing, e.binary("add", quotient, const(a, 1)), quotient)
+    left = e.select(missing, e.binary("sub", left, const(a, divisor)), left)
+    if not signed:
+        return quotient, left
+    minus = e.binary("sub", zero, quotient)
+    quotient = e.select(negative, quotient, minus) if negated else e.select(negative, minus, quotient)
+    return quotient, e.select(negative, e.binary("sub", zero, left), left)
 
 
 def _native(e: Emitter, a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
@@ -122,7 +148,7 @@ def _by_doubles(name: str, lanes: int, signed: bool) -> str:
         "slow:",
         *absolute,
         f"%divisor = uitofp {vector} {b} to {doubles}",
-        f"%reciprocal = fdiv {doubles} splat (double {_BELOW_ONE}), %divisor",
+        f"%reciprocal = fdiv {doubles} splat (double 0x{pack('>d', _BELOW_ONE).hex().upper()}), %divisor",
         *_step(vector, doubles, 1, a, b),
         *_step(vector, doubles, 2, "%left1", b),
         f"%sum = add {vector} %q1, %q2",
@@ -136,8 +162,8 @@ def _by_doubles(name: str, lanes: int, signed: bool) -> str:
     return "\n".join(lines)
 
 
-#: 1 - 8 * 2**-53, as LLVM writes doubles.
-_BELOW_ONE: Final = "0x3FEFFFFFFFFFFFF8"
+#: Eight units of 2**-53 are more than four roundings.
+_BELOW_ONE: Final = 1 - 8 * 2.0**-53
 
 
 def _step(vector: str, doubles: str, number: int, a: str, b: str) -> list[str]:
