@@ -85,4 +85,6 @@ template <class S> __device__ void poisson(unsigned *out, double mean, int each)
 #pragma unroll 1
   for (int k = 0; k < each; k++) out[k] = curand_poisson(&s, mean);
 }
-extern "C" __global__ void poisson_xorwow(unsigned *out, double mean, int each) { poisson<curandState>(out, mean, each); }
+extern "C" __global__ void poisson_xorwow(unsigned *out, double mean, int each) {
+  poisson<curandState>(out, mean, each);
+}

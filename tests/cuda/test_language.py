@@ -123,6 +123,28 @@ def test_options() -> None:
         compile_cuda(source, "sm_12")
 
 
+AGGREGATED = """
+extern "C" __global__ void keep_odd(int *out, int *count, const int *in) {
+  int x = in[blockIdx.x * blockDim.x + threadIdx.x];
+  if (x % 2 == 0) return;
+  unsigned mask = __activemask();
+  int leader = __ffs(mask) - 1, lane = threadIdx.x % 32, first;
+  if (lane == leader) first = atomicAdd(count, __popc(mask));
+  first = __shfl_sync(mask, first, leader);
+  out[first + __popc(mask & (1u << lane) - 1)] = x;
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_a_variable_that_only_the_leader_sets_may_be_shuffled(device: str) -> None:
+    """Clang took what the other lanes have not set, an argument, for undefined behaviour, and had all lanes add."""
+    numbers = np.arange(256, dtype=np.int32)
+    out, count = np.zeros(256, np.int32), np.zeros(1, np.int32)
+    drawloom.load(compile_cuda(AGGREGATED), device=device)["keep_odd"][2, 128](out, count, numbers)
+    assert count[0] == 128 and sorted(out[:128].tolist()) == list(range(1, 256, 2))
+
+
 # One mistake a line, with what clang says of it; it reports those of the second kind when it has read the whole source.
 MISTAKES = {
     "__global__ void a(int *p) { p[0] = missing; }": "undeclared identifier 'missing'",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drawloom.cuda.clang import CompileError, find_clang
+from drawloom.cuda.clang import CompileError, find_clang, ziglang
 from drawloom.cuda.programs import Request, build, finish
 from drawloom.errors import DataError, Error, UnsupportedError
 from tools.cuda_programs import PROGRAMS, difference
@@ -131,6 +131,16 @@ def test_a_newer_c_library_declares_functions_of_ours(tmp_path: Path) -> None:
     reread = "-D_PRELUDE_IS_READ_AGAIN"
     cc(str(tmp_path / "both.cu"), "-I", str(tmp_path), reread, "-unchecked", "-o", str(tmp_path / "both"))
     assert run(tmp_path / "both") == "1 1\n"
+
+
+def test_ziglang_alone_has_the_headers_that_a_program_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if ziglang() is None:
+        pytest.skip("ziglang is not installed")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("DRAWLOOM_CLANG", raising=False)
+    out = tmp_path / "style.o"
+    assert cc("-c", str(PROGRAMS / "samples_style.cu"), "-unchecked", "-o", str(out)) == ""
+    assert out.read_bytes().startswith(b"\x7fELF")
 
 
 def test_error_of_either_side_names_file_and_line(tmp_path: Path) -> None:

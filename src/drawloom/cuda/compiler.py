@@ -234,8 +234,11 @@ def device_target(arch: str, options: Options) -> list[str]:
         "-fdenormal-fp-math-f32=preserve-sign,preserve-sign", "-mllvm", "-nvptx-prec-divf32=0",
         "-mllvm", "-nvptx-prec-sqrtf32=0", "-D__DRAWLOOM_FAST_MATH__",
     ]  # fmt: skip
+    # Lanes hand variables to shuffles that only one of them has set; as an argument clang would take that for undefined
+    # behaviour, and the lanes' condition for true.
+    unset = ["-no-enable-noundef-analysis"]
     return [
-        "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version,
+        "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version, *unset,
         f"-O{options.optimise}", *(inline if options.optimise > 1 else []), "-ffp-contract=fast-honor-pragmas",
         "-mconstructor-aliases", "-Wno-unknown-cuda-version", "-nostdsysteminc",
         *(LINE_INFO if options.line_info else ()),

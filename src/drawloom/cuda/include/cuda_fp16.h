@@ -77,6 +77,7 @@ __DL_SMALL_ATOMIC(__half, __half2)
 typedef __half half;
 typedef __half2 half2;
 
+__DL_BOTH __half2 make_half2(__half x, __half y) { return __half2(x, y); }
 __DL_BOTH __half __float2half(float f) { return __half(f); }
 __DL_BOTH __half __float2half_rn(float f) { return __half(f); }
 __DL_BOTH __half __double2half(double d) { return __half(d); }
@@ -114,6 +115,12 @@ __DL_HALF_INTEGER(unsigned short, ushort)
 __DL_HALF_INTEGER(long long, ll)
 __DL_HALF_INTEGER(unsigned long long, ull)
 #undef __DL_HALF_INTEGER
+__DL_DEVICE signed char __half2char_rz(__half h) {
+  return (signed char)min(max(__float2int_rz(__dl_wide(h)), -128), 127);
+}
+__DL_DEVICE unsigned char __half2uchar_rz(__half h) {
+  return (unsigned char)min(max(__float2int_rz(__dl_wide(h)), 0), 255);
+}
 __DL_BOTH __half2 __floats2half2_rn(float x, float y) { return __half2(__half(x), __half(y)); }
 __DL_BOTH __half2 __float22half2_rn(float2 v) { return __floats2half2_rn(v.x, v.y); }
 __DL_BOTH __half2 __float2half2_rn(float f) { return __floats2half2_rn(f, f); }

@@ -52,6 +52,8 @@ __DL_UNARY(__dl_rsqrt_approx, "rsqrt.approx.f32", float, "f")
 #undef __DL_BINARY
 #undef __DL_TERNARY
 
+// Right for every float: the quotient of doubles is never so near to the middle of two floats that its error counts.
+__DL_DEVICE float __frsqrt_rn(float x) { return (float)__ddiv_rn(1.0, __dsqrt_rn((double)x)); }
 __DL_DEVICE float __tanf(float x) { return __fdividef(__sinf(x), __cosf(x)); }
 __DL_DEVICE void __sincosf(float x, float *s, float *c) { *s = __sinf(x), *c = __cosf(x); }
 __DL_DEVICE float __log2f(float x) { return __dl_lg2_approx(x); }
