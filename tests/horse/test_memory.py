@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import drawloom
-from drawloom.horse import store
+from drawloom.horse import memory, store
 from drawloom.horse.columns import convert
 from drawloom.horse.kernels.workspace import DEVICE, EMPTY, HOST, SHARED, Block, Workspace
 from drawloom.horse.memory import COUNTED, MemoryUse, limit_of
@@ -274,6 +274,44 @@ def test_what_allocators_keep_goes_back_before_more_is_taken(limit: int, asked: 
         use.ask(1 << 20, "a sort")
     assert resident() - start < 8 << 20
     assert len(stay) == 64
+
+
+def test_what_a_query_held_serves_the_next_and_goes_back_when_none_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    trims: list[float] = []
+    monkeypatch.setattr(memory, "trim", lambda: trims.append(time.monotonic()))
+    monkeypatch.setattr(memory, "idle", memory.Idle(0.2))
+    use = MemoryUse(1 << 40)
+    for size in (memory.LARGE, 0, memory.LARGE):
+        use.forget_peak()
+        use.hold_array(np.zeros(size, dtype=np.int8))
+        use.give_back()
+    last = time.monotonic()
+    assert not trims
+    while not trims and time.monotonic() < last + 20:
+        time.sleep(0.01)
+    assert len(trims) == 1 and trims[0] - last > 0.1
+    use.forget_peak()
+    use.give_back()
+    time.sleep(0.3)
+    assert len(trims) == 1, "what held little leaves nothing to give back"
+
+
+def test_what_is_kept_may_be_more_beside_more_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    trims: list[int] = []
+    there = [100 << 20]
+    monkeypatch.setattr(memory, "resident", lambda: there[0])
+    monkeypatch.setattr(memory, "trim", lambda: trims.append(there[0] >> 20))
+    use = MemoryUse(1 << 40)
+    columns = np.zeros(40 << 20, dtype=np.int8)
+    use.hold_array(columns)
+    there[0] += columns.nbytes
+    use.forget_peak()
+    for size in (50, 59, 61):  # beside 40 MiB of columns, 2.5 times which are 100
+        there[0] = (139 + size) << 20
+        use.ask(1 << 20, "a sort")
+    assert trims == [200]
+    use.ask(1 << 20, "a sort")
+    assert trims == [200], "what does not go back is somebody else's"
 
 
 @pytest.mark.parametrize("library", ["host", "kernels"])

@@ -45,6 +45,8 @@ LEAST_PICKED: Final = 1 << 17
 LEAST_COMPUTED: Final = 1 << 14
 #: And when it is asked for first, so that it has to be compiled: some 50 ms.
 LEAST_COMPILED: Final = 1 << 21
+#: Of so many rows a mask that selects one or more selects many.
+_DENSE: Final = 4
 
 
 class Geometry:
@@ -142,6 +144,8 @@ class LoadedKernel:
         self.device = device
         self.kernel = load(plan.module, device=device)[plan.name]
         self.times_asked = 0
+        #: The masks that selected many of the rows when the kernel last ran.
+        self.dense: frozenset[int] = frozenset()
 
     def rows(self, arguments: list[Value]) -> int:
         """The rows of the arguments; -1 where they have unlike ones, which is for the interpreter to judge."""
@@ -189,7 +193,9 @@ class LoadedKernel:
         counters = range(plan.counters)
         kept: list[Array | int | Size] = []
         if plan.tile is None:
-            kept.extend([report.words(f"kept{i}").view(np.uint32)[: shape.warps] for i in counters])
+            counts = [report.words(f"kept{i}").view(np.uint32)[: shape.warps] for i in counters]
+            self.dense = frozenset([i for i in counters if _DENSE * int(counts[i].sum()) >= rows])
+            kept.extend(counts)
         else:
             kept.extend([report.size("states", 1 + i) for i in counters])
         results = Results(workspace, plan, named, rows, self.by_slot(report, shape), buffers, kept, shape.share)
@@ -198,16 +204,17 @@ class LoadedKernel:
         return results.outputs()
 
     def buffers(self, workspace: Workspace, rows: int) -> list[Memory]:
-        """Memory for the row results. What is selected by warps takes only the pages that are written, on a host."""
+        """Memory for the row results. On a host what is selected by warps takes only the pages that are written, which
+        are slower to take, unless they were many the last time."""
         made: list[Memory] = []
-        selected = {o.value for o in self.plan.outputs if o.kind == "rows" and o.count >= 0}
+        selected = {o.value: o.count for o in self.plan.outputs if o.kind == "rows" and o.count >= 0}
         for number, kind in enumerate(self.plan.row_buffers):
             dtype = np.dtype(ROW_DTYPES[kind])
             if number not in selected or self.plan.tile is not None or not self.device.is_host:
                 made.append(workspace.empty(rows, dtype))
                 continue
             ask(rows * dtype.itemsize, "a kernel's result")
-            made.append(sparse(rows, dtype))
+            made.append(np.empty(rows, dtype) if selected[number] in self.dense else sparse(rows, dtype))
         return made
 
     def report(self, workspace: Workspace, shape: Geometry, rows: int) -> Report:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from drawloom.errors import DataError, OutOfMemoryError
-from drawloom.runtime.allocators import keep_little, trim
+from drawloom.runtime.allocators import keep_freed, resident, trim
 from drawloom.runtime.machine import available_memory
 
 Array = npt.NDArray[Any]
@@ -32,10 +33,13 @@ COUNTED: Final = 1 << 16
 CONVERTING: Final = 1 << 22
 #: So many bytes are worth a millisecond to give back.
 LARGE: Final = 1 << 22
-#: Bytes that allocators may keep during a query; and from which on what is asked for goes back when it is freed, even
-#: where an eighth was taken.
+#: What a query holds and allocators keep may be so many bytes, or so many times the columns that are stored, before
+#: the latter goes back; and what is asked for where it is worth a look at how much they keep.
 _KEPT: Final = 1 << 24
-_WHOLE: Final = 8 * LARGE
+_KEPT_OF_STORED: Final = 2.5
+_LOOK: Final = 1 << 20
+#: Seconds after the last query in which another would be faster with what is kept.
+_IDLE: Final = 1.0
 #: From so many bytes on what is asked for is compared with what the machine has left, too.
 _LARGE: Final = 1 << 26
 #: How much of what is available a connection may hold.
@@ -49,7 +53,7 @@ class MemoryUse:
     machine, or its control group, has left now, and never more than is left later on."""
 
     def __init__(self, limit: int | None = None) -> None:
-        keep_little(LARGE)
+        keep_freed()
         self.is_share = limit is None
         self.limit: int = int(SHARE * available_memory()) if limit is None else limit
         self.peak = 0
@@ -59,8 +63,9 @@ class MemoryUse:
         #: no Python code, in which a KeyboardInterrupt would be lost.
         self._gone: deque[Any] = deque()
         self._keys: dict[int, int] = {}
-        #: Bytes that were asked for since allocators last gave back what they keep.
-        self._asked = 0
+        #: What was held, that is columns, at ``forget_peak``; what is resident beside what is held and kept.
+        self._stored = 0
+        self._apart = resident()
         #: Whose turn it is where there is not enough for all threads.
         self.turn = threading.Lock()
         self._lock = threading.RLock()
@@ -74,25 +79,28 @@ class MemoryUse:
             return self._current
 
     def forget_peak(self) -> None:
-        self.peak = self.current
+        self.peak = self._stored = self.current
+        self._apart = min(self._apart, max(resident() - self.peak, 0))
 
     def give_back(self) -> None:
-        """Gives the machine what a query held."""
-        give_back(self.peak - self.current)
+        """Gives the machine what a query held, once no other has followed for a while."""
+        release()
+        if self.peak - self.current >= LARGE:
+            idle.ended()
 
     def ask(self, size: int, what: str) -> None:
         """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held.
 
-        Before, the machine gets what allocators keep of what was asked for since it last got that, where this may be
-        much beside what is held, or too much below the limit: there are as many allocators as threads, and what one has
-        kept the others take anew.
+        Before, the machine gets what allocators keep where this is too much beside the columns, or below the limit:
+        there are as many allocators as threads, and what one has kept the others take anew.
         """
         held = self.current
-        if self._asked > max(_KEPT, held) or held + size + min(self._asked, _KEPT) > self.limit:
-            give_back(self._asked)
-            self._asked = 0
-        if size < _WHOLE:
-            self._asked += size
+        if size >= _LOOK or held + size + _KEPT > self.limit:
+            kept = max(resident() - self._apart - held, 0)
+            wanted, most = held + size + kept, max(_KEPT, int(_KEPT_OF_STORED * self._stored))
+            if wanted > self.limit or (wanted > most and kept >= LARGE):
+                give_back(LARGE)
+                self._apart = max(self._apart, resident() - held)
         if held + size > self.limit:
             raise OutOfMemoryError(
                 f"{what} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"
@@ -190,15 +198,16 @@ def sparse(rows: int, dtype: Any) -> Array:
 
 
 def closed_up(array: Array, step: int, counts: list[int]) -> Array:
-    """The rows of a ``sparse`` array that are in use, one behind the other: of each ``step`` of its rows so many of the
-    first as ``counts`` says. Where it is large they stay in its memory, whose rest goes back; it is of no use then."""
+    """The rows of an array that are in use, one behind the other: of each ``step`` of its rows so many of the
+    first as ``counts`` says. They stay in its memory, whose rest goes back; it is of no use then."""
     end = 0
     for start, count in zip(range(0, len(counts) * step, step), counts):
         if end < start:
             array[end : end + count] = array[start : start + count]
         end += count
     if array.base is None:
-        return array[:end].copy()
+        array.resize(end, refcheck=False)  # what lies behind goes back
+        return array
     base: Any = array.base
     pages: mmap = base.obj
     size = -(-end * array.itemsize // PAGESIZE) * PAGESIZE
@@ -237,6 +246,56 @@ def shown(size: int) -> str:
 def give_back(size: int) -> None:
     """Gives the machine what Arrow's allocator keeps for later in this thread, and after work on ``size`` bytes, where
     these are many, what the C library's keeps."""
-    pa.default_memory_pool().release_unused()
+    release()
     if size >= LARGE:
         trim()
+
+
+def release() -> None:
+    """Gives the machine what Arrow's allocator keeps for later in this thread, where that is its own."""
+    pool = pa.default_memory_pool()
+    if pool.backend_name != "system":
+        pool.release_unused()
+
+
+class Idle:
+    """Gives the machine what the C library's allocator keeps, ``seconds`` after the last query has ended: the next one
+    would have to take it anew, which costs some a fifth of their time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        #: When it will be due; None where nobody waits.
+        self.due: float | None = None
+        self.lock = threading.Lock()
+
+    def ended(self) -> None:
+        """A query has."""
+        with self.lock:
+            waits = self.due is not None
+            self.due = time.monotonic() + self.seconds
+        if not waits:
+            threading.Thread(target=self.wait, name="drawloom-idle", daemon=True).start()
+
+    def wait(self) -> None:
+        while (left := self.left()) > 0:
+            time.sleep(left)
+        trim()
+
+    def left(self) -> float:
+        """The seconds that are left; afterwards nobody waits."""
+        with self.lock:
+            left = (self.due or 0.0) - time.monotonic()
+            if left <= 0:
+                self.due = None
+            return left
+
+
+idle = Idle(_IDLE)
+
+
+def _forget() -> None:
+    global idle
+    idle = Idle(idle.seconds)
+
+
+os.register_at_fork(after_in_child=_forget)

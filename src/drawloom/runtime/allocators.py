@@ -1,7 +1,7 @@
-"""The process's allocators so that what is freed goes back to the machine.
+"""The process's allocators so that what a query frees serves the next one, and goes back to the machine when asked.
 
-Arrow's own keeps some 20 MB beside a query's columns, and glibc's pieces of up to 32 MiB. Where the user has chosen
-otherwise in the environment, that stays.
+Arrow's own keeps some 20 MB beside a query's columns for good. Where the user has chosen otherwise in the environment,
+that stays.
 """
 
 from __future__ import annotations
@@ -9,11 +9,18 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from mmap import PAGESIZE
 from typing import Any, Final
 
 _POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
-#: mallopt's number, from malloc.h.
+#: mallopt's numbers, from malloc.h, and where glibc ends by itself when ever larger pieces are freed: the most that it
+#: takes for the first, and twice that.
+_M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
+_MOST_KEPT: Final = 1 << 25
+#: What says in the environment that the user has chosen.
+_CHOSEN: Final = frozenset(["MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"])
+_STATM: Final = "/proc/self/statm"
 
 
 @cache
@@ -37,11 +44,13 @@ def import_arrow() -> None:
 
 
 @cache
-def keep_little(size: int) -> None:
-    """Has glibc give back what is freed of ``size`` bytes or more at once, which otherwise grows to 32 MiB."""
+def keep_freed() -> None:
+    """Has glibc keep what is freed of less than 32 MiB at once until ``trim``: the machine clears every page that is
+    taken anew."""
     library = _glibc()
-    if library is not None and not {"MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"} & set(os.environ):
-        library.mallopt(_M_MMAP_THRESHOLD, size)
+    if library is not None and not _CHOSEN & set(os.environ):
+        library.mallopt(_M_MMAP_THRESHOLD, _MOST_KEPT)
+        library.mallopt(_M_TRIM_THRESHOLD, 2 * _MOST_KEPT)
 
 
 def trim() -> None:
@@ -49,3 +58,12 @@ def trim() -> None:
     library = _glibc()
     if library is not None:
         library.malloc_trim(0)
+
+
+def resident() -> int:
+    """The process's bytes that are in the machine's memory; 0 where the system does not say."""
+    try:
+        with open(_STATM, "rb") as file:
+            return int(file.read().split()[1]) * PAGESIZE
+    except (OSError, ValueError, IndexError):
+        return 0
