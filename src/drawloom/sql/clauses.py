@@ -21,8 +21,8 @@ _CLAUSES: Final = frozenset(
 )
 #: What stands between two SELECTs.
 SETS: Final = frozenset(["union", "intersect", "except"])
-#: What the left side of a comparison cannot reach beyond.
-_BEFORE: Final = frozenset([
+#: Words that an expression stands behind: what the left side of a comparison cannot reach beyond.
+BEFORE: Final = frozenset([
     "and", "or", "not", "where", "having", "on", "select", "distinct", "when", "then", "else", "by", "case", "qualify",
 ])  # fmt: skip
 #: Words of operators, next to which it is not told what the left side is.
@@ -136,7 +136,7 @@ def left_side(sql: Sql, last: int) -> int:
                 return -1
             start = opens[-1]
             continue
-        if token.mate >= 0 or token.is_mark(",", ";") or token.is_word(*_BEFORE):
+        if token.mate >= 0 or token.is_mark(",", ";") or token.is_word(*BEFORE):
             break
         if token.is_word(*OPERATORS) or token.is_mark(*COMPARISONS):
             return -1

@@ -1,6 +1,7 @@
 """Finds what constant folding hides: integer constants whose result wraps.
 
-DuckDB gives an error for an overflow; DataFusion folds integers modulo 2**64 before a plan reaches us. The plan before
+DuckDB gives an error for an overflow; DataFusion folds integers modulo 2**64, or what their type has of bits, before a
+plan reaches us. The plan before
 optimisation still has the operation, so that such a query is refused, not answered wrong.
 """
 
@@ -10,10 +11,9 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.horse.types import I64, exact_bounds
+from drawloom.horse.types import VectorType, exact_bounds
 from drawloom.sql.plan import Apply, Cast, Constant, Expression, Relation, relations, within
 
-_OVERFLOW: Final = "integer constants whose result needs more than 64 bits"
 _EXACT: Final[dict[str, Callable[[int, int], int]]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
 }  # fmt: skip
@@ -34,23 +34,29 @@ def hidden_by_folding(root: Relation) -> list[str]:
 def _hidden(expression: Expression) -> str:
     if not isinstance(expression, Apply):
         return ""
-    value = _integer(expression)
-    low, high = exact_bounds(I64)
-    return "" if value is None or low <= value <= high else _OVERFLOW
+    found = _integer(expression)
+    if found is None:
+        return ""
+    value, type = found
+    low, high = exact_bounds(type)
+    return "" if low <= value <= high else f"integer constants whose result needs more than {type.bits} bits"
 
 
-def _integer(expression: Expression) -> int | None:
-    """The exact value of integer constants that are added, subtracted, multiplied or negated."""
+def _integer(expression: Expression) -> tuple[int, VectorType] | None:
+    """The exact value of integer constants that are added, subtracted, multiplied or negated, and the type that the
+    planner gives it."""
     if isinstance(expression, Constant):
-        return expression.value if expression.type.is_integer and isinstance(expression.value, int) else None
+        is_integer = expression.type.is_integer and isinstance(expression.value, int)
+        return (int(expression.value or 0), expression.type) if is_integer else None
     if isinstance(expression, Cast):
-        return _integer(expression.input) if expression.type.is_integer else None
+        found = _integer(expression.input) if expression.type.is_integer else None
+        return None if found is None else (found[0], expression.type)
     if not isinstance(expression, Apply):
         return None
-    values = [_integer(a) for a in expression.arguments]
-    if expression.function == "negate" and values[0] is not None:
-        return -values[0]
-    known = [v for v in values if v is not None]
-    if expression.function not in _EXACT or len(known) != 2 or len(values) != 2:
+    sides = [found for a in expression.arguments if (found := _integer(a)) is not None]
+    if expression.function == "negate" and sides:
+        return -sides[0][0], sides[0][1]
+    if expression.function not in _EXACT or len(sides) != 2 or len(expression.arguments) != 2:
         return None
-    return _EXACT[expression.function](known[0], known[1])
+    (left, one), (right, other) = sides
+    return _EXACT[expression.function](left, right), one if one.bits >= other.bits else other

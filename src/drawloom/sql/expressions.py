@@ -34,9 +34,10 @@ from drawloom.sql.plan import (
     Window,
     WindowFrame,
 )
+from drawloom.sql.rounding import TEXT
 from drawloom.sql.scalars import TABLE
 from drawloom.sql.tables import LIST
-from drawloom.sql.text import DOUBLE, TEXT
+from drawloom.sql.text import DOUBLE
 from drawloom.sql.windows import FUNCTIONS
 
 #: Functions with rules of their own, with their numbers of arguments.

@@ -17,7 +17,8 @@ from drawloom.errors import DataError, SourceError, quote_line
 from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
-from drawloom.sql.text import DOUBLE, TEXT
+from drawloom.sql.rounding import TEXT
+from drawloom.sql.text import DOUBLE
 
 #: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
 #: The zone of moments with one is universal time.

@@ -308,7 +308,7 @@ class Query:
 
     def hidden_by_folding(self, sql: str, subqueries: dict[str, plan.Dependent] | None) -> list[str]:
         """What a text computes from constants, which the optimised plan does not show any more."""
-        if self.text.digits < _DIGITS_OF_64_BITS:
+        if self.text.digits < _DIGITS_OF_64_BITS and not self.text.names_integer:
             return []
         try:
             bound = self.planner.serialise(self.planner.plan(sql, optimised=False))

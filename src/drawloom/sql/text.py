@@ -23,6 +23,7 @@ from drawloom.sql.brackets import with_brackets
 from drawloom.sql.chains import balanced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
+from drawloom.sql.rounding import INTEGERS, TEXT, rounded
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
 _EXPLAIN: Final = re.compile(
@@ -45,16 +46,8 @@ _CAST: Final = re.compile(
     r"\s*(?(cast)as|::)\s*(?:double(?:\s+precision)?|float8|float64)\b(?(cast)\s*\))",
     re.IGNORECASE,
 )
-#: A decimal constant that is cast to an integer, which rounds it; the planner cuts it off.
-_ROUNDED: Final = re.compile(
-    r"(?P<before>cast\s*\(\s*[+-]?\s*)?(?P<number>\d*\.\d+)"
-    r"(?=\s*(?(before)as|::)\s*(?:tinyint|smallint|int|integer|bigint|int[1248])\b)",
-    re.IGNORECASE,
-)
 #: A constant text that has a part taken from its end, which the planner takes from its beginning.
 _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:''|[^'])*')(?=\s*,\s*-)", re.IGNORECASE)
-#: The function that constant texts are which are not to be folded.
-TEXT: Final = "drawloom_text"
 #: The function that doubles are, which the planner knows by name and cannot fold.
 DOUBLE: Final = "drawloom_double"
 _UNFOLDED: Final = re.compile(rf"(?P<function>{DOUBLE}|{TEXT})\((?P<text>'(?:''|[^'])*')\)")
@@ -71,11 +64,11 @@ _BAGS: Final = frozenset(["intersect", "except"])
 
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
-    text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells that it
-    has a word for the type double; ``bags`` counts INTERSECT ALL and EXCEPT ALL, ``selects`` the SELECTs;
-    ``is_lasting`` tells that it does not ask what time it is; ``unsupported`` names what a plan would not show.
-    ``given`` is the text as it was, ``pieces`` where in ``sql`` and in ``given`` begin, by turns, what is alike and
-    what was put in the place of something."""
+    text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells
+    that it has a word for the type double, ``names_integer`` one for integers; ``bags`` counts INTERSECT ALL and
+    EXCEPT ALL, ``selects`` the SELECTs; ``is_lasting`` tells that it does not ask what time it is; ``unsupported``
+    names what a plan would not show. ``given`` is the text as it was, ``pieces`` where in ``sql`` and in ``given``
+    begin, by turns, what is alike and what was put in the place of something."""
 
     def __init__(
         self, sql: str, explain: str, digits: int, names_double: bool, unsupported: list[str],
@@ -83,6 +76,7 @@ class SqlText:
     ) -> None:  # fmt: skip
         self.selects = 0
         self.bags = 0
+        self.names_integer = False
         self.is_lasting = True
         self.given = given
         self.pieces = pieces or [(0, 0)]
@@ -114,7 +108,7 @@ def read(text: str) -> SqlText:
         text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
     made: list[str] = []
     at = digits = 0
-    names_double = False
+    names_double = names_integer = False
     selects = 0
     is_lasting = True
     pieces = [(0, 0)]
@@ -127,7 +121,10 @@ def read(text: str) -> SqlText:
         pieces.extend([(behind, start), (behind + len(by), end)])
         at = end
 
-    brackets = sorted(balanced(text).items(), reverse=True)
+    put_in = balanced(text)
+    for offset, marks in rounded(text).items():
+        put_in[offset] = put_in.get(offset, "") + marks if marks.startswith(")") else marks + put_in.get(offset, "")
+    brackets = sorted(put_in.items(), reverse=True)
     for token in _TOKEN.finditer(text):
         if token.start() < at:
             continue
@@ -136,6 +133,7 @@ def read(text: str) -> SqlText:
             replace(offset, offset, marks)
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
+        names_integer = names_integer or word in INTEGERS
         selects += word == "select"
         is_lasting = is_lasting and word not in _PASSING
         similar = _SIMILAR.match(text, token.start()) if word in ("not", "similar") else None
@@ -148,11 +146,6 @@ def read(text: str) -> SqlText:
         if double is not None:
             names_double = True
             replace(double.start(), double.end(), f"{DOUBLE}('{double['text'] or double['number']}')")
-            continue
-        rounded = _ROUNDED.match(text, token.start()) if word == "cast" or number is not None else None
-        if rounded is not None:
-            digits += len(rounded["number"]) - 1
-            replace(rounded.start(), rounded.end(), f"{rounded['before'] or ''}round({rounded['number']})")
             continue
         from_end = _FROM_END.match(text, token.start()) if word in ("substr", "substring") else None
         if from_end is not None:
@@ -174,6 +167,7 @@ def read(text: str) -> SqlText:
         replace(offset, offset, marks)
     made.append(text[at:])
     read = SqlText("".join(made), explain, digits, names_double, unsupported, given, pieces)
+    read.names_integer = names_integer
     read.selects, read.bags, read.is_lasting = selects, bags_of(text)[0], is_lasting
     return read
 
