@@ -57,12 +57,6 @@ def test_the_and_of_a_between_is_no_part_of_a_chain() -> None:
     assert connection().sql(f"select a from t where {cases} and not a = 1").fetchall() == [(2,)]
 
 
-def test_an_expression_that_is_too_deep_is_refused() -> None:
-    refused = connection().sql(f"select {'+'.join(['a'] * 300)} from t")
-    with pytest.raises(drawloom.UnsupportedError, match="an expression of hundreds of parts"):
-        refused.arrow()
-
-
 def test_everything_unsupported_is_listed_once() -> None:
     query = """select t.a, approx_percentile_cont_with_weight(t.a, 1, 0.5), arrow_typeof(t.s), max(t.bin),
         arrow_typeof(v.s) from t join t as v on t.a = v.a where random() > t.a group by t.a, t.s, v.s"""

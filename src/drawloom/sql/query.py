@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
@@ -17,6 +17,7 @@ from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
+from drawloom.sql.depth import refuses_depth
 from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
@@ -44,15 +45,6 @@ _REFUSAL: Final = "this query needs what is not built yet:"
 _NOT_HERE: Final = "UNNEST, WITH RECURSIVE or a table function in a place where a table does not stand for it"
 #: Integer constants with fewer digits than this, all together, make nothing that 64 bits do not hold.
 _DIGITS_OF_64_BITS: Final = 19
-
-
-@contextmanager
-def refuses_depth() -> Iterator[None]:
-    """UnsupportedError in place of RecursionError: each part of an expression is some frames of the stack deeper."""
-    try:
-        yield
-    except RecursionError:
-        raise UnsupportedError(_REFUSAL, ["an expression of hundreds of parts, each within the next"]) from None
 
 
 def without(prefix: str, made: plan.Plan) -> plan.Plan:

@@ -1,0 +1,45 @@
+"""Expressions of hundreds of parts, each within the next."""
+
+import sys
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import drawloom
+from drawloom.sql import depth
+
+TABLE = pa.table({"a": [1, 2, 299], "s": ["x", "y", "z"]})
+
+
+@pytest.mark.parametrize("expression", [
+    " + ".join(["a"] * 210),
+    " || ".join(["s"] * 120),
+    "case " + " ".join([f"when a = {i} then {i}" for i in range(320)]) + " end",
+])  # fmt: skip
+def test_hundreds_of_parts(expression: str) -> None:
+    query = f"select {expression} as x from t"
+    ours, theirs = drawloom.connect("cpu").register("t", TABLE), duckdb.connect().register("t", TABLE)
+    assert ours.sql(query).fetchall() == theirs.execute(query).fetchall()
+
+
+def test_more_parts_than_the_stack_has_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(depth, "_FRAMES", 0)
+    before = sys.getrecursionlimit()
+    branches = " ".join([f"when a = {i} then {i}" for i in range(before // 3)])
+    con = drawloom.connect("cpu").register("t", TABLE)
+    with pytest.raises(drawloom.UnsupportedError, match="more than a thousand parts"):
+        con.sql(f"select case {branches} end from t").explain("outline")
+    assert sys.getrecursionlimit() == before
+    assert con.sql("select sum(a) from t").fetchall() == [(302,)]
+
+
+def test_the_last_to_leave_gives_the_frames_back() -> None:
+    before = sys.getrecursionlimit()
+    first, second = depth.refuses_depth(), depth.refuses_depth()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert sys.getrecursionlimit() > before
+    second.__exit__(None, None, None)
+    assert sys.getrecursionlimit() == before
