@@ -17,8 +17,8 @@ from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
-from drawloom.sql.depth import refuses_depth
 from drawloom.sql.dependent import Table, for_all, joined
+from drawloom.sql.depth import refuses_depth
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
 from drawloom.sql.places import find, line_and_column
