@@ -192,8 +192,8 @@ assert checked.thread == (3, 0, 0) and "ld.global.u32 %r5" in checked.source_lin
 
 def test_a_wild_store_and_null() -> None:
     passes("""
-fails(module["stores"][1, 32], WILD, address=WILD, match="kernel stores: write to unmapped memory at 0x1234567000")
-fails(module["stores"][1, 32], None, address=0, match="write to unmapped memory at 0x0")
+fails(module["stores"][1, 1], WILD, address=WILD, match="kernel stores: write to unmapped memory at 0x1234567000")
+fails(module["stores"][1, 1], None, address=0, match="write to unmapped memory at 0x0")
 fails(module["loads"][1, 32], None, OUT, 0, address=0, match="read from unmapped memory at 0x0")
 """)
 
@@ -215,7 +215,7 @@ with open({str(tmp_path / "words")!r}, "r+b") as file:
     address = mapped.ctypes.data
     module["loads"][1, 32](address + 400, OUT, 0)
     assert OUT[0] == 100
-    fails(module["stores"][1, 32], address, address=address, match="write to read-only memory")
+    fails(module["stores"][1, 1], address, address=address, match="write to read-only memory")
     file.truncate(4096)
     fails(module["loads"][1, 32], address + 8192, OUT, 0, address=address + 8192, match="its file has no data")
 """)
@@ -270,7 +270,7 @@ def test_every_worker_at_once() -> None:
     passes(
         """
 for _ in range(50):
-    fails(module["stores"][64, 32], WILD, address=WILD)
+    fails(module["stores"][64, 1], WILD, address=WILD)
 """,
         DRAWLOOM_THREADS="8",
     )
@@ -355,7 +355,7 @@ def test_brkpt_is_not_called_trap() -> None:
 
 def test_ctrl_c_still_stops_a_launch() -> None:
     passes("""
-fails(module["stores"][64, 32], WILD, address=WILD)
+fails(module["stores"][64, 1], WILD, address=WILD)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 number = np.array([0], np.uint32)
 try:

@@ -112,6 +112,7 @@ def test_a_cubin_that_the_driver_does_not_take_names_the_other_way(
     library: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("drawloom.runtime.assembler.arch_for", lambda compute: "sm_80")
+    monkeypatch.setenv("DRAWLOOM_CACHE", "off")
     with pytest.raises(DeviceError, match="the driver refused our machine code of the PTX") as caught:
         drawloom.load(programs.SAXPY, "cuda:0")
     assert "sm_80 is another GPU" in str(caught.value)

@@ -9,6 +9,7 @@ import pytest
 
 import drawloom
 from drawloom import DataError, DeviceError, LaunchError, ParseError, UnsupportedError, VerifyError
+from drawloom.ptx.ir import Module as PtxModule
 from drawloom.ptx.parser import parse
 from drawloom.shuffle.pipeline import Shuffled
 from tests.runtime import programs
@@ -18,7 +19,7 @@ CORPUS = Path(__file__).parents[1] / "golden" / "corpus"
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DRAWLOOM_DEVICE", "DRAWLOOM_CHECK"):
+    for name in ("DRAWLOOM_DEVICE", "DRAWLOOM_CHECK", "DRAWLOOM_OPT"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -219,16 +220,22 @@ ld.param.u64 %d1, [out]; mov.u32 %r1, 6; mul.lo.u32 %r2, %r1, 7; st.global.u32 [
 """
 
     def multiplies(module: drawloom.Module) -> bool:
+        """Whether what is compiled multiplies; `module.ptx` always does."""
         out = np.zeros(1, np.uint32)
         module["k"][1, 1](out)
         assert out[0] == 42
-        return any(i.opcode.name == "mul" for i in module.ptx.functions["k"].instructions())
+        assert multiplications(module.ptx) == 1
+        return multiplications(module.optimiser.reached_from("k")) == 1
 
+    assert not multiplies(drawloom.load(text, "cpu"))
+    assert multiplies(drawloom.load(text, "cpu", level=0))
+    assert multiplies(drawloom.load(text, "reference"))
+    assert multiplies(drawloom.load(text, "cpu", check="memory"))
+    monkeypatch.setenv("DRAWLOOM_OPT", "0")
     assert multiplies(drawloom.load(text, "cpu"))
-    assert not multiplies(drawloom.load(text, "cpu", level=2))
     monkeypatch.setenv("DRAWLOOM_OPT", "1")
     assert not multiplies(drawloom.load(text, "cpu"))
-    assert multiplies(drawloom.load(text, "cpu", check="memory"))
+    assert not multiplies(drawloom.load(text, "reference"))
     with pytest.raises(drawloom.DataError, match="level=4 of optimisation: expected 0 to 3"):
         drawloom.load(text, "cpu", level=4)
 
@@ -280,3 +287,41 @@ def test_the_cache_tells_shuffles_from_loads(tmp_path: Path, monkeypatch: pytest
         return drawloom.load(DIFFERENCE, "cpu", shuffle=shuffle)["k"][1, 32](numbers, np.zeros(32, np.float32)).cached
 
     assert [is_cached(shuffle) for shuffle in ("none", "all", "none", "all")] == [False, False, True, True]
+
+
+def multiplications(module: PtxModule) -> int:
+    return len([i for i in module.functions["k"].instructions() if i.opcode.name == "mul"])
+
+
+def test_what_is_in_the_cache_is_not_optimised_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", str(tmp_path))
+    x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+    first = drawloom.load(programs.SAXPY, "cpu")
+    assert not first["saxpy"][1, 64](2.0, x, y, 64).cached
+    runs: list[object] = []
+    monkeypatch.setattr("drawloom.opt.optimize", lambda *given, **names: runs.append(given))
+    assert drawloom.load(programs.SAXPY, "cpu")["saxpy"][1, 64](2.0, x, y, 64).cached
+    assert not runs
+    other = drawloom.load(programs.SAXPY, "cpu", level=0)["saxpy"][1, 64](2.0, x, y, 64)
+    assert not other.cached  # another level is other code
+    assert y[0] == 7.0
+
+
+def test_functions_are_optimised_when_a_kernel_that_reaches_them_is_compiled() -> None:
+    text = """.version 7.0
+.target sm_80
+.address_size 64
+.func (.reg .u32 r) twice(.reg .u32 a) { add.u32 r, a, a; add.u32 r, r, 0; ret; }
+.entry calls(.param .u64 out) {
+.reg .b32 %r<4>; .reg .b64 %d<2>;
+ld.param.u64 %d1, [out]; call (%r1), twice, (21); add.u32 %r1, %r1, 0; st.global.u32 [%d1], %r1; ret; }
+.entry other(.param .u64 out) { .reg .b32 %r<4>; add.u32 %r1, %r2, 0; ret; }
+"""
+    module = drawloom.load(text, "cpu", level=2)
+    out = np.zeros(1, np.uint32)
+    module["calls"][1, 1](out)
+    assert out[0] == 42
+    made = module.optimiser.reached_from("calls")
+    adds = {f.name: len([i for i in f.instructions() if i.opcode.name == "add"]) for f in made.functions.values()}
+    assert adds == {"twice": 1, "calls": 0, "other": 1}
+    assert [len(f.instructions()) for f in module.optimiser.whole().kernels] == [4, 1]

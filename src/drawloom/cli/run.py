@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PTX_OPTIONS: Final[dict[str, str]] = {
     "kernel": "--kernel", "grid": "--grid", "block": "--block", "arguments": "--arg", "saves": "--save",
     "prints": "--print", "check": "--check", "shared": "--shared", "repeat": "--repeat", "assembler": "--assembler",
-    "shuffle": "--shuffle",
+    "shuffle": "--shuffle", "level": "--opt-level",
 }  # fmt: skip
 HORSE_OPTIONS: Final[dict[str, str]] = {"tables": "--table", "outline": "--outline", "style": "--format"}
 
@@ -72,6 +72,8 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Run N times.")
 @click.option("--assembler", type=click.Choice(["drawloom", "driver"]), help="Who makes a GPU's machine code.")
+@click.option("--opt-level", "level", type=click.IntRange(0, 3), metavar="N",
+              help="How much the PTX is optimised: 2 unless DRAWLOOM_OPT says otherwise; 0 on reference.")  # fmt: skip
 @click.option("--shuffle", type=click.Choice(["none", "profitable", "all"]), default="none",
               help="Make loads warp shuffles: those that pay on the device, or all.")  # fmt: skip
 @click.option("--emit", type=click.Choice(["ptx", "llvm", "horse", "outline"]),
@@ -95,6 +97,7 @@ def command(
     repeat: int,
     emit: str | None,
     assembler: str | None,
+    level: int | None,
     shuffle: str,
     tables: tuple[str, ...],
     outline: str,
@@ -115,11 +118,12 @@ def command(
         return
     try:
         if emit is not None:
-            emit_stage(file, kernel, block, emit, device, shuffle)
+            emit_stage(file, kernel, block, emit, device, level, shuffle)
             return
         run_kernel(
-            file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler, shuffle
-        )
+            file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler, level,
+            shuffle,
+        )  # fmt: skip
     except Malformed as refusal:
         raise click.UsageError(str(refusal)) from refusal
 
@@ -133,23 +137,32 @@ def refuse_options(context: click.Context, is_horse: bool) -> None:
 
 
 def emit_stage(
-    file: str, kernel: str | None, block: tuple[int, ...], stage: str, device: str | None, shuffle: str
+    file: str,
+    kernel: str | None,
+    block: tuple[int, ...],
+    stage: str,
+    device: str | None,
+    level: int | None,
+    shuffle: str,
 ) -> None:
     from drawloom.runtime.geometry import dimensions
     from drawloom.runtime.machine import device as find_device
-    from drawloom.runtime.module import read_module, shuffled
+    from drawloom.runtime.module import level_on, read_module, shuffled
+    from drawloom.runtime.optimiser import Optimiser
 
     if stage in ("horse", "outline"):
         raise click.UsageError(f"--emit {stage} is for HorseIR programs")
     module = read_source(file, device) if is_source(file) else read_path(file, read_module)
-    module = shuffled(module, shuffle, find_device(device))
+    where = find_device(device)
+    module, left = shuffled(module, shuffle, where, level_on(where, level))
     if stage == "ptx":
         click.echo(str(module), nl=False)
         return
     from drawloom.cpu import Program
 
     name = chosen_kernel(kernel, [entry.name for entry in module.kernels], file)
-    click.echo(Program(module).llvm(name, dimensions(block, "block", name)), nl=False)
+    program = Program(module, passes=Optimiser(module, left))
+    click.echo(program.llvm(name, dimensions(block, "block", name)), nl=False)
 
 
 def read_path(file: str, read: Any) -> Any:
@@ -183,6 +196,7 @@ def run_kernel(
     shared: int,
     repeat: int,
     assembler: str | None,
+    level: int | None,
     shuffle: str,
 ) -> None:
     from pathlib import Path
@@ -194,7 +208,7 @@ def run_kernel(
     for save in wanted:
         check_writable(save.path)
     source = read_source(file, device) if is_source(file) else Path(file)
-    module: Module = load(source, device, check, assembler, shuffle=shuffle)
+    module: Module = load(source, device, check, assembler, level, shuffle)
     kernel = module[chosen_kernel(kernel_name, [function.name for function in module.ptx.kernels], file)]
     given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())
     check_names(module, given, wanted, prints)

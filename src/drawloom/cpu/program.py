@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from drawloom.build_info import VERSION
+from drawloom.build_info import VERSION, fingerprint
 from drawloom.cpu import abi, faults
 from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
@@ -54,6 +54,18 @@ class KernelStore(Protocol):
     def get(self, key: str) -> bytes | None: ...
 
     def put(self, key: str, data: bytes) -> None: ...
+
+
+class Passes(Protocol):
+    """What a module goes through before its kernels are compiled. ``key`` tells kernels of one optimiser from those of
+    another."""
+
+    @property
+    def key(self) -> str: ...
+
+    def reached_from(self, kernel: str) -> Module:
+        """The module with a kernel, and what that may call, optimised."""
+        ...
 
 
 class LaunchStats:
@@ -115,12 +127,16 @@ def _linked(text: str, symbols: list[str], store: KernelStore | None) -> Loaded:
 
 
 class Program:
-    """The kernels of ``module`` on the CPU. ``check`` makes every access bounds-checked."""
+    """The kernels of ``module`` on the CPU, compiled from what ``passes`` make of it. ``check`` makes every access
+    bounds-checked."""
 
-    def __init__(self, module: Module, store: KernelStore | None = None, check: bool = False) -> None:
+    def __init__(
+        self, module: Module, store: KernelStore | None = None, check: bool = False, passes: Passes | None = None
+    ) -> None:
         self.module = module
         self.store = store
         self.check = check
+        self.passes = passes
         self._text_hash = hashlib.sha256(str(module).encode()).hexdigest()
         self._ready: dict[tuple[str, str], _Ready] = {}
         self._layouts: dict[tuple[str, tuple[int, int, int]], str] = {}
@@ -153,8 +169,9 @@ class Program:
     def _lower(self, kernel: str, layout: str) -> KernelCode:
         machine = host()
         lanes = lanes_wanted()
+        module = self.module if self.passes is None else self.passes.reached_from(kernel)
         return compile_kernel(
-            self.module, kernel, layout, self.check, machine.features, machine.is_x86, lanes == "1", lanes == "block"
+            module, kernel, layout, self.check, machine.features, machine.is_x86, lanes == "1", lanes == "block"
         )
 
     def _prepare(self, kernel: str, layout: str) -> tuple[_Ready, bool]:
@@ -168,8 +185,8 @@ class Program:
                 return known, True
             by_lane = lanes_wanted()
             parts = [
-                VERSION, fingerprint(), host().key, str(level()), self._text_hash, kernel, layout, str(self.check),
-                by_lane,
+                VERSION, fingerprint("cpu"), host().key, str(level()), self._text_hash, kernel, layout,
+                str(self.check), by_lane, "" if self.passes is None else self.passes.key,
             ]  # fmt: skip
             key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
             ready = self._from_store(key)
@@ -248,24 +265,6 @@ class Program:
         run = _Run(self, kernel, ready, grid, block, shared_bytes, params, image_base, buffers, stdout)
         run.start(threads or available_cores())
         return LaunchStats(compiled - begin, time.perf_counter() - compiled, cached)
-
-
-_fingerprint = ""
-
-
-def fingerprint() -> str:
-    """Changes with the code generator: sizes and times of its files. Keeps a store honest between versions."""
-    global _fingerprint
-    if not _fingerprint:
-        entries: list[str] = []
-        for folder in (os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "ops")):
-            with os.scandir(folder) as found:
-                for entry in found:
-                    if entry.name.endswith((".py", ".so")):
-                        status = entry.stat()
-                        entries.append(f"{entry.name} {status.st_size} {status.st_mtime_ns}")
-        _fingerprint = hashlib.sha256("\n".join(sorted(entries)).encode()).hexdigest()
-    return _fingerprint
 
 
 def available_cores() -> int:

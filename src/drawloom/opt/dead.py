@@ -49,12 +49,20 @@ def remove_dead(work: Work) -> None:
         block.phis = [phi for phi in block.phis if needed[phi.destination.id]]
         left: list[Statement] = []
         for statement in block.statements:
-            if isinstance(statement, Instruction) and (is_pure(statement) or is_plain_load(statement)):
-                destinations = statement.destinations()
-                if not any(needed[d.id] for d in destinations):
-                    for destination in destinations:
-                        ssa.kept.pop(destination.id, None)
-                    work.changed(statement, "removed, nobody uses its result")
-                    continue
+            if isinstance(statement, Instruction) and _is_dead(statement, needed, made_by):
+                for destination in statement.destinations():
+                    ssa.kept.pop(destination.id, None)
+                work.changed(statement, "removed, nobody uses its result")
+                continue
             left.append(statement)
         block.statements = left
+
+
+def _is_dead(instruction: Instruction, needed: bytearray, made_by: list[Instruction | None]) -> bool:
+    """Whether an instruction has no effect besides its results, and nobody needs those."""
+    written = instruction.operands[0] if instruction.operands else None
+    if isinstance(written, Register):
+        return not needed[written.id] and made_by[written.id] is instruction
+    if not is_pure(instruction) and not is_plain_load(instruction):
+        return False
+    return not any(needed[d.id] for d in instruction.destinations())

@@ -22,6 +22,10 @@ class Facts:
 
     def define(self, instruction: Instruction) -> None:
         """Note the unguarded pure instruction that computes its destinations."""
+        written = instruction.operands[0]
+        if isinstance(written, Register):
+            self.definitions[written.id] = instruction
+            return
         for destination in instruction.destinations():
             self.definitions[destination.id] = instruction
 

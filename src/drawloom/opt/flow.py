@@ -34,7 +34,8 @@ def clean_flow(work: Work) -> None:
         if work.changes == before:
             break
     cleaning.drop_tables()
-    work.forget_flow()
+    if work.changes:
+        work.forget_flow()
 
 
 #: Rounds through the rules: what a rule leaves for the next round is rare, and empty endless loops go round for ever.

@@ -104,10 +104,14 @@ def exact(name: str, operands: list[Interval]) -> Interval:
         return low + least, high + most
     if name == "sub":
         return low - most, high - least
-    products = (low * least, low * most, high * least, high * most)
+    if low >= 0 and least >= 0:
+        smallest, largest = low * least, high * most
+    else:
+        products = (low * least, low * most, high * least, high * most)
+        smallest, largest = min(products), max(products)
     if name == "mul":
-        return min(products), max(products)
-    return min(products) + operands[2][0], max(products) + operands[2][1]
+        return smallest, largest
+    return smallest + operands[2][0], largest + operands[2][1]
 
 
 #: Instructions that ``exact`` is about; of ``mul`` and ``mad`` those that give the low half.

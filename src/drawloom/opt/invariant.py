@@ -6,7 +6,7 @@
 
 They go to the end of the block that runs into the loop, where there is one; from inner loops first, so that they may
 go out of several. Divisions and roots go from blocks that every round runs, loads only from the first block of the
-loop, and only if nothing in the loop may write what they read.
+loop, and only if nothing in the loop may write what they read; those that may fault not over what others can see.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 from drawloom.opt.memory import Memory, memory_of
 from drawloom.opt.work import Work, is_pure, reads_what_never_changes
 from drawloom.ptx.ir import Immediate, Instruction, Statement
+from drawloom.ptx.isa import BRANCH, LOAD, PURE, STORE
 from drawloom.ptx.ssa import SsaBlock
 
 
@@ -75,20 +76,29 @@ def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock) -> None:
         if block.id not in loop.members:
             continue
         left: list[Statement] = []
+        first = block.id == loop.header
         every_round = all(work.tree.dominates(block.id, latch) for latch in loop.latches)
         for statement in block.statements:
             if isinstance(statement, Instruction) and not any(r.id in changing for r in statement.sources()):
-                place = memory.place(statement) if block.id == loop.header else None
+                place = memory.place(statement) if first else None
                 stays = place is None or statement.guard is not None or place.bit & written != 0
-                if not stays or _can_move(work, statement, block.id == loop.header, every_round):
+                if not stays or _can_move(work, statement, first, every_round):
                     moved.append(statement)
                     changing.difference_update([d.id for d in statement.destinations() if d.id not in undefined])
                     work.changed(statement, "computed before the loop")
                     continue
+            if isinstance(statement, Instruction) and _is_seen(statement):
+                first = False
             left.append(statement)
         block.statements = left
     end = len(before.statements) - (1 if before.terminator is not None else 0)
     before.statements[end:end] = moved
+
+
+def _is_seen(instruction: Instruction) -> bool:
+    """Whether others see that an instruction has run, so that no fault of one behind may come before it."""
+    opcode = instruction.opcode
+    return opcode.effect not in (PURE, LOAD, STORE, BRANCH) or opcode.order not in ("", "weak")
 
 
 #: What is too dear to be computed for nothing.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from drawloom.opt.memory import Memory, Place, memory_of
 from drawloom.opt.work import Replacements, Work, can_replace, move_of
 from drawloom.ptx.ir import Instruction, Register, Statement
-from drawloom.ptx.isa import LOAD, STORE
+from drawloom.ptx.isa import LOAD, PURE, STORE
 from drawloom.ptx.ssa import Phi, SsaBlock
 from drawloom.ptx.types import Type
 
@@ -26,7 +26,7 @@ from drawloom.ptx.types import Type
 def reuse_loads(work: Work) -> None:
     """Find what is available, then walk over every block in reverse postorder."""
     memory = memory_of(work)
-    if not any(place.loads for place in memory.places):
+    if not any(place.loads and place.loads + place.stores > 1 for place in memory.places):
         return
     _Reuse(work, memory).run()
 
@@ -70,7 +70,7 @@ class _Reuse:
         ended = 0
         defined: dict[int, Register] = {}
         for statement in block.statements:
-            if isinstance(statement, Instruction):
+            if isinstance(statement, Instruction) and statement.opcode.effect != PURE:
                 lost = memory.written(statement)
                 if lost:
                     ended |= lost
@@ -138,7 +138,7 @@ class _Reuse:
         known: dict[int, Register] = {}
         left: list[Statement] = []
         for statement in block.statements:
-            if isinstance(statement, Instruction):
+            if isinstance(statement, Instruction) and statement.opcode.effect != PURE:
                 lost = memory.written(statement)
                 if lost:
                     entering &= ~lost

@@ -8,7 +8,7 @@ pass may stand several times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from drawloom.errors import DataError, Error
@@ -102,6 +102,7 @@ def optimize(
     level: int = DEFAULT_LEVEL,
     *,
     passes: list[str] | None = None,
+    functions: Collection[str] | None = None,
     limit: int | None = None,
     report: Report | None = None,
     remarks: bool = False,
@@ -110,10 +111,10 @@ def optimize(
 ) -> Module:
     """A module with the meaning of ``source``, PTX text or a module, which is left as it is.
 
-    ``level`` is 0 to 3; ``passes`` names what to run instead. ``limit`` stops after so many runs of a pass over a
-    function: halving it finds the run that broke a program. ``report`` is filled with the runs, and with ``remarks``
-    with what each pass did where. ``check`` verifies SSA form and PTX after each run, for tests. ``promises`` are names
-    out of ``PROMISES``: what the caller knows of the kernels.
+    ``level`` is 0 to 3; ``passes`` names what to run instead, ``functions`` whom to run it on. ``limit`` stops after so
+    many runs of a pass over a function: halving it finds the run that broke a program. ``report`` is filled with the
+    runs, and with ``remarks`` with what each pass did where. ``check`` verifies SSA form and PTX after each run, for
+    tests. ``promises`` are names out of ``PROMISES``: what the caller knows of the kernels.
 
     Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX.
     """
@@ -129,7 +130,7 @@ def optimize(
     changed: dict[str, Function] = {}
     if names:
         for function in module.functions.values():
-            if function.has_body:
+            if function.has_body and (functions is None or function.name in functions):
                 changed[function.name] = manager.function(function)
     return module.with_functions(changed)
 

@@ -35,19 +35,21 @@ Base = tuple[str, int, str]
 
 @mypyc_attr(acyclic=True)
 class Place:
-    """``bit`` is this place in sets of places; ``whole`` says that its bytes are the register as it is, ``loads`` how
-    many instructions load from it, and ``own`` that nobody sees it once the function has returned."""
+    """``bit`` is this place in sets of places; ``whole`` says that its bytes are the register as it is, ``loads`` and
+    ``stores`` how many instructions do so there, and ``own`` that nobody sees it once the function has returned."""
 
-    def __init__(self, index: int, space: str, base: Base, offset: int, size: int, sources: int, whole: bool) -> None:
+    def __init__(self, index: int, space: str, address: Address, size: int, whole: bool) -> None:
         self.index = index
         self.bit = 1 << index
         self.space = space
-        self.base = base
-        self.offset = offset
+        self.address = address
+        self.base = _base(address)
+        self.offset = address.offset
         self.size = size
-        self.sources = sources
+        self.sources = 0  # ``Memory.sources`` finds them
         self.whole = whole
         self.loads = 0
+        self.stores = 0
         self.own = False
 
     def overlaps(self, other: Place) -> bool:
@@ -80,7 +82,7 @@ class Memory:
         self.work = work
         self.places: list[Place] = []
         self.stored = 0  # stores among the plain accesses
-        self.sources = Sources(work)
+        self._sources: Sources | None = None
         self._of: dict[tuple[str, Base, int, int, str], Place] = {}
         self._groups: dict[tuple[str, Base], list[Place]] = {}
         self._overlapping: list[int] = []
@@ -111,9 +113,9 @@ class Memory:
         key = (opcode.space, base, address.offset, size, extension)
         known = self._of.get(key)
         if known is None:
-            sources = self.sources.of_address(address)
-            known = Place(len(self.places), opcode.space, base, address.offset, size, sources, not extension)
-            known.own = opcode.space == "local" and (self.work.ssa.source.is_entry or not sources & ANYTHING)
+            known = Place(len(self.places), opcode.space, address, size, not extension)
+            if opcode.space == "local":
+                known.own = self.work.ssa.source.is_entry or not self.sources.of_address(address) & ANYTHING
             self._of[key] = known
             self.places.append(known)
             self._groups.setdefault((known.space, base), []).append(known)
@@ -122,8 +124,16 @@ class Memory:
         if opcode.effect == LOAD:
             known.loads += 1
         else:
+            known.stores += 1
             self.stored += 1
         return known
+
+    @property
+    def sources(self) -> Sources:
+        """What went into values, found out when places at two bases are first compared."""
+        if self._sources is None:
+            self._sources = Sources(self.work)
+        return self._sources
 
     def place(self, instruction: Instruction) -> Place | None:
         """The place of a plain access, None for all else."""
@@ -133,6 +143,9 @@ class Memory:
         """The places that may overlap one, itself with them."""
         if not self._overlapping:
             self._overlapping = [-1] * len(self.places)
+            if len(self._groups) > 1:
+                for other in self.places:
+                    other.sources = self.sources.of_address(other.address)
         found = self._overlapping[place.index]
         if found < 0:
             found = 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import Memory, is_elsewhere, memory_of
+from drawloom.opt.memory import Base, Memory, is_elsewhere, memory_of
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Instruction, Statement
 from drawloom.ptx.isa import BRANCH, EXIT, LOAD, PURE, RETURN, STORE
@@ -27,16 +27,28 @@ from drawloom.ptx.ssa import SsaBlock
 def remove_stores(work: Work) -> None:
     """Find what is written over behind every block, then walk over each from its end."""
     memory = memory_of(work)
-    if not memory.stored:
-        return
     own = 0
     for place in memory.places:
         if place.own:
             own |= place.bit
+    if not memory.stored or not (own or _may_cover(memory)):
+        return
     behind = _solved(work, memory, own)
     for block in work.ssa.blocks:
         if behind[block.id] or memory.stored > 1:
             _sweep(work, memory, block, behind[block.id])
+
+
+def _may_cover(memory: Memory) -> bool:
+    """Whether one base has two stores, of which one may be to the bytes of the other."""
+    seen: set[tuple[str, Base]] = set()
+    for place in memory.places:
+        if place.stores:
+            key = (place.space, place.base)
+            if place.stores > 1 or key in seen:
+                return True
+            seen.add(key)
+    return False
 
 
 def _sweep(work: Work, memory: Memory, block: SsaBlock, dead: int) -> None:

@@ -31,6 +31,8 @@ _SUM_COSTS: Final[dict[int, int]] = {32: 1, 64: 2}
 #: Savings beyond which it is not counted how large they are.
 _MOST_SAVED: Final = 8
 _REWRITTEN: Final = frozenset("add sub mul mad shl neg".split())
+#: No values to be kept.
+_NOBODY: Final = (-1, -1)
 #: A sum of a width without one monomial, and that monomial.
 NearKey = tuple[int, SumKey, Monomial]
 
@@ -146,6 +148,8 @@ class _Reduction:
         """What saves most over the instruction at hand, if anything does."""
         best: _Plan | None = None
         most = 0
+        if self.cost_of(instruction, _NOBODY, 2) < 2:
+            return None  # no plan costs less than one
         for plan in self.plans(sum, destination.type.bits, block):
             kept = (plan.base.id, plan.term.id if isinstance(plan.term, Register) else -1)
             saved = self.cost_of(instruction, kept, plan.cost + _MOST_SAVED) - plan.cost

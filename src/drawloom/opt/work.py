@@ -87,6 +87,7 @@ class Work:
         #: The ``Memory`` that ``memory_of`` made, for passes that leave addresses as they are.
         self.memory: object | None = None
         self._tree: DominatorTree | None = None
+        self._preorder: list[SsaBlock] = []
         self._names: set[str] | None = None
 
     def changed(self, statement: Statement | None, text: str) -> None:
@@ -114,18 +115,21 @@ class Work:
     def forget_flow(self) -> None:
         """To be called when edges between blocks have changed."""
         self._tree = None
+        self._preorder = []
 
     def preorder(self) -> list[SsaBlock]:
         """The blocks in depth-first preorder of the dominator tree: what dominates comes first, and a block that
-        does not dominate the one at hand dominates none that follows."""
-        children = self.tree.children
-        out: list[SsaBlock] = []
-        stack = [0]
-        while stack:
-            block_id = stack.pop()
-            out.append(self.ssa.blocks[block_id])
-            stack.extend(reversed(children[block_id]))
-        return out
+        does not dominate the one at hand dominates none that follows. The list is not the caller's own."""
+        if not self._preorder:
+            children = self.tree.children
+            out: list[SsaBlock] = []
+            stack = [0]
+            while stack:
+                block_id = stack.pop()
+                out.append(self.ssa.blocks[block_id])
+                stack.extend(reversed(children[block_id]))
+            self._preorder = out
+        return self._preorder
 
     def maybe_undefined(self) -> set[int]:
         """The values that may be of a register that nobody wrote: these are not read where they were not before."""
@@ -150,7 +154,7 @@ class Work:
             block.succs = [place[s] for s in block.succs]
             block.preds = [place[p] for p in block.preds]
         self.ssa.blocks = blocks
-        self._tree = None
+        self.forget_flow()
 
     def new_label(self) -> Label:
         """A label with a name that nothing in the function has."""

@@ -330,12 +330,13 @@ class Instruction(Statement):
 
     def destinations(self) -> list[Register]:
         """The registers that this instruction writes, in operand order."""
+        if not self.opcode.has_destination or not self.operands:
+            return []
+        first = self.operands[0]
+        if isinstance(first, Register):
+            return [first]
         out: list[Register] = []
-        if self.opcode.has_destination and self.operands:
-            first = self.operands[0]
-            if isinstance(first, Register):
-                return [first]
-            collect_written(first, out)
+        collect_written(first, out)
         return out
 
     def sources(self) -> list[Register]:

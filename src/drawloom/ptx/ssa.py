@@ -40,6 +40,7 @@ from drawloom.ptx.ir import (
     Statement,
     Variable,
     Vector,
+    collect_read,
 )
 from drawloom.ptx.isa import BRANCH, decode
 from drawloom.ptx.liveness import Liveness, liveness, members
@@ -172,7 +173,7 @@ class _Construction:
             across |= self.live.live_in[block_id]
         defining: dict[int, list[int]] = {}
         for block_id in self.cfg.rpo:
-            for instruction in self.cfg.blocks[block_id].instructions:
+            for instruction in self.cfg.blocks[block_id].instructions if across else []:
                 for register in instruction.destinations():
                     if across >> register.id & 1:
                         defining.setdefault(register.id, []).append(block_id)
@@ -405,12 +406,12 @@ class _Destruction:
         cfg = build_cfg(lowered)
         live = liveness(cfg)
         copied = bytearray(count)
+        candidates = 0
         for instruction in self.copies:
-            for register in instruction.destinations():
-                copied[register.id] = 1
-            for register in instruction.sources():
-                copied[register.id] = 1
-        candidates = sum([1 << index for index in range(count) if copied[index]])
+            for operand in instruction.operands:
+                assert isinstance(operand, Register), "copies are between registers"
+                copied[operand.id] = 1
+                candidates |= 1 << operand.id
         at_entry = live.live_in[0]
         for value in self.ssa.parameters:
             if value is not None:
@@ -445,8 +446,9 @@ class _Destruction:
     def coalesce(self) -> None:
         """Makes the two sides of a copy one register where they do not interfere, in program order."""
         for instruction in self.copies:
-            a = self.find(instruction.destinations()[0].id)
-            b = self.find(instruction.sources()[0].id)
+            first, second = instruction.operands
+            assert isinstance(first, Register) and isinstance(second, Register), "copies are between registers"
+            a, b = self.find(first.id), self.find(second.id)
             if a == b or self.registers[a].type is not self.registers[b].type:
                 continue
             if a in self.fixed and b in self.fixed:
@@ -492,20 +494,27 @@ class _Destruction:
 
     def name_registers(self, lowered: Function, out: Function) -> list[Register | None]:
         """One register per class, in the order of the source's registers; the first class of one gets its name."""
+        roots = [self.find(index) for index in range(len(self.registers))]
         used = bytearray(len(self.registers))
+        inside: list[Register] = []  # of addresses, vectors and the like
         for statement in lowered.body:
             if isinstance(statement, Instruction):
-                for register in statement.destinations():
-                    used[self.find(register.id)] = 1
-                for register in statement.sources():
-                    used[self.find(register.id)] = 1
+                for operand in statement.operands:
+                    if isinstance(operand, Register):
+                        used[roots[operand.id]] = 1
+                    else:
+                        collect_read(operand, inside)
+                if statement.guard is not None:
+                    used[roots[statement.guard.id]] = 1
+        for register in inside:
+            used[roots[register.id]] = 1
         for register_id in self.fixed:
-            used[self.find(register_id)] = 1
+            used[roots[register_id]] = 1
         source = self.ssa.source.registers
         claims: list[int] = [-1] * len(source)
         others: list[int] = []
         for register_id in self.fixed:
-            claims[self.fixed[register_id].id] = self.find(register_id)
+            claims[self.fixed[register_id].id] = roots[register_id]
         claimed = set(claims)
         for root in range(len(used)):
             if not used[root] or root in claimed:
@@ -515,7 +524,7 @@ class _Destruction:
                 claims[origin] = root
             else:
                 others.append(root)
-        by_root: dict[int, Register] = {}
+        by_root: list[Register | None] = [None] * len(used)
         for origin, root in enumerate(claims):
             if root >= 0:
                 register = Register(len(out.registers), source[origin].name, source[origin].type)
@@ -523,7 +532,7 @@ class _Destruction:
                 by_root[root] = register
         for root in others:
             by_root[root] = out.new_register(self.registers[root].type)
-        return [by_root.get(self.find(index)) for index in range(len(self.registers))]
+        return [by_root[root] for root in roots]
 
     def write_undefined(self, out: Function, left: list[Instruction]) -> None:
         """A copy must not be the first to read a register that nobody wrote: such a register starts as zero."""

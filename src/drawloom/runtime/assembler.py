@@ -7,9 +7,12 @@ the other choice.
 import os
 from typing import TYPE_CHECKING, Final
 
+from drawloom.build_info import VERSION, fingerprint
 from drawloom.errors import DataError, Error, ParseError, UnsupportedError, VerifyError
 from drawloom.ptx.ir import Module
+from drawloom.runtime.cache import cache_key, kernel_store
 from drawloom.runtime.machine import Device
+from drawloom.runtime.optimiser import Optimiser, chosen_level
 
 if TYPE_CHECKING:
     from drawloom.runtime.module import Kernel
@@ -43,6 +46,21 @@ def arch_for(compute: tuple[int, int]) -> str:
         return ""
     found = [number for number in SELECTED if number // 10 == major and number % 10 <= minor]
     return f"sm_{max(found)}" if found else ""
+
+
+def kept_image(optimiser: Optimiser, device: Device, assembler: str) -> tuple[bytes, bool]:
+    """What the driver of a GPU is given for a module, and whether the kernel cache had it. Raises as `image_of`."""
+    store = kernel_store()
+    if store is None:
+        return image_of(optimiser.whole(), device, assembler), False
+    made_by = [VERSION, fingerprint("sass"), assembler, f"{device.compute}", optimiser.key]
+    key = cache_key(*made_by, str(optimiser.module))
+    image = store.get(key)
+    if image is not None:
+        return image, True
+    image = image_of(optimiser.whole(), device, assembler)
+    store.put(key, image)
+    return image, False
 
 
 def image_of(module: Module, device: Device, assembler: str) -> bytes:
@@ -89,7 +107,7 @@ def resources_of(kernel: "Kernel") -> Resources:
     from drawloom.sass.assemble import assemble
 
     try:
-        made = assemble(kernel.module.ptx, arch).kernels[kernel.name]
+        made = assemble(kernel.module.optimiser.whole(), arch).kernels[kernel.name]
     except Error:  # a kernel that the driver's compiler was chosen for
         return Resources(kernel.limits.static_shared)
     found = Resources(made.shared, made.registers, made.stack)
@@ -98,9 +116,9 @@ def resources_of(kernel: "Kernel") -> Resources:
 
 
 def machine_code(module: Module, device: Device, arch: str = "") -> str:
-    """The machine code of a module as `drawloom disasm` prints it: for ``arch``, else for the device where it is a GPU
-    that we make code for, else for ``SHOWN_ARCH``. Raises what assembling raises."""
+    """The machine code that loading a module makes, as `drawloom disasm` prints it: for ``arch``, else for the device
+    where it is a GPU that we make code for, else for ``SHOWN_ARCH``. Raises what assembling raises."""
     from drawloom.sass.assemble import assemble
 
     own = arch_for(device.compute) if device.kind == "cuda" else ""
-    return assemble(module, arch or own or SHOWN_ARCH).disassembly()
+    return assemble(Optimiser(module, chosen_level(None)).whole(), arch or own or SHOWN_ARCH).disassembly()

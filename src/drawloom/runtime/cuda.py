@@ -17,6 +17,7 @@ from drawloom.runtime.backend import Allocation, Backend, Program, Queue
 from drawloom.runtime.driver import STICKY, CudaError, Driver, probe
 from drawloom.runtime.machine import Device
 from drawloom.runtime.memory import HOST, Bytes, Span, aligned_bytes
+from drawloom.runtime.optimiser import Optimiser
 from drawloom.runtime.pages import Pages
 
 #: Bytes of a page of device memory for launches' host arrays, of one of page-locked memory for what is small, and of
@@ -190,14 +191,14 @@ class CudaBackend(Backend):
     def allocate(self, size: int, zero: bool = True) -> Allocation:
         return CudaAllocation(self, size, zero)
 
-    def program(self, module: Module, check: bool, assembler: str) -> Program:
+    def program(self, module: Module, check: bool, assembler: str, optimiser: Optimiser) -> Program:
         from drawloom.runtime.cuda_launch import CudaProgram
 
         if check:
             raise UnsupportedError(
                 f"{self.device.name}: check=memory works on cpu and reference only; on a GPU use compute-sanitizer"
             )
-        return CudaProgram(self, module, assembler)
+        return CudaProgram(self, module, assembler, optimiser)
 
     def queue(self) -> Queue:
         from drawloom.runtime.cuda_queue import CudaQueue

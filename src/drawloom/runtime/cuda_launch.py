@@ -15,13 +15,14 @@ import numpy as np
 from drawloom.errors import DeviceError, KernelFault, LaunchError
 from drawloom.ptx.ir import Module
 from drawloom.runtime.arguments import Arguments
-from drawloom.runtime.assembler import DRIVER, OTHER_WAY, image_of
+from drawloom.runtime.assembler import DRIVER, OTHER_WAY, kept_image
 from drawloom.runtime.backend import Allocation, Mark, Program, Queue, Request, Timing
 from drawloom.runtime.cuda import LANDING_BYTES, CudaBackend
 from drawloom.runtime.cuda_copies import copy_down, copy_up, land
 from drawloom.runtime.cuda_queue import CudaQueue, Pending, plain_queue
 from drawloom.runtime.driver import LAUNCH_OUT_OF_RESOURCES, STICKY, CudaError, Driver
 from drawloom.runtime.memory import HOST, Array, Bytes, Span
+from drawloom.runtime.optimiser import Optimiser
 from drawloom.runtime.variables import find_variable, fitted, variable_layout
 
 LOG_BYTES: Final = 16384
@@ -32,7 +33,7 @@ PLAIN_SHARED_BYTES: Final = 48 * 1024
 class CudaProgram(Program):
     """A module that the driver loaded, for the current context. What it is given is made once."""
 
-    def __init__(self, backend: CudaBackend, module: Module, assembler: str) -> None:
+    def __init__(self, backend: CudaBackend, module: Module, assembler: str, optimiser: Optimiser) -> None:
         self.backend = backend
         self.module = module
         self.assembler = assembler
@@ -40,7 +41,7 @@ class CudaProgram(Program):
         self.handle: Any = None
         self.functions: dict[str, CudaFunction] = {}
         start = time.perf_counter()
-        self.image = image_of(module, backend.device, assembler)
+        self.image, self.cached = kept_image(optimiser, backend.device, assembler)
         self.compile_seconds = time.perf_counter() - start  # not reported by a launch yet
         self.load()
 
@@ -102,6 +103,7 @@ class CudaProgram(Program):
             pending = Pending(backend, request.kernel, (self, request.arguments))
             pending.done = done
             pending.compile_seconds, self.compile_seconds = self.compile_seconds, 0.0
+            pending.cached = self.cached
             try:
                 with backend.active() as driver:
                     self.start(driver, request, queue, pending)

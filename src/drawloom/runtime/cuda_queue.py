@@ -34,6 +34,7 @@ class Pending:
         self.keep: object = keep
         self.done: Callable[[Timing], None] | None = None
         self.compile_seconds = 0.0
+        self.cached = False
         self.start: Any = None  # before the kernel
         self.stop: Any = None  # after it
         self.end: Any = None  # after the copies back
@@ -52,7 +53,7 @@ class Pending:
         self.abandon(backend)
         self.is_done = True
         if self.done is not None:
-            self.done(Timing(self.compile_seconds, seconds, False))
+            self.done(Timing(self.compile_seconds, seconds, self.cached))
 
     def abandon(self, backend: CudaBackend) -> None:
         """Gives back what it holds of the driver."""

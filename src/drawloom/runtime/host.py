@@ -30,6 +30,7 @@ from drawloom.runtime.variables import ModuleImage
 
 if TYPE_CHECKING:
     from drawloom.cpu import Program as CpuProgram
+    from drawloom.runtime.optimiser import Optimiser
 
 #: Shared memory of a block, static and dynamic: what the largest GPUs have (compute capability 9.0).
 SHARED_LIMIT: Final = 227 * 1024
@@ -262,16 +263,16 @@ class HostBackend(Backend):
 
 
 class ReferenceBackend(HostBackend):
-    def program(self, module: Module, check: bool, assembler: str) -> Program:
-        return ReferenceProgram(module)
+    def program(self, module: Module, check: bool, assembler: str, optimiser: "Optimiser") -> Program:
+        return ReferenceProgram(optimiser.whole())
 
 
 class CpuBackend(HostBackend):
-    def program(self, module: Module, check: bool, assembler: str) -> Program:
+    def program(self, module: Module, check: bool, assembler: str, optimiser: "Optimiser") -> Program:
         from drawloom.cpu import Program as CpuProgram
         from drawloom.runtime.cache import kernel_store
 
-        return CompiledProgram(module, CpuProgram(module, kernel_store(), check))
+        return CompiledProgram(module, CpuProgram(module, kernel_store(), check, optimiser))
 
 
 def chosen_threads() -> int:

@@ -20,6 +20,7 @@ from drawloom.runtime.geometry import Limits, check_launch, dimensions
 from drawloom.runtime.machine import Device
 from drawloom.runtime.machine import device as find_device
 from drawloom.runtime.memory import Array
+from drawloom.runtime.optimiser import Optimiser, chosen_level
 from drawloom.runtime.streams import Event, Stream
 from drawloom.runtime.variables import find_variable, variable_names
 
@@ -52,41 +53,37 @@ def load(
     DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
     `assembler` says who makes a GPU's machine code: "drawloom", our own assembler, or "driver", the driver's
     compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none. `level`, 0 to 3, is how much
-    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 0). `shuffle` says which loads become warp shuffles
-    after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report` of the module then
-    says what became of each. Where accesses are checked, neither is done.
+    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 2, on "reference" 0). `shuffle` says which loads become
+    warp shuffles after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report` of the
+    module then says what became of each. Where accesses are checked, neither is done.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
-    checked = chosen_check(check)
-    module = read_module(source)
-    if chosen_level(level) and not checked:
-        from drawloom.opt import optimize
-
-        module = optimize(module, chosen_level(level))
     where = find_device(device)
+    checked, chosen = chosen_check(check), level_on(where, level)
+    module = read_module(source)
     if not checked:
-        module = shuffled(module, shuffle, where)
-    return Module(module, where, checked, chosen_assembler(assembler))
+        module, chosen = shuffled(module, shuffle, where, chosen)
+    return Module(module, where, checked, chosen_assembler(assembler), chosen)
 
 
-def shuffled(module: PtxModule, apply: str, where: Device) -> PtxModule:
-    """The module with warp shuffles for a device. Raises DataError for another word than none, profitable and all."""
+def shuffled(module: PtxModule, apply: str, where: Device, level: int) -> tuple[PtxModule, int]:
+    """The module with warp shuffles for a device, and the level that is still to be done: they are looked for in what is
+    optimised. Raises DataError for another word than none, profitable and all."""
     if apply == "none":
-        return module
+        return module, level
     from drawloom.shuffle.cost import CPU
     from drawloom.shuffle.pipeline import shuffle
 
     major, minor = where.compute
-    return shuffle(module, apply=apply, arch=f"sm_{major}{minor}" if where.kind == "cuda" else CPU)
+    arch = f"sm_{major}{minor}" if where.kind == "cuda" else CPU
+    return shuffle(Optimiser(module, level).whole(), apply=apply, arch=arch), 0
 
 
-def chosen_level(level: int | None) -> int:
-    """0 to 3. Raises DataError for anything else."""
-    text = os.environ.get("DRAWLOOM_OPT") or "0" if level is None else str(level)
-    if text not in ("0", "1", "2", "3"):
-        raise DataError(f"level={text} of optimisation: expected 0 to 3")
-    return int(text)
+def level_on(device: Device, level: int | None) -> int:
+    """How much is optimised for a device. The interpreter, which others are compared with, runs what it is given unless
+    told otherwise."""
+    return chosen_level(level, 0) if device.kind == "reference" else chosen_level(level)
 
 
 def chosen_check(check: str | None) -> bool:
@@ -336,10 +333,17 @@ class Globals:
 class Module:
     """A PTX module on a device. `module["kernel"]` is a kernel; iterating gives them all, in file order.
 
-    `ptx` is the module as parsed; `globals` its module-level variables.
+    `ptx` is the module as parsed; `globals` its module-level variables; `optimiser` makes what is compiled of it.
     """
 
-    def __init__(self, module: PtxModule, where: Device, check: bool = False, assembler: str = DRAWLOOM) -> None:
+    def __init__(
+        self,
+        module: PtxModule,
+        where: Device,
+        check: bool = False,
+        assembler: str = DRAWLOOM,
+        level: int = 0,
+    ) -> None:
         if module.address_size != 64:
             raise UnsupportedError(
                 f"{module.filename or 'the module'}: .address_size {module.address_size}; devices have 64-bit addresses"
@@ -347,7 +351,8 @@ class Module:
         self.ptx = module
         self.device = where
         self.check = check
-        self.program: Program = where.backend.program(module, check, assembler)
+        self.optimiser = Optimiser(module, 0 if check else level)
+        self.program: Program = where.backend.program(module, check, assembler, self.optimiser)
         self.globals = Globals(self)
         self._kernels: dict[str, Kernel] = {}
 
