@@ -13,6 +13,7 @@ from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
 from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
+from drawloom.horse.kernels.device import level_for
 from drawloom.horse.kernels.library import LEAST_THERE, Library
 from drawloom.horse.kernels.look_back import states_for
 from drawloom.horse.kernels.rows import Tile
@@ -142,7 +143,7 @@ class LoadedKernel:
         self.function = function
         self.plan = plan
         self.device = device
-        self.kernel = load(plan.module, device=device)[plan.name]
+        self.kernel = load(plan.module, device=device, level=level_for(device))[plan.name]
         self.times_asked = 0
         #: The masks that selected many of the rows when the kernel last ran.
         self.dense: frozenset[int] = frozenset()

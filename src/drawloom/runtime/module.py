@@ -53,9 +53,9 @@ def load(
     DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
     `assembler` says who makes a GPU's machine code: "drawloom", our own assembler, or "driver", the driver's
     compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none. `level`, 0 to 3, is how much
-    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 2, on "reference" 0). `shuffle` says which loads become
-    warp shuffles after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report` of the
-    module then says what became of each. Where accesses are checked, neither is done.
+    `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 2, on "reference" 0). `shuffle` says which loads
+    become warp shuffles after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report`
+    of the module then says what became of each. Where accesses are checked, neither is done.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
@@ -68,8 +68,8 @@ def load(
 
 
 def shuffled(module: PtxModule, apply: str, where: Device, level: int) -> tuple[PtxModule, int]:
-    """The module with warp shuffles for a device, and the level that is still to be done: they are looked for in what is
-    optimised. Raises DataError for another word than none, profitable and all."""
+    """The module with warp shuffles for a device, and the level that is still to be done: they are looked for in what
+    is optimised. Raises DataError for another word than none, profitable and all."""
     if apply == "none":
         return module, level
     from drawloom.shuffle.cost import CPU

@@ -9,6 +9,13 @@ from drawloom.horse.values import RawText, Value, Vector
 from drawloom.ptx.ir import Module
 from drawloom.runtime.machine import Device
 from drawloom.runtime.module import Kernel
+from drawloom.runtime.optimiser import DEFAULT_LEVEL, chosen_level
+
+
+def level_for(device: Device) -> int:
+    """How much is optimised of kernels that are generated: for the host nothing, as LLVM finds there what the passes
+    find, in the same time (docs/opt.md)."""
+    return chosen_level(None, 0 if device.is_host else DEFAULT_LEVEL)
 
 
 class DeviceKernels:
@@ -34,7 +41,7 @@ class DeviceKernels:
         if found is None:
             from drawloom.runtime import load
 
-            found = load(make(name), device=self.device)[name]
+            found = load(make(name), device=self.device, level=level_for(self.device))[name]
             found.stream = self.workspace.stream
             self.loaded[name] = found
         return found
