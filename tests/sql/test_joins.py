@@ -4,11 +4,12 @@ import datetime
 from decimal import Decimal
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import drawloom
-from drawloom.sql import connect
+from drawloom.sql import connect, joins
 from tests.sql.compare import differences, duckdb_exact
 
 T = pa.table(
@@ -165,3 +166,37 @@ def test_comparisons_between_many_rows_make_no_other_pairs() -> None:
 def test_the_relation_shows_joins() -> None:
     shown = connections()[0].sql("select t.a from t left join u on t.a = u.a and t.b < u.b").explain("relation")
     assert "Join left on [$0 = right $0, if lt($1, $3)]" in shown
+
+
+KINDS = ["join", "left join", "right join", "full join", "in", "not in", "exists", "not exists"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_that_no_comparison_of_the_sides_tells_are_looked_at_in_parts(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part is a row, or two; conditions are unknown, and sides empty."""
+    for pairs in (1, 9):
+        monkeypatch.setattr(joins, "ROUND", pairs)
+        ours, theirs = connections()
+        for condition in ("t.a = u.a or t.b = u.b", "t.a + u.a > 3 and t.s <> u.s", "t.b - u.b < 0 or u.f > 2.0"):
+            for table in ("u", "nothing"):
+                where = condition.replace("u.", f"{table}.")
+                query = f"select t.a, t.b, {table}.a as c, {table}.b as d from t {kind} {table} on {where}"
+                if "exists" in kind:
+                    query = f"select a, b from t where {kind} (select 1 from {table} where {where})"
+                elif "join" not in kind:
+                    query = f"select a, b from t where a {kind} (select a from {table} where {where})"
+                assert differences(ours.sql(query).arrow(), theirs.sql(query).to_arrow_table()) == []
+
+
+def test_more_pairs_than_there_is_room_for_are_looked_at() -> None:
+    """Once a join of 2.9 * 10**8 pairs of rows was refused, however few the condition leaves."""
+    rng = np.random.default_rng(1)
+    (ax, ay), (bx, by) = [rng.integers(0, 10**6, (2, 17_000)) for _ in range(2)]
+    connection = connect("cpu")
+    for name, x, y in (("a", ax, ay), ("b", bx, by)):
+        connection.register(name, pa.table({"x": x, "y": y}))
+    found = connection.sql("select count(*), sum(a.y - b.y) from a join b on a.x + b.x > 1999000").fetchall()
+    kept = [y - by[bx > 1_999_000 - x] for x, y in zip(ax[ax > 999_000], ay[ax > 999_000])]
+    assert found == [(sum(len(k) for k in kept), sum(int(k.sum()) for k in kept))]

@@ -1,7 +1,8 @@
 """Joins, unions and subqueries of the relational tree to HorseIR: pairs of row numbers, and masks.
 
     inner              rows = @join(keys, keys), kept where the condition holds over the columns at those rows;
-                       without keys @loop_join by the condition's comparisons between the sides, else @cross
+                       without keys @loop_join by the condition's comparisons between the sides, else @cross, and
+                       where more is to hold a part of the left side's rows at a time
     left, full         the rows without a partner behind them, with row number -1 for the other side
     semi, anti, mark   a mask over the left side's rows: @contains(keys, keys), or the rows that pairs @touched
 
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.ir import Literal, Operand, Value
+from drawloom.horse.ir import Literal, Operand, Use, Value
 from drawloom.horse.types import BOOL, I64, SYM
 from drawloom.sql import lists, plan
 from drawloom.sql.coercion import drop_in_comparison, unified
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
+from drawloom.sql.loops import Mark, declared, set_variable
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -145,18 +147,66 @@ def counted(relation: plan.Join) -> plan.Relation:
 
 def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair]) -> Pairs:
     """The rows whose keys and condition match."""
-    condition = relation.condition
-    rows: Operand
     if pairs:
-        rows = t.emit("join", key_lists(t, pairs, left, right))
-    else:
-        tests, condition = comparisons(relation)
-        rows = looped(t, tests, left, right) if tests else t.emit("cross", [left.anchor(), right.anchor()])
+        return filtered(t, t.emit("join", key_lists(t, pairs, left, right)), relation.condition, left, right)
+    tests, condition = comparisons(relation)
+    if condition is not None:
+        return in_parts(t, relation, left, right)
+    return filtered(t, every_pair(t, tests, left, right), None, left, right)
+
+
+def filtered(t: Translator, rows: Operand, condition: plan.Expression | None, left: Frame, right: Frame) -> Pairs:
+    """The pairs of a list of both sides' rows for which the condition holds."""
     found = Pairs(*[t.emit("item", [rows, Literal([side], I64)]) for side in (0, 1)])
     if condition is None:
         return found
     both = beside(t.picked(left, found.left), t.picked(right, found.right), found)
     return kept(t, found, both, t.holds(condition, both))
+
+
+def every_pair(t: Translator, tests: list[Comparison], left: Frame, right: Frame) -> Operand:
+    """Both sides' rows of every pair for which all comparisons are true."""
+    return looped(t, tests, left, right) if tests else t.emit("cross", [left.anchor(), right.anchor()])
+
+
+#: Pairs that are looked at in a round, about: of 2**18 to 2**22 this took a processor least.
+ROUND: Final = 1 << 21
+
+
+def in_parts(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> Pairs:
+    """The pairs for which the condition holds, without a place in memory for all pairs that there are.
+
+    while (more) {
+        rows = @top(every, first, part);  found = those pairs of these rows with the right side's
+        lefts = @concat(lefts, found);  rights = @concat(rights, found);  first = first + part;  more = count > first
+    }
+    """
+    tests, condition = comparisons(relation)
+    whole = [*left.columns, *right.columns]
+    for field in [p for c in plan.conjuncts(relation.condition) for p in plan.within(c) if isinstance(p, plan.Field)]:
+        whole[field.index]()  # before the loop, which would compute it in every round
+    zero, one = Literal([0], I64), Literal([1], I64)
+    count, others = [t.emit("len", [side.anchor()]) for side in (left, right)]
+    others = t.emit("if_else", [t.emit("gt", [others, zero]), others, one])
+    share = t.emit("floor", [t.emit("div", [Literal([ROUND], I64), others])])
+    part = t.emit("plus", [t.emit("convert", [share, Literal(["i64"], SYM)]), one])
+    part = t.emit("convert", [part, Literal(["i64"], SYM)])
+    every = t.emit("range", [count])
+    lefts, rights = [declared(t, Literal([], I64)) for _ in range(2)]
+    first, more = declared(t, zero), declared(t, t.emit("gt", [count, zero]))
+    inside = Mark(t)
+    rows = t.emit("top", [every, first, part])
+    some = t.picked(left, rows)
+    found = filtered(t, every_pair(t, tests, some, right), condition, some, right)
+    set_variable(t, lefts, Use(t.emit("concat", [lefts, t.index(rows, found.left)])))
+    set_variable(t, rights, Use(t.emit("concat", [rights, found.right])))
+    after = t.emit("convert", [t.emit("plus", [first, part]), Literal(["i64"], SYM)])
+    set_variable(t, more, Use(t.emit("gt", [count, after])))
+    set_variable(t, first, Use(after))
+    inside.enclose(more)
+    # By the same positions, so that both are known to have one length.
+    there = t.emit("where", [t.emit("geq", [lefts, zero])])
+    return Pairs(t.emit("index", [lefts, there]), t.emit("index", [rights, there]))
 
 
 class Comparison:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.ir import Assign, Expression, Literal, Loop, Name, Operand, Statement, Target, Use
+from drawloom.horse.ir import Literal, Operand, Use
 from drawloom.horse.types import BOOL, I64, VectorType
 from drawloom.sql.frames import Column, Frame, Result
 from drawloom.sql.lists import ListOf, mask, together
+from drawloom.sql.loops import Mark, declared, set_variable
 from drawloom.sql.made import Recursive
 
 if TYPE_CHECKING:
@@ -72,11 +73,11 @@ def _made(t: Translator, relation: Recursive) -> Frame:
     first = [c() for c in start.columns]
     may_be_null = [c.valid is not None for c in first]
     while True:
-        before = _Mark(t)
+        before = Mark(t)
         begun = _Rows([_whole(t, c, start, null) for c, null in zip(first, may_be_null)])
         rows, seen = _variables(t, begun), _variables(t, begun)
-        more = _declared(t, t.emit("gt", [t.emit("len", [begun.operands()[0]]), Literal([0], I64)]))
-        inside = _Mark(t)
+        more = declared(t, t.emit("gt", [t.emit("len", [begun.operands()[0]]), Literal([0], I64)]))
+        inside = Mark(t)
         for name, read in ((relation.name, rows), (relation.seen, seen)):
             t.tables[name] = dict(zip(relation.names, read.frame().columns))
         step = t.relation(relation.step)
@@ -89,10 +90,10 @@ def _made(t: Translator, relation: Recursive) -> Frame:
         new = _Rows([_whole(t, c, step, null) for c, null in zip(made, may_be_null)])
         longer = _Rows([_behind(t, so_far, found) for so_far, found in zip(seen.columns, new.columns)])
         for so_far, found in zip(seen.operands(), longer.operands()):
-            _set(t, so_far, Use(found))
+            set_variable(t, so_far, Use(found))
         for row, found in zip(rows.operands(), new.operands()):
-            _set(t, row, Use(found))
-        _set(t, more, Use(t.emit("gt", [t.emit("len", [new.operands()[0]]), Literal([0], I64)])))
+            set_variable(t, row, Use(found))
+        set_variable(t, more, Use(t.emit("gt", [t.emit("len", [new.operands()[0]]), Literal([0], I64)])))
         inside.enclose(more)
         return seen.frame()
 
@@ -128,34 +129,4 @@ def _behind(t: Translator, before: Result, more: Result) -> Result:
 
 def _variables(t: Translator, rows: _Rows) -> _Rows:
     """Variables of their own for rows."""
-    return _Rows([_mapped(c, lambda operand: _declared(t, operand)) for c in rows.columns])
-
-
-def _declared(t: Translator, value: Operand) -> Name:
-    return t.assign(Use(value), t.type_of(value))
-
-
-def _set(t: Translator, variable: Operand, value: Expression) -> None:
-    assert isinstance(variable, Name)
-    t.body.append(Assign([Target(variable.name, None)], value))
-
-
-class _Mark:
-    """How far the program was: what came after it is forgotten, or is the body of a loop, whose variables are not known
-    behind it."""
-
-    def __init__(self, t: Translator) -> None:
-        self.t = t
-        self.statements = len(t.body)
-        self.known = dict(t.known)
-        self.working = dict(t.working)
-
-    def go_back(self) -> None:
-        del self.t.body[self.statements :]
-        self.t.known = self.known
-        self.t.working = self.working
-
-    def enclose(self, condition: Operand) -> None:
-        body: list[Statement] = self.t.body[self.statements :]
-        self.go_back()
-        self.t.body.append(Loop("while", condition, body))
+    return _Rows([_mapped(c, lambda operand: declared(t, operand)) for c in rows.columns])
