@@ -134,6 +134,27 @@ def test_outer_index_gives_zero_for_no_row(kind: str, rows: int) -> None:
     assert comparable(found) == [given[p] if p >= 0 else zero for p in places]
 
 
+def test_rows_of_a_join_whose_blocks_match_whole_in_part_or_not() -> None:
+    """Every row of a block, none, or some; the last is short, and more than what is put together at a time."""
+    rows, block = 9 * 65536 + 77, 65536
+    keys = np.random.default_rng(3).integers(0, 100, rows).astype(np.int32)
+    keys[block : 2 * block] = 1000
+    keys[2 * block : 3 * block : 3] = 1000
+    order = np.random.default_rng(4).permutation(100).astype(np.int32)
+    made = call("join", lists([Vector(I32, keys)], [Vector(I32, order)]))
+    assert isinstance(made, ListValue)
+    left, right = [as_vector(c).data for c in made.cells]
+    np.testing.assert_array_equal(left, np.flatnonzero(keys < 1000))
+    np.testing.assert_array_equal(order[right], keys[keys < 1000])
+
+
+@pytest.mark.parametrize(("parts", "made"), [([I16, I32], np.int32), ([I16, I16], np.int16), ([I64, I16], np.int64)])
+def test_concat_makes_integers_no_wider_than_they_are(parts: list[VectorType], made: Any) -> None:
+    data = [np.array([-1, 2], {I16: np.int16, I32: np.int32, I64: np.int64}[type]) for type in parts]
+    found = as_vector(call("concat", [Vector(I64, values) for values in data]))
+    assert found.data.dtype == made and found.data.tolist() == [-1, 2, -1, 2] and found.type == I64
+
+
 def test_concat_of_texts_has_one_dictionary() -> None:
     made = as_vector(call("concat", [from_values(["b", "a"], STR), from_values(["c", "a"], STR)]))
     assert strings(made) == ["b", "a", "c", "a"] and list(made.words) == ["a", "b", "c"]

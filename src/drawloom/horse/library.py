@@ -282,7 +282,7 @@ def _concat(name: str, arguments: list[Value]) -> Value:
     if type.kind == "text":
         parts = one_dictionary(parts)
         return Vector(type, np.concatenate([p.data for p in parts]), parts[0].dictionary)
-    arrays = [integers(p) if type.is_exact and type != BOOL else p.data for p in parts]
+    arrays = [p.data if p.data.dtype.kind == "i" or not type.is_exact or type == BOOL else integers(p) for p in parts]
     return Vector(type, np.concatenate(arrays))
 
 

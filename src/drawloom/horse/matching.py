@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
 from drawloom.horse.memory import ask
-from drawloom.horse.values import Array, bounds
+from drawloom.horse.values import Array, bounds, taken
 
 #: The largest number of codes that two or more columns of keys are packed into.
 _PACKED: Final = 1 << 62
@@ -106,7 +106,7 @@ def has_match(keys: list[tuple[Array, Array]]) -> Array:
     present = np.zeros(size + 1, dtype=bool)
     present[right] = True
     present[-1] = False
-    return np.asarray(present[left])
+    return taken(present, left)
 
 
 def all_pairs(left: int, right: int) -> tuple[Array, Array]:
@@ -260,7 +260,7 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     table[build] = rows
     table[-1] = -1
     known = build >= 0
-    if bool(((table[build] == rows) | ~known).all()):
+    if bool(((taken(table, build) == rows) | ~known).all()):
         del rows, known
         partnered, found = _looked_up(table, probe)
         return found, partnered
@@ -272,15 +272,15 @@ def _matches(build: Array, probe: Array, size: int) -> tuple[Array, Array]:
     table[in_order[starts]] = row_numbers(len(starts))
     del in_order, kept, known
     partnered, found = _looked_up(table, probe)
-    each = lengths[found]
+    each = taken(lengths, found)
     total = int(each.sum(dtype=np.int64))
     check_pairs(total)
     ask(2 * _PAIR * total, f"a join of {total} pairs of rows")
     # The first partner of each row, then the next ones: counted on from where the row's pairs begin.
     places = row_numbers(total)
     ends = np.cumsum(each, dtype=places.dtype)
-    places += np.repeat(starts[found].astype(places.dtype, copy=False) - (ends - each), each)
-    return order[places], np.repeat(partnered, each)
+    places += np.repeat(taken(starts, found).astype(places.dtype, copy=False) - (ends - each), each)
+    return taken(order, places), np.repeat(partnered, each)
 
 
 def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
@@ -290,6 +290,8 @@ def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
 
     def look_up(start: int) -> tuple[Array, ...]:
         found = table.take(probe[start : start + _BLOCK])
+        if len(found) and found.min() >= 0:  # as keys that refer to another table's
+            return np.arange(start, start + len(found), dtype=dtype), found
         hit = np.flatnonzero(found >= 0)
         return (hit + start).astype(dtype), found.take(hit)
 

@@ -429,7 +429,13 @@ def bounds(data: Array) -> tuple[int, int]:
     """The least and greatest of an integer array; (0, 0) when it is empty."""
     if len(data) == 0:
         return (0, 0)
-    return (int(data.min()), int(data.max()))
+
+    def of(start: int) -> tuple[int, int]:
+        part = data[start : start + _TAKEN]
+        return (int(part.min()), int(part.max()))
+
+    found = in_blocks(len(data), _TAKEN, of)
+    return (min([low for low, _ in found]), max([high for _, high in found]))
 
 
 def narrow(data: Array, low: int, high: int) -> Array:

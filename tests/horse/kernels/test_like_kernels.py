@@ -11,6 +11,7 @@ import pytest
 from drawloom.horse.evaluate import like_pattern
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
+from drawloom.horse.kernels.like import pad_of
 from drawloom.horse.types import STR
 from drawloom.horse.values import RawText, Vector, from_values
 from drawloom.horse.words import words_of
@@ -48,6 +49,17 @@ def test_rows_without_codes_are_matched_piece_by_piece(name: str) -> None:
         assert isinstance(made, Vector) and isinstance(text.deferred, RawText), "no codes were made"
         matcher = like_pattern(pattern)
         assert made.data.tolist() == [matcher.fullmatch(row) is not None for row in rows], pattern
+
+
+def test_text_is_read_where_it_lies() -> None:
+    """Also where its last word of 64 bits is not whole; devices that may not read what lies behind get a copy."""
+    text = pa.array(["ab", "", "abcdefghi"], pa.large_string())
+    data = np.frombuffer(text.buffers()[2], dtype=np.uint8)
+    pad = pad_of(DeviceKernels(find_device("cpu")), text)
+    assert len(data) == 11 and len(pad.bytes) == 16 and np.shares_memory(pad.bytes, data)
+    assert not pad.bytes.flags.writeable
+    copied = pad_of(DeviceKernels(find_device("reference")), text)
+    assert copied.bytes.tobytes() == b"ababcdefghi" + bytes(5)
 
 
 def random_text(rng: random.Random) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.lib.stride_tricks import as_strided
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
@@ -91,7 +92,7 @@ def pad_of(kernels: DeviceKernels, array: Strings) -> StringPad:
     low, high = int(starts[0]), int(starts[-1])
     starts = starts - low if low else starts
     text = np.frombuffer(data, dtype=np.uint8)[low:high] if high > low else np.zeros(1, dtype=np.uint8)
-    return StringPad(kernels.workspace, starts, _whole_words(text))
+    return StringPad(kernels.workspace, starts, _whole_words(text, kernels.device.kind == "cpu"))
 
 
 def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[StringPad, int]]:
@@ -110,10 +111,14 @@ def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[String
     yield known, len(strings)
 
 
-def _whole_words(text: Array) -> Array:
-    """The bytes so that all words of 64 bits that have one of them lie inside."""
-    if len(text) % _STEP == 0 and text.ctypes.data % _STEP == 0:
-        return text
+def _whole_words(text: Array, in_place: bool) -> Array:
+    """The bytes so that all words of 64 bits that have one of them lie inside: ``in_place`` where they are, since the
+    last word is in the page of its first byte."""
+    if text.ctypes.data % _STEP == 0:
+        if len(text) % _STEP == 0:
+            return text
+        if in_place:
+            return as_strided(text, (-(-len(text) // _STEP) * _STEP,), writeable=False)
     made = np.zeros(-(-len(text) // _STEP), dtype=np.uint64).view(np.uint8)
     made[: len(text)] = text
     return made
