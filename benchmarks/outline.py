@@ -48,7 +48,7 @@ def measured(query: int, device: Any, tables: dict[str, Path], rounds: int) -> M
     from drawloom.sql import tpch
 
     connection = tpch.connected(device, tables)
-    relations = {mode: connection.sql(tpch.text(query), mode) for mode in MODES}
+    relations = {mode: connection.sql(tpch.text(query), outline=mode) for mode in MODES}
     found = Measured({mode: len(r.query.program().plans) for mode, r in relations.items()})
     answers = {mode: r.arrow() for mode, r in relations.items()}
     for mode, answer in answers.items():

@@ -47,7 +47,7 @@ def test_equals_duckdb(query: int, connection: Connection, answers: dict[int, pa
 def test_equals_duckdb_with_less_outlined(query: int, connection: Connection, answers: dict[int, pa.Table]) -> None:
     counts = []
     for mode in MODES:
-        relation = connection.sql(tpch.text(query), mode)
+        relation = connection.sql(tpch.text(query), outline=mode)
         assert_equal(relation.arrow(), answers[query])
         counts.append(len(relation.query.program().plans))
     assert counts[0] >= counts[1]
@@ -94,7 +94,7 @@ def test_equals_duckdb_at_larger_scales(query: int, larger: tuple[Connection, tp
     wanted = oracle.answer(tpch.text(query))
     assert wanted.num_rows > 0
     for mode in MODES:
-        assert tpch.difference(query, connection.sql(tpch.text(query), mode).arrow(), wanted) == ""
+        assert tpch.difference(query, connection.sql(tpch.text(query), outline=mode).arrow(), wanted) == ""
 
 
 def test_averages_are_the_exact_quotients_rounded_once(lineitem: str) -> None:

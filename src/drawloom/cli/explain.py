@@ -44,5 +44,5 @@ def command(query: str, tables: tuple[str, ...], outline: bool, mode: str, style
 
     connection = connect(device)
     tables_option.register(connection, tables)
-    relation = connection.sql(sys.stdin.read() if query == "-" else query, mode)
+    relation = connection.sql(sys.stdin.read() if query == "-" else query, outline=mode)
     click.echo(shapes[style](relation.query.program().outlined) if outline else relation.explain(), nl=False)
