@@ -72,6 +72,12 @@ def test_precompiled_headers_make_no_difference(monkeypatch: pytest.MonkeyPatch)
     assert first == again == translate_cuda(path, "sm_80", options)
 
 
+def test_kernels_of_a_program_that_counts_on_nvccs_headers_are_compiled() -> None:
+    """Host code is parsed where its headers are found, and has those that nvcc gives unasked, here <stdlib.h>."""
+    whole = "#include <cstdio>\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); exit(EXIT_FAILURE); }\n"
+    assert [kernel.name for kernel in compile_cuda(whole).kernels] == ["_Z1kv"]
+
+
 def test_macros_that_headers_may_ask_for_have_them_read_anew() -> None:
     assert asks_of_headers(["-D", "N=64", "-D", "NDEBUG"]) and asks_of_headers(["-D", "_GNU_SOURCE=1"])
     assert not asks_of_headers(["-S", "-D", "N=64", "-I", "_folder"])

@@ -23,8 +23,8 @@ except UnsupportedError as missing:
     pytest.skip(str(missing), allow_module_level=True)
 
 CHOSEN = (
-    "checked_access device_printf error_assert error_configuration error_memory error_out_of_bounds "
-    "function_pointers samples_style scan_lookback streams_events streams_overlap symbols"
+    "checked_access device_printf device_queries error_assert error_configuration error_memory error_out_of_bounds "
+    "function_pointers samples_style scan_lookback standard_mathematics streams_events streams_overlap symbols"
 ).split()
 
 

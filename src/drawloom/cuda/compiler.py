@@ -25,6 +25,8 @@ OPENCL_STANDARDS: Final = ("CL1.2", "CL2.0", "CL3.0")
 DEFAULT_ARCH: Final = "sm_80"
 #: The macro that tells the headers that there will be host code, too.
 PROGRAM: Final = "__DRAWLOOM_PROGRAM__"
+#: Defined where the host's headers are found; sources then have those that nvcc gives them unasked.
+HOST_HEADERS: Final = "__DRAWLOOM_HOST_HEADERS__"
 #: The PTX version of targets that it is enough for; later ones take the first that knows them, as clang does.
 PTX_VERSION: Final = 78
 PTX_VERSION_UP_TO: Final = 90
@@ -190,7 +192,7 @@ def cuda_arguments(clang: Clang, arch: str, options: Options, has_includes: bool
         *cuda_language(standard),
         "-fcuda-is-device",
         *(("-D", PROGRAM) if options.program else ()),
-        *(host_headers(clang) if has_includes else ()),
+        *(("-D", HOST_HEADERS, *host_headers(clang)) if has_includes else ()),
     ]  # fmt: skip
 
 

@@ -16,7 +16,16 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
-from drawloom.cuda.compiler import CUDA_STANDARDS, PROGRAM, Options, chosen, cuda_language, translate_cuda, words_of
+from drawloom.cuda.compiler import (
+    CUDA_STANDARDS,
+    HOST_HEADERS,
+    PROGRAM,
+    Options,
+    chosen,
+    cuda_language,
+    translate_cuda,
+    words_of,
+)
 from drawloom.cuda.library import LIBRARIES, library_objects
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
@@ -178,7 +187,7 @@ def host_arguments(clang: Clang, request: Request) -> list[str]:
     return [
         "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64",
         f"-O{options.optimise}", "-w", *(HOST_DEBUG if request.debug else ()),
-        "-D", PROGRAM, "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
+        "-D", PROGRAM, "-D", HOST_HEADERS, "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
         "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard), *host_headers(clang),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-// prints: queries: 0 of 9 wrong
+// prints: queries: 0 of 15 wrong
 #include "check.h"
 #include <cstring>
 
@@ -18,5 +18,10 @@ int main() {
   wrong += (strlen(about.name) == 0) + (total == 0 || available > total) + (runtime < 11000 || driver < 1);
   wrong += (cudaGetDeviceProperties(&about, 1000) != cudaErrorInvalidDevice);
   wrong += strcmp(cudaGetErrorName(cudaGetLastError()), "cudaErrorInvalidDevice") != 0;
-  return report("queries", wrong, 9);
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrMemoryPoolsSupported, 0));
+  wrong += (value != 1) + (about.maxTexture1D != 0);  // no textures
+  wrong += (cudaDeviceGetAttribute(&value, cudaDeviceAttr(9999), 0) != cudaErrorInvalidValue);
+  wrong += (cudaMalloc((void **)nullptr, 4) != cudaErrorInvalidValue) + (cudaGetLastError() != cudaErrorInvalidValue);
+  wrong += strcmp(cudaGetErrorName(cudaErrorStreamCaptureMerge), "cudaErrorStreamCaptureMerge") != 0;
+  return report("queries", wrong, 15);
 }

@@ -9,17 +9,6 @@
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
 #endif
-#if defined(__CUDA__) && defined(__DRAWLOOM_PROGRAM__)  // what nvcc has every source begin with
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <utility>
-#if defined(_LIBCPP_VERSION)  // g++'s <math.h> and <utility> bring `std::max` and `std::min`
-#include <algorithm>
-#endif
-#endif
 #include "drawloom/qualifiers.h"
 #include "drawloom/vector_types.h"
 #if defined(__CUDA__)  // sources without device code have the host's interface alone
@@ -35,7 +24,17 @@
 #include "drawloom/math.h"
 #include "drawloom/library.h"
 #include "drawloom/refused.h"
-#if defined(__DRAWLOOM_PROGRAM__)
+// What nvcc has every source begin with; behind the device's functions, so that <cmath> takes them into `std`, too.
+#if defined(__DRAWLOOM_HOST_HEADERS__)
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <utility>
+#if defined(_LIBCPP_VERSION)  // g++'s <math.h> and <utility> bring `std::max` and `std::min`
+#include <algorithm>
+#endif
 #include "drawloom/host_math.h"
 #endif
 #endif

@@ -40,6 +40,9 @@ enum cudaComputeMode {
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
+enum cudaSharedCarveout {
+  cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxL1 = 0, cudaSharedmemCarveoutMaxShared = 100
+};
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly = 2, cudaMemAdviseSetPreferredLocation = 3,
   cudaMemAdviseUnsetPreferredLocation = 4, cudaMemAdviseSetAccessedBy = 5, cudaMemAdviseUnsetAccessedBy = 6
@@ -52,14 +55,24 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxPitch = 11, cudaDevAttrMaxRegistersPerBlock = 12, cudaDevAttrClockRate = 13,
   cudaDevAttrTextureAlignment = 14, cudaDevAttrGpuOverlap = 15, cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrKernelExecTimeout = 17, cudaDevAttrIntegrated = 18, cudaDevAttrCanMapHostMemory = 19,
-  cudaDevAttrComputeMode = 20, cudaDevAttrConcurrentKernels = 31, cudaDevAttrEccEnabled = 32,
-  cudaDevAttrPciBusId = 33, cudaDevAttrPciDeviceId = 34, cudaDevAttrMemoryClockRate = 36,
-  cudaDevAttrGlobalMemoryBusWidth = 37, cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrComputeMode = 20, cudaDevAttrSurfaceAlignment = 30, cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrEccEnabled = 32, cudaDevAttrPciBusId = 33, cudaDevAttrPciDeviceId = 34, cudaDevAttrTccDriver = 35,
+  cudaDevAttrMemoryClockRate = 36, cudaDevAttrGlobalMemoryBusWidth = 37, cudaDevAttrL2CacheSize = 38,
   cudaDevAttrMaxThreadsPerMultiProcessor = 39, cudaDevAttrAsyncEngineCount = 40, cudaDevAttrUnifiedAddressing = 41,
-  cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrPciDomainId = 50, cudaDevAttrTexturePitchAlignment = 51, cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76, cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrGlobalL1CacheSupported = 79, cudaDevAttrLocalL1CacheSupported = 80,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxRegistersPerMultiprocessor = 82,
-  cudaDevAttrManagedMemory = 83, cudaDevAttrConcurrentManagedAccess = 89, cudaDevAttrCooperativeLaunch = 95,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97, cudaDevAttrMaxBlocksPerMultiprocessor = 106
+  cudaDevAttrManagedMemory = 83, cudaDevAttrIsMultiGpuBoard = 84, cudaDevAttrMultiGpuBoardGroupID = 85,
+  cudaDevAttrHostNativeAtomicSupported = 86, cudaDevAttrSingleToDoublePrecisionPerfRatio = 87,
+  cudaDevAttrPageableMemoryAccess = 88, cudaDevAttrConcurrentManagedAccess = 89,
+  cudaDevAttrComputePreemptionSupported = 90, cudaDevAttrCanUseHostPointerForRegisteredMem = 91,
+  cudaDevAttrCooperativeLaunch = 95, cudaDevAttrCooperativeMultiDeviceLaunch = 96,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97, cudaDevAttrCanFlushRemoteWrites = 98,
+  cudaDevAttrHostRegisterSupported = 99, cudaDevAttrPageableMemoryAccessUsesHostPageTables = 100,
+  cudaDevAttrDirectManagedMemAccessFromHost = 101, cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+  cudaDevAttrMaxPersistingL2CacheSize = 108, cudaDevAttrMaxAccessPolicyWindowSize = 109,
+  cudaDevAttrReservedSharedMemoryPerBlock = 111, cudaDevAttrMemoryPoolsSupported = 115, cudaDevAttrClusterLaunch = 120
 };
 
 #define cudaStreamDefault 0x00u
@@ -77,6 +90,8 @@ enum cudaDeviceAttr {
 #define cudaHostRegisterDefault 0x00u
 #define cudaHostRegisterPortable 0x01u
 #define cudaHostRegisterMapped 0x02u
+#define cudaHostRegisterIoMemory 0x04u
+#define cudaHostRegisterReadOnly 0x08u
 #define cudaMemAttachGlobal 0x01u
 #define cudaMemAttachHost 0x02u
 #define cudaMemAttachSingle 0x04u
@@ -84,8 +99,14 @@ enum cudaDeviceAttr {
 #define cudaDeviceScheduleSpin 0x01u
 #define cudaDeviceScheduleYield 0x02u
 #define cudaDeviceScheduleBlockingSync 0x04u
+#define cudaDeviceBlockingSync cudaDeviceScheduleBlockingSync
+#define cudaDeviceScheduleMask 0x07u
 #define cudaDeviceMapHost 0x08u
+#define cudaDeviceLmemResizeToMax 0x10u
+#define cudaDeviceMask 0xffu
 #define cudaOccupancyDefault 0x00u
+#define cudaOccupancyDisableCachingOverride 0x01u
+#define cudaPeerAccessDefault 0x00u
 #define CUDART_CB
 #define cudaCpuDeviceId ((int)-1)
 #define cudaInvalidDeviceId ((int)-2)
@@ -142,6 +163,18 @@ struct cudaDeviceProp {
   size_t sharedMemPerBlockOptin;
   int maxBlocksPerMultiProcessor;
   size_t reservedSharedMemPerBlock;
+  int hostRegisterSupported, memoryPoolsSupported;
+  int singleToDoublePrecisionPerfRatio;
+  int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, hostNativeAtomicSupported;
+  int cooperativeMultiDeviceLaunch, multiGpuBoardGroupID, persistingL2CacheMaxSize, accessPolicyMaxWindowSize;
+  int clusterLaunch;
+  // Of textures and surfaces, which there are none of: 0.
+  size_t texturePitchAlignment, surfaceAlignment;
+  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2];
+  int maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap;
+  int maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3];
+  int maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
 };
 
 struct cudaFuncAttributes {

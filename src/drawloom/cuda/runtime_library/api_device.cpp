@@ -55,48 +55,9 @@ struct Attribute {
   int (*value)(const cudaDeviceProp &);
 };
 #define ATTRIBUTE_ROW(attribute, field) {attribute, [](const cudaDeviceProp &p) { return int(p.field); }},
-constexpr Attribute kAttributes[] = {
-    ATTRIBUTE_ROW(cudaDevAttrMaxThreadsPerBlock, maxThreadsPerBlock)
-    ATTRIBUTE_ROW(cudaDevAttrMaxBlockDimX, maxThreadsDim[0])
-    ATTRIBUTE_ROW(cudaDevAttrMaxBlockDimY, maxThreadsDim[1])
-    ATTRIBUTE_ROW(cudaDevAttrMaxBlockDimZ, maxThreadsDim[2])
-    ATTRIBUTE_ROW(cudaDevAttrMaxGridDimX, maxGridSize[0])
-    ATTRIBUTE_ROW(cudaDevAttrMaxGridDimY, maxGridSize[1])
-    ATTRIBUTE_ROW(cudaDevAttrMaxGridDimZ, maxGridSize[2])
-    ATTRIBUTE_ROW(cudaDevAttrMaxSharedMemoryPerBlock, sharedMemPerBlock)
-    ATTRIBUTE_ROW(cudaDevAttrTotalConstantMemory, totalConstMem)
-    ATTRIBUTE_ROW(cudaDevAttrWarpSize, warpSize)
-    ATTRIBUTE_ROW(cudaDevAttrMaxPitch, memPitch)
-    ATTRIBUTE_ROW(cudaDevAttrMaxRegistersPerBlock, regsPerBlock)
-    ATTRIBUTE_ROW(cudaDevAttrClockRate, clockRate)
-    ATTRIBUTE_ROW(cudaDevAttrTextureAlignment, textureAlignment)
-    ATTRIBUTE_ROW(cudaDevAttrGpuOverlap, deviceOverlap)
-    ATTRIBUTE_ROW(cudaDevAttrMultiProcessorCount, multiProcessorCount)
-    ATTRIBUTE_ROW(cudaDevAttrKernelExecTimeout, kernelExecTimeoutEnabled)
-    ATTRIBUTE_ROW(cudaDevAttrIntegrated, integrated)
-    ATTRIBUTE_ROW(cudaDevAttrCanMapHostMemory, canMapHostMemory)
-    ATTRIBUTE_ROW(cudaDevAttrComputeMode, computeMode)
-    ATTRIBUTE_ROW(cudaDevAttrConcurrentKernels, concurrentKernels)
-    ATTRIBUTE_ROW(cudaDevAttrEccEnabled, ECCEnabled)
-    ATTRIBUTE_ROW(cudaDevAttrPciBusId, pciBusID)
-    ATTRIBUTE_ROW(cudaDevAttrPciDeviceId, pciDeviceID)
-    ATTRIBUTE_ROW(cudaDevAttrMemoryClockRate, memoryClockRate)
-    ATTRIBUTE_ROW(cudaDevAttrGlobalMemoryBusWidth, memoryBusWidth)
-    ATTRIBUTE_ROW(cudaDevAttrL2CacheSize, l2CacheSize)
-    ATTRIBUTE_ROW(cudaDevAttrMaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor)
-    ATTRIBUTE_ROW(cudaDevAttrAsyncEngineCount, asyncEngineCount)
-    ATTRIBUTE_ROW(cudaDevAttrUnifiedAddressing, unifiedAddressing)
-    ATTRIBUTE_ROW(cudaDevAttrComputeCapabilityMajor, major)
-    ATTRIBUTE_ROW(cudaDevAttrComputeCapabilityMinor, minor)
-    ATTRIBUTE_ROW(cudaDevAttrMaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor)
-    ATTRIBUTE_ROW(cudaDevAttrMaxRegistersPerMultiprocessor, regsPerMultiprocessor)
-    ATTRIBUTE_ROW(cudaDevAttrManagedMemory, managedMemory)
-    ATTRIBUTE_ROW(cudaDevAttrConcurrentManagedAccess, concurrentManagedAccess)
-    ATTRIBUTE_ROW(cudaDevAttrCooperativeLaunch, cooperativeLaunch)
-    ATTRIBUTE_ROW(cudaDevAttrMaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin)
-    ATTRIBUTE_ROW(cudaDevAttrMaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor)
-};
+constexpr Attribute kAttributes[] = {DEVICE_ATTRIBUTES(ATTRIBUTE_ROW)};
 #undef ATTRIBUTE_ROW
+constexpr int kMostAttribute = 149;  // numbers beyond are no attributes of CUDA 12
 
 // The limits that cudaDeviceSetLimit keeps and cudaDeviceGetLimit tells.
 size_t limits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
@@ -205,7 +166,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int index) {
   return with_device(index, [&](Device &d) { return d.properties(*properties); });
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int index) {
-  if (!value) return note(cudaErrorInvalidValue);
+  if (!value || attribute < 1 || int(attribute) > kMostAttribute) return note(cudaErrorInvalidValue);
   return with_device(index, [&](Device &d) {
     cudaDeviceProp properties;
     if (cudaError_t error = d.properties(properties)) return error;

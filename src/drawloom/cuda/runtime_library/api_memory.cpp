@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kPitchAlignment = 512;
 
 cudaError_t allocate(void **memory, size_t size, Memory kind) {
-  if (!memory) return cudaErrorInvalidValue;
+  if (!memory) return note(cudaErrorInvalidValue);
   return on_device([&](Device &d) {
     if (size) return d.allocate(memory, size, kind);
     *memory = nullptr;

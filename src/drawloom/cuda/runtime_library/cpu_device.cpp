@@ -243,7 +243,10 @@ class CpuDevice : public Device {
     out.maxThreadsPerMultiProcessor = 2048;
     out.maxBlocksPerMultiProcessor = 32;
     out.pageableMemoryAccess = out.concurrentManagedAccess = out.canUseHostPointerForRegisteredMem = 1;
-    out.cooperativeLaunch = 1;
+    out.cooperativeLaunch = out.streamPrioritiesSupported = out.hostRegisterSupported = out.memoryPoolsSupported = 1;
+    out.asyncEngineCount = out.deviceOverlap = 1;  // copies go on beside a kernel
+    out.hostNativeAtomicSupported = out.directManagedMemAccessFromHost = 1;
+    out.singleToDoublePrecisionPerfRatio = 2;
     return cudaSuccess;
   }
 

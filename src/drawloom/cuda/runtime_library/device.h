@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attributes.h"
 #include "cuda_runtime_api.h"
 #include "tables.h"  // made from the compiler's own tables: records and numbers
 

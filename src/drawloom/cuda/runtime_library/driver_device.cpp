@@ -353,43 +353,9 @@ class DriverDevice : public Device {
     p = {};
     if (cudaError_t error = ask(driver.cuDeviceGetName, p.name, int(sizeof p.name), device_)) return error;
     if (cudaError_t error = ask(driver.cuDeviceTotalMem, &p.totalGlobalMem, device_)) return error;
-    p.sharedMemPerBlock = size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlock));
-    p.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
-    p.warpSize = attribute(cudaDevAttrWarpSize);
-    p.memPitch = size_t(attribute(cudaDevAttrMaxPitch));
-    p.maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
-    for (int i = 0; i < 3; ++i) {
-      p.maxThreadsDim[i] = attribute(cudaDevAttrMaxBlockDimX + i);
-      p.maxGridSize[i] = attribute(cudaDevAttrMaxGridDimX + i);
-    }
-    p.clockRate = attribute(cudaDevAttrClockRate);
-    p.totalConstMem = size_t(attribute(cudaDevAttrTotalConstantMemory));
-    p.major = attribute(cudaDevAttrComputeCapabilityMajor);
-    p.minor = attribute(cudaDevAttrComputeCapabilityMinor);
-    p.textureAlignment = size_t(attribute(cudaDevAttrTextureAlignment));
-    p.deviceOverlap = attribute(cudaDevAttrGpuOverlap);
-    p.multiProcessorCount = attribute(cudaDevAttrMultiProcessorCount);
-    p.kernelExecTimeoutEnabled = attribute(cudaDevAttrKernelExecTimeout);
-    p.integrated = attribute(cudaDevAttrIntegrated);
-    p.canMapHostMemory = attribute(cudaDevAttrCanMapHostMemory);
-    p.computeMode = attribute(cudaDevAttrComputeMode);
-    p.concurrentKernels = attribute(cudaDevAttrConcurrentKernels);
-    p.ECCEnabled = attribute(cudaDevAttrEccEnabled);
-    p.pciBusID = attribute(cudaDevAttrPciBusId);
-    p.pciDeviceID = attribute(cudaDevAttrPciDeviceId);
-    p.asyncEngineCount = attribute(cudaDevAttrAsyncEngineCount);
-    p.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
-    p.memoryClockRate = attribute(cudaDevAttrMemoryClockRate);
-    p.memoryBusWidth = attribute(cudaDevAttrGlobalMemoryBusWidth);
-    p.l2CacheSize = attribute(cudaDevAttrL2CacheSize);
-    p.maxThreadsPerMultiProcessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
-    p.sharedMemPerMultiprocessor = size_t(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
-    p.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
-    p.managedMemory = attribute(cudaDevAttrManagedMemory);
-    p.concurrentManagedAccess = attribute(cudaDevAttrConcurrentManagedAccess);
-    p.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
-    p.sharedMemPerBlockOptin = size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-    p.maxBlocksPerMultiProcessor = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
+#define ASKED(number, field) p.field = decltype(+p.field)(attribute(number));
+    DEVICE_ATTRIBUTES(ASKED)
+#undef ASKED
     return cudaSuccess;
   }
 
