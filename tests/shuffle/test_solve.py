@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import random
+from pathlib import Path
 
 import pytest
 
 from drawloom.ptx.isa import decode
 from drawloom.shuffle.evaluate import evaluate
 from drawloom.shuffle.expressions import Expressions
+from drawloom.shuffle.pipeline import shuffle
 from drawloom.shuffle.semantics import computed
 from drawloom.shuffle.solve import BACKENDS, Prover
 
@@ -84,3 +87,18 @@ def test_terms_mean_what_expressions_do(solver: str, text: str) -> None:
             continue
         assert ask.equal(made, x.constant(value, 32), 0)
         assert not ask.equal(made, x.constant(value + 1, 32), 0)
+
+
+def test_the_solvers_terms_are_in_no_cycle() -> None:
+    """The collector would free them in any order, and bitwuzla's terms must not be freed after their manager."""
+    pytest.importorskip("bitwuzla")
+    text = (Path(__file__).parents[1] / "golden" / "corpus" / "nvcc" / "sobel.sm_80.O3.ptx").read_text()
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        assert shuffle(text, apply="all", shared=True).report.loads
+        gc.collect()
+        assert not [o for o in gc.garbage if type(o).__module__ == "bitwuzla"]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()

@@ -7,10 +7,12 @@ import pytest
 pytest.importorskip("bitwuzla", reason="bitwuzla is not installed")
 
 from drawloom.ptx import parse
-from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.ir import Function, Immediate, Instruction, Module
 from drawloom.ptx.isa import decode
 from drawloom.shuffle.facts import LANES_ALONG_X, NO_WRAP, Assumption, Candidate
+from drawloom.shuffle.pipeline import shuffle
 from drawloom.shuffle.synthesis import synthesize
+from tests.shuffle.test_suite import TABLE, text_of
 from tests.shuffle.validator import Verdict, validate
 
 #: out[i] = in[i + 1] - in[i - 1], with what is done in between and how i is made wide.
@@ -42,6 +44,7 @@ NARROW = "mad.lo.s32 %r5, %r2, %r3, %r4; mul.wide.s32 %rd3, %r5, 4;"
 WIDE = """mad.lo.s32 %r5, %r2, %r3, %r4; mul.wide.u32 %rd3, %r2, %r3; cvt.u64.u32 %rd6, %r4;
     add.s64 %rd3, %rd3, %rd6; shl.b64 %rd3, %rd3, 2;"""
 STORE = "st.global.f32 [%rd5], %f1;"
+EDGES = ("setp.lt.or.u32", "setp.gt.or.u32")
 ALONG_X = Assumption(LANES_ALONG_X, "lanes count along %tid.x")
 
 
@@ -128,3 +131,81 @@ def test_an_index_that_is_tested_is_proved() -> None:
         tested = Assumption(NO_WRAP, "the index does not wrap", at, register, 32, True, low, (1 << 31) - 1)
         after = synthesize(function, [candidate(function, -2, [tested])])
         assert (validate(module, function, after).counterexample is None) == holds
+
+
+@pytest.mark.parametrize("compiler", ["clang", "nvcc"])
+@pytest.mark.parametrize("name", [name for name, (shuffles, _, _) in TABLE.items() if shuffles])
+def test_every_shuffle_of_the_suite_is_proved(name: str, compiler: str) -> None:
+    module = parse(text_of(compiler, name))
+    made = shuffle(module, apply="all")
+    found = validate(module, module.kernels[0], made.kernels[0])
+    assert found.counterexample is None
+    assert found.merged == made.report.shuffles == TABLE[name][0]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_each_wrong_distance_in_the_jacobi_kernel_is_found(number: int) -> None:
+    module = parse(text_of("clang", "jacobi"))
+    after = shuffle(module, apply="all").kernels[0]
+    moved = [s for s in after.instructions() if s.name == "shfl"][number]
+    amount = moved.operands[2]
+    assert isinstance(amount, Immediate)
+    moved.operands[2] = Immediate(amount.value + 1)
+    assert validate(module, module.kernels[0], after).counterexample is not None
+
+
+#: Type, bytes and registers of the values, and the distance of the lane that has them.
+KINDS = {
+    "32 bits, up": ("f32", 4, "%f", -2), "32 bits, down": ("u32", 4, "%r2", 2), "64 bits": ("f64", 8, "%d", 2),
+    "16 bits": ("u16", 2, "%s", -4), "8 bits with their sign": ("s8", 1, "%r2", 3), "its own": ("f32", 4, "%f", 0),
+}  # fmt: skip
+
+
+def moved(kind: str, index: str, between: str = "", off: int = 0) -> tuple[Module, Function, Function]:
+    """out[i] = in[i], which another lane has loaded, before and after; that lane is ``off`` too far."""
+    type, size, register, delta = KINDS[kind]
+    text = KERNEL.format(index=index, between="BETWEEN", shape=" .reqntid 48").replace(", 4;", f", {size};")
+    text = text.replace("add.s64 %rd3, %rd3, %rd6; shl.b64 %rd3, %rd3, 2;", f"mad.lo.s64 %rd3, %rd3, 1, %rd6;\n"
+                        f"    mul.lo.s64 %rd3, %rd3, {size};")  # fmt: skip
+    start, end = text.index("ld.global.f32 %f1"), text.index("    ret;\n}")
+    body = f"""ld.global.{type} {register}1, [%rd4+{-delta * size}];
+    {between.format(type=type, register=register)}
+    ld.global.{type} {register}2, [%rd4];
+    st.global.{"u" if type[0] == "s" else type[0]}{type[1:]} [%rd5], {register}2;
+"""
+    text = text[:start] + body + text[end:]
+    text = text.replace(".reg .f32 %f<8>;", ".reg .f32 %f<8>; .reg .f64 %d<8>; .reg .b16 %s<8>; .reg .b32 %r2<8>;")
+    module = parse(text)
+    function = module.kernels[0]
+    after = synthesize(function, [candidate(function, delta + off, [])])
+    return module, function, after
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_value_is_proved(kind: str) -> None:
+    found = validate(*moved(kind, WIDE))
+    assert found.counterexample is None
+    assert found.merged == (KINDS[kind][3] != 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_distance_is_found_for_each_kind(kind: str) -> None:
+    assert validate(*moved(kind, WIDE, off=1)).counterexample is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_in_between_is_found_for_each_kind(kind: str) -> None:
+    assert validate(*moved(kind, WIDE, "st.global.{type} [%rd5+8], {register}1;".replace("s8", "u8"))).counterexample
+
+
+@pytest.mark.parametrize("kind", [kind for kind, given in KINDS.items() if given[3]])
+def test_lanes_at_the_edge_are_found_for_each_kind(kind: str) -> None:
+    module, function, after = moved(kind, WIDE)
+    [edge] = [s for s in after.body if isinstance(s, Instruction) and s.opcode.spelling in EDGES]
+    after.body.remove(edge)
+    assert validate(module, function, after).counterexample is not None
+
+
+@pytest.mark.parametrize("kind", [kind for kind, given in KINDS.items() if given[3]])
+def test_an_index_that_wraps_is_found_for_each_kind(kind: str) -> None:
+    assert validate(*moved(kind, NARROW)).counterexample is not None

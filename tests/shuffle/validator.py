@@ -17,9 +17,7 @@ the stores of both are compared.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-import bitwuzla
 from bitwuzla import Kind
 
 from drawloom.opt.facts import literal_pattern, operand_type
@@ -42,8 +40,9 @@ from drawloom.ptx.ir import (
 from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, RETURN
 from drawloom.ptx.loops import Loop, find_loops
 from drawloom.ptx.types import Type
+from tests.shuffle.proofs import Equalities
+from tests.shuffle.terms import Term, Terms, Unknown
 
-Term = Any
 ALL_LANES = 0xFFFFFFFF
 _SIMPLE = {
     "add": Kind.BV_ADD, "sub": Kind.BV_SUB, "and": Kind.BV_AND, "or": Kind.BV_OR, "xor": Kind.BV_XOR,
@@ -57,12 +56,6 @@ _LESS = {
     "ge": (Kind.BV_UGE, Kind.BV_SGE), "lo": (Kind.BV_ULT,) * 2, "ls": (Kind.BV_ULE,) * 2, "hi": (Kind.BV_UGT,) * 2,
     "hs": (Kind.BV_UGE,) * 2,
 }  # fmt: skip
-#: With how many others a call of a function is compared.
-_MOST_CALLS = 8
-
-
-class Unknown(Exception):
-    """The solver had no answer in its time, or the kernel has what there is no model of."""
 
 
 @dataclass
@@ -74,20 +67,22 @@ class Verdict:
     merged: int = 0
 
 
-def validate(module: Module, before: Function, after: Function, seconds: float = 20) -> Verdict:
+def validate(module: Module, before: Function, after: Function, steps: int = 100_000) -> Verdict:
     """Whether two functions of a module store the same, for all lanes, blocks and parameters. Raises ``Unknown``."""
-    terms = _Terms(seconds, required_shape(before))
-    steps = _steps(terms, module, before)
-    first = _Run(terms, module, before, steps, None)
+    terms = Terms(steps, required_shape(before))
+    added = _steps(terms, module, before)
+    first = _Run(terms, module, before, added, None)
     first.run()
     verdict = Verdict()
-    second = _Run(terms, module, after, steps, verdict)
+    second = _Run(terms, module, after, added, verdict)
+    second.known = {register.name for register in before.registers}
     second.run()
     if len(first.stores) != len(second.stores):
         raise Unknown("the kernels have different numbers of stores")
-    claims = [terms.equal(a, b) for a, b in zip(first.stores, second.stores, strict=True) if a != b]
-    if claims:
-        verdict.counterexample = terms.counterexample(claims, second.few_facts, second.facts)
+    known = Equalities(terms, [])
+    pairs = [(a, b) for a, b in zip(first.stores, second.stores, strict=True) if not known.equal(a, b)]
+    if pairs:
+        verdict.counterexample = terms.counterexample([terms.equal(a, b) for a, b in pairs], second.facts())
     return verdict
 
 
@@ -98,215 +93,6 @@ def required_shape(function: Function) -> list[int]:
             given = [int(word) for word in directive.text.split(",")]
             return [*given, 1, 1][:3]
     return []
-
-
-class _Terms:
-    """Terms, and the constants that both kernels share, by name; those of a lane are in ``lane_constants``."""
-
-    def __init__(self, seconds: float, required: list[int]) -> None:
-        self.seconds = seconds
-        self.manager = bitwuzla.TermManager()
-        self.constants: dict[str, Term] = {}
-        self.lane_constants: dict[str, Term] = {}
-        self.lane = self.constant("lane", 5, of_lane=True)
-        warp = self.constant("warp", 6)
-        self.thread = self.make(Kind.BV_CONCAT, [warp, self.lane])
-        self.extents = [self.constant(f"%ntid.{c}", 11) for c in "xyz"]
-        if required:
-            self.extents = [self.number(extent, 11) for extent in required]
-        self.places = [self.constant(f"%tid.{c}", 32, of_lane=True) for c in "xyz"]
-        self.always = self.shape()
-        self.substitutions: dict[int, dict[Term, Term]] = {}
-        #: What ``%tid`` is by division, for this lane and those that were asked for, and what follows for two lanes.
-        self.divisions = self.division()
-        self.row_facts: list[Term] = []
-        self.last = 0
-        self.rows: dict[int, tuple[Term, list[Term]]] = {}
-
-    def make(self, kind: Kind, terms: list[Term], indices: list[int] | None = None) -> Term:
-        return self.manager.mk_term(kind, terms, indices or [])
-
-    def number(self, value: int, bits: int) -> Term:
-        return self.manager.mk_bv_value(self.manager.mk_bv_sort(bits), value & (1 << bits) - 1)
-
-    def constant(self, name: str, bits: int, of_lane: bool = False) -> Term:
-        if name not in self.constants:
-            self.constants[name] = self.manager.mk_const(self.manager.mk_bv_sort(bits), name)
-            if of_lane:
-                self.lane_constants[name] = self.constants[name]
-        return self.constants[name]
-
-    def unknown(self, name: str, arguments: list[Term], bits: int) -> Term:
-        """An unknown function of some terms, by name and widths."""
-        widths = [a.sort().bv_size() for a in arguments]
-        key = f"{name}/{','.join(map(str, widths))}/{bits}"
-        if not arguments:
-            return self.constant(key, bits)
-        if key not in self.constants:
-            sorts = [self.manager.mk_bv_sort(width) for width in widths]
-            self.constants[key] = self.manager.mk_const(
-                self.manager.mk_fun_sort(sorts, self.manager.mk_bv_sort(bits)), key
-            )
-        return self.make(Kind.APPLY, [self.constants[key], *arguments])
-
-    def all(self, terms: list[Term]) -> Term:
-        return self.make(Kind.AND, [self.manager.mk_true(), self.manager.mk_true(), *terms])
-
-    def any(self, terms: list[Term]) -> Term:
-        return self.make(Kind.OR, [self.manager.mk_false(), self.manager.mk_false(), *terms])
-
-    def equal(self, first: Term, second: Term) -> Term:
-        return self.make(Kind.EQUAL, [first, second])
-
-    def extended(self, term: Term, bits: int, is_signed: bool) -> Term:
-        """The low bits of a term, or a term with more bits."""
-        have = term.sort().bv_size()
-        if have >= bits:
-            return term if have == bits else self.make(Kind.BV_EXTRACT, [term], [bits - 1, 0])
-        return self.make(Kind.BV_SIGN_EXTEND if is_signed else Kind.BV_ZERO_EXTEND, [term], [bits - have])
-
-    def shape(self) -> list[Term]:
-        """A block has 1 to 1024 threads, and this thread is one of them: for this lane."""
-        x, y, z = self.extents
-        wide = [self.extended(e, 40, False) for e in (x, y, z)]
-        threads = self.make(Kind.BV_MUL, [self.make(Kind.BV_MUL, wide[:2]), wide[2]])
-        thread = self.extended(self.thread, 40, False)
-        return [
-            self.make(Kind.BV_ULE, [threads, self.number(1024, 40)]),
-            self.make(Kind.BV_ULT, [thread, threads]),
-            *[
-                self.make(Kind.BV_ULT, [place, self.extended(extent, 32, False)])
-                for place, extent in zip(self.places, self.extents, strict=True)
-            ],
-        ]
-
-    def division(self) -> list[Term]:
-        """The thread's place in the block, by its number."""
-        x, y, _ = self.extents
-        row = self.make(Kind.BV_UDIV, [self.thread, x])
-        numbers = [
-            self.make(Kind.BV_UREM, [self.thread, x]),
-            self.make(Kind.BV_UREM, [row, y]),
-            self.make(Kind.BV_UDIV, [row, y]),
-        ]
-        return [
-            self.equal(place, self.extended(number, 32, False))
-            for place, number in zip(self.places, numbers, strict=True)
-        ]
-
-    def row_fact(self, delta: int, proved: list[Term]) -> Term:
-        """Where lanes count along ``%tid.x``, a lane further on is a place further on: proved here, and then told to
-        the solver, which would have to find it out again in every question."""
-        x, y, z = self.extents
-        one = self.number(1, 11)
-        whole_rows = self.equal(self.make(Kind.BV_EXTRACT, [x], [4, 0]), self.number(0, 5))
-        one_row = self.all([self.equal(y, one), self.equal(z, one)])
-        in_warp = [
-            self.make(Kind.BV_SLE, [self.number(0, 8), self.far(delta)]),
-            self.make(Kind.BV_SLT, [self.far(delta), self.number(32, 8)]),
-        ]
-        premise = self.all([self.any([whole_rows, one_row]), *in_warp, *[self.at(term, delta) for term in self.always]])
-        steps = [
-            self.equal(self.at(place, delta), self.make(Kind.BV_ADD, [place, self.number(step, 32)]))
-            for place, step in zip(self.places, (delta, 0, 0), strict=True)
-        ]
-        self.rows[delta] = (premise, steps)
-        fact = self.any([self.make(Kind.NOT, [premise]), self.all(steps)])
-        if self.asked([fact], proved) is not None:
-            raise Unknown("the places of two lanes")
-        return fact
-
-    def far(self, delta: int) -> Term:
-        return self.make(Kind.BV_ADD, [self.extended(self.lane, 8, False), self.number(delta, 8)])
-
-    def special(self, name: str) -> Term:
-        """A special register, for this lane."""
-        base, _, component = name.partition(".")
-        if base == "%laneid":
-            return self.extended(self.lane, 32, False)
-        if base == "%ntid":
-            return self.extended(self.extents["xyz".index(component)], 32, False)
-        if base == "%tid":
-            return self.places["xyz".index(component)]
-        return self.constant(name, 32, of_lane=base not in ("%ctaid", "%nctaid"))
-
-    def at(self, term: Term, delta: int) -> Term:
-        """What a term is for the lane ``delta`` further on."""
-        self.last = delta
-        is_new = delta not in self.substitutions
-        put = self.substitutions.setdefault(delta, {})
-        for name, constant in self.lane_constants.items():
-            if constant not in put:
-                size = constant.sort().bv_size()
-                put[constant] = (
-                    self.make(Kind.BV_ADD, [self.lane, self.number(delta, 5)])
-                    if constant is self.lane
-                    else self.constant(f"{name}@{delta}", size)
-                )
-        if is_new and delta:
-            divisions = [*self.divisions[:3], *[self.manager.substitute_term(d, put) for d in self.divisions[:3]]]
-            self.divisions += divisions[3:]
-            self.row_facts.append(self.row_fact(delta, divisions))
-        return self.manager.substitute_term(term, put)
-
-    def is_same_for_lanes(self, term: Term) -> bool:
-        return bool(self.at(term, 1) == term)
-
-    def counterexample(self, claims: list[Term], few: list[Term], more: list[Term]) -> dict[str, int] | None:
-        """An assignment with which one of the claims is false although all facts are true; None if there is none.
-
-        Asked with few facts first, and with what ``%tid`` is by division last: most claims need neither."""
-        if all(self.holds(claims, [*few, *case]) for case in self.cases()):
-            return None
-        few = [*few, *self.row_facts]
-        if self.asked(claims, [*few, *more]) is None:
-            return None
-        return self.asked(claims, [*few, *more, *self.divisions])
-
-    def holds(self, claims: list[Term], facts: list[Term]) -> bool:
-        """Whether claims follow from facts; first from that calls of a function are equal whose arguments are, because
-        the solver looks for that late."""
-        calls: dict[Term, list[Term]] = {}
-        seen: set[Term] = set()
-        stack = list(claims)
-        while stack:
-            term = stack.pop()
-            if term not in seen:
-                seen.add(term)
-                stack += term.children()
-                if term.kind() == Kind.APPLY:
-                    calls.setdefault(term.children()[0], []).append(term)
-        equal: list[Term] = []
-        for same in calls.values():
-            for k, call in enumerate(same):
-                for other in same[k + 1 : k + _MOST_CALLS]:
-                    pairs = zip(call.children()[1:], other.children()[1:], strict=True)
-                    if self.asked([self.equal(a, b) for a, b in pairs if a != b], facts) is None:
-                        equal.append(self.equal(call, other))
-        return self.asked(claims, [*facts, *equal]) is None
-
-    def cases(self) -> list[list[Term]]:
-        """What holds in either case for the lane that was asked for last: it is in the same row, or it is not."""
-        if not self.rows:
-            return [[]]
-        premise, steps = self.rows[self.last]
-        return [[premise, *steps], [self.make(Kind.NOT, [premise])]]
-
-    def asked(self, claims: list[Term], facts: list[Term]) -> dict[str, int] | None:
-        options = bitwuzla.Options()
-        options.set(bitwuzla.Option.PRODUCE_MODELS, True)
-        options.set(bitwuzla.Option.TIME_LIMIT_PER, int(self.seconds * 1000))
-        asked = bitwuzla.Bitwuzla(self.manager, options)
-        for fact in [*self.always, *facts]:
-            asked.assert_formula(fact)
-        asked.assert_formula(self.make(Kind.NOT, [self.all(claims)]))
-        result = asked.check_sat()
-        if result == bitwuzla.Result.UNKNOWN:
-            raise Unknown(f"no answer in {self.seconds} s")
-        if result == bitwuzla.Result.UNSAT:
-            return None
-        numbers = {name: c for name, c in self.constants.items() if not c.sort().is_fun()}
-        return {name: int(asked.get_value(c).value(10)) for name, c in numbers.items()}
 
 
 @dataclass
@@ -321,7 +107,7 @@ class _Way:
 _Steps = dict[tuple[int, str], Term]
 
 
-def _steps(terms: _Terms, module: Module, function: Function) -> _Steps:
+def _steps(terms: Terms, module: Module, function: Function) -> _Steps:
     """The registers of loops to which a term is added that is the same for all lanes and in all iterations."""
     run = _Run(terms, module, function, {}, None)
     run.run()
@@ -333,8 +119,8 @@ def _steps(terms: _Terms, module: Module, function: Function) -> _Steps:
             steps = [terms.manager.substitute_term(end, {havoc: zero}) for end in ends]
             if any(step != steps[0] for step in steps) or not terms.is_same_for_lanes(steps[0]):
                 continue
-            claims = [terms.equal(end, terms.make(Kind.BV_ADD, [havoc, steps[0]])) for end in ends]
-            if terms.counterexample(claims, [], []) is None:
+            known = Equalities(terms, [])
+            if all(known.equal(end, terms.make(Kind.BV_ADD, [havoc, steps[0]])) for end in ends):
                 found[loop.header, name] = steps[0]
     return found
 
@@ -343,25 +129,30 @@ class _Run:
     """One kernel; with a verdict it is the one with shuffles."""
 
     def __init__(
-        self, terms: _Terms, module: Module, function: Function, steps: _Steps, verdict: Verdict | None
+        self, terms: Terms, module: Module, function: Function, steps: _Steps, verdict: Verdict | None
     ) -> None:
         self.terms = terms
         self.cfg = build_cfg(function, module)
         self.forest = find_loops(self.cfg)
         self.steps = steps
         self.verdict = verdict
+        #: The registers of the kernel without shuffles: what they guard is no merge.
+        self.known: set[str] = set()
         self.registers: dict[str, Term] = {}
         self.condition: Term = terms.manager.mk_true()
         self.ways: dict[tuple[int, int], _Way] = {}
         self.havocs: dict[int, dict[str, Term]] = {}
-        #: What holds whenever a mask is all ones.
-        self.few_facts: list[Term] = []
-        self.facts: list[Term] = []
+        #: Each ``activemask``: that it is all ones, and when a lane comes to it.
         self.masks: list[tuple[Term, Term]] = []
+        #: How far lanes have asked others, and the last of them.
+        self.deltas: list[int] = []
+        self.delta = 0
         #: The memory: a number for what is there, and the writes of this lane over it, each with when it is done.
         self.version = terms.number(0, 64)
         self.writes: list[tuple[Term, str, Term, Term]] = []
         self.stores: list[Term] = []
+        #: How many atomics, barriers and calls came before: as many in both kernels.
+        self.effects = 0
         self.place = ""
 
     def run(self) -> None:
@@ -456,10 +247,11 @@ class _Run:
         elif name == "shfl":
             self.shuffle(instruction)
         elif opcode.effect in (ATOMIC, BARRIER, CALL, FENCE):
-            self.version = self.terms.constant(f"memory {self.place}", 64)
+            self.effects += 1
+            self.version = self.terms.constant(f"memory {self.effects}", 64)
             self.writes = []
             for register in instruction.destinations():
-                fresh = self.terms.constant(f"{register.name} {self.place}", register.type.bits, of_lane=True)
+                fresh = self.terms.constant(f"{register.name} {self.effects}", register.type.bits, of_lane=True)
                 self.write(instruction, register, fresh)
         else:
             self.compute(instruction)
@@ -528,12 +320,14 @@ class _Run:
     def is_merged(self, instruction: Instruction, register: Register, loaded: Term) -> bool:
         """Whether a guarded load after a shuffle leaves what the load alone would have; then that is what it leaves."""
         old = self.registers.get(register.name)
-        if self.verdict is None or instruction.guard is None or old is None:
+        if self.verdict is None or instruction.guard is None or old is None or instruction.guard.name in self.known:
             return False
-        claims = [self.terms.equal(old, loaded)]
-        few = [*self.few_facts, self.terms.make(Kind.NOT, [self.guard(instruction)])]
-        if self.terms.counterexample(claims, few, [*self.facts, self.condition]) is not None:
-            return False
+        leaves_it = self.terms.make(Kind.NOT, [self.guard(instruction)])
+        near = [*self.met(self.masks[-1:], self.delta), leaves_it, self.condition]
+        if not self.terms.are_equal(old, loaded, near, self.delta):
+            facts = [*self.facts(), leaves_it, self.condition]
+            if self.terms.counterexample([self.terms.equal(old, loaded)], facts) is not None:
+                return False
         self.registers[register.name] = loaded
         self.verdict.merged += 1
         return True
@@ -584,17 +378,32 @@ class _Run:
         else:
             has_source = make(Kind.BV_ULE, [terms.lane, terms.number(31 - delta, 5)])
         whole = terms.equal(mask, terms.number(ALL_LANES, 32))
-        for full, condition in self.masks:
-            there = terms.all([terms.at(c, delta) for c in terms.always])
-            neither = make(Kind.NOT, [terms.all([full, has_source])])
-            self.few_facts.append(terms.any([neither, there]))
-            self.facts.append(terms.any([neither, terms.at(condition, delta)]))
-            self.facts.append(terms.any([make(Kind.NOT, [full]), condition]))
+        self.delta = delta
+        if delta not in self.deltas:
+            self.deltas.append(delta)
         anything = terms.constant(f"shuffled {self.place}", 32, of_lane=True)
         other = make(Kind.ITE, [has_source, terms.at(mine, delta), mine])
         result = make(Kind.ITE, [whole, other, anything])
         first = operands[0].first if isinstance(operands[0], Pair) else operands[0]
         self.write(instruction, first, result)
+
+    def facts(self) -> list[Term]:
+        """What all masks say of all lanes that were asked."""
+        return [fact for delta in self.deltas for fact in self.met(self.masks, delta)]
+
+    def met(self, masks: list[tuple[Term, Term]], delta: int) -> list[Term]:
+        """If a mask is all ones, the lane ``delta`` further on, where there is one, came there, as this one did."""
+        terms, make = self.terms, self.terms.make
+        far = terms.far(delta)
+        is_lane = terms.all(
+            [make(Kind.BV_SLE, [terms.number(0, 8), far]), make(Kind.BV_SLT, [far, terms.number(32, 8)])]
+        )
+        out: list[Term] = []
+        for full, condition in masks:
+            neither = make(Kind.NOT, [terms.all([full, is_lane])])
+            out += [terms.any([neither, terms.at(there, delta)]) for there in [*terms.always, condition]]
+            out.append(terms.any([make(Kind.NOT, [full]), condition]))
+        return out
 
     # -- terms ---------------------------------------------------------------------------------------------
 
