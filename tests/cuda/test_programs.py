@@ -81,7 +81,8 @@ def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) 
     (tmp_path / "main.cpp").write_text(MAIN)
     words = ["-I", str(tmp_path / "include"), "-DFACTOR=2", "-O1", "-std=c++14", "-unchecked", "-g"]
     assert cc("-c", str(tmp_path / "double.cu"), "-o", str(tmp_path / "double.o"), *words) == ""
-    assert cc(str(tmp_path / "double.o"), str(tmp_path / "main.cpp"), "-o", str(tmp_path / "whole")) == ""
+    makefiles = ["-rdc=false", "--std=c++17", "-lcudart", "--compiler-options", "-Wall"]
+    assert cc(str(tmp_path / "double.o"), str(tmp_path / "main.cpp"), "-o", str(tmp_path / "whole"), *makefiles) == ""
     assert run(tmp_path / "whole") == "42, 1 device: no error\n"
     assert cc("-shared", str(tmp_path / "double.o"), "-o", str(tmp_path / "libdouble.so")) == ""
     out = tmp_path / "parts"
@@ -167,6 +168,10 @@ def test_undefined_function_is_an_error_of_the_link(tmp_path: Path) -> None:
 REFUSED = [
     (("x.cu", "-rdc=true"), "-rdc is not supported"),
     (("x.cu", "-dc"), "-dc is not supported"),
+    (("x.cu", "-Xptxas", "-v"), "-Xptxas is not supported: machine code is made by Drawloom's assembler"),
+    (("x.cu", "-maxrregcount=32"), "-maxrregcount is not supported: __launch_bounds__"),
+    (("x.cu", "-fmad=false"), "-fmad is not supported: `#pragma clang fp contract"),
+    (("x.cu", "--default-stream", "per-thread"), "-default-stream is not supported: cudaStreamPerThread"),
     (("x.cu", "-gencode", "arch=compute_80,code=sm_80"), "-gencode is not supported: -arch=sm_80,sm_90"),
     (("managed.cu",), "__managed__: variables of both sides are not supported"),
     (("nowhere.cu",), "no such file"),

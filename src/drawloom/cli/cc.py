@@ -16,6 +16,10 @@ REFUSED: Final[dict[str, str]] = {
     "-cubin": "`drawloom build --emit cubin` writes machine code",
     "-ccbin": "DRAWLOOM_CLANG names the compiler",
     "-gencode": "-arch=sm_80,sm_90 lists the GPUs that get machine code",
+    "-Xptxas": "machine code is made by Drawloom's assembler; `drawloom build --emit cubin` shows what it uses",
+    "-maxrregcount": "__launch_bounds__ bounds the registers of a kernel",
+    "-fmad": "`#pragma clang fp contract(off)` keeps products and sums apart",
+    "-default-stream": "cudaStreamPerThread names a thread's stream",
     "-G": "device code is always optimised; -g is for host code",
 }
 #: The architectures that kernels get machine code for unless told otherwise; other GPUs take the PTX.
@@ -23,8 +27,8 @@ DEFAULT_ARCHS: Final = "sm_80"
 
 
 def refuse(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    if value:
-        name = parameter.opts[0]
+    name = parameter.opts[0]
+    if value and (name, value) != ("-rdc", "false"):  # that asks for what there is
         raise UnsupportedError(f"{name} is not supported: {REFUSED[name]}")
 
 
@@ -36,14 +40,15 @@ def refuse(context: click.Context, parameter: click.Parameter, value: object) ->
 @click.option("-I", "includes", metavar="DIR", multiple=True, help="Look for headers in DIR.")
 @click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro.")
 @click.option("-O", "level", type=click.IntRange(0, 3), default=3, show_default=True, help="How much to optimise.")
-@click.option("-std", "standard", metavar="STANDARD", default="c++17", show_default=True, help="c++11 to c++23.")
+@click.option("-std", "--std", "standard", metavar="STANDARD", default="c++17", show_default=True,
+              help="c++11 to c++23.")  # fmt: skip
 @click.option("-arch", "archs", metavar="SM,...", default=DEFAULT_ARCHS, show_default=True,
               help="GPUs that get machine code; the first is what device code is compiled for.")  # fmt: skip
 @click.option("-march", "cpu", metavar="LEVEL", default="x86-64-v3", show_default=True,
               help="CPUs that kernels run on without a GPU: x86-64-v3, x86-64-v4, native.")  # fmt: skip
 @click.option("-L", "folders", metavar="DIR", multiple=True, help="Look for libraries in DIR.")
 @click.option("-l", "libraries", metavar="NAME", multiple=True, help="Link with a library.")
-@click.option("-Xcompiler", "host_options", metavar="OPTION,...", multiple=True,
+@click.option("-Xcompiler", "--compiler-options", "host_options", metavar="OPTION,...", multiple=True,
               help="Give options to the compiler of .cpp and .c files, and to the linker.")  # fmt: skip
 @click.option("-use_fast_math", "--use_fast_math", "fast_math", is_flag=True, help="Faster, less accurate functions.")
 @click.option("-unchecked", "--unchecked", is_flag=True,
@@ -55,6 +60,10 @@ def refuse(context: click.Context, parameter: click.Parameter, value: object) ->
               expose_value=False)  # fmt: skip
 @click.option("--expt-relaxed-constexpr", is_flag=True, hidden=True, expose_value=False)
 @click.option("-m64", "--m64", is_flag=True, hidden=True, expose_value=False)
+@click.option("-Xptxas", "--ptxas-options", hidden=True, multiple=True, callback=refuse, expose_value=False)
+@click.option("-maxrregcount", "--maxrregcount", hidden=True, callback=refuse, expose_value=False)
+@click.option("-fmad", "--fmad", hidden=True, callback=refuse, expose_value=False)
+@click.option("-default-stream", "--default-stream", hidden=True, callback=refuse, expose_value=False)
 @click.option("-rdc", hidden=True, callback=refuse, expose_value=False)
 @click.option("-dc", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-dlink", is_flag=True, hidden=True, callback=refuse, expose_value=False)

@@ -47,6 +47,8 @@ HOST_DEBUG: Final = ("-debug-info-kind=constructor", "-dwarf-version=5", "-debug
 CUDA_SOURCES: Final = (".cu",)
 HOST_SOURCES: Final = (".cpp", ".cc", ".cxx", ".c")
 LINKED: Final = (".o", ".a", ".so")
+#: What programs are linked with in NVIDIA's toolkit; here they have Drawloom's runtime library.
+OF_RUNTIME: Final = ("cudart", "cudart_static", "cudadevrt")
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,8 @@ def link(clang: Clang, objects: list[str], request: Request, out: Path, folder: 
     place.mkdir()
     library = [str(path) for path in library_objects(clang, request.level, place)]
     kind = ["-shared"] if request.shared else []
-    words = [f"-L{folder}" for folder in request.library_folders] + [f"-l{name}" for name in request.libraries]
+    words = [f"-L{folder}" for folder in request.library_folders]
+    words += [f"-l{name}" for name in request.libraries if name not in OF_RUNTIME]
     run([*clang.cxx, *kind, *request.host_options, *objects, *library, *words, *LIBRARIES, "-o", str(out)], [])
 
 
