@@ -23,6 +23,7 @@ from drawloom.sql.brackets import with_brackets
 from drawloom.sql.chains import balanced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
+from drawloom.sql.names import with_known_names
 from drawloom.sql.rounding import INTEGERS, TEXT, rounded
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
@@ -37,6 +38,8 @@ _TOKEN: Final = pattern_of(
 _BLANKS: Final = re.compile(r"\s+")
 _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''|[^'])*)'", re.IGNORECASE)
 _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
+#: A join that DataFusion takes for a table called so and a join without a condition.
+_POSITIONAL: Final = re.compile(r"positional\s+join\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _REAL: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
@@ -96,7 +99,7 @@ class SqlText:
 def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
-    text = with_brackets(plain_windows(without_filters(text), unsupported), unsupported)
+    text = with_brackets(plain_windows(without_filters(with_known_names(text)), unsupported), unsupported)
     given = text
     explain = ""
     asked = _EXPLAIN.match(text)
@@ -159,8 +162,11 @@ def read(text: str) -> SqlText:
             unsupported.append(_PASSED_OVER[word])
         if token.group("divide") == "/":
             replace(token.start(), token.end(), f"* {_ONE} /")
+        if word == "positional" and _POSITIONAL.match(text, token.start()):
+            unsupported.append("POSITIONAL JOIN")
         if number is None:
             continue
+        number = number.replace("_", "")
         digits += sum([c.isdigit() for c in number])
         replace(token.start(), token.end(), _number(number, unsupported))
     for offset, marks in reversed(brackets):

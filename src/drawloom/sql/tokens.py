@@ -12,7 +12,7 @@ COMMENT: Final = r"--[^\n]* | /\*.*?\*/"
 STRING: Final = r"[eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$"
 QUOTED_NAME: Final = r'"(?:""|[^"])*" | `[^`]*`'
 WORD: Final = r"[^\W\d]\w*"
-NUMBER: Final = r"(?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )?"
+NUMBER: Final = r"(?: \d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)? | \.\d+(?:_\d+)* ) (?: [eE][+-]?\d+ )?"
 
 
 def pattern_of(kinds: str) -> re.Pattern[str]:

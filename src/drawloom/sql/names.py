@@ -1,0 +1,81 @@
+"""Functions and joins by DuckDB's names, which DataFusion has under others.
+
+select year(day), ceiling(x), first(y) from t   =>   select date_part('year', day), ceil(x), first_value(y) from t
+select if(a > 1, 'many', 'one') from t          =>   select (case when a > 1 then 'many' else 'one' end) from t
+select * from t semi join u on a = k            =>   select * from t left semi join u on a = k
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from drawloom.sql.clauses import BEFORE, OPERATORS, Sql, replaced
+
+_NAMES: Final[dict[str, str]] = {
+    "ceiling": "ceil", "sign": "signum", "regexp_matches": "regexp_like", "listagg": "string_agg",
+    "group_concat": "string_agg", "approx_count_distinct": "approx_distinct", "first": "first_value",
+    "last": "last_value", "arbitrary": "first_value", "list_value": "make_array", "list": "array_agg",
+    "string_split": "string_to_array", "str_split": "string_to_array", "split": "string_to_array",
+    "strlen": "octet_length", "ucase": "upper", "lcase": "lower", "mean": "avg", "prefix": "starts_with",
+    "suffix": "ends_with",
+}  # fmt: skip
+#: Functions that are a part of a moment, by the part.
+_PARTS: Final[dict[str, str]] = {
+    **{part: part for part in ("year", "month", "day", "hour", "minute", "second", "quarter", "week", "epoch", "decade",
+                               "century", "isodow", "isoyear")},
+    "dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "dayofmonth": "day", "weekofyear": "week",
+}  # fmt: skip
+_WANTED: Final = re.compile(rf"\b(?:{'|'.join([*_NAMES, *_PARTS, 'if'])})\s*\(|\b(?:semi|anti)\s+join\b", re.IGNORECASE)
+#: Marks and words behind which a name and a bracket are the call of a function.
+_MARKS: Final = frozenset(
+    ["(", "[", ",", "+", "-", "*", "/", "%", "=", "<", ">", "<>", "!=", "<=", ">=", "||", "|", "&"]
+)
+_WORDS: Final = BEFORE | OPERATORS | {"limit", "offset", "interval", "exclude"}
+#: Behind a comma in these clauses a name is a table's.
+_TABLES: Final = frozenset(["from", "window"])
+
+
+def with_known_names(text: str) -> str:
+    """The text with DataFusion's names."""
+    if not _WANTED.search(text):
+        return text
+    sql = Sql(text)
+    changes: list[tuple[int, int, str]] = []
+    for i, token in enumerate(sql.tokens[:-1]):
+        if token.is_word("semi", "anti") and sql.tokens[i + 1].is_word("join"):
+            if i and not sql.tokens[i - 1].is_word("left", "right"):
+                changes.append((token.start, token.start, "left "))
+        elif token.kind == "word" and sql.tokens[i + 1].is_mark("(") and _is_call(sql, i):
+            changes.extend(_call(sql, i))
+    return replaced(text, changes)
+
+
+def _is_call(sql: Sql, token: int) -> bool:
+    if not token:
+        return False
+    before = sql.tokens[token - 1]
+    if before.is_mark(",") or before.is_mark("("):
+        select = sql.within(token)
+        return select is not None and not (
+            select.clause_at(token) in _TABLES and sql.tokens[token].depth == select.depth
+        )
+    return before.is_mark(*_MARKS) or before.is_word(*(_WORDS - {"from"}))
+
+
+def _call(sql: Sql, token: int) -> list[tuple[int, int, str]]:
+    """What the call of a function at a token becomes."""
+    name, opens = sql.tokens[token], sql.tokens[token + 1]
+    if name.text in _NAMES:
+        return [(name.start, name.end, _NAMES[name.text])]
+    if name.text in _PARTS:
+        return [(name.start, opens.end, f"date_part('{_PARTS[name.text]}', ")]
+    closes = sql.tokens[opens.mate] if opens.mate >= 0 else None
+    arguments = sql.parts(range(token + 2, opens.mate)) if closes else []
+    if name.text != "if" or closes is None or len(arguments) != 3:
+        return []
+    commas = [sql.tokens[part.start - 1] for part in arguments[1:]]
+    return [
+        (name.start, opens.end, "(case when "), (commas[0].start, commas[0].end, " then"),
+        (commas[1].start, commas[1].end, " else"), (closes.start, closes.end, " end)"),
+    ]  # fmt: skip
