@@ -139,6 +139,7 @@ def run(given: argparse.Namespace, names: Sequence[str], check: Check, report: R
     failures = 0
     done = 0
     start = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the record is kept then, too
     try:
         for seed, verdicts in in_order(seeds, verdicts_of(seeds, given.jobs, check, len(names), given.seconds)):
             done += 1

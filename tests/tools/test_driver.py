@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -77,6 +78,21 @@ def test_a_seed_that_hangs_is_a_failure(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(driver, "PATIENCE", 1.0)
     answers = dict(driver.verdicts_of(range(1, 2), 1, hanging, 1))
     assert answers == {1: [Verdict("no answer for 1 seconds")]}
+
+
+def test_a_run_that_is_ended_keeps_its_record(tmp_path: Path) -> None:
+    def ended(seed: int, part: int, message: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit):
+            driver.run(given(tmp_path, "--count", "8"), ["a", "b"], two_parts, ended)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    kept = json.loads((tmp_path / "record.json").read_text())["a"]
+    assert kept["next"] == 3 and kept["failed"] == [2]
 
 
 def test_no_seed_begins_behind_the_limit_of_time(tmp_path: Path) -> None:
