@@ -161,7 +161,7 @@ def emit_stage(
     from drawloom.cpu import Program
 
     name = chosen_kernel(kernel, [entry.name for entry in module.kernels], file)
-    program = Program(module, passes=Optimiser(module, left))
+    program = Program(module, passes=Optimiser(module, left, "cpu"))
     click.echo(program.llvm(name, dimensions(block, "block", name)), nl=False)
 
 

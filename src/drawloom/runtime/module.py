@@ -77,7 +77,7 @@ def shuffled(module: PtxModule, apply: str, where: Device, level: int) -> tuple[
 
     major, minor = where.compute
     arch = f"sm_{major}{minor}" if where.kind == "cuda" else CPU
-    return shuffle(Optimiser(module, level).whole(), apply=apply, arch=arch), 0
+    return shuffle(Optimiser(module, level, where.kind).whole(), apply=apply, arch=arch), 0
 
 
 def level_on(device: Device, level: int | None) -> int:
@@ -351,7 +351,7 @@ class Module:
         self.ptx = module
         self.device = where
         self.check = check
-        self.optimiser = Optimiser(module, 0 if check else level)
+        self.optimiser = Optimiser(module, 0 if check else level, where.kind)
         self.program: Program = where.backend.program(module, check, assembler, self.optimiser)
         self.globals = Globals(self)
         self._kernels: dict[str, Kernel] = {}
