@@ -311,7 +311,10 @@ def test_what_is_kept_may_be_more_beside_more_columns(monkeypatch: pytest.Monkey
         use.ask(1 << 20, "a sort")
     assert trims == [200]
     use.ask(1 << 20, "a sort")
-    assert trims == [200], "what does not go back is somebody else's"
+    assert trims == [200], "what does not go back is in use"
+    there[0] += memory.LARGE
+    use.ask(1 << 20, "a sort")
+    assert trims == [200, 204]
 
 
 @pytest.mark.parametrize("library", ["host", "kernels"])

@@ -63,9 +63,11 @@ class MemoryUse:
         #: no Python code, in which a KeyboardInterrupt would be lost.
         self._gone: deque[Any] = deque()
         self._keys: dict[int, int] = {}
-        #: What was held, that is columns, at ``forget_peak``; what is resident beside what is held and kept.
+        #: What was held, that is columns, at ``forget_peak``; what is resident beside what is held and kept; and what
+        #: seemed to be kept and did not go back: temporaries, and what others hold.
         self._stored = 0
         self._apart = resident()
+        self._in_use = 0
         #: Whose turn it is where there is not enough for all threads.
         self.turn = threading.Lock()
         self._lock = threading.RLock()
@@ -81,6 +83,7 @@ class MemoryUse:
     def forget_peak(self) -> None:
         self.peak = self._stored = self.current
         self._apart = min(self._apart, max(resident() - self.peak, 0))
+        self._in_use = 0
 
     def give_back(self) -> None:
         """Gives the machine what a query held, once no other has followed for a while."""
@@ -98,9 +101,9 @@ class MemoryUse:
         if size >= _LOOK or held + size + _KEPT > self.limit:
             kept = max(resident() - self._apart - held, 0)
             wanted, most = held + size + kept, max(_KEPT, int(_KEPT_OF_STORED * self._stored))
-            if wanted > self.limit or (wanted > most and kept >= LARGE):
+            if wanted > self.limit or (wanted > most and kept >= self._in_use + LARGE):
                 give_back(LARGE)
-                self._apart = max(self._apart, resident() - held)
+                self._in_use = max(resident() - self._apart - held, 0)
         if held + size > self.limit:
             raise OutOfMemoryError(
                 f"{what} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"

@@ -39,6 +39,9 @@ from drawloom.horse.types import (
 )
 from drawloom.horse.values import Column, Source
 
+#: Bytes a row that converting a column has in hand, at least: a value of 64 bits as a file and as Arrow has it, a code,
+#: and of text a string or two.
+_CONVERTED: Final = 64
 _TYPES: Final[dict[Any, VectorType]] = {
     pa.bool_(): BOOL, pa.int8(): I8, pa.int16(): I16, pa.int32(): I32, pa.int64(): I64,
     pa.float32(): F32, pa.float64(): F64, pa.date32(): DATE, pa.date64(): DATE, pa.null(): I32,
@@ -91,7 +94,7 @@ class ArrowSource(Source):
             with counted_by(self.use), in_turn(self.use):
                 found = convert(while_wanted(self._part(name)), self.rows, self.column_type(name), what)
             self.columns[name] = found
-            give_back(found.nbytes)
+            give_back(max(found.nbytes, _CONVERTED * self.rows))
         return found
 
     def elements(self, name: str) -> ArrowSource:
