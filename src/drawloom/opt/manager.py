@@ -113,8 +113,9 @@ def optimize(
 
     ``level`` is 0 to 3; ``passes`` names what to run instead, ``functions`` whom to run it on. ``limit`` stops after so
     many runs of a pass over a function: halving it finds the run that broke a program. ``report`` is filled with the
-    runs, and with ``remarks`` with what each pass did where. ``check`` verifies SSA form and PTX after each run, for
-    tests. ``promises`` are names out of ``PROMISES``: what the caller knows of the kernels.
+    runs, and with ``remarks`` with what each pass did where. ``check`` verifies SSA form and PTX after each run that
+    changed something, and the text at the end, for tests. ``promises`` are names out of ``PROMISES``: what the caller
+    knows of the kernels.
 
     Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX.
     """
@@ -158,7 +159,6 @@ class _Manager:
         self.remarks = remarks
         self.check = check
         self.promises = NOTHING
-        self.verified = ""
 
     def function(self, function: Function) -> Function:
         """One function through all passes."""
@@ -175,16 +175,17 @@ class _Manager:
                 work.memory = None
             PASSES[name](work)
             runs.append(PassRun(len(runs) + 1, name, function.name, work.changes))
-            if self.check:
+            if self.check and work.changes:
                 self.verify(work, runs[-1])
-        return destruct(work.ssa)
+        made = destruct(work.ssa)
+        if self.check and runs:  # what passes changed that did not say so, too
+            self.verify(work, runs[-1])
+            verify(parse(str(self.module.with_functions({function.name: made}))))
+        return made
 
     def verify(self, work: Work, run: PassRun) -> None:
         """Raise Error if a pass left something that is not SSA form, or no PTX."""
         wrong = wrong_form(work.ssa)
         if wrong:
             raise Error(f"after pass {run!r}: {wrong}")
-        made = str(self.module.with_functions({run.function: destruct(work.ssa)}))
-        if made != self.verified:
-            verify(parse(made))
-            self.verified = made
+        verify(self.module.with_functions({run.function: destruct(work.ssa)}))
