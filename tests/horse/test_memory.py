@@ -96,6 +96,14 @@ def test_what_one_kernel_wrote_the_next_reads_without_a_transfer() -> None:
     assert workspace.column(vector, np.int64) is made and device.transfers[0] == before[0]
 
 
+@pytest.mark.parametrize(
+    ("rows", "value"), [(0, 7), (1, 7), ((1 << 19) + 3, -1), ((1 << 19) + 3, 0), ((1 << 22) + 3, 0)]
+)
+def test_memory_is_filled_to_its_end(rows: int, value: int) -> None:
+    made = Workspace(machine.device("cpu")).full(rows, np.int64, value)
+    assert len(made) == max(rows, 1) and bool((made == value).all())
+
+
 def test_a_column_is_sent_once_and_in_another_type_again() -> None:
     device = Apart()
     workspace = Workspace(device)

@@ -17,7 +17,7 @@ _POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
 #: takes for the first, and twice that.
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
-_MOST_KEPT: Final = 1 << 25
+MOST_KEPT: Final = 1 << 25
 #: What says in the environment that the user has chosen.
 _CHOSEN: Final = frozenset(["MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"])
 _STATM: Final = "/proc/self/statm"
@@ -49,8 +49,8 @@ def keep_freed() -> None:
     taken anew."""
     library = _glibc()
     if library is not None and not _CHOSEN & set(os.environ):
-        library.mallopt(_M_MMAP_THRESHOLD, _MOST_KEPT)
-        library.mallopt(_M_TRIM_THRESHOLD, 2 * _MOST_KEPT)
+        library.mallopt(_M_MMAP_THRESHOLD, MOST_KEPT)
+        library.mallopt(_M_TRIM_THRESHOLD, 2 * MOST_KEPT)
 
 
 def trim() -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.errors import DataError, DeviceError, Error
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.kernels.sending import ColumnPort, Sent
 from drawloom.horse.memory import ask, hold_array
 from drawloom.horse.ranges import MAX_ROWS
@@ -16,12 +17,16 @@ from drawloom.horse.types import VectorType
 from drawloom.horse.values import PAD, Array, Deferred, Vector, padded_rows
 from drawloom.horse.words import Words
 from drawloom.runtime import Buffer, Stream
+from drawloom.runtime.allocators import MOST_KEPT
 from drawloom.runtime.backend import Queue
 from drawloom.runtime.machine import Device
 from drawloom.runtime.pages import PAGE_BYTES, Pages
 
 #: What a launch takes for an address: an array on a host device, a buffer on others.
 Memory = Any
+
+#: Elements that a core fills at a time.
+_FILLED: Final = 1 << 18
 
 #: Where the elements of a block are (figure 6.7).
 EMPTY: Final = "empty"
@@ -78,14 +83,28 @@ class Workspace:
         """Memory for ``rows`` elements (at least one), all of them ``value``."""
         one = np.full(1, value, dtype=dtype).tobytes()
         if self.device.is_host:
-            array = self.empty(rows, dtype)
-            array[:] = value
-            return array
+            return self.filled(max(rows, 1), np.dtype(dtype), value)
         if len(set(one)) > 1:
             return self.put(np.full(max(rows, 1), value, dtype=dtype))
         made = self.empty(rows, dtype)
         made.allocation().fill(one[0], 0, made.size, self.queue())
         return made
+
+    def filled(self, rows: int, dtype: np.dtype[Any], value: int) -> Array:
+        """As ``full``, on a host: on all cores, or by the system where it gives pages of zeros."""
+        size = rows * dtype.itemsize
+        if value == 0 and size >= MOST_KEPT:
+            ask(size, "a kernel's result")
+            array: Array = np.zeros(rows, dtype=dtype)
+            hold_array(array)
+            return array
+        array = self.empty(rows, dtype)
+
+        def fill(start: int) -> None:
+            array[start : start + _FILLED] = value
+
+        in_blocks(rows, _FILLED, fill)
+        return array
 
     def put(self, array: Array) -> Memory:
         """The array where the device reads it: itself on a host device, a copy on others."""
