@@ -24,7 +24,8 @@ except UnsupportedError as missing:
 
 CHOSEN = (
     "checked_access device_printf device_queries error_assert error_configuration error_memory error_out_of_bounds "
-    "function_pointers samples_style scan_lookback standard_mathematics streams_events streams_overlap symbols"
+    "error_unsynchronised_small function_pointers samples_style scan_lookback standard_mathematics streams_events "
+    "streams_overlap symbols"
 ).split()
 
 
@@ -182,6 +183,7 @@ REFUSED = [
     (("function.cu",), "function '_Z9elsewherei' is defined in another file"),
     (("tensor.cu",), "tensor cores, nvcuda::wmma, are not supported"),
     (("library.cu",), "'cuda/std/atomic' file not found \\(libcu\\+\\+"),
+    (("ranges.cu",), "'nvtx3/nvToolsExt.h' file not found \\(the profiler's ranges"),
     (("nested.cu",), "launches from kernels, dynamic parallelism, are not supported"),
     (("arrays.cu",), "textures and arrays are not supported"),
     (("x.cu", "x.cu", "-c", "-o", "y.o"), "-o takes one input file"),
@@ -204,6 +206,7 @@ def test_what_is_not_supported_is_refused_by_name(
     )
     (tmp_path / "tensor.cu").write_text("#include <mma.h>\nint main() {}\n")
     (tmp_path / "library.cu").write_text("#include <cuda/std/atomic>\nint main() {}\n")
+    (tmp_path / "ranges.cu").write_text("#include <nvtx3/nvToolsExt.h>\nint main() {}\n")
     (tmp_path / "nested.cu").write_text("__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n")
     (tmp_path / "arrays.cu").write_text("int main() { cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); }\n")
     with pytest.raises(Error, match=message):

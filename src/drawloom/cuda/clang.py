@@ -46,7 +46,7 @@ _REASONS: Final = tuple(
             r"'(?:cublas|cufft|cusparse|cusolver|curand\.|cudnn|nccl|npp|nvrtc|cutensor)[\w.]*' file not found",
             "the vendor's libraries are not supported",
         ),
-        (r"'nv(?:tx3/)?[tT]o+lsExt[\w.]*' file not found", "the profiler's ranges are not supported"),
+        (r"'(?:nvtx3/)?nvToolsExt[\w.]*' file not found", "the profiler's ranges are not supported"),
         (r"'cuda_gl_interop\.h' file not found", "graphics interoperability is not supported"),
         (r"'helper_\w+\.h' file not found", "it is one of CUDA's samples' own: -I names its folder"),
     )

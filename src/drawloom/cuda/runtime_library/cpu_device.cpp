@@ -310,9 +310,9 @@ class CpuDevice : public Device {
     size_t to_bytes = rows.height ? (rows.height - 1) * rows.to_pitch + rows.width : 0;
     size_t from_bytes = rows.height ? (rows.height - 1) * rows.from_pitch + rows.width : 0;
     if (!fits(rows.to, to_bytes, to_device) || !fits(rows.from, from_bytes, from_device)) return cudaErrorInvalidValue;
-    uint64_t begin;
+    uint64_t to_begin, from_begin;
     Allocation to, from;
-    bool known = allocations().find(rows.to, begin, to) && allocations().find(rows.from, begin, from);
+    bool known = allocations().find(rows.to, to_begin, to) && allocations().find(rows.from, from_begin, from);
     if (!asynchronous || !known) {  // of memory that is not pinned, a copy is over when the call returns
       Streams::wait(queue);
       if (cudaError_t error = asynchronous ? failed_.load() : settled()) return error;
@@ -322,8 +322,12 @@ class CpuDevice : public Device {
     return give(queue, [=] {
       move(rows);
       bool whole = rows.to_pitch == rows.width && rows.from_pitch == rows.width;
-      if (checked_ && whole && to.kind == Memory::pinned)
-        InFlight::add(stream, reinterpret_cast<uint64_t>(rows.to), rows.width * rows.height, "an asynchronous copy");
+      if (checked_ && whole && to.kind == Memory::pinned) {
+        uint64_t first = reinterpret_cast<uint64_t>(rows.to), size = rows.width * rows.height;
+        // No other allocation begins in the page that one of ours ends in.
+        bool alone = !to.registered && first + size == to_begin + to.size;
+        InFlight::add(stream, first, size + (alone ? kGap : 0), "an asynchronous copy");
+      }
     });
   }
 
