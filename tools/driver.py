@@ -139,7 +139,7 @@ def run(given: argparse.Namespace, names: Sequence[str], check: Check, report: R
     failures = 0
     done = 0
     start = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the record is kept then, too
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the record is kept then, too
     try:
         for seed, verdicts in in_order(seeds, verdicts_of(seeds, given.jobs, check, len(names), given.seconds)):
             done += 1
@@ -153,6 +153,7 @@ def run(given: argparse.Namespace, names: Sequence[str], check: Check, report: R
                 print(f"{done}/{len(seeds)}, {failures} failed, {rate:.1f}/s", file=sys.stderr, flush=True)
     finally:
         records.keep()
+        signal.signal(signal.SIGTERM, before)
     for record in records.parts:
         print(record)
     return 1 if failures else 0
