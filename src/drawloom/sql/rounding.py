@@ -23,13 +23,14 @@ _WORDS: Final = frozenset([
     *INTEGERS,
 ])  # fmt: skip
 _MARKS: Final = frozenset(["+", "-", "*", "%", "(", ")", ",", "::"])
+_WANTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(INTEGERS))})\b", re.IGNORECASE)
 _REAL: Final = re.compile(r"'\s*[+-]?(?:\d+\.\d*|\.\d+|\d+e[+-]?\d+)(?:e[+-]?\d+)?\s*'", re.IGNORECASE)
 
 
 def rounded(text: str) -> dict[int, str]:
     """What to put in, by the offset that it stands at."""
     made: dict[int, str] = {}
-    if not any(word in text.lower() for word in INTEGERS):
+    if not _WANTED.search(text):
         return made
     sql = Sql(text)
     for i, token in enumerate(sql.tokens):
