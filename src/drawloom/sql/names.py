@@ -1,8 +1,10 @@
 """Functions and joins by DuckDB's names, which DataFusion has under others.
 
-select year(day), ceiling(x), first(y) from t   =>   select date_part('year', day), ceil(x), first_value(y) from t
-select if(a > 1, 'many', 'one') from t          =>   select (case when a > 1 then 'many' else 'one' end) from t
-select * from t semi join u on a = k            =>   select * from t left semi join u on a = k
+    select year(day), ceiling(x), first(y) from t   =>   select date_part('year', day), ceil(x), first_value(y) from t
+    select if(a > 1, 'many', 'one') from t          =>   select (case when a > 1 then 'many' else 'one' end) from t
+    select * from t semi join u on a = k            =>   select * from t left semi join u on a = k
+
+What follows no word or mark that an expression stands behind is no call, and stays.
 """
 
 from __future__ import annotations
