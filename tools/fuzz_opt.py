@@ -1,11 +1,12 @@
 """Generated PTX programs on the reference interpreter before and after the optimiser: what differs is made small.
 
-    python -m tools.fuzz_opt --count 20000 --jobs 2                 # -O3, and a pass alone that the seed chooses
+    python -m tools.fuzz_opt --count 20000 --jobs 2                 # -O3, and a pass alone that the seed chooses or -O2
     python -m tools.fuzz_opt --passes fold,dead --count 500         # these passes only
     python -m tools.fuzz_opt --indices --count 20000                # programs of index arithmetic and addresses
 
-SSA form and PTX are verified after every pass. A failing program is made smaller by deleting lines as long as it still
-fails, then written to ``<out>/<seed>.ptx`` with the difference as comments. The exit status is 1 when any failed.
+SSA form and PTX are verified after every pass. Where the pass that the seed chooses changes nothing by itself, -O2 is
+checked in its place. A failing program is made smaller by deleting lines as long as it still fails, then written to
+``<out>/<seed>.ptx`` with the difference as comments. The exit status is 1 when any failed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from drawloom.opt import LEVELS, PASSES, optimize
+from drawloom.opt import LEVELS, PASSES, Report, optimize
 from drawloom.ptx import parse
 from tools import driver
 from tools.driver import Verdict
@@ -51,15 +52,21 @@ def program_of(seed: int, indices: bool) -> Program:
 
 
 def check_seed(seed: int, passes: list[str] | None = None, indices: bool = False) -> tuple[str, list[str] | None]:
-    """The program of a seed through -O3 and through one pass, or through ``passes``: what differs, and after which."""
+    """The program of a seed through -O3 and one pass or -O2, or through ``passes``: what differs, and after which."""
     program = program_of(seed, indices)
     expected = run_on_reference(program)
-    one = [list(PASSES)[seed % len(PASSES)]]
-    for chosen in [passes] if passes is not None else [None, one]:
+    for chosen in [passes] if passes is not None else [None, pass_of(seed, program)]:
         message = check_program(program, len(LEVELS) - 1, chosen, expected)
         if message:
             return message, chosen
     return "", None
+
+
+def pass_of(seed: int, program: Program) -> list[str]:
+    """The pass that a seed chooses, or those of -O2 where it changes nothing."""
+    one, report = [list(PASSES)[seed % len(PASSES)]], Report()
+    optimize(program.text, passes=one, report=report)
+    return one if any(run.changes for run in report.runs) else list(LEVELS[2])
 
 
 def fails(program: Program, passes: list[str] | None) -> bool:
@@ -94,7 +101,7 @@ def main() -> int:
             program = minimise(program, lambda p: fails(p, chosen), 30.0)
         save_and_say(program, message, given.out)
 
-    name = f"{given.passes or '-O3 and one pass'}{', indices' if given.indices else ''}"
+    name = f"{given.passes or '-O3, and one pass or -O2'}{', indices' if given.indices else ''}"
     return driver.run(given, [name], check, report)
 
 
