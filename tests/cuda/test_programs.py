@@ -180,7 +180,8 @@ REFUSED = [
     (("x.cu", "-march=pentium"), "expected x86-64-v3, x86-64-v4, native"),
     (("x.cu", "-std=c++03"), "is not a C\\+\\+ standard"),
     (("extern.cu",), "variable 'elsewhere' is defined in another file"),
-    (("function.cu",), "function '_Z9elsewherei' is defined in another file"),
+    (("function.cu",), "function 'elsewhere' is defined in another file"),
+    (("constants.cu",), "PTX of constants.cu:.*80000 bytes in .const space"),
     (("tensor.cu",), "tensor cores, nvcuda::wmma, are not supported"),
     (("library.cu",), "'cuda/std/atomic' file not found \\(libcu\\+\\+"),
     (("ranges.cu",), "'nvtx3/nvToolsExt.h' file not found \\(the profiler's ranges"),
@@ -204,6 +205,7 @@ def test_what_is_not_supported_is_refused_by_name(
     (tmp_path / "function.cu").write_text(
         "__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }\nint main() {}\n"
     )
+    (tmp_path / "constants.cu").write_text("__constant__ int c[20000];\nint main() { cudaMemcpyToSymbol(c, c, 4); }\n")
     (tmp_path / "tensor.cu").write_text("#include <mma.h>\nint main() {}\n")
     (tmp_path / "library.cu").write_text("#include <cuda/std/atomic>\nint main() {}\n")
     (tmp_path / "ranges.cu").write_text("#include <nvtx3/nvToolsExt.h>\nint main() {}\n")

@@ -31,8 +31,8 @@ def command(
     if not is_source(file):
         raise click.UsageError(f"{file}: expected a .cu or .cl file")
     options = Options(standard, level, defines, includes, line_info, fast_math)
-    text = translate(file, arch, options).ptx
-    module = verified(text)
+    translated = translate(file, arch, options)
+    text, module = translated.ptx, verified(translated)
     if emit == "ptx":
         if output in (None, STANDARD_STREAM):
             click.echo(text, nl=False)

@@ -33,7 +33,7 @@ def read_source(file: str, device: str | None) -> "Module":
     from drawloom.cuda.loading import translate_for
     from drawloom.runtime import device as find_device
 
-    return verified(warned(translate_for(file, find_device(device))).ptx)
+    return verified(warned(translate_for(file, find_device(device))))
 
 
 def options_of(command: Any) -> Any:

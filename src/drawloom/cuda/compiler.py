@@ -59,10 +59,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Translated:
-    """The PTX text of a source, and clang's warnings, "" without any."""
+    """The PTX text of a source, and clang's warnings, "" without any; `filename` is what errors call the PTX."""
 
     ptx: str
     warnings: str
+    filename: str
 
 
 def compile_cuda(
@@ -86,7 +87,7 @@ def compile_cuda(
     option), VerifyError (inline PTX that breaks a rule).
     """
     options = Options(standard, optimise, tuple(defines), tuple(includes), line_info, fast_math)
-    return verified(translate_cuda(source, arch, options, filename).ptx)
+    return verified(translate_cuda(source, arch, options, filename))
 
 
 def compile_opencl(
@@ -104,14 +105,14 @@ def compile_opencl(
     """The PTX module of an OpenCL C program; arguments and errors as of `compile_cuda`. `local` arguments of kernels
     become addresses in dynamic shared memory."""
     options = Options(standard, optimise, tuple(defines), tuple(includes), line_info, fast_math)
-    return verified(translate_opencl(source, arch, options, filename).ptx)
+    return verified(translate_opencl(source, arch, options, filename))
 
 
-def verified(ptx: str) -> Module:
+def verified(translated: Translated) -> Module:
     from drawloom.ptx.parser import parse
     from drawloom.ptx.verifier import verify
 
-    module = parse(ptx)
+    module = parse(translated.ptx, translated.filename)
     verify(module)
     return module
 
@@ -134,7 +135,7 @@ def translate_opencl(source: Source, arch: str, options: Options, filename: str 
     backend = ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"]
     # At -O0 nothing is inlined, and clang's marks for that belong together.
     out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx) if options.optimise else made.ptx)
-    return Translated(out.decode("utf-8"), made.warnings)
+    return Translated(out.decode("utf-8"), made.warnings, made.filename)
 
 
 def looked_for(text: str) -> list[str]:
@@ -166,7 +167,7 @@ def translate(clang: Clang, text: str, name: str, arguments: list[str], own: lis
     own = [*own, *found, "-main-file-name", os.path.basename(name), "-o", "-", "-"]
     text = f'#line 1 "{quoted}"\n{text}'
     out, warnings = cc1(clang, arguments, own, text) if prelude else clang.cc1([*arguments, *own], text)
-    return Translated(out.decode("utf-8"), warnings)
+    return Translated(out.decode("utf-8"), warnings, f"PTX of {name}")
 
 
 def read_source(source: Source, filename: str, kind: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ def load(
     if isinstance(source, (str, os.PathLike)) and is_source(os.fspath(source)):
         from drawloom.cuda.compiler import verified
 
-        source = verified(translate_for(os.fspath(source), find_device(device)).ptx)
+        source = verified(translate_for(os.fspath(source), find_device(device)))
     return load_ptx(source, device, check, assembler, level, shuffle)
 
 

@@ -21,12 +21,14 @@ from drawloom.cuda.compiler import (
     HOST_HEADERS,
     PROGRAM,
     Options,
+    Translated,
     chosen,
     cuda_language,
     translate_cuda,
     words_of,
 )
 from drawloom.cuda.library import LIBRARIES, library_objects
+from drawloom.cuda.names import source_name
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.files import whole_file
@@ -129,7 +131,7 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     if translated.warnings:
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
-    module = whole_module(translated.ptx)
+    module = whole_module(translated)
     checked = module if request.checked else None
     if options.optimise:
         module = optimised(module)
@@ -146,18 +148,18 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     return objects
 
 
-def whole_module(ptx: str) -> Module:
+def whole_module(translated: Translated) -> Module:
     """The module of a file's device code. Raises UnsupportedError where it needs that of another file."""
     from drawloom.ptx.parser import parse
     from drawloom.ptx.verifier import verify
 
-    module = parse(ptx)
+    module = parse(translated.ptx, translated.filename)
     for variable in module.variables.values():
         if variable.linkage == ".extern" and variable.space in ("global", "const"):
-            raise UnsupportedError(f"variable '{variable.name}' {ELSEWHERE}")
+            raise UnsupportedError(f"variable '{source_name(variable.name)}' {ELSEWHERE}")
     for function in module.functions.values():
         if not function.has_body and function.name not in RUNTIME_FUNCTIONS:
-            raise UnsupportedError(f"function '{function.name}' {ELSEWHERE}")
+            raise UnsupportedError(f"function '{source_name(function.name)}' {ELSEWHERE}")
     verify(module)
     return module
 
