@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from drawloom.cli.ptxas_wrapper import OPTIONS, run
 from drawloom.cli.shuffle import command
 from drawloom.errors import ParseError
 from drawloom.ptx import parse, verify
+from drawloom.sass.listing import list_cubin
 
 KERNEL = Path(__file__).resolve().parent.parent / "golden" / "shuffle" / "clang" / "laplacian.ptx"
 #: A kernel that reads a texture, which is PTX, but not covered.
@@ -119,3 +124,29 @@ def test_without_an_assembler_the_wrapper_says_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("DRAWLOOM_PTXAS", raising=False)
     assert run([str(KERNEL)]) == 127
+
+
+@pytest.mark.vendor
+def test_a_build_by_nvcc_gets_shuffles(nvcc: str, tmp_path: Path) -> None:
+    """nvcc looks for ptxas beside itself: a toolkit of links, in which these two are others (docs/shuffle.md)."""
+    source = KERNEL.parent.parent / "src" / "laplacian.cu"
+    steps = subprocess.run([nvcc, "--dryrun", "-cubin", str(source)], check=True, capture_output=True, text=True).stderr
+    here = next(line for line in steps.splitlines() if "_HERE_=" in line)
+    compiler = Path(here.partition("=")[2], "nvcc")
+    tools = tmp_path / "toolkit" / "bin"
+    tools.mkdir(parents=True)
+    for folder, real in ((tools.parent, compiler.parent.parent), (tools, compiler.parent)):
+        for path in real.iterdir():
+            if path.name not in ("bin", "nvcc", "ptxas"):
+                (folder / path.name).symlink_to(path)
+    shutil.copy(compiler, tools / "nvcc")
+    wrapper = tools / "ptxas"
+    wrapper.write_text(f"#!{sys.executable}\nfrom drawloom.cli.ptxas_wrapper import main\n\nmain()\n")
+    wrapper.chmod(0o755)
+    words = [str(tools / "nvcc"), "-arch=sm_80", "-cubin", str(source), "-o", str(tmp_path / "out.cubin")]
+    made = []
+    for options in ("--apply=none", "--apply=all"):
+        given = {**os.environ, "DRAWLOOM_PTXAS": str(compiler.with_name("ptxas")), OPTIONS: options}
+        subprocess.run(words, env=given, check=True)
+        made.append(list_cubin((tmp_path / "out.cubin").read_bytes()).count("SHFL"))
+    assert made == [0, 2]
