@@ -60,6 +60,6 @@ class Optimiser:
         passes = [name for name in LEVELS[self.level] if name not in self.left_out]
         with self._lock:
             names = [f.name for f in functions if f.has_body and f.name not in self._changed]
-            made = optimize(self.module, passes=passes, functions=names)
+            made = optimize(self.module, passes=passes, functions=frozenset(names))
             self._changed.update({name: made.functions[name] for name in names})
             return self.module.with_functions(self._changed)
