@@ -88,3 +88,10 @@ def test_columns_with_capitals_and_blanks(connection: drawloom.Connection) -> No
     assert con.sql('select "Value", "Key Col" + 1 as "Next One" from T where "Key Col" > 1').arrow().to_pydict() == {
         "Value": [4], "Next One": [3],
     }  # fmt: skip
+
+
+def test_a_file_in_from_is_told_to_be_registered(connection: drawloom.Connection) -> None:
+    with pytest.raises(drawloom.Error, match=r"no table 'a/b\.parquet': a file gets a name first, by register"):
+        connection.sql("select * from 'a/b.parquet'").arrow()
+    with pytest.raises(drawloom.Error, match=r"no table 'nope'\n"):
+        connection.sql("select * from nope").arrow()

@@ -14,6 +14,7 @@ import pyarrow as pa
 from datafusion import substrait
 
 from drawloom.errors import DataError, SourceError, quote_line
+from drawloom.horse.files import FORMATS
 from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
@@ -153,7 +154,15 @@ def planner_message(problem: Exception) -> str:
     parser = _PARSER_ERROR.fullmatch(text)
     if parser is not None:
         text = parser.group(1).replace('\\"', '"').replace("\\'", "'")
-    return _NO_TABLE.sub(r"there is no table '\1'", _NO_MATCH.sub("", text))
+    return _NO_TABLE.sub(_missing, _NO_MATCH.sub("", text))
+
+
+def _missing(found: re.Match[str]) -> str:
+    """That a table is missing, and what a file needs to be one."""
+    name = found[1]
+    said = f"there is no table '{name}'"
+    is_file = any(name.lower().endswith(ending) for ending in FORMATS)
+    return f"{said}: a file gets a name first, by register(name, path)" if is_file else said
 
 
 def _planned(type: pa.DataType) -> pa.DataType:
