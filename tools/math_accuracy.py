@@ -86,6 +86,17 @@ def reciprocal_root(x: Array) -> Array:
     return 1 / np.sqrt(x)
 
 
+def length(*parts: Array) -> Array:
+    """Infinite where a part is, beside NaN, too."""
+    root = np.sqrt(sum(x * x for x in parts))
+    endless = np.any([np.isinf(x) for x in parts], axis=0)
+    return np.where(endless, Long(np.inf), root)
+
+
+def reciprocal_length(*parts: Array) -> Array:
+    return 1 / length(*parts)
+
+
 ANY = ("log", 1e-300, 1e300)
 ANGLES = (("even", -8.0, 8.0), ("log", 1e-8, 1e300), ("multiples", 0.0, 0.0))
 FUNCTIONS = [
@@ -129,6 +140,11 @@ FUNCTIONS = [
     Function("pow", 2, 4, np.power, (("log", 1e-3, 1e3), ("even", -40.0, 40.0)), 2, signed=False),
     Function("atan2", 2, 3, np.arctan2, (("log", 1e-30, 1e30), ("log", 1e-30, 1e30)), 2),
     Function("hypot", 2, 3, np.hypot, (("log", 1e-30, 1e30), ("log", 1e-30, 1e30)), 2),
+    Function("rhypot", 1, 2, reciprocal_length, (("log", 1e-30, 1e30), ("log", 1e-30, 1e30)), 2),
+    Function("norm3d", 1, 3, length, (("log", 1e-5, 1e5),) * 3, 3),
+    Function("rnorm3d", 1, 2, reciprocal_length, (("log", 1e-5, 1e5),) * 3, 3),
+    Function("norm4d", 1, 3, length, (("log", 1e-5, 1e5),) * 4, 4),
+    Function("rnorm4d", 1, 2, reciprocal_length, (("log", 1e-5, 1e5),) * 4, 4),
     Function("fmod", 0, 0, np.fmod, (("log", 1e-5, 1e30), ("log", 1e-5, 1e5)), 2),
 ]
 
@@ -222,11 +238,11 @@ def arguments(function: Function, count: int, dtype: Any) -> list[Array]:
     seed, limits = np.random.default_rng(7), np.finfo(dtype)
     ends = np.array([0.0, 1.0, limits.smallest_subnormal, limits.smallest_normal, limits.max, np.inf, np.nan], dtype)
     ends = np.concatenate([ends, -ends])
-    if function.arity == 2:
-        drawn = [draw(kind, count, function.signed, seed, dtype) for kind in function.ranges]
+    if function.arity > 1:
+        together = np.meshgrid(*[ends] * function.arity, indexing="ij")
         return [
-            np.concatenate([drawn[0], np.repeat(ends, ends.size)]),
-            np.concatenate([drawn[1], np.tile(ends, ends.size)]),
+            np.concatenate([draw(kind, count, function.signed, seed, dtype), some.ravel()])
+            for kind, some in zip(function.ranges, together)
         ]
     drawn = [draw(kind, count, function.signed, seed, dtype) for kind in function.ranges]
     return [np.concatenate([*drawn, *([ends] if function.ends else [])])]
@@ -237,8 +253,8 @@ def kernels(functions: list[Function]) -> str:
     text = "#define N(i) int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;\n"
     for f in functions:
         for suffix, kind in (("", "double"), ("f", "float")):
-            takes = ", ".join(f"const {kind} *{name}" for name in "xy"[: f.arity])
-            gives = ", ".join(f"{name}[i]" for name in "xy"[: f.arity])
+            takes = ", ".join(f"const {kind} *{name}" for name in "xyzw"[: f.arity])
+            gives = ", ".join(f"{name}[i]" for name in "xyzw"[: f.arity])
             text += f'extern "C" __global__ void k_{f.name}{suffix}(int n, {kind} *out, {takes}) '
             text += f"{{ N(i) out[i] = {f.name}{suffix}({gives}); }}\n"
     return text
