@@ -2,19 +2,23 @@
 
     python benchmarks/shuffle.py                     # the kernels by clang
     python benchmarks/shuffle.py --compiler nvcc
-    python benchmarks/shuffle.py --no-run            # without the CPU device
+    python benchmarks/shuffle.py --device cuda:0     # the launches on a GPU
+    python benchmarks/shuffle.py --no-run            # no launches
 
 Per kernel, seed 003, table 2: shuffles per loads, with --apply=all --assume-no-wrap and the paper's beside it; the
 shuffles that are sound with tests at run time; those that pay on sm_61 and sm_70; the processor time of the analysis
-and the synthesis without parsing, best of the rounds. Then the time of a launch on the CPU device before and after,
-with what is sound, medians of rounds in turn. The goals: all kernels under 3 s plain and 1 s compiled, none over
-0.5 s; a kernel of 10,000 instructions under 5 s; less than 500 MB.
+and the synthesis without parsing, best of the rounds. Then, as in its figure 2, the time of a launch on a device with
+the original kernel, without the loads that shuffles cover, without their corner cases (both compute wrong results),
+with every shuffle that is sound, and with those that pay there, which is the default: medians of rounds in turn. The
+goals: all kernels under 3 s plain and 1 s compiled, none over 0.5 s; a kernel of 10,000 instructions under 5 s; less
+than 500 MB; on a GPU, the default no more than 2% slower than the original.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -25,9 +29,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.common.timing import geometric_mean, interleaved, markdown_table  # noqa: E402
+from benchmarks.common.timing import geometric_mean, markdown_table  # noqa: E402
 from drawloom.build_info import build_kind  # noqa: E402
 from drawloom.ptx import Module, parse  # noqa: E402
+from drawloom.shuffle.cost import CPU  # noqa: E402
 from drawloom.shuffle.pipeline import Shuffled, shuffle  # noqa: E402
 
 FOLDER = ROOT / "tests" / "golden" / "shuffle"
@@ -38,6 +43,8 @@ PAPER = {
 }  # fmt: skip
 LARGE_LOADS = 2500
 BLOCK = 128
+#: By kind of device: the extents of fields of two and of three dimensions.
+EXTENTS = {"cpu": ([2048, 512], [1024, 64, 16]), "cuda": ([8192, 8192], [512, 256, 256])}
 
 
 def best(work: Callable[[], Shuffled], rounds: int) -> tuple[float, Shuffled]:
@@ -94,8 +101,19 @@ def large() -> Module:
     return parse(f"{head}\n{{\n{registers}\n" + "\n".join(body) + "\n}\n")
 
 
-def launches(module: Module, extents: list[int]) -> Callable[[], None]:
-    """A launch on the CPU over a grid of these extents."""
+def sides(module: Module, arch: str) -> dict[str, Module]:
+    """The kernel as it is, and what the synthesis makes of it."""
+    return {
+        "original": module,
+        "no-load": shuffle(module, apply="all", variant="no-load"),
+        "no-corner": shuffle(module, apply="all", variant="no-corner"),
+        "all": shuffle(module, apply="all"),
+        "profitable": shuffle(module, arch=arch),
+    }
+
+
+def launcher(module: Module, device: str, extents: list[int]) -> Callable[[], float]:
+    """A launch over a grid of these extents, which gives the seconds that the kernel takes."""
     import drawloom
 
     numbers = np.random.default_rng(7)
@@ -103,32 +121,45 @@ def launches(module: Module, extents: list[int]) -> Callable[[], None]:
     given: list[object] = []
     for parameter in module.kernels[0].params:
         if parameter.type.bits == 64:
-            given.append(numbers.random(int(np.prod(extents)), dtype=np.float32))
+            field = numbers.random(int(np.prod(extents)), dtype=np.float32)
+            given.append(drawloom.Buffer.from_array(field, device))
         else:
             given.append(0.37 if parameter.type.name == "f32" else next(integers))
-    kernel = drawloom.load(str(module), device="cpu")[module.kernels[0].name]
+    kernel = drawloom.load(str(module), device=device)[module.kernels[0].name]
     rows, layers = [*extents[1:], 1, 1][:2]
 
-    def launch() -> None:
-        kernel[(-(-extents[0] // BLOCK), rows, layers), BLOCK](*given)
+    def launch() -> float:
+        return kernel[(-(-extents[0] // BLOCK), rows, layers), BLOCK](*given).run_seconds
 
     return launch
 
 
-def run_on_cpu(modules: dict[str, Module], rounds: int) -> list[list[str]]:
+def run_on(device: str, modules: dict[str, Module], rounds: int) -> list[list[str]]:
+    """A row for each kernel: milliseconds of the original, and of the others as many times as much."""
+    from drawloom.runtime.machine import device as find_device
+
+    where = find_device(device)
+    arch = "sm_{}{}".format(*where.compute) if where.kind == "cuda" else CPU
     rows: list[list[str]] = []
-    ratios: list[float] = []
+    ratios: dict[str, list[float]] = {}
     for name, module in modules.items():
-        made = shuffle(module, apply="all")
-        if not made.report.shuffles:
+        if not shuffle(module, apply="all").report.shuffles:
             continue
-        text = str(module)
-        extents = [1024, 64, 16] if "%ctaid.z" in text else [2048, 512]
-        times = interleaved({"before": launches(module, extents), "after": launches(made, extents)}, rounds)
-        ratios.append(times["after"] / times["before"])
-        cells = [f"{times[side] * 1e3:.2f}" for side in ("before", "after")]
-        rows.append([name, *cells, f"{ratios[-1]:.2f}"])
-    rows.append(["geometric mean", "", "", f"{geometric_mean(ratios):.2f}"])
+        extents = EXTENTS[where.kind]["%ctaid.z" in str(module)]
+        runs = {side: launcher(made, device, extents) for side, made in sides(module, arch).items()}
+        times: dict[str, list[float]] = {side: [] for side in runs}
+        for number in range(rounds + 1):
+            for side, launch in runs.items():
+                seconds = launch()
+                if number:  # the first compiles
+                    times[side].append(seconds)
+        middle = {side: statistics.median(found) for side, found in times.items()}
+        row = [name, f"{middle['original'] * 1e3:.3f}"]
+        for side in list(runs)[1:]:
+            ratios.setdefault(side, []).append(middle[side] / middle["original"])
+            row.append(f"{ratios[side][-1]:.2f}")
+        rows.append(row)
+    rows.append(["geometric mean", "", *[f"{geometric_mean(found):.2f}" for found in ratios.values()]])
     return rows
 
 
@@ -136,6 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiler", choices=["clang", "nvcc"], default="clang", help="whose PTX of the kernels")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="cpu", help="where launches are timed")
     parser.add_argument("--no-run", action="store_true", help="do not run the kernels")
     options = parser.parse_args()
     modules = {name: parse((FOLDER / options.compiler / f"{name}.ptx").read_text()) for name in PAPER}
@@ -151,9 +183,9 @@ def main() -> None:
         f"{seconds:.2f} s; the most memory of this program so far: {memory:.0f} MB."
     )
     if not options.no_run:
-        print(
-            "\n" + markdown_table(["kernel", "before, ms", "after, ms", "ratio"], run_on_cpu(modules, options.rounds))
-        )
+        header = ["kernel", "original, ms", "no-load", "no-corner", "all", "profitable"]
+        print(f"\nOn {options.device}, as many times the original:\n")
+        print(markdown_table(header, run_on(options.device, modules, options.rounds)))
 
 
 if __name__ == "__main__":
