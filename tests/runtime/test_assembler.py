@@ -1,13 +1,16 @@
 """Who makes a GPU's machine code: our assembler unless the user says the driver, and never one for the other."""
 
+from pathlib import Path
+
 import pytest
 
 import drawloom
 from drawloom.errors import DataError, UnsupportedError, VerifyError
 from drawloom.ptx import parse
-from drawloom.runtime.assembler import arch_for, chosen_assembler, image_of, machine_code, resources_of
+from drawloom.runtime.assembler import arch_for, chosen_assembler, image_of, kept_image, machine_code, resources_of
 from drawloom.runtime.machine import Device, device
 from drawloom.runtime.module import Module
+from drawloom.runtime.optimiser import Optimiser
 from drawloom.sass.assemble import SELECTED, assemble
 from drawloom.sass.cubin import read_cubin
 from tests.runtime import programs
@@ -47,6 +50,21 @@ def test_what_the_driver_is_given() -> None:
         assert (cubin.target, list(cubin.kernels)) == (target, ["saxpy"])
     specific = parse(programs.SAXPY.replace("sm_60", "sm_90a").replace(".version 7.0", ".version 8.0"))
     assert read_cubin(image_of(specific, gpu(9, 0), "drawloom")).assembly.is_specific
+
+
+def test_what_the_driver_is_given_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", str(tmp_path))
+    module = parse(programs.SAXPY)
+
+    def kept(level: int = 2, compute: tuple[int, int] = (8, 6), assembler: str = "drawloom") -> tuple[bytes, bool]:
+        return kept_image(Optimiser(module, level, "cuda"), gpu(*compute), assembler)
+
+    made = kept()
+    assert not made[1]
+    assert kept() == (made[0], True)
+    assert [found for _, found in (kept(level=0), kept(compute=(9, 0)), kept(assembler="driver"))] == [False] * 3
+    monkeypatch.setenv("DRAWLOOM_CACHE", "off")
+    assert kept() == (made[0], False)
 
 
 def test_refusals_name_the_other_way() -> None:
