@@ -320,9 +320,12 @@ def test_what_is_kept_may_be_more_beside_more_columns(monkeypatch: pytest.Monkey
     assert trims == [200]
     use.ask(1 << 20, "a sort")
     assert trims == [200], "what does not go back is in use"
+    for _ in range(3):
+        use.ask(1 << 20, "a sort", begins=True)
+    assert trims == [200, 200], "it may have been temporaries, but not for long"
     there[0] += memory.LARGE
     use.ask(1 << 20, "a sort")
-    assert trims == [200, 204]
+    assert trims == [200, 200, 204]
 
 
 @pytest.mark.parametrize("library", ["host", "kernels"])

@@ -34,10 +34,11 @@ CONVERTING: Final = 1 << 22
 #: So many bytes are worth a millisecond to give back.
 LARGE: Final = 1 << 22
 #: What a query holds and allocators keep may be so many bytes, or so many times the columns that are stored, before
-#: the latter goes back; and what is asked for where it is worth a look at how much they keep.
+#: the latter goes back; what is asked for where it is worth a look at how much they keep, and how much is worth it.
 _KEPT: Final = 1 << 24
 _KEPT_OF_STORED: Final = 2.5
 _LOOK: Final = 1 << 20
+_WORTH: Final = 1 << 21
 #: Seconds after the last query in which another would be faster with what is kept.
 _IDLE: Final = 1.0
 #: From so many bytes on what is asked for is compared with what the machine has left, too.
@@ -63,11 +64,12 @@ class MemoryUse:
         #: no Python code, in which a KeyboardInterrupt would be lost.
         self._gone: deque[Any] = deque()
         self._keys: dict[int, int] = {}
-        #: What was held, that is columns, at ``forget_peak``; what is resident beside what is held and kept; and what
-        #: seemed to be kept and did not go back: temporaries, and what others hold.
+        #: What was held, that is columns, at ``forget_peak``; what is resident beside what is held and kept; what
+        #: seemed to be kept and did not go back the last time; and whether that may have been a builtin's temporaries.
         self._stored = 0
         self._apart = resident()
         self._in_use = 0
+        self._within = False
         #: Whose turn it is where there is not enough for all threads.
         self.turn = threading.Lock()
         self._lock = threading.RLock()
@@ -91,19 +93,22 @@ class MemoryUse:
         if self.peak - self.current >= LARGE:
             idle.ended()
 
-    def ask(self, size: int, what: str) -> None:
+    def ask(self, size: int, what: str, begins: bool = False) -> None:
         """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held.
 
         Before, the machine gets what allocators keep where this is too much beside the columns, or below the limit:
-        there are as many allocators as threads, and what one has kept the others take anew.
+        there are as many allocators as threads, and what one has kept the others take anew. What does not go back is in
+        use: of temporaries until the next builtin ``begins``.
         """
         held = self.current
+        if begins and self._within:
+            self._in_use, self._within = 0, False
         if size >= _LOOK or held + size + _KEPT > self.limit:
             kept = max(resident() - self._apart - held, 0)
             wanted, most = held + size + kept, max(_KEPT, int(_KEPT_OF_STORED * self._stored))
-            if wanted > self.limit or (wanted > most and kept >= self._in_use + LARGE):
+            if wanted > self.limit or (wanted > most and kept >= self._in_use + _WORTH):
                 give_back(LARGE)
-                self._in_use = max(resident() - self._apart - held, 0)
+                self._in_use, self._within = max(resident() - self._apart - held, 0), not begins
         if held + size > self.limit:
             raise OutOfMemoryError(
                 f"{what} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"

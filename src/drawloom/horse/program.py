@@ -212,7 +212,7 @@ class LoadedProgram:
         longest operand before, and counts what comes out."""
         use = self.resident.use
         if use is not None and name not in HANDED_ON:
-            use.ask(8 * max([rows_of(a) for a in arguments], default=0), f"@{name}")
+            use.ask(8 * max([rows_of(a) for a in arguments], default=0), f"@{name}", begins=True)
         made = (self.library or self.resident.library).call(name, arguments)
         if made is None:
             made = call(name, arguments)
