@@ -268,7 +268,7 @@ def release() -> None:
 
 class Idle:
     """Gives the machine what the C library's allocator keeps, ``seconds`` after the last query has ended: the next one
-    would have to take it anew, which costs some a fifth of their time."""
+    takes a fifth longer where it has to take all of it anew."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -52,14 +52,22 @@ def test_rows_without_codes_are_matched_piece_by_piece(name: str) -> None:
 
 
 def test_text_is_read_where_it_lies() -> None:
-    """Also where its last word of 64 bits is not whole; devices that may not read what lies behind get a copy."""
+    """Also where its last word of 64 bits is not whole; who may not read what lies behind gets a copy."""
     text = pa.array(["ab", "", "abcdefghi"], pa.large_string())
     data = np.frombuffer(text.buffers()[2], dtype=np.uint8)
-    pad = pad_of(DeviceKernels(find_device("cpu")), text)
+    pad = pad_of(DeviceKernels(find_device("cpu")), text, read_only=True)
     assert len(data) == 11 and len(pad.bytes) == 16 and np.shares_memory(pad.bytes, data)
     assert not pad.bytes.flags.writeable
-    copied = pad_of(DeviceKernels(find_device("reference")), text)
-    assert copied.bytes.tobytes() == b"ababcdefghi" + bytes(5)
+    for device, read_only in (("reference", True), ("cpu", False)):
+        copied = pad_of(DeviceKernels(find_device(device)), text, read_only)
+        assert copied.bytes.tobytes() == b"ababcdefghi" + bytes(5)
+
+
+def test_text_that_nobody_may_write_is_copied_for_kernels_that_might() -> None:
+    buffers = [None, pa.py_buffer(np.array([0, 8], dtype=np.int64)), pa.py_buffer(b"eight by")]
+    text = pa.Array.from_buffers(pa.large_string(), 1, buffers)
+    pad = pad_of(DeviceKernels(find_device("cpu")), text)
+    assert pad.bytes.flags.writeable and pad.bytes.tobytes() == b"eight by"
 
 
 def random_text(rng: random.Random) -> str:

@@ -86,13 +86,14 @@ def string_pad(kernels: DeviceKernels, words: Words) -> StringPad:
     return pad
 
 
-def pad_of(kernels: DeviceKernels, array: Strings) -> StringPad:
+def pad_of(kernels: DeviceKernels, array: Strings, read_only: bool = False) -> StringPad:
+    """The strings where the device reads them; ``read_only`` for a kernel of which that can be proved."""
     _, ends, data = array.buffers()
     starts = np.frombuffer(ends, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     low, high = int(starts[0]), int(starts[-1])
     starts = starts - low if low else starts
     text = np.frombuffer(data, dtype=np.uint8)[low:high] if high > low else np.zeros(1, dtype=np.uint8)
-    return StringPad(kernels.workspace, starts, _whole_words(text, kernels.device.kind == "cpu"))
+    return StringPad(kernels.workspace, starts, _whole_words(text, read_only and kernels.device.kind == "cpu"))
 
 
 def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[StringPad, int]]:
@@ -103,7 +104,7 @@ def pads_of_rows(kernels: DeviceKernels, text: RawText) -> Iterator[tuple[String
     if kernels.device.is_host:
         for chunk in chunks:
             if len(chunk):
-                yield pad_of(kernels, chunk), len(chunk)
+                yield pad_of(kernels, chunk, read_only=True), len(chunk)
         return
     known = text.copies.get(kernels.device.name)
     if not isinstance(known, StringPad) or not known.serves(kernels.workspace):
@@ -115,7 +116,7 @@ def _whole_words(text: Array, in_place: bool) -> Array:
     """The bytes so that all words of 64 bits that have one of them lie inside: ``in_place`` where they are, since the
     last word is in the page of its first byte."""
     if text.ctypes.data % _STEP == 0:
-        if len(text) % _STEP == 0:
+        if len(text) % _STEP == 0 and (in_place or text.flags.writeable):
             return text
         if in_place:
             return as_strided(text, (-(-len(text) // _STEP) * _STEP,), writeable=False)
