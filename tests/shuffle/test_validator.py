@@ -210,3 +210,13 @@ def test_lanes_at_the_edge_are_found_for_each_kind(kind: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind, given in KINDS.items() if given[3]])
 def test_an_index_that_wraps_is_found_for_each_kind(kind: str) -> None:
     assert validate(*moved(kind, NARROW)).counterexample is not None
+
+
+def test_memory_is_that_of_the_way_to_a_load() -> None:
+    """A fence on the other way from a branch is no reason why a lane's own value should have changed."""
+    for between, holds in (("@%p bra SAME; membar.gl; ret; SAME:", True), ("membar.gl;", False)):
+        text = KERNEL.format(index=WIDE, between=between, shape="").replace("[%rd4+8]", "[%rd4]")
+        module = parse(text.replace("@%p ret;", ""))
+        function = module.kernels[0]
+        after = synthesize(function, [candidate(function, 0, [])])
+        assert (validate(module, function, after).counterexample is None) == holds

@@ -16,7 +16,7 @@ the stores of both are compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bitwuzla import Kind
 
@@ -97,10 +97,12 @@ def required_shape(function: Function) -> list[int]:
 
 @dataclass
 class _Way:
-    """An edge between blocks: when it is taken, and what the registers are then."""
+    """An edge between blocks: when it is taken, and what the registers and the memory are then."""
 
     condition: Term
-    registers: dict[str, Term] = field(default_factory=dict)
+    registers: dict[str, Term]
+    version: Term
+    writes: list[tuple[Term, str, Term, Term]]
 
 
 #: What a loop adds to a register in each iteration, by header and name of the register.
@@ -162,7 +164,7 @@ class _Run:
         for block_id in self.cfg.rpo:
             block = self.cfg.blocks[block_id]
             if block_id != self.cfg.rpo[0]:
-                self.enter([self.ways[p, block_id] for p in block.preds if (p, block_id) in self.ways])
+                self.enter(block_id, [self.ways[p, block_id] for p in block.preds if (p, block_id) in self.ways])
             if block_id in headers:
                 self.havoc(headers[block_id])
             for number, instruction in enumerate(block.instructions):
@@ -189,7 +191,7 @@ class _Run:
             for loop in self.forest.loops:
                 if loop.contains(block_id) and not loop.contains(successor):
                     condition, registers = self.gone(loop, condition, registers)
-            self.ways[block_id, successor] = _Way(condition, registers)
+            self.ways[block_id, successor] = _Way(condition, registers, self.version, list(self.writes))
 
     def gone(self, loop: Loop, condition: Term, registers: dict[str, Term]) -> tuple[Term, dict[str, Term]]:
         """Lanes may have left a loop in different iterations."""
@@ -199,7 +201,13 @@ class _Run:
         substitute = self.terms.manager.substitute_term
         return substitute(condition, put), {name: substitute(term, put) for name, term in registers.items()}
 
-    def enter(self, ways: list[_Way]) -> None:
+    def enter(self, block_id: int, ways: list[_Way]) -> None:
+        self.version, self.writes = ways[0].version, list(ways[0].writes)
+        if any(way.version != self.version for way in ways):
+            self.version, self.writes = self.terms.constant(f"memory at {block_id}", 64), []
+        else:
+            # Each write is under its own condition, so those of all ways are what was written on any.
+            self.writes += [write for way in ways[1:] for write in way.writes if write not in self.writes]
         self.registers = dict(ways[0].registers)
         for other in ways[1:]:
             for name, term in other.registers.items():
