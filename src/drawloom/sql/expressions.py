@@ -305,6 +305,8 @@ class Expressions(Literals):
             return _field_of(arguments)
         if name in _ROW_COMPARISONS and all(map(_is_row, arguments)):
             return _compared_rows(name, *[a.parts() for a in arguments])
+        if name in ("greatest", "least") and len(arguments) == 1:
+            return arguments[0]
         if name in _REWRITES:
             return _REWRITES[name](arguments)
         if name == "substring" and self.is_front(arguments):

@@ -1,8 +1,12 @@
-"""Constants that are cast to integers, so that they are rounded: the planner computes them itself, and cuts them off.
+"""Casts to integers and decimals that the planner would compute without rounding.
 
-cast(1.5 + 1 as int)   =>   cast(round(1.5 + 1) as int)
-(2.5 * 3)::bigint      =>   round(2.5 * 3)::bigint
-'2.5'::int             =>   drawloom_text('2.5')::int
+Constants it computes itself, and cuts them off. A comparison of a cast with a constant it makes one of what is cast,
+``cast(d as int) > 1`` one of d and 1.00, unless it does not see the cast: the greatest of one value is that value.
+
+    cast(1.5 + 1 as int)   =>   cast(round(1.5 + 1) as int)
+    (2.5 * 3)::bigint      =>   round(2.5 * 3)::bigint
+    '2.5'::int             =>   drawloom_text('2.5')::int
+    cast(t.d as int)       =>   greatest(cast(t.d as int))
 """
 
 from __future__ import annotations
@@ -23,8 +27,13 @@ _WORDS: Final = frozenset([
     *INTEGERS,
 ])  # fmt: skip
 _MARKS: Final = frozenset(["+", "-", "*", "%", "(", ")", ",", "::"])
-_WANTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(INTEGERS))})\b", re.IGNORECASE)
+_DECIMALS: Final = ("decimal", "numeric")
+_WANTED: Final = re.compile(rf"\b(?:{'|'.join([*sorted(INTEGERS), *_DECIMALS])})\b", re.IGNORECASE)
 _REAL: Final = re.compile(r"'\s*[+-]?(?:\d+\.\d*|\.\d+|\d+e[+-]?\d+)(?:e[+-]?\d+)?\s*'", re.IGNORECASE)
+
+
+#: A call of greatest with one argument in a name.
+_HIDDEN: Final = re.compile(r"\bgreatest\(((?:[^(),]|\((?:[^()]|\([^()]*\))*\))*)\)")
 
 
 def rounded(text: str) -> dict[int, str]:
@@ -34,44 +43,73 @@ def rounded(text: str) -> dict[int, str]:
         return made
     sql = Sql(text)
     for i, token in enumerate(sql.tokens):
-        if not token.is_word(*INTEGERS) or i < 2:
+        if not token.is_word(*INTEGERS, *_DECIMALS) or i < 2:
             continue
+        last = i  # of the type
+        if i + 1 < len(sql.tokens) and sql.tokens[i + 1].is_mark("(") and sql.tokens[i + 1].mate > 0:
+            last = sql.tokens[i + 1].mate
+        if last + 1 < len(sql.tokens) and sql.tokens[last + 1].is_mark("["):
+            continue  # a list of them
         before = sql.tokens[i - 1]
-        given = range(0)
+        given = whole = range(0)
         if before.is_mark("::"):
             given = range(_operand(sql, i - 2), i - 1)
-        elif before.is_word("as"):
-            opens = [j for j in range(i - 1) if sql.tokens[j].mate == i + 1]
-            given = range(opens[-1] + 1, i - 1) if opens and sql.is_at(opens[-1] - 1, "cast") else given
-        function = _function(sql, given)
+            whole = range(given.start, last + 1)
+        elif before.is_word("as") and last + 1 < len(sql.tokens):
+            opens = sql.tokens[last + 1].mate
+            if opens > 0 and sql.tokens[opens - 1].is_word("cast", "try_cast"):
+                given, whole = range(opens + 1, i - 1), range(opens - 1, last + 2)
+        if not given or given.start < 0:
+            continue
+        function = _function(sql, given) if token.is_word(*INTEGERS) else ""
         if function:
-            start, end = sql.tokens[given.start].start, sql.tokens[given.stop - 1].end
-            made[start] = f"{function}(" + made.get(start, "")
-            made[end] = made.get(end, "") + ")"
+            _call(sql, function, given, made)
+        elif not _is_constant(sql, given):
+            _call(sql, "greatest", whole, made)
     return made
 
 
+def seen(name: str) -> str:
+    """The name that the planner gives a column, without the calls that hide casts."""
+    found = _HIDDEN.sub(r"\1", name)
+    return found if found == name else seen(found)
+
+
+def _call(sql: Sql, function: str, tokens: range, made: dict[int, str]) -> None:
+    start, end = sql.tokens[tokens.start].start, sql.tokens[tokens.stop - 1].end
+    made[start] = f"{function}(" + made.get(start, "")
+    made[end] = made.get(end, "") + ")"
+
+
 def _operand(sql: Sql, last: int) -> int:
-    """Where the operand of ``::`` begins whose last token is ``last``."""
+    """Where the operand of ``::`` begins whose last token is ``last``; -1 where that is not told."""
     start = last
-    while start > 0:
+    while True:
         token = sql.tokens[start]
-        if token.is_mark(")") and token.mate >= 0:
+        if token.is_word("end"):
+            return -1
+        if token.is_mark(")", "]"):
             start = token.mate
-            before = sql.tokens[start - 1] if start else token
-            if before.kind == "word" and not before.is_word(*BEFORE, *OPERATORS):
-                start -= 1  # a function, or the type that its brackets belong to
-        if start < 2 or not sql.tokens[start - 1].is_mark("::"):
-            return start
-        start -= 2
-    return start
+            before = sql.tokens[start - 1] if start > 0 else token
+            is_name = before.is_identifier and not before.is_word(*BEFORE, *OPERATORS)
+            if start > 0 and (is_name or before.is_mark(")", "]")):
+                start -= 1  # a function, the type that its brackets belong to, or what is looked into
+                continue
+        if start >= 2 and sql.tokens[start - 1].is_mark(".", "::"):
+            start -= 2
+            continue
+        return start
 
 
 def _function(sql: Sql, tokens: range) -> str:
-    """What is to be called with a value before it is cast; "" for nothing."""
+    """What is to be called with a constant before it is cast; "" for nothing."""
     found = [sql.tokens[i] for i in tokens]
     if len(found) == 1 and found[0].kind == "string":
         return TEXT if _REAL.fullmatch(found[0].text) else ""
     has_point = any(t.kind == "number" and "." in t.text and "e" not in t.text.lower() for t in found)
-    is_constant = all(t.kind == "number" or t.is_mark(*_MARKS) or t.is_word(*_WORDS) for t in found)
-    return "round" if has_point and is_constant else ""
+    return "round" if has_point and _is_constant(sql, tokens) else ""
+
+
+def _is_constant(sql: Sql, tokens: range) -> bool:
+    found = [sql.tokens[i] for i in tokens]
+    return all(t.kind in ("number", "string") or t.is_mark(*_MARKS) or t.is_word(*_WORDS) for t in found)

@@ -24,7 +24,7 @@ from drawloom.sql.chains import balanced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.names import with_known_names
-from drawloom.sql.rounding import INTEGERS, TEXT, rounded
+from drawloom.sql.rounding import INTEGERS, TEXT, rounded, seen
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
 _EXPLAIN: Final = re.compile(
@@ -217,7 +217,7 @@ def runnable(sql: str) -> str:
 
 def shown_name(name: str) -> str:
     """The name that DataFusion gives a column, as if it had seen the text as it was."""
-    return shown_frame(_SHOWN.sub(r'Utf8("\1")', name.replace(' * Utf8("1") / ', " / ")))
+    return shown_frame(_SHOWN.sub(r'Utf8("\1")', seen(name).replace(' * Utf8("1") / ', " / ")))
 
 
 def _number(number: str, unsupported: list[str]) -> str:
