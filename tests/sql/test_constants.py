@@ -50,6 +50,9 @@ def test_casts_of_columns_are_hidden_and_others_stay() -> None:
     assert changed("l[1]::int, f(x)::int") == "greatest(l[1]::int), greatest(f(x)::int)"
     assert changed("cast(a + 1.5 as int)") == "greatest(cast(a + 1.5 as int))"
     assert changed("d::decimal(5, 1)::int") == "greatest(greatest(d::decimal(5, 1))::int)"
+    assert changed("case when a then case 1 when b then d end else 1.5 end::int") == (
+        "greatest(case when a then case 1 when b then d end else 1.5 end::int)"
+    )
     for text in (
         "l::int[]",
         "cast(l as decimal(3, 1)[])",
@@ -67,6 +70,7 @@ COMPARED = [
     "cast(d as int) > 1", "2 = d::smallint", "cast(d as bigint) in (1, 2)", "t.d::int between 2 and 3", "d::int <> 1",
     "cast(d as decimal(10, 0)) = 2", "cast(cast(d as int) as varchar) = '2'", "d::int is not distinct from 1",
     "try_cast(d as int) < 2", "abs(d)::decimal(3, 1)::int = 2", "x = 2", "cast(i as bigint) = 3 and i::smallint > 1",
+    "case when i > 1 then d else 1.6 end::int = 2", "1 < case i when 1 then case when d > 1 then d end else d end::int",
 ]  # fmt: skip
 
 

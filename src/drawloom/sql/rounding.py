@@ -87,7 +87,7 @@ def _operand(sql: Sql, last: int) -> int:
     while True:
         token = sql.tokens[start]
         if token.is_word("end"):
-            return -1
+            start = _case(sql, start)
         if token.is_mark(")", "]"):
             start = token.mate
             before = sql.tokens[start - 1] if start > 0 else token
@@ -99,6 +99,16 @@ def _operand(sql: Sql, last: int) -> int:
             start -= 2
             continue
         return start
+
+
+def _case(sql: Sql, last: int) -> int:
+    """Where the CASE begins whose END is the token ``last``; -1 where there is none."""
+    depth = 0
+    for i in range(last, -1, -1):
+        depth += sql.tokens[i].is_word("end") - sql.tokens[i].is_word("case")
+        if depth == 0:
+            return i
+    return -1
 
 
 def _function(sql: Sql, tokens: range) -> str:
