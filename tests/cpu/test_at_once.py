@@ -131,6 +131,29 @@ def test_a_loop_of_barriers() -> None:
     agrees(text, (256, 1, 1))
 
 
+@pytest.mark.parametrize(
+    ("what", "lanes", "update"),
+    [
+        ("a word that all share", 64, "red.shared.add.u32 [words], %r0;"),
+        ("the first thread", 64, "setp.eq.u32 %p1, %r0, 0; @%p1 red.shared.add.u32 [words+4], 5;"),
+        ("a word for each thread", 32, "red.shared.add.u32 [%r11], %r0;"),
+        (
+            "a word for each thread in a loop",
+            64,
+            "mov.u32 %r12, 0; NEXT: red.shared.add.u32 [%r11], %r0; add.u32 %r12, %r12, 1;"
+            "setp.lt.u32 %p1, %r12, %r9; @%p1 bra NEXT;",
+        ),
+    ],
+)
+def test_blocks_whose_atomics_gain_by_it_run_at_once(what: str, lanes: int, update: str) -> None:
+    text = kernel(
+        f"mov.u32 %r13, 0; st.shared.u32 [%r11], %r13; bar.sync 0; {update} bar.sync 0;"
+        "ld.shared.u32 %r15, [%r11]; st.global.u32 [%rd1], %r15; ret;"
+    )
+    assert code(text, (64, 1, 1), always=False).lanes == lanes
+    agrees(text, (64, 1, 1), 3)
+
+
 def test_atomics_of_all_warps() -> None:
     text = kernel(
         "setp.ne.u32 %p1, %r0, 0; @%p1 bra GO; mov.u32 %r12, 0; st.shared.u32 [words], %r12; GO: bar.sync 0;"

@@ -18,7 +18,7 @@ from drawloom.cpu.structure import Structure
 from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Address, Function, Instruction, Module, Operand, Register
-from drawloom.ptx.isa import LOAD, STORE
+from drawloom.ptx.isa import ATOMIC, LOAD, STORE
 from drawloom.ptx.layout import GlobalsLayout, align_up, local_layout, param_layout
 from drawloom.ptx.liveness import members
 
@@ -192,6 +192,21 @@ class Body:
                     if instruction.opcode.effect in (LOAD, STORE) and any(map(self.is_varying, instruction.operands)):
                         return True
         return False
+
+    def updates_of_their_own(self) -> bool:
+        """Whether lanes update memory of their own, one lane after the other, and go through that only once."""
+        for b in self.plan.order:
+            if self.plan.loops.loop_of[b] < 0:
+                for instruction in self.cfg.blocks[b].instructions:
+                    if instruction.opcode.effect == ATOMIC and not all(map(self.is_common, instruction.operands)):
+                        return True
+        return False
+
+    def is_common(self, operand: Operand) -> bool:
+        """Whether an operand is no address, or one that all lanes share."""
+        if not isinstance(operand, Address) or not isinstance(operand.base, Register):
+            return True
+        return self.f.shape(operand.base).kind == UNIFORM
 
     def is_varying(self, operand: Operand) -> bool:
         """Whether an operand is an address that is of no regular shape over the lanes."""

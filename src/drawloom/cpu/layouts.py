@@ -15,7 +15,7 @@ from typing import Final
 from drawloom.cpu import abi
 from drawloom.errors import LaunchError
 from drawloom.ptx.ir import Function, Immediate, Instruction
-from drawloom.ptx.isa import ATOMIC, BARRIER, CALL
+from drawloom.ptx.isa import BARRIER, CALL
 
 #: How many lanes have consecutive %tid.x where a warp runs at a time: one row; rows of whole warps; rows of 16 or 8
 #: threads; no such order.
@@ -89,7 +89,7 @@ def at_once(block: tuple[int, int, int], always: bool) -> Layout:
 
 
 def gains_at_once(function: Function) -> bool:
-    """Whether a kernel has barriers, and nothing that takes its lanes one by one anyway."""
+    """Whether a kernel has barriers, and no calls, which take its lanes one by one."""
     barriers = False
     count = 0
     for statement in function.body:
@@ -97,7 +97,7 @@ def gains_at_once(function: Function) -> bool:
             continue
         count += 1
         effect = statement.opcode.effect
-        if effect in (ATOMIC, CALL):
+        if effect == CALL:
             return False
         barriers = barriers or effect == BARRIER
     return barriers and count <= _LONGEST

@@ -93,6 +93,8 @@ class FunctionLowering:
             raise NeedsWarps("the values of so many threads do not fit the vector registers")
         if self.body.scatters_in_loops():
             raise NeedsWarps("warps that have nothing to do would go through gathers with the others")
+        if self.body.updates_of_their_own():
+            raise NeedsWarps("warps would wait at a barrier behind each other's atomics")
 
     # -- the whole ---------------------------------------------------------------------------------------
 
