@@ -120,6 +120,37 @@ def test_the_wrapper_passes_on_what_it_cannot_read(assembler: Path, capfd: pytes
     assert "leaves" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("options", ['--apply="all', "--apply=bogus", "--help"])
+def test_the_wrapper_passes_on_what_its_options_do_not_let_it_rewrite(
+    options: str, assembler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(OPTIONS, options)
+    assert run([str(KERNEL)]) == 7
+    assert (assembler / "kept").read_text() == KERNEL.read_text()
+    assert f"leaves {KERNEL} as it is" in capfd.readouterr().err
+
+
+def test_the_wrapper_keeps_its_own_output(assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OPTIONS, f"--apply=all -o {assembler}/other.ptx")
+    assert run(["-arch=sm_90", str(KERNEL)]) == 7
+    assert (assembler / "kept").read_text().count("shfl.sync") == 2
+    assert not (assembler / "other.ptx").exists()
+
+
+def test_an_assembler_that_cannot_be_run_is_named(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for program, words in (("/nope", "/nope cannot be run"), (sys.argv[0], "drawloom-ptxas itself")):
+        monkeypatch.setenv("DRAWLOOM_PTXAS", program)
+        assert run(["in.ptx"]) == 127
+        assert words in capfd.readouterr().err
+
+
+def test_a_file_for_a_report_needs_a_report(tmp_path: Path) -> None:
+    done = CliRunner().invoke(command, [str(KERNEL), "--report-file", str(tmp_path / "r.txt")])
+    assert done.exit_code == 2 and "needs --report" in done.output
+
+
 def test_without_an_assembler_the_wrapper_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("DRAWLOOM_PTXAS", raising=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from drawloom.ptx import parse, verify
 from drawloom.shuffle.pipeline import Shuffled, shuffle
 from tools.fuzz_shuffle import check_program
 from tools.programs.stencils import generate_stencil
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "shuffle"
 
 #: out[i] += in[i] .. by some loads of one type around i.
 KERNEL = """
@@ -87,6 +90,27 @@ def test_a_known_shape_of_the_block_needs_no_test_of_it() -> None:
     made = shuffle(kernel(body, shape=" .reqntid 64"), apply="all")
     assert made.report.shuffles == 1
     assert "selp" not in str(made)
+
+
+SHAPES = [("16, 2, 1", 0), ("7", 0), ("8, 8, 8", 0), ("48", 1), ("64, 3", 1)]
+
+
+@pytest.mark.parametrize("shape, shuffles", SHAPES)
+def test_what_no_block_of_a_known_shape_does_does_not_pay(shape: str, shuffles: int) -> None:
+    text = kernel(
+        "ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; mul.wide.u32 %l9, %r6, %r7;", 2, f" .reqntid {shape}"
+    )
+    report = shuffle(text, arch="sm_61").report
+    assert report.shuffles == shuffles
+    assert shuffles or "full warp" in report.functions[0].kept[1].reason
+
+
+def test_the_report_tells_what_is_tested_from_what_is_taken_for_granted() -> None:
+    laplacian = (GOLDEN / "clang" / "laplacian.ptx").read_text()
+    for granted in (False, True):
+        report = shuffle(laplacian, apply="all", assume_no_wrap=granted).report
+        assert ("which is taken for granted" in report.text()) == granted
+        assert "no-wrap" in report.text()
 
 
 def test_one_load_twice_is_a_copy() -> None:

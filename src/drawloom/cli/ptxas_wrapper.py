@@ -29,13 +29,20 @@ def main() -> None:
 def run(words: list[str]) -> int:
     """Assemble with rewritten files: the assembler's exit status, 127 if there is no assembler."""
     real = assembler()
+    if real is not None and Path(shutil.which(real) or real).resolve() == Path(sys.argv[0]).resolve():
+        print(f"error: {ASSEMBLER} is drawloom-ptxas itself: set it to the real ptxas", file=sys.stderr)
+        return EXIT_NOT_FOUND
     if real is None:
         print(f"error: there is no ptxas on the PATH: set {ASSEMBLER} to it", file=sys.stderr)
         return EXIT_NOT_FOUND
     with tempfile.TemporaryDirectory() as folder:
         arch = target(words)
         passed = [rewritten(word, arch, Path(folder, str(k))) for k, word in enumerate(words)]
-        return subprocess.run([real, *passed], check=False).returncode
+        try:
+            return subprocess.run([real, *passed], check=False).returncode
+        except OSError as refusal:
+            print(f"error: {real} cannot be run: {refusal.strerror}", file=sys.stderr)
+            return EXIT_NOT_FOUND
 
 
 def assembler() -> str | None:
@@ -71,14 +78,28 @@ def rewritten(word: str, arch: str, folder: Path) -> str:
 
     folder.mkdir()
     to = folder / Path(word).name
-    options = [*shlex.split(os.environ.get(OPTIONS, "")), *(["--arch", arch] if arch else [])]
+    message = f"{OPTIONS} has it write nothing"
     try:
-        command.main([word, "-o", str(to), *options], standalone_mode=False)
-    except (Error, ClickException) as refusal:
-        message = refusal.format_message() if isinstance(refusal, ClickException) else str(refusal)
-        print(f"warning: drawloom-ptxas leaves {word} as it is: {message}", file=sys.stderr)
-        return word
-    return str(to)
+        options = [*(["--arch", arch] if arch else []), *given_options()]
+        command.main([word, *options, "-o", str(to)], standalone_mode=False)
+        if to.is_file():
+            return str(to)
+    except ClickException as refusal:
+        message = refusal.format_message()
+    except Error as refusal:
+        message = str(refusal)
+    print(f"warning: drawloom-ptxas leaves {word} as it is: {message}", file=sys.stderr)
+    return word
+
+
+def given_options() -> list[str]:
+    """What the environment asks for. Raises UsageError for quotes that do not end."""
+    try:
+        return shlex.split(os.environ.get(OPTIONS, ""))
+    except ValueError as refusal:
+        from click import UsageError
+
+        raise UsageError(f"{OPTIONS}: {refusal}") from None
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ def command(
     from drawloom.shuffle.pipeline import shuffle
     from drawloom.shuffle.summary import WRONG, Summary
 
+    if report is None and report_file != STANDARD_STREAM:
+        raise click.UsageError("--report-file needs --report: text, json or html")
     text, name = read(file)
     try:
         module = parse(text, name)

@@ -22,6 +22,7 @@ from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.liveness import liveness, pressure
 from drawloom.shuffle.facts import LANES_ALONG_X, Candidate
+from drawloom.shuffle.frame import block_bounds
 from drawloom.shuffle.synthesis import synthesize
 
 #: The architecture of the CPU device.
@@ -92,6 +93,16 @@ def pays(load: Instruction, candidate: Candidate, arch: str) -> bool:
     row = latencies(arch)
     cost = row.shared if load.opcode.space == "shared" else row.cached
     return gain(load, candidate, arch) * LEAST_SHARE >= cost
+
+
+def may_run(function: Function, candidate: Candidate) -> bool:
+    """Whether a block that the function's directives allow has a warp in which the shuffle is done: one of 32 threads,
+    whose lanes count along x where that is tested."""
+    if candidate.delta == 0:
+        return True
+    (x, y, z), _, most = block_bounds(function)
+    along_x = x % WARP == 0 or y * z == 1 or not any(a.kind == LANES_ALONG_X for a in candidate.assumptions)
+    return most >= WARP and along_x
 
 
 def warps(function: Function, module: Module) -> int:

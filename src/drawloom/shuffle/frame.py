@@ -10,6 +10,7 @@ from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.ir import (
     INT,
     Address,
+    Function,
     Immediate,
     Instruction,
     Not,
@@ -32,6 +33,24 @@ from drawloom.shuffle.state import State
 _LIMITS: Final = (("x", 1024, (1 << 31) - 1), ("y", 1024, 65535), ("z", 64, 65535))
 
 
+def block_bounds(function: Function) -> tuple[list[int], list[int], int]:
+    """What a function's directives say of a block: its extents, 0 where they are not given, the most that each may be,
+    and the most threads."""
+    extents = [0, 0, 0]
+    bounds = [1024, 1024, 64]
+    most = 1024
+    for directive in function.directives if function.is_entry else []:
+        sizes = [int(word) for word in directive.text.replace(",", " ").split() if word.isdigit()]
+        if directive.name not in (".maxntid", ".reqntid") or not sizes:
+            continue
+        most = min(most, prod(sizes))
+        sizes = [*sizes, 1, 1][:3]
+        if directive.name == ".reqntid":
+            extents = sizes
+        bounds = [min(a, b) for a, b in zip(bounds, sizes)]
+    return extents, bounds, most
+
+
 class Frame:
     """A function's leaves. ``shape`` is what the directives say of a block; ``reads_tid`` whether ``%tid`` was read."""
 
@@ -49,18 +68,7 @@ class Frame:
         self.at = -1
 
     def _read_directives(self) -> None:
-        extents = [0, 0, 0]
-        bounds = [1024, 1024, 64]
-        most = 1024
-        for directive in self.function.directives if self.function.is_entry else []:
-            sizes = [int(word) for word in directive.text.replace(",", " ").split() if word.isdigit()]
-            if directive.name not in (".maxntid", ".reqntid") or not sizes:
-                continue
-            most = min(most, prod(sizes))
-            sizes = [*sizes, 1, 1][:3]
-            if directive.name == ".reqntid":
-                extents = sizes
-            bounds = [min(a, b) for a, b in zip(bounds, sizes)]
+        extents, bounds, most = block_bounds(self.function)
         for k in range(3):
             letter, _, blocks = _LIMITS[k]
             # ".maxntid" bounds the product of the extents (PTX ISA 9.0, section 11.4.2), so each of them by it.

@@ -15,9 +15,9 @@ from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.parser import parse
 from drawloom.ptx.verifier import verify
 from drawloom.shuffle.choose import choose
-from drawloom.shuffle.cost import check_arch, pays, within_occupancy
+from drawloom.shuffle.cost import check_arch, may_run, pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
-from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Candidate, Report
+from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Assumption, Candidate, Report
 from drawloom.shuffle.summary import FunctionSummary, Kept, Rewrite, Summary
 from drawloom.shuffle.synthesis import VARIANTS, synthesize, unsupported
 
@@ -126,6 +126,8 @@ class _Work:
         assert isinstance(load, Instruction)
         if self.apply == PROFITABLE and not pays(load, candidate, self.arch):
             return f"a shuffle by {candidate.delta:+d} does not pay on {self.arch}"
+        if self.apply == PROFITABLE and not may_run(self.function, candidate):
+            return "no block of the kernel's shape has a full warp whose lanes count along x"
         return unsupported(self.function, candidate)
 
     def summary(self) -> FunctionSummary:
@@ -141,13 +143,17 @@ class _Work:
                 reason = self.refused.get(at) or why.get(at) or why.get(-1) or "no other lane has loaded it"
                 out.kept.append(Kept(self.line(at), self.text(at), reason))
                 continue
-            assumed = [repr(assumption) for assumption in candidate.assumptions]
+            assumed = [self.said(assumption) for assumption in candidate.assumptions]
             source = candidate.source
             out.rewrites.append(
                 Rewrite(self.line(at), self.text(at), self.line(source), self.text(source), candidate.delta, assumed)
             )
         out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
         return out
+
+    def said(self, assumption: Assumption) -> str:
+        is_tested = assumption.kind != NO_WRAP or not self.assume_no_wrap
+        return repr(assumption) if is_tested else f"{assumption!r}, which is taken for granted"
 
     def space(self, at: int) -> str:
         load = self.function.body[at]
