@@ -112,6 +112,7 @@ QUERIES = {
         "with w as (select a, f from u where f > 1) select * from t right join w using (a) where a = 2",
     "exists over a join using":
         "select a, exists (select 1 from u where u.b > v.b) as x from t left join u v using (a)",
+    "is distinct from before the clause": "select a, b is distinct from a from t",
     "is distinct from before and and or":
         "select a, b, a is distinct from b or s = 'x' as x, b is not distinct from 10 + 0 and a > 0 as y from t "
         "where not (a > 1) is not distinct from (b > 20) and a is not null or d is null",

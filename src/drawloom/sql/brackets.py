@@ -11,6 +11,8 @@ from typing import Final
 from drawloom.sql.clauses import COMPARISONS, OPERATORS, Sql, left_side, replaced
 
 _ARITHMETIC: Final = ("+", "-", "*", "/", "%", "||", "&", "|", "^", "#")
+#: Behind the right side FROM begins the clause.
+_OPERATORS: Final = OPERATORS - {"from"}
 
 
 def with_brackets(text: str, unsupported: list[str]) -> str:
@@ -23,7 +25,7 @@ def with_brackets(text: str, unsupported: list[str]) -> str:
             continue
         start, end = left_side(sql, i - 1), _right_side(sql, i + len(words))
         behind = sql.tokens[end] if end < len(sql.tokens) else None
-        if start < 0 or (behind is not None and (behind.is_mark(*COMPARISONS) or behind.is_word(*OPERATORS))):
+        if start < 0 or (behind is not None and (behind.is_mark(*COMPARISONS) or behind.is_word(*_OPERATORS))):
             unsupported.append("IS DISTINCT FROM beside another comparison, without brackets")
         elif behind is not None and behind.is_word("and", "or"):
             begin, last = sql.tokens[start].start, sql.tokens[end - 1].end
