@@ -97,12 +97,12 @@ def pays(load: Instruction, candidate: Candidate, arch: str) -> bool:
 
 def may_run(function: Function, candidate: Candidate) -> bool:
     """Whether a block that the function's directives allow has a warp in which the shuffle is done: one of 32 threads,
-    whose lanes count along x where that is tested."""
+    whose lanes count along x. That is assumed in a block of a known shape only where it is not so."""
     if candidate.delta == 0:
         return True
-    (x, y, z), _, most = block_bounds(function)
-    along_x = x % WARP == 0 or y * z == 1 or not any(a.kind == LANES_ALONG_X for a in candidate.assumptions)
-    return most >= WARP and along_x
+    extents, _, most = block_bounds(function)
+    is_assumed = any(a.kind == LANES_ALONG_X for a in candidate.assumptions)
+    return most >= WARP and not (extents[0] and is_assumed)
 
 
 def warps(function: Function, module: Module) -> int:

@@ -124,10 +124,11 @@ class _Work:
                 return f"it needs that {assumption.text}, for which there is no test"
         load = self.function.body[candidate.load]
         assert isinstance(load, Instruction)
-        if self.apply == PROFITABLE and not pays(load, candidate, self.arch):
-            return f"a shuffle by {candidate.delta:+d} does not pay on {self.arch}"
-        if self.apply == PROFITABLE and not may_run(self.function, candidate):
-            return "no block of the kernel's shape has a full warp whose lanes count along x"
+        if self.apply == PROFITABLE:
+            if not pays(load, candidate, self.arch):
+                return f"a shuffle by {candidate.delta:+d} does not pay on {self.arch}"
+            if not may_run(self.function, candidate):
+                return "no block of the kernel's shape has a full warp whose lanes count along x"
         return unsupported(self.function, candidate)
 
     def summary(self) -> FunctionSummary:
