@@ -55,6 +55,8 @@ def test_every_access_with_its_class_and_what_a_warp_moves(source: Path) -> None
     assert (rows[8]["bytes_moved"], rows[8]["bytes_used"]) == (128, 128)
     assert (rows[10]["bytes_moved"], rows[10]["bytes_used"]) == (32, 4)
     assert (rows[14]["bytes_moved"], rows[14]["bytes_used"]) == (1024, 128)
+    assert [n for n in rows if rows[n]["bytes_are_bounds"]] == [14]
+    assert [rows[n]["column"] for n in (8, 14)] == [1, 5]
     assert rows[12]["bank_ways"] == 2 and "bytes_moved" not in rows[12]
     assert rows[14]["guard"] == "%tid.x < param(n)"
     (overlap,) = rows[9]["overlaps"]
@@ -64,15 +66,48 @@ def test_every_access_with_its_class_and_what_a_warp_moves(source: Path) -> None
 
 def test_the_text_says_the_same(source: Path) -> None:
     text = run(source)
-    assert "line 9: ld.global.f32 %f2, [%a4+4]\n    at param(in) + 4*zext(%tid.x) + 4\n    contiguous" in text
-    assert "loaded before by lane +1 in line 8, if" in text
-    assert "strided by zext(param(n)), 128 of 1024 bytes a warp" in text
+    assert "line 9:1: ld.global.f32 %f2, [%a4+4]\n    at param(in) + 4*zext(%tid.x) + 4\n    contiguous" in text
+    assert "loaded before by lane +1 in line 8:1, if" in text
+    assert "strided by zext(param(n)), at most 128 of 1024 bytes a warp" in text
     assert "strided by 8, 128 bytes a warp, 2 lanes to a bank" in text
     assert text.endswith("nothing: 0 accesses on 1 flows\n")
 
 
+def traced(*lines: str) -> dict[int, dict[str, object]]:
+    """The rows of a kernel whose lane is %r1 and whose pointer is %a1, by their lines from 1 on."""
+    head = (
+        ".version 8.0 .target sm_80 .address_size 64 .visible .entry k(.param .u64 in) { .reg .u64 %a<9>; "
+        ".reg .u32 %r<9>; .reg .f32 %f<9>; .local .b32 own[4]; ld.param.u64 %a1, [in]; mov.u32 %r1, %laneid; "
+    )
+    (kernel,) = json.loads(run("-", "--report", "json", given=head + "\n".join(["", *lines, "ret; }"])))
+    return {row["line"] - 1: row for row in kernel["accesses"]}
+
+
+def test_bytes_that_several_lanes_ask_for_count_once() -> None:
+    rows = traced("mul.wide.u32 %a2, %r1, 4; add.s64 %a3, %a1, %a2;", "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a3];")
+    assert (rows[2]["stride"], rows[2]["bytes_used"], rows[2]["bytes_moved"]) == ("4", 31 * 4 + 16, 160)
+
+
+def test_bytes_of_an_irregular_access_are_bounds() -> None:
+    rows = traced(
+        "and.b32 %r2, %r1, 5; mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;", "  ld.global.f32 %f1, [%a3];"
+    )
+    assert rows[2]["class"] == "irregular"
+    assert (rows[2]["bytes_used"], rows[2]["bytes_moved"], rows[2]["bytes_are_bounds"]) == (128, 1024, True)
+    assert (rows[2]["line"], rows[2]["column"]) == (3, 3)
+
+
+def test_each_lane_has_its_own_local_memory() -> None:
+    rows = traced("ld.local.f32 %f1, [own];", "ld.global.f32 %f2, [%a1];")
+    assert [(rows[n]["class"], rows[n]["bytes_used"]) for n in (1, 2)] == [("uniform", 128), ("uniform", 4)]
+
+
 def test_standard_input(source: Path) -> None:
     assert run("-", given=TEXT) == run(source)
+
+
+def test_json_is_the_same_on_every_run(source: Path) -> None:
+    assert run(source, "--report", "json") == run(source, "--report", "json")
 
 
 def test_a_kernel_that_is_not_there(source: Path) -> None:

@@ -11,7 +11,7 @@ _INFIX: Final[dict[str, str]] = {
     "srem": "%", "ult": "<", "slt": "<", "mul": "*",
 }  # fmt: skip
 _LANE: Final = "%laneid"
-_WARP: Final = "%tid.x/32"
+_WARP: Final = "(%tid.x/32)"
 _NAMED: Final[dict[str, str]] = {"warp": _WARP, "lane": _LANE}
 #: Text longer than this ends in "...".
 _LONGEST: Final = 400
@@ -20,17 +20,18 @@ _LONGEST: Final = 400
 def show(x: Expressions, e: int) -> str:
     """An expression as text; what is too long is cut off."""
     text = _text(x, e, 0)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} {_CUT}"
 
 
 _DEEPEST: Final = 12
-#: Texts that need no parentheses around them.
-_CALLS: Final = ("sext(", "zext(", "trunc(", "load.", "select(")
+_CUT: Final = "..."
+#: What stands between two operands: then their text needs parentheses beside another operator.
+_BETWEEN: Final = " */"
 
 
 def _text(x: Expressions, e: int, depth: int) -> str:
     if depth > _DEEPEST:
-        return "..."
+        return _CUT
     name = x.names[e]
     if name == SUM:
         return _sum(x, e, depth)
@@ -55,16 +56,27 @@ def _text(x: Expressions, e: int, depth: int) -> str:
 
 
 def _operand(x: Expressions, e: int, depth: int) -> str:
-    text = _text(x, e, depth + 1)
-    return f"({text})" if " " in text and not text.startswith(_CALLS) else text
+    """What stands beside an operator: in parentheses if it has one itself."""
+    return _enclosed(_text(x, e, depth + 1))
+
+
+def _enclosed(text: str) -> str:
+    depth = 0
+    for character in text:
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif depth == 0 and character in _BETWEEN:
+            return f"({text})"
+    return text
 
 
 def _sum(x: Expressions, e: int, depth: int) -> str:
     args = x.args[e]
     width = x.widths[e]
     if width == 1:
-        text = " ^ ".join([_product(x, args[k], depth) for k in range(1, len(args), 2)])
-        return (f"!({text})" if args[0] else text) if text else str(args[0])
+        return _parity(x, args, depth)
     order = sorted(args[1::2], key=lambda m: _rank(x, m))
     numbers = {args[k]: signed(args[k + 1], width) for k in range(1, len(args), 2)}
     factors = {_product(x, m, depth): numbers[m] for m in order}
@@ -83,6 +95,20 @@ def _sum(x: Expressions, e: int, depth: int) -> str:
     return " ".join(parts)
 
 
+def _parity(x: Expressions, args: tuple[int, ...], depth: int) -> str:
+    """A sum of one bit: products are conjunctions, and one more is a negation."""
+    terms: list[str] = []
+    for k in range(1, len(args), 2):
+        atoms = x.monomials[args[k]]
+        terms.append(
+            _text(x, atoms[0], depth) if len(atoms) == 1 else " & ".join([_operand(x, a, depth) for a in atoms])
+        )
+    if not terms:
+        return str(args[0])
+    text = terms[0] if len(terms) == 1 else " ^ ".join([_enclosed(term) for term in terms])
+    return f"!{_enclosed(text)}" if args[0] else text
+
+
 def _rank(x: Expressions, m: int) -> tuple[int, int]:
     """Pointers first, the lane last."""
     atoms = x.monomials[m]
@@ -93,7 +119,10 @@ def _rank(x: Expressions, m: int) -> tuple[int, int]:
 
 
 def _product(x: Expressions, m: int, depth: int) -> str:
-    return "*".join([_operand(x, atom, depth) for atom in x.monomials[m]])
+    """What counts threads comes last, so that the terms of warp and lane differ in nothing else."""
+    texts = [_operand(x, atom, depth) for atom in x.monomials[m]]
+    texts.sort(key=lambda text: _LANE in text or _WARP in text)
+    return "*".join(texts)
 
 
 def _signed(text: str, value: int, before: list[str]) -> str:

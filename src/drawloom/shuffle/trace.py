@@ -33,14 +33,15 @@ IRREGULAR: Final = "irregular"
 class Row:
     """One access. ``stride`` is the distance in bytes from a lane to the next: a number, an expression of what lanes
     share, or empty where the access is irregular. ``moved`` are the bytes of all sectors that a warp touches where its
-    first address is one of a sector (global memory), the most it may be where the access is irregular, 0 in other
-    spaces; ``used`` those that its lanes ask for; ``ways`` how many lanes want one bank of shared memory for different
-    words, 0 in other spaces. ``divergent`` says that lanes may have parted before. ``overlaps`` has line, lane distance
-    and assumptions of the loads whose value it could take."""
+    first address is one of a sector (global memory), 0 in other spaces; ``used`` the different ones that its lanes ask
+    for; where ``is_bound``, because the stride is no number, both are the most it may be; ``ways`` how many lanes want
+    one bank of shared memory for different words, 0 in other spaces and for a stride that is no number. ``divergent``
+    says that lanes may have parted before. ``overlaps`` has line and column, lane distance and assumptions of the loads
+    whose value it could take."""
 
-    def __init__(self, access: Access, line: int, text: str, address: str, guard: str) -> None:
+    def __init__(self, access: Access, place: tuple[int, int], text: str, address: str, guard: str) -> None:
         self.access = access
-        self.line = line
+        self.line, self.column = place
         self.text = text
         self.address = address
         self.guard = guard
@@ -49,13 +50,15 @@ class Row:
         self.moved = 0
         self.used = 0
         self.ways = 0
+        self.is_bound = False
         self.divergent = False
-        self.overlaps: list[tuple[int, int, list[str]]] = []
+        self.overlaps: list[tuple[int, int, int, list[str]]] = []
 
     def data(self) -> dict[str, object]:
         """For JSON."""
         out: dict[str, object] = {
             "line": self.line,
+            "column": self.column,
             "instruction": self.text,
             "kind": self.access.kind,
             "space": self.access.space or "generic",
@@ -64,6 +67,7 @@ class Row:
             "class": self.kind,
             "stride": self.stride,
             "bytes_used": self.used,
+            "bytes_are_bounds": self.is_bound,
             "loop_depth": self.access.depth,
             "divergent": self.divergent,
         }
@@ -73,28 +77,29 @@ class Row:
             out["bytes_moved"] = self.moved
         if self.ways:
             out["bank_ways"] = self.ways
-        out["overlaps"] = [{"line": line, "lane": lane, "assumptions": why} for line, lane, why in self.overlaps]
+        out["overlaps"] = [
+            {"line": line, "column": column, "lane": lane, "assumptions": why}
+            for line, column, lane, why in self.overlaps
+        ]
         return out
 
 
 class Trace:
     """The rows of one function, in program order; ``notes`` say what was not analysed."""
 
-    def __init__(self, name: str, flows: int, merged: int, seconds: float) -> None:
+    def __init__(self, name: str, flows: int, merged: int) -> None:
         self.name = name
         self.flows = flows
         self.merged = merged
-        self.seconds = seconds
         self.rows: list[Row] = []
         self.notes: list[str] = []
 
     def data(self) -> dict[str, object]:
-        """For JSON."""
+        """For JSON, the same on every run."""
         return {
             "kernel": self.name,
             "flows": self.flows,
             "merged_flows": self.merged,
-            "seconds": self.seconds,
             "accesses": [row.data() for row in self.rows],
             "notes": self.notes,
         }
@@ -104,17 +109,18 @@ class Trace:
         merged = f", {self.merged} of them merged with others" if self.merged else ""
         out = [f"{self.name}: {len(self.rows)} accesses on {self.flows} flows{merged}"]
         for row in self.rows:
-            moved = f", {row.used} of {row.moved} bytes a warp" if row.moved else f", {row.used} bytes a warp"
+            used = f"at most {row.used}" if row.is_bound else str(row.used)
+            moved = f", {used} of {row.moved} bytes a warp" if row.moved else f", {used} bytes a warp"
             banks = f", {row.ways} lanes to a bank" if row.ways > 1 else ""
             stride = f" by {row.stride}" if row.kind == STRIDED else ""
             guard = f" if {row.guard}" if row.guard else ""
-            out.append(f"  line {row.line}: {row.text}{guard}")
+            out.append(f"  line {row.line}:{row.column}: {row.text}{guard}")
             out.append(f"    at {row.address}")
             apart = ", lanes may come apart" if row.divergent else ""
             out.append(f"    {row.kind}{stride}{moved}{banks}{apart}")
-            for line, lane, why in row.overlaps[:_MOST_OVERLAPS]:
+            for line, column, lane, why in row.overlaps[:_MOST_OVERLAPS]:
                 place = "this lane" if lane == 0 else f"lane {lane:+d}"
-                out.append(f"    loaded before by {place} in line {line}" + (", if" if why else ""))
+                out.append(f"    loaded before by {place} in line {line}:{column}" + (", if" if why else ""))
                 out.extend([f"      {reason}" for reason in why])
         out.extend([f"  {note}" for note in self.notes])
         return "\n".join(out) + "\n"
@@ -124,7 +130,7 @@ def trace(module: Module, report: Report) -> Trace:
     """The table of what the emulator found in one function."""
     x = report.expressions
     decider = Decider(x, None)
-    out = Trace(report.function.name, report.flows, report.merged, report.seconds)
+    out = Trace(report.function.name, report.flows, report.merged)
     body = report.function.body
     seen: set[tuple[int, int, int]] = set()
     for access in sorted(report.trace, key=lambda a: (a.at, a.order)):
@@ -133,15 +139,18 @@ def trace(module: Module, report: Report) -> Trace:
             continue  # on another flow, after other writes
         seen.add(key)
         guard = "" if access.guard < 0 else show(x, access.guard)
-        row = Row(access, module.line(access.instruction), repr(access.instruction), show(x, access.address), guard)
+        place = module.position(access.instruction.pos)
+        row = Row(access, place, repr(access.instruction), show(x, access.address), guard)
         row.divergent = access.at in report.divergent
         _classify(x, decider, row)
         for candidate in report.find(access.at, set()):
             why = [repr(assumption) for assumption in candidate.assumptions]
-            row.overlaps.append((module.line(body[candidate.source]), candidate.delta, why))
+            line, column = module.position(body[candidate.source].pos)
+            row.overlaps.append((line, column, candidate.delta, why))
         out.rows.append(row)
     for refusal in report.refusals:
-        where = f"line {module.line(body[refusal.at])}: " if refusal.at >= 0 else ""
+        line, column = module.position(body[refusal.at].pos) if refusal.at >= 0 else (0, 0)
+        where = f"line {line}:{column}: " if line else ""
         out.notes.append(f"{where}not analysed: {refusal.reason}")
     return out
 
@@ -150,12 +159,11 @@ def _classify(x: Expressions, decider: Decider, row: Row) -> None:
     """Find the stride, the class, and what a warp moves."""
     access = row.access
     address = decider.ideal(access.address)
-    row.used = access.bytes * WARP
     spread: list[int] = []
     if x.varies[address] & OPAQUE:
         pass
     elif not x.varies[address] & HAS_LANE:
-        row.kind, row.stride, row.used = UNIFORM, "0", access.bytes
+        row.kind, row.stride = UNIFORM, "0"
         spread = [0]
     else:
         step = x.sub(shifted(x, address, 1, {}), address)
@@ -167,6 +175,11 @@ def _classify(x: Expressions, decider: Decider, row: Row) -> None:
             spread = [lane * stride for lane in range(WARP)]
         elif not x.varies[step]:
             row.kind, row.stride = STRIDED, show(x, step)
+    if access.space in ("local", "param"):
+        row.used = WARP * access.bytes  # each lane has its own
+    else:
+        row.is_bound = not spread
+        row.used = distinct(spread, access.bytes) if spread else WARP * access.bytes
     if access.space == "global":
         row.moved = sectors(spread, access.bytes) * SECTOR if spread else WARP * max(SECTOR, access.bytes)
     if access.space == "shared" and spread:
@@ -181,6 +194,14 @@ def sectors(offsets: list[int], size: int) -> int:
         first = offset - least
         touched.update(range(first // SECTOR, (first + size - 1) // SECTOR + 1))
     return len(touched)
+
+
+def distinct(offsets: list[int], size: int) -> int:
+    """How many different bytes accesses of ``size`` bytes at these offsets ask for."""
+    asked: set[int] = set()
+    for offset in offsets:
+        asked.update(range(offset, offset + size))
+    return len(asked)
 
 
 def ways(offsets: list[int], size: int) -> int:
