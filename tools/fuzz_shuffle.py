@@ -3,6 +3,7 @@ its schedules and on the CPU device: what differs is made small.
 
     python -m tools.fuzz_shuffle --count 5000 --jobs 2
     python -m tools.fuzz_shuffle --validate --count 200     # and two symbolic lanes by the solver
+    python -m tools.fuzz_shuffle --hide --count 1000        # some instructions are not known to the synthesis
 
 All shuffles that can be made are, with their tests; where the seed says so also those of loads from shared memory, and
 parameters count as distinct. A failing program is made smaller by deleting lines as long as it still fails, then
@@ -11,6 +12,8 @@ written to ``<out>/<seed>.ptx`` with the difference as comments. The exit status
 
 from __future__ import annotations
 
+import random
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -26,6 +29,22 @@ from tools.fuzz import difference, minimise, run_on_device, run_on_reference, sa
 from tools.programs.program import Program
 from tools.programs.stencils import generate_stencil
 
+#: What makes an instruction unknown, and one, without its guard.
+HIDDEN = "unknown."
+INSTRUCTION = re.compile(r"(?m)^    (?:@!?%\w+ )?(?=[a-z])")
+#: One in so many instructions is hidden.
+RARELY = 12
+
+
+def hidden(program: Program) -> str:
+    """The program's text with some instructions under names that no table has."""
+    chance = random.Random(program.seed)
+
+    def hide(match: re.Match[str]) -> str:
+        return match.group(0) + ("" if chance.randrange(RARELY) else HIDDEN)
+
+    return INSTRUCTION.sub(hide, program.text)
+
 
 def rewritten(program: Program, is_promised: bool = True) -> Shuffled:
     """The program's module with every shuffle that can be made. What the parameters point to is distinct, which half of
@@ -36,14 +55,21 @@ def rewritten(program: Program, is_promised: bool = True) -> Shuffled:
     return shuffle(module, apply="all", shared=program.seed % 3 == 0, distinct_parameters=is_told)
 
 
-def check_program(program: Program, device: str = "cpu", validated: bool = False) -> tuple[str, int]:
+def rewritten_in_part(program: Program) -> Shuffled:
+    """``rewritten``, where some instructions are not known."""
+    return shuffle(hidden(program), apply="all", shared=program.seed % 3 == 0)
+
+
+def check_program(
+    program: Program, device: str = "cpu", validated: bool = False, in_part: bool = False
+) -> tuple[str, int]:
     """What differs after the synthesis, or how that failed, "" when nothing does; and how many shuffles it has."""
     expected = run_on_reference(program)
     if expected.error:
         return f"the reference refuses the program: {expected.error}", 0
     try:
-        made = rewritten(program)
-        after = program.with_text(str(made))
+        made = rewritten_in_part(program) if in_part else rewritten(program)
+        after = program.with_text(str(made).replace(HIDDEN, ""))
         for reverse in (False, True):
             message = difference(program, expected, run_on_reference(after, reverse))
             if message:
@@ -70,7 +96,7 @@ def _validated(program: Program) -> str:
     return "" if found is None else f"the validator: {found}"
 
 
-def fails(program: Program, device: str) -> bool:
+def fails(program: Program, device: str, in_part: bool = False) -> bool:
     """Whether a shortened program runs, whatever the order of its threads, and still fails."""
     try:
         expected = run_on_reference(program)
@@ -78,11 +104,11 @@ def fails(program: Program, device: str) -> bool:
             return False
     except Exception:
         return False
-    return check_program(program, device)[0] != ""
+    return check_program(program, device, in_part=in_part)[0] != ""
 
 
-def verdict(seed: int, device: str, validated: bool) -> list[Verdict]:
-    message, shuffles = check_program(generate_stencil(seed), device, validated)
+def verdict(seed: int, device: str, validated: bool, in_part: bool) -> list[Verdict]:
+    message, shuffles = check_program(generate_stencil(seed), device, validated, in_part)
     return [Verdict(message, counts={"shuffles": shuffles, "programs with shuffles": int(shuffles > 0)})]
 
 
@@ -90,17 +116,19 @@ def main() -> int:
     parser = driver.arguments(__doc__, "fuzz_shuffle")
     parser.add_argument("--device", default="cpu", help="the device to compare, too; empty for none")
     parser.add_argument("--validate", action="store_true", help="ask the solver about two symbolic lanes")
+    parser.add_argument("--hide", action="store_true", help="let some instructions be unknown")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
     given = parser.parse_args()
 
     def report(seed: int, part: int, message: str) -> None:
         program = generate_stencil(seed)
         if not given.no_minimise and not message.startswith(driver.CRASHED):
-            program = minimise(program, lambda p: fails(p, given.device), 30.0)
+            program = minimise(program, lambda p: fails(p, given.device, given.hide), 30.0)
         save_and_say(program, message, given.out)
 
-    name = f"{given.device or 'reference'}{', validated' if given.validate else ''}"
-    return driver.run(given, [name], partial(verdict, device=given.device, validated=given.validate), report)
+    name = f"{given.device or 'reference'}{', validated' if given.validate else ''}{', hidden' if given.hide else ''}"
+    checked = partial(verdict, device=given.device, validated=given.validate, in_part=given.hide)
+    return driver.run(given, [name], checked, report)
 
 
 if __name__ == "__main__":

@@ -71,16 +71,36 @@ def test_what_is_not_covered_is_written_as_it_is(tmp_path: Path) -> None:
     done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx"), "--report=text"])
     assert done.exit_code == 0
     assert (tmp_path / "out.ptx").read_text() == TEXTURE
-    assert "nothing was analysed" in done.output
-    assert "tex" in done.output
+    assert "note: line 10: 'tex.1d.v4.f32.s32' is not supported" in done.output
 
 
 def test_what_is_no_ptx_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
     source = tmp_path / "wrong.ptx"
-    source.write_text(TEXTURE.replace("mov.u32 %r1, 0;", "mov.u32 %r1 0;"))
+    source.write_text(TEXTURE.replace(".version 7.0", ""))
     done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx")])
     assert isinstance(done.exception, ParseError)
     assert not (tmp_path / "out.ptx").exists()
+
+
+def test_a_kernel_that_is_not_understood_stays_and_the_others_are_rewritten(tmp_path: Path) -> None:
+    strange = ".visible .entry strange(.param .u64 a)\n{\n  .reg .b64 %l<2>; .reg .f32 %f<2>; // kept {\n"
+    strange += "  .newdecl x;\n  ld.param.u64 %l1, [a];\n  @%p1 ld.global.f32 %f1,\n [%l1];\n"
+    source = tmp_path / "in.ptx"
+    for text in (strange, strange + "  ret;\n}\n"):
+        source.write_text(KERNEL.read_text() + text)
+        done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx"), "--apply=all"])
+        assert done.exit_code == 0
+        line = 3 + KERNEL.read_text().count("\n") + 1
+        assert f"warning: strange stays as it is: {source}:{line}:3: '.newdecl' is not supported" in done.stderr
+        out = (tmp_path / "out.ptx").read_text()
+        assert out.count("shfl.sync") == 2
+        assert out.rstrip().endswith(text.rstrip())
+    done = CliRunner().invoke(command, [str(source), "-o", "/dev/null", "--apply=none", "--report=json"])
+    found = {one["name"]: one for one in json.loads(done.stderr)["functions"]}["strange"]
+    (kept,) = found["kept"]
+    assert (kept["line"], kept["load"]) == (line + 2, "ld.global.f32 %f1, [%l1]")
+    assert kept["reason"].startswith("not analysed: '.newdecl'")
+    assert f"{source}:{line}:3: '.newdecl'" in found["notes"][0]
 
 
 @pytest.fixture

@@ -117,7 +117,16 @@ def test_a_kernel_that_is_not_there(source: Path) -> None:
 
 def test_what_is_no_ptx() -> None:
     with pytest.raises(ParseError):
-        run("-", given=".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { frobnicate; }")
+        run("-", given="frobnicate;")
+
+
+def test_what_is_not_covered_is_named_and_the_rest_is_traced() -> None:
+    text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry odd() {\n.new x; }\n.entry k(.param .u64 a) {\n"
+    text += "new.op;\n.reg .b64 %l<2>; ld.param.u64 %l1, [a]; ld.global.b64 %l1, [%l1]; ret; }"
+    odd, kernel = json.loads(run("-", "--report", "json", given=text))
+    assert (odd["accesses"], len(kernel["accesses"])) == ([], 1)
+    assert odd["notes"][0].startswith("the function was not analysed: <stdin>:5:1: '.new'")
+    assert kernel["notes"] == ["line 7:1: not analysed: unknown opcode 'new'"]
 
 
 def test_accesses_behind_a_branch_at_which_lanes_part() -> None:

@@ -1,4 +1,4 @@
-"""Text that is nearly PTX: refused as bad input, or rewritten as a whole; nothing else is raised."""
+"""Text that is nearly PTX: rewritten as far as it is understood; nothing is raised but for what has no header."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from drawloom.errors import SourceError
+from drawloom.errors import ParseError, SourceError
 from drawloom.ptx import parse, verify
 from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.pipeline import shuffle
 from drawloom.shuffle.trace import trace
+from tools.fuzz_shuffle import HIDDEN, check_program, hidden
+from tools.programs.stencils import generate_stencil
 from tools.shuffle_suite import COMPILERS, text_of
 
 CORPUS = Path(__file__).parents[1] / "golden" / "corpus"
@@ -58,6 +60,14 @@ def test_what_is_nearly_ptx_is_refused_or_rewritten(seed: int) -> None:
             verify(module)
         except SourceError:
             refused += 1
+            try:
+                in_part = shuffle(text, apply="all")
+            except ParseError as refusal:
+                assert "PTX module begins" in str(refusal) or "target" in str(refusal)
+                continue
+            assert in_part.report.json()
+            kept = [f.unread.text for f in in_part.functions.values() if f.unread is not None]
+            assert all(one in text and one in str(in_part) for one in kept)
             continue
         made = shuffle(module, apply="all", shared=True, distinct_parameters=True)
         verify(parse(str(made)))
@@ -65,3 +75,61 @@ def test_what_is_nearly_ptx_is_refused_or_rewritten(seed: int) -> None:
         for function in [f for f in module.functions.values() if f.has_body]:
             assert trace(module, analyse(module, function, Options(shared=True, solver_steps=100))).data()
     assert 0 < refused < 20
+
+
+def test_around_unknown_instructions_results_are_the_same_bits() -> None:
+    shuffles = unknown = 0
+    for seed in range(40):
+        program = generate_stencil(seed)
+        unknown += hidden(program).count(HIDDEN)
+        message, made = check_program(program, device="", in_part=True)
+        assert not message, f"seed {seed}: {message}"
+        shuffles += made
+    assert shuffles > 20
+    assert unknown > 40
+
+
+KERNEL = """.version 7.8
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+    .reg .b64 %l<9>; .reg .f32 %f<9>; .reg .b32 %r<9>;
+    ld.param.u64 %l1, [a];
+    mov.u32 %r1, %laneid;
+    mul.wide.u32 %l2, %r1, 4;
+    add.s64 %l3, %l1, %l2;
+    ld.global.f32 %f1, [%l3];
+    <unknown>
+    ld.global.f32 %f2, [%l3+4];
+    st.global.f32 [%l3], %f2;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("unknown", "shuffles"),
+    [
+        ("", 1),
+        ("new.op %f8;", 0),  # it may write to memory
+        ("new.op %f1;", 0),
+        ("new.op [%l3];", 0),
+    ],
+)
+def test_an_unknown_instruction_ends_what_was_loaded(unknown: str, shuffles: int) -> None:
+    made = shuffle(KERNEL.replace("<unknown>", unknown), apply="all")
+    assert made.report.shuffles == shuffles
+    assert str(made).count(unknown) > 0
+
+
+@pytest.mark.parametrize(("unknown", "shuffles"), [("new.op %f1, [%l3];", 1), ("new.op %l3, [%l3];", 0)])
+def test_an_unknown_instruction_changes_the_registers_that_it_names(unknown: str, shuffles: int) -> None:
+    text = KERNEL.replace("ld.global", "ld.global.nc").replace("<unknown>", unknown)
+    assert shuffle(text, apply="all").report.shuffles == shuffles
+
+
+def test_a_load_that_is_not_covered_is_among_the_loads_with_its_reason() -> None:
+    made = shuffle(KERNEL.replace("<unknown>", "ld.global.quick.f32 %f3, [%l3+8];"), apply="all")
+    (kept,) = [one for one in made.report.functions[0].kept if "quick" in one.load]
+    assert (kept.line, kept.reason) == (12, "'.quick' is no modifier of 'ld'")

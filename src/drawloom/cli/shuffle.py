@@ -4,11 +4,7 @@ from pathlib import Path
 
 import click
 
-from drawloom.errors import SourceError
-
 STANDARD_STREAM = "-"
-#: How messages end about what is PTX, but not covered by ours.
-UNSUPPORTED = ("is not supported", "are not covered")
 
 
 @click.command()
@@ -36,29 +32,25 @@ def command(
     What PTX has that is not covered is written as it is.
     """
     from drawloom.cli.assemble import read
-    from drawloom.ptx import parse, verify
+    from drawloom.ptx.recovery import parse_known
     from drawloom.shuffle.pipeline import shuffle
-    from drawloom.shuffle.summary import WRONG, Summary
+    from drawloom.shuffle.summary import WRONG
 
     if report is None and report_file != STANDARD_STREAM:
         raise click.UsageError("--report-file needs --report: text, json or html")
     text, name = read(file)
-    try:
-        module = parse(text, name)
-        verify(module)
-        made = shuffle(
-            module, apply=apply, assume_no_wrap=assume_no_wrap, distinct_parameters=distinct_parameters, shared=shared,
-            variant=variant or "", arch=arch,
-        )  # fmt: skip
-        summary = made.report
-        if summary.is_applied and summary.shuffles:
-            text = (f"// {WRONG}: --variant={variant}\n" if variant else "") + str(made)
-    except SourceError as refusal:
-        if not any(words in refusal.message for words in UNSUPPORTED):
-            raise
-        summary = Summary(False, "")
-        summary.notes.append(f"nothing was analysed: {refusal}")
-        click.echo(f"warning: {refusal}; the output is the input", err=True)
+    module = parse_known(text, name)
+    made = shuffle(
+        module, apply=apply, assume_no_wrap=assume_no_wrap, distinct_parameters=distinct_parameters, shared=shared,
+        variant=variant or "", arch=arch,
+    )  # fmt: skip
+    summary = made.report
+    if summary.is_applied and summary.shuffles:
+        text = (f"// {WRONG}: --variant={variant}\n" if variant else "") + str(made)
+    if report is None or report_file != STANDARD_STREAM:
+        for function in module.functions.values():
+            if function.unread is not None:
+                click.echo(f"warning: {function.name} stays as it is: {function.unread.refusal}", err=True)
     if output == STANDARD_STREAM:
         click.echo(text, nl=False)
     else:

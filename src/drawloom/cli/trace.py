@@ -23,16 +23,16 @@ def command(file: str, kernel: str | None, report: str, distinct_parameters: boo
     warp moves, and which earlier loads have read the same, in this lane or another one, and what that rests on.
     """
     from drawloom.cli.assemble import read
-    from drawloom.ptx import parse, verify
+    from drawloom.ptx.recovery import parse_known
     from drawloom.shuffle.emulator import Options, analyse
     from drawloom.shuffle.trace import trace
 
-    module = parse(*read(file))
-    verify(module)
+    module = parse_known(*read(file))
     options = Options(distinct_parameters=distinct_parameters, shared=True, solver_steps=solver_steps)
-    functions = [f for f in module.functions.values() if f.has_body and kernel in (None, f.name)]
+    defined = [f for f in module.functions.values() if f.has_body or f.unread is not None]
+    functions = [f for f in defined if kernel in (None, f.name)]
     if kernel is not None and not functions:
-        names = ", ".join([f.name for f in module.functions.values() if f.has_body])
+        names = ", ".join([f.name for f in defined])
         raise DataError(f"there is no kernel '{kernel}' in {file}: expected one of {names or 'none'}")
     traces = [trace(module, analyse(module, function, options)) for function in functions]
     if report == "json":

@@ -117,8 +117,13 @@ def optimize(
     changed something, and the text at the end, for tests. ``promises`` are names out of ``PROMISES``: what the caller
     knows of the kernels.
 
-    Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX.
+    Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX,
+    TypeError for arguments of other types.
     """
+    if not isinstance(source, (str, Module)):
+        raise TypeError(f"optimize takes PTX text or a drawloom.ptx module, not {type(source).__name__}")
+    if not isinstance(level, int):
+        raise TypeError(f"level is a number, not {type(level).__name__}")
     names = pass_names(level, passes)
     for promise in promises:
         if promise not in PROMISES:

@@ -34,7 +34,7 @@ from drawloom.ptx.scopes import Scope
 
 #: Spaces of variables, as directives.
 SPACES: Final = frozenset(".global .const .shared .local .param .reg .tex".split())
-_INSTRUCTION: Final = re.compile(
+INSTRUCTION: Final = re.compile(
     r"\s*(?:@(!?)\s*([%$_a-zA-Z][\w$]*)\s+)?([a-z]\w*+(?:\.\w++(?:::\w++)?)*+)(?!\s*:|[\w$.])\s*+([^;]*+);", re.ASCII
 )
 _MAX_OPCODES: Final = 1 << 14
@@ -231,7 +231,7 @@ class BodyParser(DeclarationParser):
 
     def instruction(self) -> bool:
         """One instruction of any form at this place, if there is one; the scanner stands behind it then."""
-        match = _INSTRUCTION.match(self.text, self.scan.pos)
+        match = INSTRUCTION.match(self.text, self.scan.pos)
         if match is None:
             return False
         negated, guard_name, opcode_text, operand_text = match.groups()

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -30,6 +30,9 @@ from drawloom.errors import SourceError
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.isa_selectors import selected
 from drawloom.ptx.types import TYPES, Type
+
+if TYPE_CHECKING:
+    from drawloom.ptx.unread import Unread
 
 Key = tuple[object, ...]
 
@@ -518,7 +521,8 @@ class Function:
     """A kernel (``.entry``) or device function (``.func``); ``has_body`` is False for declarations.
 
     ``variables`` holds what the body declares in ``.shared``, ``.local``, ``.param``, ``.const`` or ``.global``
-    space; ``directives`` the performance directives (``.maxntid`` ...) in order.
+    space; ``directives`` the performance directives (``.maxntid`` ...) in order. ``unread`` is the whole text of a
+    function that is defined, but not understood (see ``drawloom.ptx.recovery``), which is a declaration otherwise.
     """
 
     def __init__(self, name: str, is_entry: bool = False) -> None:
@@ -534,6 +538,7 @@ class Function:
         self.registers: list[Register] = []
         self.variables: list[Variable] = []
         self.body: list[Statement] = []
+        self.unread: Unread | None = None
         self.pos = -1
         self._names: set[str] | None = None
 
@@ -565,6 +570,7 @@ class Function:
             tuple([v.key() for v in self.returns]), tuple([v.key() for v in self.params]),
             tuple([d.key() for d in self.directives]), tuple([r.key() for r in self.registers]),
             tuple([v.key() for v in self.variables]), tuple([s.key() for s in self.body]),
+            "" if self.unread is None else self.unread.text,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -582,6 +588,7 @@ _STEMS: Final[dict[str, str]] = {name: "%" + _PREFIX.get(name, f"x_{name}_") for
 class Module:
     """A PTX module. ``items`` keeps file order; ``functions`` and ``variables`` are the views by name.
 
+    ``refusals`` say what outside functions was not understood, where that is allowed (``drawloom.ptx.recovery``).
     Equality is structural and ignores comments, positions and the source text.
     """
 
@@ -594,6 +601,7 @@ class Module:
         self.variables: dict[str, Variable] = {}
         self.source = ""
         self.filename = ""
+        self.refusals: list[SourceError] = []
         self._line_starts: list[int] | None = None
         self._quoted_line = 0  # the line that was quoted last, and its text: many errors may be on one long line
         self._quoted = ""

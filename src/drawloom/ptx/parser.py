@@ -12,10 +12,10 @@ from drawloom.ptx.declaration_parser import plain_parameters
 from drawloom.ptx.ir import Directive, Function, Module
 from drawloom.ptx.scanner import BLANKS, is_name
 
-_COMMENT: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|//[^\n]*|/\*(?:.*?\*/)?', re.DOTALL)
+COMMENT: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|//[^\n]*|/\*(?:.*?\*/)?', re.DOTALL)
 #: What Python takes for white space and PTX does not: in ASCII, and all of it outside strings.
 _ODD_SPACES: Final = ("\x1c", "\x1d", "\x1e", "\x1f")
-_ODD_SPACE: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|([^\S \t\n\r\f\v])')
+ODD_SPACE: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|([^\S \t\n\r\f\v])')
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
 _HEADER: Final = re.compile(
     r"(?:(\.(?:visible|extern|weak|common))\s+)?\.(entry|func)(?![\w:])\s*(?:\(([^()]*)\)\s*)?([%$_a-zA-Z][\w$]*)\s*"
@@ -44,7 +44,7 @@ def parse(text: str, filename: str = "<text>") -> Module:
     collecting = gc.isenabled()
     gc.disable()  # a module is all new objects and no garbage: collecting while it grows costs a third of the time
     try:
-        return _Parser(text, filename).module_text()
+        return ModuleParser(text, filename).module_text()
     finally:
         if collecting:
             gc.enable()
@@ -54,7 +54,7 @@ def without_comments(module: Module) -> str:
     """The source with every comment turned into as many spaces; line ends and offsets stay what they are."""
     text = module.source
     if ("*" in text and "/*" in text) or "\\" in text:
-        return _COMMENT.sub(lambda match: _blank_comment(module, match), text)
+        return COMMENT.sub(lambda match: _blank_comment(module, match), text)
     at = text.find("//")
     if at < 0:
         return text
@@ -69,7 +69,7 @@ def without_comments(module: Module) -> str:
             line = text.rfind("\n", 0, at) + 1
             if '"' in text[line:at]:
                 parts.append(text[done:line])
-                parts.append(_COMMENT.sub(lambda match: _blank_comment(module, match), text[line:end]))
+                parts.append(COMMENT.sub(lambda match: _blank_comment(module, match), text[line:end]))
                 done = end
                 at = text.find("//", end)
                 continue
@@ -161,7 +161,7 @@ def matched_header(text: str, start: int) -> _Header | None:
     return header
 
 
-class _Parser(BodyParser):
+class ModuleParser(BodyParser):
     """One module."""
 
     def __init__(self, text: str, filename: str) -> None:
@@ -174,7 +174,7 @@ class _Parser(BodyParser):
 
     def refuse_odd_space(self) -> None:
         """White space that is none in PTX stands in strings at most."""
-        for match in _ODD_SPACE.finditer(self.text):
+        for match in ODD_SPACE.finditer(self.text):
             if match.group(1) is not None:
                 raise self.scan.fail(f"found {match.group(1)!r}", "a space, a tab or a line end", match.start(1))
 

@@ -19,6 +19,7 @@ from drawloom.ptx.ir import (
     Statement,
     Variable,
 )
+from drawloom.ptx.unread import Unknown, Unread
 
 
 def print_module(module: Module) -> str:
@@ -52,6 +53,8 @@ def print_instruction(instruction: Instruction) -> str:
     if instruction.guard is not None:
         guard = f"@{'!' if instruction.guard_negated else ''}{instruction.guard.name} "
     operands = instruction.operands
+    if isinstance(instruction, Unknown):
+        return f"{guard}{instruction.text};"
     if instruction.opcode.name == "call":
         parts = [repr(o) for o in operands]
         if parts[0] == "()":
@@ -113,12 +116,17 @@ def _item(item: InitializerItem) -> str:
 
 
 def _directive(directive: Directive) -> str:
+    if isinstance(directive, Unread):
+        return directive.text
     if directive.name in (".pragma", ".alias"):
         return f"{directive.name} {directive.text};"
     return f"{directive.name} {directive.text}"
 
 
 def _function(function: Function, out: list[str]) -> None:
+    if function.unread is not None:
+        out.append(function.unread.text)
+        return
     header = f"{function.linkage} " if function.linkage else ""
     header += ".entry " if function.is_entry else ".func "
     if function.attributes:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.errors import VerifyError
+from drawloom.errors import SourceError, VerifyError
 from drawloom.ptx.calls import CallChecker
-from drawloom.ptx.declarations import DeclarationChecker, sm_number
+from drawloom.ptx.declarations import DeclarationChecker, is_architecture, sm_number
 from drawloom.ptx.ir import (
     Address,
     BranchTargets,
@@ -37,6 +37,7 @@ from drawloom.ptx.operands import judge, signature, wrong_value
 from drawloom.ptx.report import Reporter
 from drawloom.ptx.specials import find_special
 from drawloom.ptx.types import PRED
+from drawloom.ptx.unread import Unknown, Unread
 
 
 def verify(module: Module) -> None:
@@ -50,6 +51,21 @@ def verify_all(module: Module) -> list[VerifyError]:
     reporter = Reporter(module, False)
     _Verifier(module, reporter).module_rules()
     return sorted(reporter.errors, key=lambda error: (error.line, error.column))
+
+
+def faults(module: Module) -> list[tuple[Function | None, VerifyError]]:
+    """The first rule that each function breaks, and what is broken outside of them, of what is understood of a module
+    (see ``drawloom.ptx.recovery``). An architecture that is not known is taken to have everything."""
+    verifier = _Verifier(module, Reporter(module, False))
+    verifier.may_have_unknown = True
+    if not is_architecture(module.arch):
+        verifier.sm, verifier.specific = _FUTURE_SM, True
+    verifier.module_rules()
+    found: list[tuple[Function | None, VerifyError]] = []
+    for function, error in zip(verifier.owners, verifier.reporter.errors):
+        if function is None or (function.unread is None and all(function is not other for other, _ in found)):
+            found.append((function, error))
+    return found
 
 
 class _Legal:
@@ -78,6 +94,7 @@ class _Legal:
 
 
 _FIRST: Final = 4
+_FUTURE_SM: Final = 998
 _Accepted = dict[Opcode, _Legal]
 _MAX_TARGETS: Final = 64
 #: Per target: for each opcode the operand signatures that were found legal. Opcodes with further rules are not in it.
@@ -111,11 +128,15 @@ class _Verifier:
         self.tables: dict[str, Statement] = {}
         self.branches: set[Opcode] = set()
         self.calls: CallChecker | None = None
+        self.may_have_unknown = False
+        #: Whose each error is: of which function, or of none.
+        self.owners: list[Function | None] = []
 
     def module_rules(self) -> None:
         module = self.module
         declarations = DeclarationChecker(module, self.reporter)
         declarations.target_rules()
+        self.own(None)
         for item in module.items:
             if isinstance(item, Variable):
                 declarations.module_variable(item)
@@ -125,6 +146,25 @@ class _Verifier:
                 self.spaces[item.name] = "entry" if item.is_entry else "func"
                 if item.has_body:
                     self.body(item, declarations.functions)
+                elif item.unread is not None and not self.may_have_unknown:
+                    self.refuse(item.unread.refusal)
+            elif isinstance(item, Unread) and not self.may_have_unknown:
+                self.refuse(item.refusal)
+            self.own(item if isinstance(item, Function) else None)
+
+    def own(self, function: Function | None) -> None:
+        """The errors that were found since are of a function, or of none."""
+        while len(self.owners) < len(self.reporter.errors):
+            self.owners.append(function)
+
+    def refuse(self, refusal: SourceError) -> None:
+        """One error for what the parser did not understand."""
+        error = VerifyError(
+            refusal.message, refusal.file, refusal.line, refusal.column, refusal.source_line, refusal.expected
+        )
+        self.reporter.errors.append(error)
+        if self.reporter.first_only:
+            raise error
 
     # -- one function ------------------------------------------------------------------------------------
 
@@ -197,6 +237,10 @@ class _Verifier:
 
     def instruction(self, statement: Instruction) -> None:
         """The slow road: symbols, signatures that were not judged before, and opcodes with further rules."""
+        if isinstance(statement, Unknown):
+            if not self.may_have_unknown:
+                self.refuse(statement.refusal)
+            return
         opcode = statement.opcode
         operands = statement.operands
         effect = opcode.effect

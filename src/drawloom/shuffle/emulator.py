@@ -19,6 +19,7 @@ from drawloom.ptx.isa import BRANCH, CALL
 from drawloom.ptx.liveness import liveness
 from drawloom.ptx.types import U32
 from drawloom.ptx.uniformity import BlockShape, uniformity
+from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.candidates import Finder
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import Executor
@@ -35,21 +36,30 @@ __all__ = ["Options", "analyse"]
 
 
 def analyse(module: Module, function: Function, options: Options | None = None) -> Report:
-    """What the emulation of one function with a body finds out. What cannot be analysed is among ``refusals``; nothing
-    is raised for it."""
+    """What the emulation of one function finds out that is defined. What cannot be analysed is among ``refusals``;
+    nothing is raised for it."""
     begin = perf_counter()
     options = Options() if options is None else options
     x = Expressions()
     report = Report(function, x)
+    if function.unread is not None:
+        report.refusals.append(Refusal(-1, _said(function.unread.refusal)))
+        return report
     try:
         cfg = build_cfg(function, module)
         emulation = _Emulation(module, cfg, x, options, report)
         emulation.run()
         report.find = Finder(emulation.trail, emulation.frame, cfg).find
     except (SourceError, RecursionError) as failure:
-        report.refusals.append(Refusal(-1, f"the function was not analysed: {failure}"))
+        report.refusals.append(Refusal(-1, _said(failure)))
     report.seconds = perf_counter() - begin
     return report
+
+
+def _said(failure: SourceError | RecursionError) -> str:
+    """Why a function was not analysed, in a line."""
+    what = f"{failure.place()}: {failure.message}" if isinstance(failure, SourceError) else str(failure)
+    return f"the function was not analysed: {what}"
 
 
 class _Emulation:
@@ -88,7 +98,11 @@ class _Emulation:
         report.divergent.update([access.at for access in trail.accesses if access.block in divergent])
         for block_id in self.cfg.rpo:
             for at, instruction in self.statements(self.cfg.blocks[block_id]):
-                if instruction.opcode.name == "ld" and instruction.opcode.space != "param":
+                if isinstance(instruction, Unknown):
+                    trail.refused[at] = instruction.refusal.message
+                    if instruction.is_load:
+                        report.loads.append(at)
+                elif instruction.opcode.name == "ld" and instruction.opcode.space != "param":
                     report.loads.append(at)
         report.loads.sort()
         for at in sorted(trail.refused):

@@ -63,6 +63,8 @@ class Executor:
             ):
                 self.trail.forget(state, at)
             self.unknown(state, at, instruction, guard)
+            if effect == CALL:
+                state.env[-1] = self.x.leaf("opaque", 1, f"{at}.carry", varies=OPAQUE)
 
     def matters(self, instruction: Instruction) -> bool:
         operands = instruction.operands

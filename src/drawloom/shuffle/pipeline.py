@@ -12,8 +12,8 @@ from typing import Final
 
 from drawloom.errors import DataError
 from drawloom.ptx.ir import Function, Instruction, Module
-from drawloom.ptx.parser import parse
-from drawloom.ptx.verifier import verify
+from drawloom.ptx.recovery import parse_known
+from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.choose import choose
 from drawloom.shuffle.cost import check_arch, may_run, pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
@@ -53,29 +53,37 @@ def shuffle(
 ) -> Shuffled:
     """A module in which loads are shuffles, from PTX text or a module, which is left as it is (seed 003).
 
+    What is not covered in a text stays in it word for word, and the report says what that is: instructions, and whole
+    functions where these cannot be told apart, or break a rule of PTX.
+
     ``apply`` is ``profitable`` (by the latencies of ``arch``, such as ``sm_61`` or ``cpu``, else of the module's
     target), ``all`` or ``none`` (which reports only). ``assume_no_wrap`` takes it that 32-bit indices do not wrap
     around, ``distinct_parameters`` that what one pointer parameter writes no other reads. ``shared`` also looks at
     loads from shared memory. ``variant`` makes code that computes wrong results, to see where time goes: ``no-load``
     leaves out the loads that shuffles cover, ``no-corner`` the original loads of the lanes without a source.
 
-    Raises DataError for a word that is none of these, ParseError and VerifyError for what is no PTX.
+    Raises DataError for a word that is none of these, ParseError for a text that has no ``.version`` and ``.target``,
+    TypeError for arguments of other types.
     """
+    if not isinstance(source, (str, Module)):
+        raise TypeError(f"shuffle takes PTX text or a drawloom.ptx module, not {type(source).__name__}")
+    for word, value in (("apply", apply), ("variant", variant), ("arch", arch)):
+        if not isinstance(value, str):
+            raise TypeError(f"{word} is a word, not {type(value).__name__}")
     if apply not in APPLY:
         raise DataError(f"there is no way to apply '{apply}': expected {', '.join(APPLY)}")
     if variant not in VARIANTS:
         raise DataError(f"there is no variant '{variant}': expected {', '.join(VARIANTS[1:])}")
     if arch:
         check_arch(arch)
-    module = parse(source) if isinstance(source, str) else source
-    if isinstance(source, str):
-        verify(module)
+    module = parse_known(source) if isinstance(source, str) else source
     begin = perf_counter()
     options = Options(assume_no_wrap=assume_no_wrap, distinct_parameters=distinct_parameters, shared=shared)
     changed: dict[str, Function] = {}
     summary = Summary(apply != NONE, variant)
+    summary.notes.extend([f"left as it is: {refusal.place()}: {refusal.message}" for refusal in module.refusals])
     for function in module.functions.values():
-        if function.has_body:
+        if function.has_body or function.unread is not None:
             work = _Work(module, function, options, apply, arch or module.arch)
             summary.functions.append(work.summary())
             if apply != NONE and work.chosen:
@@ -150,6 +158,23 @@ class _Work:
                 Rewrite(self.line(at), self.text(at), self.line(source), self.text(source), candidate.delta, assumed)
             )
         out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
+        unread = self.function.unread
+        if unread is not None:
+            reason = f"not analysed: {unread.refusal.message}"
+            out.kept.extend([Kept(self.module.position(at)[0], load, reason) for at, load in unread.loads])
+        out.notes.extend(self.unknown())
+        return out
+
+    def unknown(self) -> list[str]:
+        """What is said of unknown instructions, in a line for each kind."""
+        lines: dict[str, list[int]] = {}
+        for statement in self.function.body:
+            if isinstance(statement, Unknown):
+                lines.setdefault(statement.refusal.message, []).append(self.module.line(statement))
+        out: list[str] = []
+        for message, found in lines.items():
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            out.append(f"line {found[0]}{more}: {message}; it may change what it names, and memory")
         return out
 
     def said(self, assumption: Assumption) -> str:

@@ -151,7 +151,7 @@ def trace(module: Module, report: Report) -> Trace:
     for refusal in report.refusals:
         line, column = module.position(body[refusal.at].pos) if refusal.at >= 0 else (0, 0)
         where = f"line {line}:{column}: " if line else ""
-        out.notes.append(f"{where}not analysed: {refusal.reason}")
+        out.notes.append(f"{where}not analysed: {refusal.reason}" if where else refusal.reason)
     return out
 
 
