@@ -16,6 +16,7 @@ from drawloom.shuffle.decide import UNTESTABLE, Requirement
 from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
 from drawloom.shuffle.frame import Frame
+from drawloom.shuffle.reasons import reason
 from drawloom.shuffle.show import show
 from drawloom.shuffle.state import assume, exclusive, within
 from drawloom.shuffle.trail import Instance, Trail
@@ -56,6 +57,10 @@ class Finder:
                 count += 1
                 if count >= _MOST_OPTIONS:
                     return
+
+    def why(self, at: int) -> str:
+        """Why a load has no candidate."""
+        return reason(self.trail, at)
 
     def candidate(self, at: int, source: int, element: int, delta: int, instances: list[Instance]) -> Candidate | None:
         """A candidate with what it rests on, None where it does not hold in some flow."""

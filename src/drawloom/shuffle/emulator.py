@@ -29,7 +29,7 @@ from drawloom.shuffle.frame import Frame, relevant_registers
 from drawloom.shuffle.lanes import replaced
 from drawloom.shuffle.loops import Round, Rounds, step
 from drawloom.shuffle.solve import Prover
-from drawloom.shuffle.state import State, assume, common_conditions, exclusive, same_but_conditions
+from drawloom.shuffle.state import JOINED, Ending, State, assume, common_conditions, exclusive, same_but_conditions
 from drawloom.shuffle.trail import Trail
 
 __all__ = ["Options", "analyse"]
@@ -49,7 +49,8 @@ def analyse(module: Module, function: Function, options: Options | None = None) 
         cfg = build_cfg(function, module)
         emulation = _Emulation(module, cfg, x, options, report)
         emulation.run()
-        report.find = Finder(emulation.trail, emulation.frame, cfg).find
+        finder = Finder(emulation.trail, emulation.frame, cfg)
+        report.find, report.why = finder.find, finder.why
     except (SourceError, RecursionError) as failure:
         report.refusals.append(Refusal(-1, _said(failure)))
     report.seconds = perf_counter() - begin
@@ -237,6 +238,9 @@ class _Emulation:
             for place, found in list(first.available.items()):
                 theirs = other.available.get(place, ())
                 left = tuple([one for one in found if one in theirs])
+                for number, element in found:
+                    if (number, element) not in left:
+                        first.ending = Ending(place, number, element, JOINED, -1, first.ending)
                 if left:
                     first.available[place] = left
                 else:
@@ -277,10 +281,8 @@ class _Emulation:
             else:
                 state.env[r] = self.unknown("iter", cycle.header, r)
         state.env[-1] = -1
-        if cycle.index < 0:
-            state.available.clear()
-        elif cycle.writes_memory:
-            self.trail.forget(state, 0)
+        if cycle.index < 0 or cycle.writes_memory:
+            self.trail.enter(state, cycle.index >= 0)
         if cycle.writes_memory:
             state.version = -1 - cycle.header
 

@@ -150,14 +150,19 @@ def no_candidates(at: int, excluded: set[int]) -> Iterator[Candidate]:
     return iter(())
 
 
+def not_looked_at(at: int) -> str:
+    """Why loads of such a function have no candidate."""
+    return "it was not looked at"
+
+
 class Report:
     """What was found in one function.
 
     ``trace`` has each access once for each address, guard and memory version that flows come to it with.
     ``find(at, excluded)`` goes through the candidates of the load ``function.body[at]`` with no source among
-    ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for. ``divergent`` are the accesses
-    before which lanes may have parted and not met again. ``merged`` counts the flows that were joined because there
-    were too many.
+    ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for; ``why(at)`` says why it has
+    none. ``divergent`` are the accesses before which lanes may have parted and not met again. ``merged`` counts the
+    flows that were joined because there were too many.
     """
 
     def __init__(self, function: Function, expressions: Expressions) -> None:
@@ -166,6 +171,7 @@ class Report:
         self.trace: list[Access] = []
         self.loads: list[int] = []
         self.find: Callable[[int, set[int]], Iterator[Candidate]] = no_candidates
+        self.why: Callable[[int], str] = not_looked_at
         self.divergent: set[int] = set()
         self.refusals: list[Refusal] = []
         self.flows = 0

@@ -90,11 +90,16 @@ class Aliases:
         if first[0] == second[0] == "symbol" and first != second and not {first[1], second[1]} <= self.pools:
             return False
         if self.meet(write.address, write.bytes, read.address, read.bytes):
-            if self.distinct_parameters and first[0] == second[0] == "param" and first != second:
+            if self.distinct_parameters and self.may_be_promised(write, read):
                 self.promised.add(read.address)
                 return False
             return True
         return False
+
+    def may_be_promised(self, write: Access, read: Access) -> bool:
+        """Whether the promise that ``distinct_parameters`` stands for would keep a write from what was read."""
+        first, second = self.base(write.address), self.base(read.address)
+        return first[0] == second[0] == "param" and first != second
 
     def meet(self, write: int, written: int, read: int, size: int) -> bool:
         """Whether the bytes at the two addresses may overlap in some pair of lanes."""

@@ -149,7 +149,7 @@ class _Work:
             if candidate is None and self.space(at) not in self.spaces:
                 continue
             if candidate is None:
-                reason = self.refused.get(at) or why.get(at) or why.get(-1) or "no other lane has loaded it"
+                reason = self.refused.get(at) or why.get(at) or why.get(-1) or self.why(at)
                 out.kept.append(Kept(self.line(at), self.text(at), reason))
                 continue
             assumed = [self.said(assumption) for assumption in candidate.assumptions]
@@ -164,6 +164,16 @@ class _Work:
             out.kept.extend([Kept(self.module.position(at)[0], load, reason) for at, load in unread.loads])
         out.notes.extend(self.unknown())
         return out
+
+    def why(self, at: int) -> str:
+        """Why a load stays that was looked at."""
+        chosen = {candidate.load for candidate in self.chosen}
+        for candidate in self.report.find(at, set()):
+            if candidate.source in chosen:
+                return f"line {self.line(candidate.source)} has loaded it, which is a shuffle itself"
+            if candidate.source != at:
+                return "others take its value from it"
+        return self.report.why(at)
 
     def unknown(self) -> list[str]:
         """What is said of unknown instructions, in a line for each kind."""

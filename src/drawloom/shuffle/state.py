@@ -14,22 +14,46 @@ from drawloom.shuffle.expressions import SUM, Expressions
 Place = tuple[str, int, int, int]
 
 
+#: What ended the value of a load: a store, others' writes that become visible, a loop that is entered and writes, one
+#: that is left; or it never was one for all lanes, under a guard, or is none on all ways that join.
+WRITTEN: Final = 0
+VISIBLE: Final = 1
+ENTERED: Final = 2
+LEFT: Final = 3
+GUARDED: Final = 4
+JOINED: Final = 5
+
+
+class Ending:
+    """Access ``number`` was a source no longer, at element ``element`` and ``place``; ``by`` is the number of the store
+    (``WRITTEN``), or the place of the instruction (``VISIBLE``). ``before`` is the last one on the same flow."""
+
+    def __init__(self, place: Place, number: int, element: int, kind: int, by: int, before: Ending | None) -> None:
+        self.place = place
+        self.number = number
+        self.element = element
+        self.kind = kind
+        self.by = by
+        self.before = before
+
+
 class State:
     """One flow. ``env[r]`` is the expression in register ``r`` (the carry flag behind the last), -1 where it was never
     written; ``conditions`` has predicates (atoms) that are decided; ``available`` has by place the accesses, with the
-    element, that nothing has overwritten since."""
+    element, that nothing has overwritten since, ``ending`` the last of those that something has."""
 
     def __init__(
         self, env: list[int], conditions: dict[int, bool], available: dict[Place, tuple[tuple[int, int], ...]],
-        version: int,
+        version: int, ending: Ending | None = None,
     ) -> None:  # fmt: skip
         self.env = env
         self.conditions = conditions
         self.available = available
         self.version = version
+        self.ending = ending
 
     def copy(self) -> State:
-        return State(list(self.env), dict(self.conditions), dict(self.available), self.version)
+        return State(list(self.env), dict(self.conditions), dict(self.available), self.version, self.ending)
 
 
 def assume(x: Expressions, conditions: dict[int, bool], predicate: int, truth: bool) -> None:

@@ -13,11 +13,13 @@ from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import Access, Options
 from drawloom.shuffle.loops import Rounds
 from drawloom.shuffle.memory import FARTHEST, Aliases
-from drawloom.shuffle.state import Place, State
+from drawloom.shuffle.state import ENTERED, GUARDED, LEFT, VISIBLE, WRITTEN, Ending, Place, State
 
 #: Loads of one place that are kept, and loads with addresses of no known form that one is compared with.
 _MOST_ALIKE: Final = 8
 _MOST_FORMLESS: Final = 48
+#: Endings that are looked at for the reason why a load has no source, the last ones.
+_MOST_ENDINGS: Final = 256
 
 
 class Source:
@@ -30,12 +32,16 @@ class Source:
 
 
 class Instance:
-    """A load as one flow comes to it, the sources that hold there, and the conditions of the flow."""
+    """A load as one flow comes to it, the sources that hold there, the conditions of the flow, and, where there is no
+    source, what ended the last one."""
 
-    def __init__(self, access: Access, sources: list[Source], conditions: dict[int, bool]) -> None:
+    def __init__(
+        self, access: Access, sources: list[Source], conditions: dict[int, bool], ending: Ending | None
+    ) -> None:
         self.access = access
         self.sources = sources
         self.conditions = conditions
+        self.ending = ending
 
     def source(self, at: int, element: int, delta: int) -> Source | None:
         """The source that the load ``function.body[at]`` is here; None where it is none."""
@@ -53,6 +59,8 @@ class Trail:
         self, x: Expressions, module: Module, function: Function, options: Options, decider: Decider, rounds: Rounds
     ) -> None:
         self.x = x
+        self.module = module
+        self.function = function
         self.options = options
         self.decider = decider
         self.rounds = rounds
@@ -111,22 +119,26 @@ class Trail:
 
     def write(self, state: State, access: Access) -> None:
         """A store or an atomic: loads that it may hit hold no longer."""
-        self.number(access)
+        number = self.number(access)
         if access.space in ("local", "param"):
             return
         state.version = access.at + 1
-        self.keep(state, lambda read: not self.aliases.may_hit(access, read))
+        self.keep(state, lambda read: not self.aliases.may_hit(access, read), WRITTEN, number)
 
     def forget(self, state: State, at: int) -> None:
         """Somebody else's writes become visible."""
         state.version = at + 1
-        self.keep(state, lambda read: read.read_only)
+        self.keep(state, lambda read: read.read_only, VISIBLE, at)
+
+    def enter(self, state: State, is_regular: bool) -> None:
+        """A cycle is entered that writes to memory, or one at any of several places."""
+        self.keep(state, lambda read: is_regular and read.read_only, ENTERED)
 
     def leave(self, state: State, blocks: frozenset[int]) -> None:
         """A loop is left: its loads were those of one iteration."""
-        self.keep(state, lambda read: read.block not in blocks)
+        self.keep(state, lambda read: read.block not in blocks, LEFT)
 
-    def keep(self, state: State, holds: Callable[[Access], bool]) -> None:
+    def keep(self, state: State, holds: Callable[[Access], bool], kind: int, by: int = -1) -> None:
         kept: dict[int, bool] = {}
         for place, found in list(state.available.items()):
             left: list[tuple[int, int]] = []
@@ -135,6 +147,8 @@ class Trail:
                     kept[number] = holds(self.accesses[number])
                 if kept[number]:
                     left.append((number, element))
+                else:
+                    state.ending = Ending(place, number, element, kind, by, state.ending)
             if not left:
                 del state.available[place]
             elif len(left) < len(found):
@@ -151,8 +165,7 @@ class Trail:
             self.refused[access.at] = reason
             return
         self.instances.setdefault(access.at, []).append(self.instance(state, access))
-        if access.guard >= 0 and self.x.varies[access.guard]:
-            return
+        is_some = access.guard >= 0 and self.x.varies[access.guard] != 0
         type = access.instruction.opcode.type
         assert type is not None
         kind = "r" if access.read_only else access.space
@@ -162,6 +175,9 @@ class Trail:
                 address = self.x.scale(access.address, 1, element * type.bytes)
                 rest, strides = self.decider.place(address)
             place = (kind, type.bits, rest, strides)
+            if is_some:
+                state.ending = Ending(place, number, element, GUARDED, -1, state.ending)
+                continue
             found = state.available.get(place, ())
             most = _MOST_ALIKE if rest >= 0 else _MOST_FORMLESS
             if (number, element) not in found:
@@ -179,7 +195,23 @@ class Trail:
         sources: list[Source] = []
         for kind in ("r", access.space):
             self.look(state, access, kind, type, rest, strides, sources)
-        return Instance(access, sources, dict(state.conditions))
+        ending = None if sources else self.ended(state, access, type, rest, strides)
+        return Instance(access, sources, dict(state.conditions), ending)
+
+    def ended(self, state: State, access: Access, type: Type, rest: int, strides: int) -> Ending | None:
+        """What ended the last source that a load would have had."""
+        ending = state.ending
+        for _ in range(_MOST_ENDINGS):
+            if ending is None:
+                return None
+            kind, bits, other, apart = ending.place
+            if kind in ("r", access.space) and bits == type.bits and abs(strides - apart) <= FARTHEST:
+                source = self.accesses[ending.number]
+                if other == rest and (rest >= 0 or source.address == access.address):
+                    if self.alike(access, source, ending.element):
+                        return ending
+            ending = ending.before
+        return None
 
     def refusal(self, access: Access, ordered: bool) -> str:
         """Why a load is not looked at; empty where it is."""
@@ -229,11 +261,13 @@ class Trail:
         return out[-_MOST_FORMLESS:]
 
     def fits(self, load: Access, source: Access, element: int) -> bool:
+        """Whether a source has loaded wherever the load is done, and ``alike``."""
+        return (source.guard < 0 or source.guard == load.guard) and self.alike(load, source, element)
+
+    def alike(self, load: Access, source: Access, element: int) -> bool:
         """Whether what a source's registers hold can be made what the load's shall hold, one for one: of one type, or
         filling both registers."""
         first, second = load.instruction.opcode, source.instruction.opcode
-        if source.guard >= 0 and source.guard != load.guard:
-            return False
         if element + first.vector > second.vector:
             return False
         mine, other = self.width(load), self.width(source)
