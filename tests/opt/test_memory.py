@@ -124,3 +124,24 @@ def test_a_loop_reads_once_what_it_does_not_write() -> None:
 
     assert not rounds("st.shared.u32 [other], %r1;")
     assert rounds("st.shared.u32 [tile+2], %r1;") and rounds("bar.sync 0;") and rounds("st.u32 [%d2], %r1;")
+
+
+def test_addresses_that_take_turns_in_a_loop() -> None:
+    """What goes from one phi to the next needs a round each; the last of them still comes from both arrays."""
+    turns = range(10, 24)
+    body = "mov.u64 %d4, tile; mov.u64 %d5, other; mov.u32 %r2, 0; mov.u32 %r4, 0;"
+    body += "".join([f"mov.u64 %e{k}, {'%d5' if k == turns[-1] else '%d4'};" for k in turns])
+    body += "AGAIN: ld.shared.u32 %r3, [%d5]; st.shared.u32 [%e10], %r2; ld.shared.u32 %r5, [%d5];"
+    body += "add.u32 %r4, %r4, %r3; add.u32 %r4, %r4, %r5; mov.u64 %d6, %e10;"
+    body += "".join([f"mov.u64 %e{k}, %e{k + 1};" for k in turns[:-1]]) + f"mov.u64 %e{turns[-1]}, %d6;"
+    body += "add.u32 %r2, %r2, 1; setp.lt.u32 %c2, %r2, %r1; @%c2 bra AGAIN;" + stored("%r4")
+    assert count(".reg .b64 %e<24>;" + body, "ld.shared.u32") == 2
+
+
+def test_a_value_is_known_behind_many_joins() -> None:
+    """More than functions may call each other."""
+    joins = [f"setp.lt.u32 %c2, %r1, {k}; @%c2 bra J{k}; xor.b32 %r4, %r4, {k}; J{k}:" for k in range(1100)]
+    body = "ld.global.u32 %r2, [%d1]; mov.u32 %r4, 0;" + "".join(joins) + "ld.global.u32 %r3, [%d1];"
+    text = HEAD + body + "add.u32 %r4, %r4, %r2;" + stored("%r4") + stored("%r3") + " ret; }"
+    made = optimize(text, passes=["loads"]).functions["k"]
+    assert len([i for i in made.instructions() if i.opcode.name == "ld" and i.opcode.space == "global"]) == 1

@@ -59,3 +59,15 @@ def test_the_limit_stops_between_runs() -> None:
     assert len(parse(parts[0]).functions["k"].body) == len(parse(text).functions["k"].body)
     assert parts[1] == str(optimize(text, passes=["fold"]))
     assert parts[2] == parts[3] == whole
+
+
+def test_a_block_of_many_divisions_that_need_no_test() -> None:
+    """More than functions may call each other; pairs of quotient and remainder share a division."""
+    text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) {\n.reg .b32 %r<3>; .reg .b64 %d<9>;"
+    text += "ld.param.u64 %d1, [p]; ld.param.u32 %r1, [p]; mov.u32 %r2, %tid.x;"
+    for k in range(1100):
+        text += f"add.u32 %r1, %r1, {k}; cvt.u64.u32 %d2, %r1; cvt.u64.u32 %d3, %r2; div.u64 %d4, %d2, %d3;"
+        text += "rem.u64 %d5, %d2, %d3; add.u64 %d4, %d4, %d5; st.global.u64 [%d1], %d4;"
+    made = optimize(text + " ret; }", passes=["bypass"]).functions["k"]
+    names = [i.opcode.text for i in made.instructions() if i.opcode.name in ("div", "rem")]
+    assert names == ["div.u32"] * 1100

@@ -65,3 +65,11 @@ def test_shared_or_global() -> None:
 def test_promises_have_names() -> None:
     with pytest.raises(DataError, match="no promise 'nothing': expected global-parameters, "):
         access("", "nothing")
+
+
+@pytest.mark.parametrize("amount", ["32", "%r2"])
+def test_an_address_put_together_from_halves_is_of_any_space(amount: str) -> None:
+    """The parameter is what is added to it."""
+    halves = f"cvt.u64.u32 %d7, %r2; cvt.u64.u32 %d8, %r3; shl.b64 %d7, %d7, {amount}; or.b64 %d7, %d7, %d8;"
+    assert access(halves + "add.u64 %d8, %d7, %d1; st.u8 [%d8], %r1;") == "st.u8"
+    assert access(halves + "setp.eq.u64 %c, %d1, 0; selp.b64 %d8, %d1, %d7, %c; st.u8 [%d8], %r1;") == "st.u8"

@@ -34,10 +34,11 @@ def bypass_divisions(work: Work) -> None:
     number = len(work.ssa.blocks)
     tests = [_tested(work, block, made_by) for block in work.ssa.blocks]
     for block, tested in zip(list(work.ssa.blocks), tests, strict=True):
+        _narrow_widened(work, block, widened, tested)
         rest: SsaBlock | None = block
         while rest is not None:
             blocks.append(rest)
-            made = _split(work, rest, widened, tested, number)
+            made = _split(work, rest, tested, number)
             blocks.extend(made[:-1])
             number += len(made)
             rest = made[-1] if made else None
@@ -106,28 +107,45 @@ def _is_division(statement: Statement) -> bool:
     return isinstance(statement.operands[1], Register) and isinstance(statement.operands[2], Register)
 
 
-def _split(work: Work, block: SsaBlock, widened: set[int], tested: frozenset[int], number: int) -> list[SsaBlock]:
-    """Cut a block at its first division: the blocks that follow it, the last with what came behind. Narrow divisions
-    stay in it, and wide ones of what was ``tested``."""
-    for place, statement in enumerate(block.statements):
-        if not isinstance(statement, Instruction) or not _is_division(statement):
-            continue
-        a, b = statement.operands[1], statement.operands[2]
-        if isinstance(a, Register) and isinstance(b, Register) and tested == {a.id, b.id}:
-            continue
-        both = [
-            other
-            for other in block.statements[place:]
-            if isinstance(other, Instruction) and _is_division(other) and _is_pair(other, statement)
-        ]
-        if isinstance(a, Register) and isinstance(b, Register) and {a.id, b.id} <= widened:
+def _is_tested(division: Instruction, tested: frozenset[int]) -> bool:
+    return tested == {o.id for o in division.operands[1:] if isinstance(o, Register)}
+
+
+def _narrow_widened(work: Work, block: SsaBlock, widened: set[int], tested: frozenset[int]) -> None:
+    """Divisions of operands that were both widened from 32 bits need no test."""
+    shared: dict[tuple[str, int, int], list[Instruction]] = {}
+    for statement in block.statements:
+        if isinstance(statement, Instruction) and _is_division(statement) and not _is_tested(statement, tested):
+            a, b = statement.operands[1:]
+            if isinstance(a, Register) and isinstance(b, Register) and {a.id, b.id} <= widened:
+                shared.setdefault((statement.opcode.types[0].name, a.id, b.id), []).append(statement)
+    if not shared:
+        return
+    first = {id(both[0]): both for both in shared.values()}
+    others = {id(one) for both in shared.values() for one in both[1:]}
+    out: list[Statement] = []
+    for statement in block.statements:
+        if id(statement) in first:
+            both = first[id(statement)]
             for one in both:
                 work.changed(one, "is a division of 32 bits")
-            before = block.statements[:place]
-            behind = [s for s in block.statements[place:] if s not in both]
-            block.statements = [*before, *_narrow(work, both, [one.destinations()[0] for one in both]), *behind]
-            return _split(work, block, widened, tested, number)
-        return _cut(work, block, place, both, number)
+            out.extend(_narrow(work, both, [one.destinations()[0] for one in both]))
+        elif id(statement) not in others:
+            out.append(statement)
+    block.statements = out
+
+
+def _split(work: Work, block: SsaBlock, tested: frozenset[int], number: int) -> list[SsaBlock]:
+    """Cut a block at its first division: the blocks that follow it, the last with what came behind. Wide divisions of
+    what was ``tested`` stay in it."""
+    for place, statement in enumerate(block.statements):
+        if isinstance(statement, Instruction) and _is_division(statement) and not _is_tested(statement, tested):
+            both = [
+                other
+                for other in block.statements[place:]
+                if isinstance(other, Instruction) and _is_division(other) and _is_pair(other, statement)
+            ]
+            return _cut(work, block, place, both, number)
     return []
 
 

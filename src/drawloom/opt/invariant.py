@@ -21,11 +21,13 @@ from drawloom.ptx.ssa import SsaBlock
 
 
 class _Loop:
-    """A natural loop: ``members`` is a set of block ids, ``latches`` lead back to the header."""
+    """A natural loop: ``members`` is a set of block ids, ``ordered`` the same as dominators come before others,
+    ``latches`` lead back to the header."""
 
     def __init__(self, header: int, members: set[int], latches: list[int]) -> None:
         self.header = header
         self.members = members
+        self.ordered: list[int] = []
         self.latches = latches
 
 
@@ -45,7 +47,9 @@ def _loops(work: Work) -> list[_Loop]:
     """The natural loops, inner ones before those around them."""
     blocks, tree = work.ssa.blocks, work.tree
     found: list[_Loop] = []
+    place: dict[int, int] = {}  # in preorder
     for block in work.preorder():
+        place[block.id] = len(place)
         latches = [p for p in block.preds if tree.dominates(block.id, p)]
         if latches:
             members = {block.id}
@@ -56,6 +60,8 @@ def _loops(work: Work) -> list[_Loop]:
                     members.add(member)
                     todo.extend(blocks[member].preds)
             found.append(_Loop(block.id, members, latches))
+    for loop in found:
+        loop.ordered = sorted(loop.members, key=lambda member: place[member])
     found.sort(key=lambda loop: len(loop.members))
     return found
 
@@ -72,9 +78,8 @@ def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock) -> None:
                 changing.update([d.id for d in statement.destinations()])
                 written |= memory.written(statement)
     moved: list[Statement] = []
-    for block in work.preorder():
-        if block.id not in loop.members:
-            continue
+    for block_id in loop.ordered:
+        block = work.ssa.blocks[block_id]
         left: list[Statement] = []
         first = block.id == loop.header
         every_round = all(work.tree.dominates(block.id, latch) for latch in loop.latches)
@@ -84,6 +89,7 @@ def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock) -> None:
                 stays = place is None or statement.guard is not None or place.bit & written != 0
                 if not stays or _can_move(work, statement, first, every_round):
                     moved.append(statement)
+                    work.moved(statement)
                     changing.difference_update([d.id for d in statement.destinations() if d.id not in undefined])
                     work.changed(statement, "computed before the loop")
                     continue
@@ -107,7 +113,7 @@ _DEAR: Final = frozenset("div rem sqrt rcp rsqrt".split())
 
 def _can_move(work: Work, instruction: Instruction, first: bool, every_round: bool) -> bool:
     """Whether an instruction may run before the loop: ``first`` is its first block. Literals cost no register there."""
-    if instruction.guard is not None:
+    if instruction.guard is not None or work.is_decided(instruction):
         return False
     if is_pure(instruction):
         if instruction.opcode.name == "mov" and isinstance(instruction.operands[1], Immediate):

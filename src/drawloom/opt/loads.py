@@ -56,6 +56,7 @@ class _Reuse:
         if not self.work.changes:
             return
         self.work.memory = None  # addresses are computed from other registers now
+        self.fill_phis()
         self.finish_phis()
         for block in blocks:
             for statement in block.statements:
@@ -67,19 +68,19 @@ class _Reuse:
 
     def summarise(self, block: SsaBlock) -> None:
         memory = self.memory
-        ended = 0
+        ended = alive = 0
         defined: dict[int, Register] = {}
         for statement in block.statements:
             if isinstance(statement, Instruction) and statement.opcode.effect != PURE:
                 lost = memory.written(statement)
-                if lost:
-                    ended |= lost
-                    defined = {index: register for index, register in defined.items() if not lost >> index & 1}
+                ended |= lost
+                alive &= ~lost
                 place, register = self.known(statement)
                 if place is not None and register is not None:
+                    alive |= place.bit
                     defined[place.index] = register
         self.ended[block.id] = ended
-        self.defined[block.id] = defined
+        self.defined[block.id] = {index: register for index, register in defined.items() if alive >> index & 1}
 
     def known(self, instruction: Instruction) -> tuple[Place | None, Register | None]:
         """The register that holds what is at a place, once an instruction has run."""
@@ -126,33 +127,28 @@ class _Reuse:
             known = self.joined[block.id, place.index] = self.work.ssa.new_value(like)
             phi = Phi(known, [])
             block.phis.append(phi)
-            phi.arguments = [self.at_end(pred, place, like) for pred in block.preds]
-            self.phis.append((block, phi, place))
+            self.phis.append((block, phi, place))  # ``fill_phis`` goes on from there
         return known
 
     # -- rewriting ---------------------------------------------------------------------------------------
 
     def rewrite(self, block: SsaBlock) -> None:
         memory = self.memory
-        entering = self.entering[block.id]
-        known: dict[int, Register] = {}
+        available = self.entering[block.id]
+        known: dict[int, Register] = {}  # of what is available, where it was met in this block
         left: list[Statement] = []
         for statement in block.statements:
             if isinstance(statement, Instruction) and statement.opcode.effect != PURE:
-                lost = memory.written(statement)
-                if lost:
-                    entering &= ~lost
-                    known = {index: register for index, register in known.items() if not lost >> index & 1}
+                available &= ~memory.written(statement)
                 place, register = self.known(statement)
                 if place is not None and register is not None:
-                    if statement.opcode.effect == LOAD:
+                    if available & place.bit and statement.opcode.effect == LOAD:
                         earlier = known.get(place.index)
-                        if earlier is None and entering >> place.index & 1:
-                            earlier = self.at_entry(block.id, place, register.type)
-                        if earlier is not None:
-                            known[place.index] = earlier
-                            self.take(statement, register, earlier, left)
-                            continue
+                        if earlier is None:
+                            earlier = known[place.index] = self.at_entry(block.id, place, register.type)
+                        self.take(statement, register, earlier, left)
+                        continue
+                    available |= place.bit
                     known[place.index] = register
             left.append(statement)
         block.statements = left
@@ -165,22 +161,23 @@ class _Reuse:
         else:
             left.append(Instruction(move_of(register.type), [register, earlier], pos=load.pos))
 
+    def fill_phis(self) -> None:
+        """Find the arguments of phis, which may need more of them."""
+        place = 0
+        while place < len(self.phis):
+            block, phi, known = self.phis[place]
+            phi.arguments = [self.at_end(pred, known, phi.destination.type) for pred in block.preds]
+            place += 1
+
     def finish_phis(self) -> None:
         """Phis of one value are that value; arguments of other types are copied at the ends of their blocks."""
         values = self.replacements.values
-        again = True
-        while again:
-            again = False
-            for entry in list(self.phis):
-                block, phi, _ = entry
-                others = {resolved(a, values).id for a in phi.arguments} - {phi.destination.id}
-                if len(others) == 1:
-                    source = self.work.ssa.registers[others.pop()]
-                    if can_replace(phi.destination, source):
-                        values[phi.destination.id] = source
-                        block.phis.remove(phi)
-                        self.phis.remove(entry)
-                        again = True
+        size = -1
+        while size != len(self.phis):
+            size = len(self.phis)
+            self.phis = [entry for entry in self.phis if not self.is_copy(entry[1], values)]
+        for block in self.work.ssa.blocks:
+            block.phis = [phi for phi in block.phis if phi.destination.id not in values]
         for old in list(values):
             values[old] = resolved(values[old], values)
         for block, phi, _ in self.phis:
@@ -188,6 +185,16 @@ class _Reuse:
                 self.fitting(resolved(argument, values), phi.destination.type, self.work.ssa.blocks[pred])
                 for argument, pred in zip(phi.arguments, block.preds, strict=True)
             ]
+
+    def is_copy(self, phi: Phi, values: dict[int, Register]) -> bool:
+        """Whether a phi has one value, which is noted to stand for it then."""
+        others = {resolved(a, values).id for a in phi.arguments} - {phi.destination.id}
+        if len(others) != 1:
+            return False
+        source = self.work.ssa.registers[others.pop()]
+        if can_replace(phi.destination, source):
+            values[phi.destination.id] = source
+        return phi.destination.id in values
 
     def fitting(self, argument: Register, type: Type, block: SsaBlock) -> Register:
         if argument.type is type:
@@ -199,7 +206,12 @@ class _Reuse:
 
 
 def resolved(register: Register, values: dict[int, Register]) -> Register:
-    """What stands for a register in the end."""
-    while register.id in values:
-        register = values[register.id]
-    return register
+    """What stands for a register in the end; those on the way to it are led there at once."""
+    end = register
+    while end.id in values:
+        end = values[end.id]
+    while register is not end:
+        following = values[register.id]
+        values[register.id] = end
+        register = following
+    return end

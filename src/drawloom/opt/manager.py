@@ -62,11 +62,11 @@ PASSES: Final[dict[str, Pass]] = {
 }
 _QUICK: Final = "copies fold flow dead"
 _USUAL: Final = """
-    copies fold flow unroll spaces number narrow invariant strength addresses loads stores readonly vectors fold
+    copies fold flow unroll spaces number invariant narrow strength addresses loads stores readonly vectors fold
     select flow dead
 """
 _ALL: Final = """
-    copies fold flow unroll spaces number narrow bypass invariant speculate strength addresses loads stores readonly
+    copies fold flow unroll spaces number invariant speculate narrow bypass strength addresses loads stores readonly
     vectors fold select flow dead
 """
 #: Passes between which a ``Memory`` stays right.

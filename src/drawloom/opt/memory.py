@@ -12,6 +12,7 @@ the promise "distinct-parameters" each has a bit of its own.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -28,7 +29,9 @@ _PRIVATE: Final = ("shared", "local")
 ANYTHING: Final = 1
 _OUTSIDE: Final = 2
 _FIRST: Final = 4
-#: Rounds over a function in which sources may still grow around loops; then all that do are anything.
+#: All bits, those of variables that are not met yet with them.
+_EVERYTHING: Final = -1
+#: Rounds over a function in which sources may still grow around loops; then all that do are everything at once.
 _MOST_ROUNDS: Final = 8
 Base = tuple[str, int, str]
 
@@ -54,10 +57,14 @@ class Place:
 
     def overlaps(self, other: Place) -> bool:
         """Whether a byte of both may be the same."""
-        if self.space != other.space and self.space and other.space:
-            return False
         if self.base == other.base and self.space == other.space:
             return self.offset < other.offset + other.size and other.offset < self.offset + self.size
+        return self.meets(other)
+
+    def meets(self, other: Place) -> bool:
+        """Whether a byte of both may be the same, by what tells places at two bases apart."""
+        if self.space != other.space and self.space and other.space:
+            return False
         a, b = self.sources, other.sources
         if (a | b) & ANYTHING:
             return True
@@ -74,6 +81,41 @@ class Place:
         return self.offset <= other.offset and other.offset + other.size <= self.offset + self.size
 
 
+@mypyc_attr(acyclic=True)
+class _Group:
+    """The places of one space at one base, in the order of their offsets once they are asked for."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self.bits = 0
+        self.largest = 0
+        self.offsets: list[int] = []
+
+    def add(self, place: Place) -> None:
+        self.places.append(place)
+        self.bits |= place.bit
+        self.largest = max(self.largest, place.size)
+
+    def near(self, place: Place) -> list[Place]:
+        """The places that begin where they may have a byte of one."""
+        if not self.offsets:
+            self.places.sort(key=_offset)
+            self.offsets = [one.offset for one in self.places]
+        start = bisect_right(self.offsets, place.offset - self.largest)
+        return self.places[start : bisect_left(self.offsets, place.offset + place.size)]
+
+    def overlapping(self, place: Place) -> int:
+        found = 0
+        for other in self.near(place):
+            if place.overlaps(other):
+                found |= other.bit
+        return found
+
+
+def _offset(place: Place) -> int:
+    return place.offset
+
+
 class Memory:
     """The places of a function, as it is when this is made. ``place`` finds that of a plain access; accesses that are
     moved or removed, and those whose address is replaced by an equal one, leave the rest as it is."""
@@ -84,7 +126,8 @@ class Memory:
         self.stored = 0  # stores among the plain accesses
         self._sources: Sources | None = None
         self._of: dict[tuple[str, Base, int, int, str], Place] = {}
-        self._groups: dict[tuple[str, Base], list[Place]] = {}
+        self._groups: dict[tuple[str, Base], _Group] = {}
+        self._alike: list[tuple[Place, int]] = []  # a place and the bits of those with its space and sources
         self._overlapping: list[int] = []
         self._covered: list[int] = []
         self._instructions: dict[int, Place] = {}  # by id(), which is not used again while these are held
@@ -118,7 +161,7 @@ class Memory:
                 known.own = self.work.ssa.source.is_entry or not self.sources.of_address(address) & ANYTHING
             self._of[key] = known
             self.places.append(known)
-            self._groups.setdefault((known.space, base), []).append(known)
+            self._groups.setdefault((known.space, base), _Group()).add(known)
             if isinstance(address.base, Register):
                 self.based[address.base.id] = self.based.get(address.base.id, 0) | known.bit
         if opcode.effect == LOAD:
@@ -142,24 +185,32 @@ class Memory:
     def overlapping(self, place: Place) -> int:
         """The places that may overlap one, itself with them."""
         if not self._overlapping:
-            self._overlapping = [-1] * len(self.places)
-            if len(self._groups) > 1:
-                for other in self.places:
-                    other.sources = self.sources.of_address(other.address)
+            self._compare_bases()
         found = self._overlapping[place.index]
         if found < 0:
+            group = self._groups[place.space, place.base]
             found = 0
-            for group in self._groups.values():
-                # Those at one base have one origin: either all are elsewhere, or each place tells.
-                if group[0].base == place.base and group[0].space == place.space:
-                    for other in group:
-                        if place.overlaps(other):
-                            found |= other.bit
-                elif place.overlaps(group[0]):
-                    for other in group:
-                        found |= other.bit
+            for alike, bits in self._alike:
+                if place.meets(alike):
+                    found |= bits
+            # Those at its own base have its sources: all of them were taken or none, and offsets tell.
+            found = found & ~group.bits | group.overlapping(place)
             self._overlapping[place.index] = found
         return found
+
+    def _compare_bases(self) -> None:
+        """Find out what went into addresses, if there are several bases, and which places it does not tell apart."""
+        self._overlapping = [-1] * len(self.places)
+        if len(self._groups) == 1:
+            return
+        first: dict[tuple[str, int], Place] = {}
+        bits: dict[tuple[str, int], int] = {}
+        for place in self.places:
+            place.sources = self.sources.of_address(place.address)
+            key = (place.space, place.sources)
+            first.setdefault(key, place)
+            bits[key] = bits.get(key, 0) | place.bit
+        self._alike = [(first[key], bits[key]) for key in first]
 
     def covered(self, place: Place) -> int:
         """The places all of whose bytes are in one."""
@@ -168,7 +219,7 @@ class Memory:
         found = self._covered[place.index]
         if found < 0:
             found = 0
-            for other in self._groups[place.space, place.base]:
+            for other in self._groups[place.space, place.base].near(place):
                 if place.covers(other):
                     found |= other.bit
             self._covered[place.index] = found
@@ -265,9 +316,9 @@ class Sources:
         for value in [*ssa.parameters, *[ssa.registers[v] for v in sorted(ssa.undefined)]]:
             if value is not None:
                 self.of[value.id] = ANYTHING
-        for round in range(_MOST_ROUNDS):
-            if not self.round(ANYTHING if round == _MOST_ROUNDS - 1 else 0) or not self.turns_back:
-                break
+        rounds = 1
+        while self.round(_EVERYTHING if rounds >= _MOST_ROUNDS else 0) and self.turns_back:
+            rounds += 1
 
     def round(self, more: int) -> bool:
         """Whether a walk over all instructions has made a set larger; those get ``more``, too."""

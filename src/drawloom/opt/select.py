@@ -62,6 +62,9 @@ def _convert(work: Work, block: SsaBlock, undefined: set[int]) -> bool:
         chosen = [phi.arguments[place] for place in places]
         if any(a.id in undefined or a.type is PRED or a.type.bits > 64 or a.type is not chosen[0].type for a in chosen):
             return False
+    for statement in moved:
+        if isinstance(statement, Instruction):
+            work.moved(statement)
     block.statements = [*[s for s in block.statements if s is not branch], *moved]
     for phi in differing:
         first, second = (phi.arguments[place] for place in places)

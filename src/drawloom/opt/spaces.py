@@ -26,8 +26,8 @@ from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, 
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE, Opcode, OpcodeError, decode
 from drawloom.ptx.ssa import Phi
 
-#: What a value can be: anything so far; a number; a number that an address of any space went into; a number, or an
-#: address in global or constant memory; a generic address of a space; or nobody knows.
+#: What a value can be: anything so far; a number; a number that an address of any space, or its upper half, may have
+#: gone into; a number, or an address in global or constant memory; a generic address of a space; or nobody knows.
 _OPEN: Final = ""
 _NUMBER: Final = "number"
 _MIXED: Final = "mixed"
@@ -184,6 +184,8 @@ class _Inference:
             return _NUMBER if isinstance(mask, Immediate) and 0 <= mask.value < 1 << 32 else _UNKNOWN
         if name == "cvt" and instruction.opcode.types[1].bits == _ADDRESS_BITS:
             return self.of(operands[1])
+        if name == "shl" and _is_half(operands[2]):
+            return _MIXED
         return self.scaled(operands[1:]) if name in _SCALING else _UNKNOWN
 
     def scaled(self, operands: list[Operand]) -> str:
@@ -224,6 +226,11 @@ class _Inference:
                 promised = "global-parameters" in self.work.promises
                 return _UNKNOWN if variable.pointer_space else "global" if promised else _ARGUMENT
         return _UNKNOWN
+
+
+def _is_half(amount: Operand) -> bool:
+    """Whether what was shifted left by so much may be the upper half of an address, of whatever space."""
+    return not isinstance(amount, Immediate) or amount.value >= _ADDRESS_BITS // 2
 
 
 #: Instructions with a 64-bit result that is no address, as none is multiplied, shifted or widened.

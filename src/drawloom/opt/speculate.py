@@ -48,7 +48,8 @@ def _hoist(work: Work, side: SsaBlock, block: SsaBlock, undefined: set[int]) -> 
         if not isinstance(statement, Instruction):
             left.append(statement)
             continue
-        if is_cheap(statement) and not any(r.id in staying for r in statement.sources()):
+        free = is_cheap(statement) and not work.is_decided(statement)
+        if free and not any(r.id in staying for r in statement.sources()):
             moved.append(statement)
             cost += 1
             continue
@@ -61,6 +62,8 @@ def _hoist(work: Work, side: SsaBlock, block: SsaBlock, undefined: set[int]) -> 
     place = len(block.statements) - 1
     block.statements[place:place] = moved
     for statement in moved:
+        if isinstance(statement, Instruction):
+            work.moved(statement)
         work.changed(statement, "computed before the branch")
 
 

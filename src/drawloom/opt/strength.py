@@ -76,16 +76,16 @@ class _Plan:
 
 
 class _Reduction:
-    """``exact`` finds a value by its sum, ``near`` by its sum without one monomial; ``makers`` and ``uses`` are kept up
-    as instructions go and come."""
+    """``exact`` finds values by their sum, ``near`` by their sum without one monomial, the nearest on top; ``makers``
+    and ``uses`` are kept up as instructions go and come."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.tree = work.tree
         self.replacements = Replacements(work.ssa)
         self.sums = Sums(work)
-        self.exact: dict[tuple[int, SumKey], tuple[int, Register]] = {}
-        self.near: dict[NearKey, _Near] = {}
+        self.exact: dict[tuple[int, SumKey], list[_Near]] = {}
+        self.near: dict[NearKey, list[_Near]] = {}
         self.makers: dict[int, Instruction] = {}
         self.uses = [0] * len(work.ssa.registers)
         for block in work.ssa.blocks:
@@ -125,22 +125,30 @@ class _Reduction:
         return out
 
     def remember(self, sum: Sum, register: Register, block: int) -> None:
-        """Enter a value into the tables, over those that do not dominate it, or are farther away."""
+        """Enter a value into the tables, on top of those that are farther away."""
         bits = register.type.bits
         key = key_of(sum)
-        self.exact[bits, key] = (block, register)
+        self.exact.setdefault((bits, key), []).append(_Near(block, register, 1))
         for monomial, coefficient, rest in _parts(key):
-            self.near[bits, rest, monomial] = _Near(block, register, coefficient)
+            self.near.setdefault((bits, rest, monomial), []).append(_Near(block, register, coefficient))
+
+    def closest(self, stack: list[_Near] | None, block: int) -> _Near | None:
+        """The nearest live value of those that dominate a block. What does not dominate it dominates none that
+        follows, so each is taken off once."""
+        while stack:
+            near = stack[-1]
+            if self.uses[near.register.id] and self.tree.dominates(near.block, block):
+                return near
+            stack.pop()
+        return None
 
     def available(self, key: tuple[int, SumKey], block: int) -> Register | None:
         """A live value with this sum that is computed on every way to a block."""
         terms = key[1]
         if len(terms) == 1 and terms[0][1] == 1 and plain_atom(terms[0][0]) >= 0:
             return self.work.ssa.registers[plain_atom(terms[0][0])]
-        found = self.exact.get(key)
-        if found is None or not self.tree.dominates(found[0], block) or not self.uses[found[1].id]:
-            return None
-        return found[1]
+        found = self.closest(self.exact.get(key), block)
+        return None if found is None else found.register
 
     # -- choosing ----------------------------------------------------------------------------------------
 
@@ -179,8 +187,8 @@ class _Reduction:
         """The ways to make a sum from a value that a dominator computes and one term."""
         out: list[_Plan | None] = []
         for monomial, coefficient, rest in _parts(key_of(sum)):
-            near = self.near.get((bits, rest, monomial))
-            if near is not None and self.uses[near.register.id] and self.tree.dominates(near.block, block):
+            near = self.closest(self.near.get((bits, rest, monomial)), block)
+            if near is not None:
                 out.append(self.plan(near.register, monomial, coefficient - near.coefficient, bits, block))
             base = self.available((bits, rest), block)
             if base is not None:

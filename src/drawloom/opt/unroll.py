@@ -45,16 +45,18 @@ _SLOTS: Final[dict[str, int]] = {"div": 20, "rem": 20, "sqrt": 10, "call": 20}
 
 def unroll(work: Work) -> None:
     """Write out every such loop."""
-    unrolled = False
-    for block in work.ssa.blocks:
-        if block.id in block.succs and len(block.preds) == 2 and len(block.succs) == 2:
-            slots = _slots(block)
-            rounds = _rounds(work, block, _MOST_SLOTS // slots) if 0 < slots <= _MOST_SLOTS else 0
-            if rounds:
-                work.changed(block.terminator, f"{rounds} rounds written out")
-                _write_out(work, block, rounds)
-                unrolled = True
-    if unrolled:
+    loops = [b for b in work.ssa.blocks if b.id in b.succs and len(b.preds) == 2 and len(b.succs) == 2]
+    if not loops:
+        return
+    literals, undefined = _literals(work), work.maybe_undefined()
+    for block in loops:
+        slots = _slots(block)
+        most = _MOST_SLOTS // slots if slots else 0
+        rounds = _rounds(block, most, literals, undefined) if most else 0
+        if rounds:
+            work.changed(block.terminator, f"{rounds} rounds written out")
+            _write_out(work, block, rounds)
+    if work.changes:
         work.forget_flow()
         fold(work)
 
@@ -74,15 +76,14 @@ def _slots(block: SsaBlock) -> int:
     return found
 
 
-def _rounds(work: Work, block: SsaBlock, most: int) -> int:
+def _rounds(block: SsaBlock, most: int, literals: dict[int, int], undefined: set[int]) -> int:
     """How often the block runs; 0 where that is not known, or more often than ``most``."""
     branch = block.terminator
     if branch is None or branch.guard is None or branch.opcode.name != "bra" or block.succs[0] != block.id:
         return 0
     here = block.preds.index(block.id)
     starts = [phi.arguments[1 - here] for phi in block.phis]
-    known = _incoming(block, starts, _constants(work, starts))
-    undefined = work.maybe_undefined()
+    known = _incoming(block, starts, literals)
     if not known or any(start.id in undefined for start in starts):
         return 0
     needed = _needed(block)
@@ -109,15 +110,14 @@ def _incoming(block: SsaBlock, arguments: list[Register], values: dict[int, int]
     return {phi.destination.id: values[argument.id] for phi, argument in pairs if argument.id in values}
 
 
-def _constants(work: Work, registers: list[Register]) -> dict[int, int]:
-    """Those of some values that are literals."""
-    wanted = {register.id for register in registers}
+def _literals(work: Work) -> dict[int, int]:
+    """The patterns of values that are literals."""
     found: dict[int, int] = {}
     for block in work.ssa.blocks:
         for statement in block.statements:
             if isinstance(statement, Instruction) and statement.opcode.name == "mov" and statement.guard is None:
                 destination, source = statement.operands[0], statement.operands[1]
-                if isinstance(destination, Register) and destination.id in wanted and isinstance(source, Immediate):
+                if isinstance(destination, Register) and isinstance(source, Immediate):
                     found[destination.id] = literal_pattern(source, destination.type)
     return found
 

@@ -20,6 +20,8 @@ from drawloom.ptx.ssa import SsaBlock
 
 _SIZES: Final = (4, 8)
 _LARGEST: Final = 16
+#: Runs that are followed at a time: neighbours are not far from each other, and each access looks at all of them.
+_MOST_OPEN: Final = 16
 #: Zeros of a number that is 0.
 _ALL: Final = 64
 _MOST_ROUNDS: Final = 4
@@ -32,10 +34,13 @@ def join_accesses(work: Work) -> None:
         return
     zeros: _Zeros | None = None
     for block in work.ssa.blocks:
+        joined: dict[int, Instruction | None] = {}
         for run in _runs(memory, block):
             if zeros is None:
                 zeros = _Zeros(work)
-            _join(work, block, run, memory, zeros)
+            _join(work, run, zeros, joined)
+        if joined:
+            _replace(block, joined)
 
 
 def _is_aligned(work: Work) -> bool:
@@ -55,6 +60,7 @@ class _Run:
         self.opcode = opcode
         self.first = place
         self.members: dict[int, Instruction] = {}
+        self.order: dict[int, int] = {}  # of the members, by their offset, too
         self.bits = 0
         self.blocked = 0
 
@@ -87,8 +93,9 @@ def _runs(memory: Memory, block: SsaBlock) -> list[_Run]:
         takers = [run for run in open if run.takes(place, statement.opcode)]
         if not takers:
             takers = [_Run(place, statement.opcode)]
-            open += takers
+            open = [*open[-_MOST_OPEN + 1 :], *takers]
             found += takers
+        takers[-1].order[place.offset] = len(takers[-1].members)
         takers[-1].members[place.offset] = statement
         takers[-1].bits |= place.bit
     return [run for run in found if len(run.members) > 1]
@@ -99,23 +106,30 @@ def _can_join(access: Instruction, place: Place) -> bool:
     return place.whole and access.guard is None and place.size in _SIZES and isinstance(value, Register)
 
 
-def _join(work: Work, block: SsaBlock, run: _Run, memory: Memory, zeros: _Zeros) -> None:
-    """Make vectors of neighbours, four of them where that is possible, else two."""
+def _join(work: Work, run: _Run, zeros: _Zeros, joined: dict[int, Instruction | None]) -> None:
+    """Make vectors of neighbours, four of them where that is possible, else two: what is ``joined``, by the id() of the
+    first load or the last store, and None for the others."""
     size = run.first.size
-    offsets = sorted(run.members)
+    offsets = sorted(run.members, reverse=True)
     while offsets:
-        offset = offsets[0]
+        offset = offsets[-1]
         for count in (4, 2):
-            members = [run.members[o] for o in range(offset, offset + count * size, size) if o in run.members]
-            if len(members) == count and count * size <= _LARGEST:
+            taken = [o for o in range(offset, offset + count * size, size) if o in run.members]
+            if len(taken) == count and count * size <= _LARGEST:
+                members = [run.members[o] for o in taken]
                 aligned = 1 << zeros.of_address(members[0], offset) >= count * size
                 opcode = _vector(run.opcode, count) if aligned else None
                 if opcode is not None:
-                    _replace(work, block, members, opcode)
-                    offsets = [o for o in offsets if o >= offset + count * size]
+                    made = _vector_access(members, opcode)
+                    joined.update(dict.fromkeys([id(member) for member in members]))
+                    taken.sort(key=run.order.__getitem__)
+                    joined[id(run.members[taken[0 if opcode.effect == LOAD else -1]])] = made
+                    work.changed(made, f"in the place of {count}")
+                    while offsets and offsets[-1] < offset + count * size:
+                        offsets.pop()
                     break
         else:
-            offsets.pop(0)
+            offsets.pop()
 
 
 def _vector(opcode: Opcode, count: int) -> Opcode | None:
@@ -127,23 +141,22 @@ def _vector(opcode: Opcode, count: int) -> Opcode | None:
         return None
 
 
-def _replace(work: Work, block: SsaBlock, members: list[Instruction], opcode: Opcode) -> None:
-    """Put one access in the place of the first load, or the last store."""
+def _vector_access(members: list[Instruction], opcode: Opcode) -> Instruction:
+    """One access for several beside each other."""
     loads = opcode.effect == LOAD
     values: list[Operand] = [member.operands[0 if loads else 1] for member in members]
     address = members[0].operands[1 if loads else 0]
-    operands: list[Operand] = [Vector(values), address] if loads else [address, Vector(values)]
-    made = Instruction(opcode, operands, pos=members[0].pos)
-    places = [index for index, s in enumerate(block.statements) if any(s is member for member in members)]
-    keep = places[0] if loads else places[-1]
+    return Instruction(opcode, [Vector(values), address] if loads else [address, Vector(values)], pos=members[0].pos)
+
+
+def _replace(block: SsaBlock, joined: dict[int, Instruction | None]) -> None:
+    """Put what is joined into its place."""
     out: list[Statement] = []
-    for index, statement in enumerate(block.statements):
-        if index == keep:
+    for statement in block.statements:
+        made = joined.get(id(statement)) if id(statement) in joined else statement
+        if made is not None:
             out.append(made)
-        elif index not in places:
-            out.append(statement)
     block.statements = out
-    work.changed(made, f"in the place of {len(members)}")
 
 
 class _Zeros:

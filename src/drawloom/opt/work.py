@@ -112,6 +112,18 @@ class Work:
         found = self.kept.get(register.id)
         return found is not None and found[0] is instruction and found[1] & reading != 0
 
+    def is_decided(self, instruction: Instruction) -> bool:
+        """Whether an instruction computes a predicate that is known: nobody needs it any more where it stands."""
+        return any(destination.id in self.known_predicates for destination in instruction.destinations())
+
+    def moved(self, instruction: Instruction) -> None:
+        """To be called when an instruction goes to a block that does not follow the one that it was in: what was
+        proved of its results may rest on a branch between the two."""
+        for destination in instruction.destinations():
+            self.kept.pop(destination.id, None)
+            self.never_negative.discard(destination.id)
+            self.known_predicates.pop(destination.id, None)
+
     def forget_flow(self) -> None:
         """To be called when edges between blocks have changed."""
         self._tree = None
