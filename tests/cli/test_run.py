@@ -430,3 +430,6 @@ def test_loads_become_shuffles_on_demand(drawloom: Command) -> None:
     assert "shfl" not in drawloom(*words, "--shuffle", "profitable").stdout
     assert drawloom(*words, "--shuffle", "all").stdout.count("shfl.sync") == 6
     refused(drawloom("run", "query.hir", "--shuffle", "all"), 2, "--shuffle is for PTX files")
+    checked = drawloom(*words, "--shuffle", "all", "--check", "memory")
+    assert "shfl" not in checked.stdout
+    assert "--shuffle all: nothing is rewritten, because memory accesses are checked" in checked.stderr

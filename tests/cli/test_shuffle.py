@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from drawloom.cli.ptxas_wrapper import OPTIONS, run
 from drawloom.cli.shuffle import command
-from drawloom.errors import ParseError
+from drawloom.errors import DataError, ParseError
 from drawloom.ptx import parse, verify
 from drawloom.sass.listing import list_cubin
 
@@ -34,6 +34,15 @@ TEXTURE = """
     ret;
 }
 """
+#: The beginning of a kernel that is not understood.
+STRANGE = """.visible .entry strange(.param .u64 a)
+{
+  .reg .b64 %l<2>; .reg .f32 %f<2>; // kept {
+  .newdecl x;
+  ld.param.u64 %l1, [a];
+  @%p1 ld.global.f32 %f1,
+ [%l1];
+"""
 
 
 def test_writes_a_module_and_reports(tmp_path: Path) -> None:
@@ -48,6 +57,48 @@ def test_writes_a_module_and_reports(tmp_path: Path) -> None:
     assert all(rewrite["assumptions"] for rewrite in said["functions"][0]["rewrites"])
 
 
+def test_a_report_on_standard_error_stands_alone(tmp_path: Path) -> None:
+    """Beside a warning it could not be parsed."""
+    source = tmp_path / "in.ptx"
+    source.write_text(KERNEL.read_text() + STRANGE)
+    words = [str(source), "-o", str(tmp_path / "out.ptx"), "--report=json"]
+    done = CliRunner().invoke(command, words)
+    assert "'.newdecl' is not supported" in json.loads(done.stderr)["functions"][1]["notes"][0]
+    done = CliRunner().invoke(command, [*words, "--report-file", str(tmp_path / "report.json")])
+    assert done.stderr.startswith("warning: ")
+
+
+def test_a_report_may_be_standard_output(tmp_path: Path) -> None:
+    words = [str(KERNEL), "--apply=none", "--report=json", "--report-file=-"]
+    done = CliRunner().invoke(command, [*words, "-o", str(tmp_path / "out.ptx")])
+    assert json.loads(done.stdout)["loads"] == 7 and not done.stderr
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 2 and "is the output, too" in done.output
+
+
+def test_a_report_never_takes_the_place_of_another_file(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.ptx", tmp_path / "out.ptx"
+    source.write_text(KERNEL.read_text())
+    for place, what in ((source, "the input"), (tmp_path / "." / "in.ptx", "the input"), (out, "the output")):
+        done = CliRunner().invoke(command, [str(source), "-o", str(out), "--report=text", "--report-file", str(place)])
+        assert done.exit_code == 2 and f"is {what}, too" in done.output
+    assert source.read_text() == KERNEL.read_text() and not out.exists()
+
+
+def test_an_architecture_that_is_none_is_refused() -> None:
+    for arch in ("sm_999", "sm_9", "sm_90b", "gfx90a", "compute_", "60"):
+        with pytest.raises(DataError, match=f"there is no architecture '{arch}'"):
+            CliRunner().invoke(command, [str(KERNEL), "-o", "/dev/null", "--arch", arch], catch_exceptions=False)
+    for arch in ("sm_90a", "compute_86", "lto_80", "cpu"):
+        assert CliRunner().invoke(command, [str(KERNEL), "-o", "/dev/null", "--arch", arch]).exit_code == 0
+
+
+def test_a_variant_of_code_that_stays_is_the_input() -> None:
+    done = CliRunner().invoke(command, [str(KERNEL), "--arch=sm_90", "--variant=no-load", "--report=text"])
+    assert done.stdout == KERNEL.read_text()
+    assert "not the results" not in done.stderr
+
+
 def test_what_does_not_pay_leaves_the_text_as_it_is(tmp_path: Path) -> None:
     out = tmp_path / "out.ptx"
     assert CliRunner().invoke(command, [str(KERNEL), "-o", str(out), "--arch=sm_90"]).exit_code == 0
@@ -57,7 +108,7 @@ def test_what_does_not_pay_leaves_the_text_as_it_is(tmp_path: Path) -> None:
 def test_a_report_as_html_names_every_load() -> None:
     done = CliRunner().invoke(command, [str(KERNEL), "-o", "/dev/null", "--apply=none", "--report=html"])
     assert done.exit_code == 0
-    assert done.output.count("<code>ld.global") == 7
+    assert done.output.count("<td><code>ld.global") == 7
 
 
 def test_a_wrong_variant_says_so_in_its_code() -> None:
@@ -83,10 +134,8 @@ def test_what_is_no_ptx_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_is_not_understood_stays_and_the_others_are_rewritten(tmp_path: Path) -> None:
-    strange = ".visible .entry strange(.param .u64 a)\n{\n  .reg .b64 %l<2>; .reg .f32 %f<2>; // kept {\n"
-    strange += "  .newdecl x;\n  ld.param.u64 %l1, [a];\n  @%p1 ld.global.f32 %f1,\n [%l1];\n"
     source = tmp_path / "in.ptx"
-    for text in (strange, strange + "  ret;\n}\n"):
+    for text in (STRANGE, STRANGE + "  ret;\n}\n"):
         source.write_text(KERNEL.read_text() + text)
         done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx"), "--apply=all"])
         assert done.exit_code == 0

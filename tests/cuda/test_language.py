@@ -11,8 +11,9 @@ import pytest
 import drawloom
 from drawloom.cuda import CompileError, clang, compile_cuda
 from drawloom.cuda.compiler import Options, translate_cuda
-from drawloom.cuda.names import source_name, symbol_of
+from drawloom.cuda.names import symbol_of
 from drawloom.cuda.prelude import asks_of_headers
+from drawloom.ptx.demangle import source_name
 
 SOURCE = Path(__file__).parent / "language.cu"
 N = 64

@@ -292,9 +292,15 @@ def test_loads_become_shuffles_where_that_is_asked_for(device: str) -> None:
     assert shuffles(everything) == 1
     assert isinstance(everything.ptx, Shuffled)
     assert everything.ptx.report.functions[0].rewrites[0].delta == -1
-    assert shuffles(run(shuffle="all", check="memory")) == 0
+    checked = run(shuffle="all", check="memory")
+    assert shuffles(checked) == 0
+    assert isinstance(checked.ptx, Shuffled)
+    assert "accesses are checked" in checked.ptx.report.notes[0]
+    assert (checked.ptx.report.shuffles, checked.ptx.report.is_applied) == (1, False)
     with pytest.raises(drawloom.DataError, match="no way to apply 'most'"):
         drawloom.load(DIFFERENCE, device, shuffle="most")
+    with pytest.raises(drawloom.DataError, match="no way to apply 'most'"):
+        drawloom.load(DIFFERENCE, device, shuffle="most", check="memory")
 
 
 def test_the_cache_tells_shuffles_from_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,4 +132,4 @@ def test_an_unknown_instruction_changes_the_registers_that_it_names(unknown: str
 def test_a_load_that_is_not_covered_is_among_the_loads_with_its_reason() -> None:
     made = shuffle(KERNEL.replace("<unknown>", "ld.global.quick.f32 %f3, [%l3+8];"), apply="all")
     (kept,) = [one for one in made.report.functions[0].kept if "quick" in one.load]
-    assert (kept.line, kept.reason) == (12, "'.quick' is no modifier of 'ld'")
+    assert (kept.place[0], kept.reason) == (12, "'.quick' is no modifier of 'ld'")

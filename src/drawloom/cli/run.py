@@ -11,6 +11,7 @@ from drawloom.cli.sources import is_source, read_source
 
 if TYPE_CHECKING:
     from drawloom.cli.run_arguments import Given, Save
+    from drawloom.ptx.ir import Module as PtxModule
     from drawloom.runtime import Kernel, Launch, Module
 
 #: The options of one kind of file, by parameter.
@@ -118,7 +119,7 @@ def command(
         return
     try:
         if emit is not None:
-            emit_stage(file, kernel, block, emit, device, level, shuffle)
+            emit_stage(file, kernel, block, emit, device, check, level, shuffle)
             return
         run_kernel(
             file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler, level,
@@ -142,27 +143,40 @@ def emit_stage(
     block: tuple[int, ...],
     stage: str,
     device: str | None,
+    check: str | None,
     level: int | None,
     shuffle: str,
 ) -> None:
     from drawloom.runtime.geometry import dimensions
     from drawloom.runtime.machine import device as find_device
-    from drawloom.runtime.module import level_on, read_module, shuffled
+    from drawloom.runtime.module import chosen_check, level_on, read_module, shuffled
     from drawloom.runtime.optimiser import Optimiser
 
     if stage in ("horse", "outline"):
         raise click.UsageError(f"--emit {stage} is for HorseIR programs")
     module = read_source(file, device) if is_source(file) else read_path(file, read_module)
-    where = find_device(device)
-    module, left = shuffled(module, shuffle, where, level_on(where, level))
+    where, checked = find_device(device), chosen_check(check)
+    module, left = shuffled(module, shuffle, where, level_on(where, level), checked)
+    warn_of_shuffles(module, shuffle)
     if stage == "ptx":
         click.echo(str(module), nl=False)
         return
     from drawloom.cpu import Program
 
     name = chosen_kernel(kernel, [entry.name for entry in module.kernels], file)
-    program = Program(module, passes=Optimiser(module, left, "cpu"))
+    program = Program(module, check=checked, passes=Optimiser(module, 0 if checked else left, "cpu"))
     click.echo(program.llvm(name, dimensions(block, "block", name)), nl=False)
+
+
+def warn_of_shuffles(module: "PtxModule", shuffle: str) -> None:
+    """Say why loads that were to be shuffles are none."""
+    if shuffle == "none":
+        return
+    from drawloom.shuffle.pipeline import Shuffled
+
+    assert isinstance(module, Shuffled)
+    for note in module.report.notes:
+        click.echo(f"warning: --shuffle {shuffle}: {note}", err=True)
 
 
 def read_path(file: str, read: Any) -> Any:
@@ -209,6 +223,7 @@ def run_kernel(
         check_writable(save.path)
     source = read_source(file, device) if is_source(file) else Path(file)
     module: Module = load(source, device, check, assembler, level, shuffle)
+    warn_of_shuffles(module.ptx, shuffle)
     kernel = module[chosen_kernel(kernel_name, [function.name for function in module.ptx.kernels], file)]
     given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())
     check_names(module, given, wanted, prints)

@@ -1,5 +1,6 @@
 """`drawloom shuffle`: PTX to PTX in which loads that a neighbouring lane has done are shuffles."""
 
+import os
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ STANDARD_STREAM = "-"
 @click.option("--apply", type=click.Choice(["profitable", "all", "none"]), default="profitable", show_default=True,
               help="What to rewrite: what pays on the target, all that can be, or nothing.")  # fmt: skip
 @click.option("--report", type=click.Choice(["text", "json", "html"]), help="Say what became of each load.")
-@click.option("--report-file", metavar="FILE", default=STANDARD_STREAM, help="Where; standard error otherwise.")
+@click.option("--report-file", metavar="FILE", help="Where, - for standard output; standard error otherwise.")
 @click.option("--arch", metavar="sm_NN", default="", help="What it is to pay on; the PTX's target otherwise.")
 @click.option("--assume-no-wrap", is_flag=True, help="Indices of 32 bits do not wrap around: no tests for it.")
 @click.option("--distinct-parameters", is_flag=True, help="What one pointer parameter writes no other reads.")
@@ -23,7 +24,7 @@ STANDARD_STREAM = "-"
 @click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
               help="Code with WRONG results, to see where time goes.")  # fmt: skip
 def command(
-    file: str, output: str, apply: str, report: str | None, report_file: str, arch: str, assume_no_wrap: bool,
+    file: str, output: str, apply: str, report: str | None, report_file: str | None, arch: str, assume_no_wrap: bool,
     distinct_parameters: bool, shared: bool, variant: str | None,
 ) -> None:  # fmt: skip
     """Rewrite the PTX FILE, - for standard input, so that lanes of a warp give each other what they have loaded.
@@ -34,10 +35,8 @@ def command(
     from drawloom.cli.assemble import read
     from drawloom.ptx.recovery import parse_known
     from drawloom.shuffle.pipeline import shuffle
-    from drawloom.shuffle.summary import WRONG
 
-    if report is None and report_file != STANDARD_STREAM:
-        raise click.UsageError("--report-file needs --report: text, json or html")
+    check_report_file(report, report_file, file, output)
     text, name = read(file)
     module = parse_known(text, name)
     made = shuffle(
@@ -46,8 +45,8 @@ def command(
     )  # fmt: skip
     summary = made.report
     if summary.is_applied and summary.shuffles:
-        text = (f"// {WRONG}: --variant={variant}\n" if variant else "") + str(made)
-    if report is None or report_file != STANDARD_STREAM:
+        text = (f"// {summary.warning}\n" if summary.warning else "") + str(made)
+    if report is None or report_file is not None:  # else the report on standard error says it, and stands alone
         for function in module.functions.values():
             if function.unread is not None:
                 click.echo(f"warning: {function.name} stays as it is: {function.unread.refusal}", err=True)
@@ -57,10 +56,29 @@ def command(
         _write(output, text)
     if report is not None:
         said = {"text": summary.text, "json": summary.json, "html": summary.html}[report]()
-        if report_file == STANDARD_STREAM:
-            click.echo(said, nl=False, err=True)
+        if report_file is None or report_file == STANDARD_STREAM:
+            click.echo(said, nl=False, err=report_file is None)
         else:
             _write(report_file, said)
+
+
+def check_report_file(report: str | None, report_file: str | None, file: str, output: str) -> None:
+    """Raises UsageError for a place of a report that is another file's, too."""
+    if report_file is None:
+        return
+    if report is None:
+        raise click.UsageError("--report-file needs --report: text, json or html")
+    others = {"the output": output} | ({"the input": file} if file != STANDARD_STREAM else {})
+    for what, other in others.items():
+        if is_one_file(other, report_file):
+            raise click.UsageError(f"--report-file {report_file} is {what}, too")
+
+
+def is_one_file(path: str, other: str) -> bool:
+    """Whether what is written to two paths goes to one file; /dev/null and its like take everything."""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.isfile(path) and os.path.samefile(path, other)
+    return path == other
 
 
 def _write(path: str, text: str) -> None:

@@ -1,39 +1,9 @@
-"""From the symbols of C++ to the names in a source: `_ZN2ns5scaleIfEEvPT_i` is `ns::scale` (Itanium C++ ABI, section
-5.1). Only the name is read; parameters and template arguments tell nothing that a user of a kernel types.
-"""
+"""From the name of a kernel in a source to its symbol."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from drawloom.errors import LaunchError
-
-ANONYMOUS: Final = "_GLOBAL__N_"
-
-
-def source_name(symbol: str) -> str:
-    """The qualified name of a symbol, without arguments; the symbol itself where it is not of C++."""
-    if not symbol.startswith("_Z"):
-        return symbol
-    at = 2
-    nested = symbol[at : at + 1] == "N"
-    at += nested
-    parts: list[str] = []
-    while at < len(symbol):
-        while symbol[at : at + 1] in ("L", "K", "r", "V"):  # internal linkage, and qualifiers of nested names
-            at += 1
-        digits = at
-        while digits < len(symbol) and symbol[digits].isdigit():
-            digits += 1
-        if digits == at:
-            break
-        length = int(symbol[at:digits])
-        part = symbol[digits : digits + length]
-        if not part.startswith(ANONYMOUS):
-            parts.append(part)
-        at = digits + length
-        if not nested:
-            break
-    return "::".join(parts) or symbol
+from drawloom.ptx.demangle import source_name
 
 
 def symbol_of(name: str, symbols: Iterable[str]) -> str:

@@ -28,10 +28,10 @@ from drawloom.cuda.compiler import (
     words_of,
 )
 from drawloom.cuda.library import LIBRARIES, library_objects
-from drawloom.cuda.names import source_name
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.files import whole_file
+from drawloom.ptx.demangle import source_name
 from drawloom.ptx.ir import Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
 

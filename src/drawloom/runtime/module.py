@@ -55,28 +55,32 @@ def load(
     compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none. `level`, 0 to 3, is how much
     `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 2, on "reference" 0). `shuffle` says which loads
     become warp shuffles after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report`
-    of the module then says what became of each. Where accesses are checked, neither is done.
+    of the module then says what became of each. Where accesses are checked, neither is done; the report says so.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
     where = find_device(device)
     checked, chosen = chosen_check(check), level_on(where, level)
     module = read_module(source)
-    if not checked:
-        module, chosen = shuffled(module, shuffle, where, chosen)
+    module, chosen = shuffled(module, shuffle, where, chosen, checked)
     return Module(module, where, checked, chosen_assembler(assembler), chosen)
 
 
-def shuffled(module: PtxModule, apply: str, where: Device, level: int) -> tuple[PtxModule, int]:
+def shuffled(module: PtxModule, apply: str, where: Device, level: int, checked: bool = False) -> tuple[PtxModule, int]:
     """The module with warp shuffles for a device, and the level that is still to be done: they are looked for in what
-    is optimised. Raises DataError for another word than none, profitable and all."""
+    is optimised. Where accesses are ``checked`` the module stays, with a report. Raises DataError for another word than
+    none, profitable and all."""
     if apply == "none":
         return module, level
     from drawloom.shuffle.cost import CPU
-    from drawloom.shuffle.pipeline import shuffle
+    from drawloom.shuffle.pipeline import APPLY, shuffle
 
     major, minor = where.compute
     arch = f"sm_{major}{minor}" if where.kind == "cuda" else CPU
+    if checked and apply in APPLY:
+        same = shuffle(module, apply="none", arch=arch)
+        same.report.notes.append("nothing is rewritten, because memory accesses are checked")
+        return same, level
     return shuffle(Optimiser(module, level, where.kind).whole(), apply=apply, arch=arch), 0
 
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from drawloom.errors import DataError
 from drawloom.ptx.cfg import build_cfg
+from drawloom.ptx.declarations import is_architecture
 from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.liveness import liveness, pressure
 from drawloom.shuffle.facts import LANES_ALONG_X, Candidate
@@ -62,8 +63,7 @@ RESERVED_REGISTERS: Final = 2
 def check_arch(arch: str) -> None:
     """Raises DataError for what is no architecture."""
     for kind in _GPU:
-        number = arch.removeprefix(kind)
-        if number != arch and number[:2].isdigit():
+        if arch.startswith(kind) and is_architecture("sm_" + arch[len(kind) :]):
             return
     if arch != CPU:
         raise DataError(f"there is no architecture '{arch}': expected one such as sm_70, or {CPU}")

@@ -18,7 +18,7 @@ from drawloom.shuffle.choose import choose
 from drawloom.shuffle.cost import check_arch, may_run, pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Assumption, Candidate, Report
-from drawloom.shuffle.summary import FunctionSummary, Kept, Rewrite, Summary
+from drawloom.shuffle.summary import FunctionSummary, Kept, Place, Request, Rewrite, Summary
 from drawloom.shuffle.synthesis import VARIANTS, synthesize, unsupported
 
 PROFITABLE: Final = "profitable"
@@ -80,7 +80,8 @@ def shuffle(
     begin = perf_counter()
     options = Options(assume_no_wrap=assume_no_wrap, distinct_parameters=distinct_parameters, shared=shared)
     changed: dict[str, Function] = {}
-    summary = Summary(apply != NONE, variant)
+    request = Request(module.filename, apply, arch or module.arch, assume_no_wrap, distinct_parameters, shared, variant)
+    summary = Summary(request)
     summary.notes.extend([f"left as it is: {refusal.place()}: {refusal.message}" for refusal in module.refusals])
     for function in module.functions.values():
         if function.has_body or function.unread is not None:
@@ -121,7 +122,7 @@ class _Work:
         """Whether code is to be made for a candidate."""
         reason = self.refusal(candidate)
         if reason:
-            self.refused[candidate.load] = reason
+            self.refused.setdefault(candidate.load, reason)  # that of the nearest lane, which comes first
         return not reason
 
     def refusal(self, candidate: Candidate) -> str:
@@ -150,18 +151,18 @@ class _Work:
                 continue
             if candidate is None:
                 reason = self.refused.get(at) or why.get(at) or why.get(-1) or self.why(at)
-                out.kept.append(Kept(self.line(at), self.text(at), reason))
+                out.kept.append(Kept(self.place(at), self.text(at), reason))
                 continue
             assumed = [self.said(assumption) for assumption in candidate.assumptions]
             source = candidate.source
             out.rewrites.append(
-                Rewrite(self.line(at), self.text(at), self.line(source), self.text(source), candidate.delta, assumed)
+                Rewrite(self.place(at), self.text(at), self.place(source), self.text(source), candidate.delta, assumed)
             )
         out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
         unread = self.function.unread
         if unread is not None:
             reason = f"not analysed: {unread.refusal.message}"
-            out.kept.extend([Kept(self.module.position(at)[0], load, reason) for at, load in unread.loads])
+            out.kept.extend([Kept(self.module.position(at), load, reason) for at, load in unread.loads])
         out.notes.extend(self.unknown())
         return out
 
@@ -195,6 +196,9 @@ class _Work:
         load = self.function.body[at]
         assert isinstance(load, Instruction)
         return load.opcode.space
+
+    def place(self, at: int) -> Place:
+        return self.module.position(self.function.body[at].pos)
 
     def line(self, at: int) -> int:
         return self.module.line(self.function.body[at])

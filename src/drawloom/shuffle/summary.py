@@ -1,27 +1,69 @@
-"""What became of the loads of a module, as data and as text, JSON or HTML.
+"""What became of the loads of a module, as data and as text or JSON; ``page`` makes HTML of it.
 
-Summary ::= FunctionSummary*            FunctionSummary ::= Rewrite* Kept* note*
+Summary ::= Request FunctionSummary*            FunctionSummary ::= Rewrite* Kept* note*
 """
 
 from __future__ import annotations
 
 import json
-from html import escape
 from typing import Final
 
+from drawloom.build_info import VERSION
+from drawloom.ptx.demangle import readable
 from drawloom.shuffle.synthesis import SOUND
 
 WRONG: Final = "these are not the results of the program: it was made to see where time goes"
+#: Line and column, from 1; (0, 0) where an instruction has none.
+Place = tuple[int, int]
+
+
+def at(place: Place) -> str:
+    """A place in words."""
+    return f"line {place[0]}:{place[1]}" if place[0] else "no line"
+
+
+class Request:
+    """What was asked for. ``arch`` is what rewrites are to pay on; ``file`` the name of the PTX."""
+
+    def __init__(
+        self, file: str, apply: str, arch: str, assume_no_wrap: bool = False, distinct_parameters: bool = False,
+        shared: bool = False, variant: str = SOUND,
+    ) -> None:  # fmt: skip
+        self.file = file
+        self.apply = apply
+        self.arch = arch
+        self.assume_no_wrap = assume_no_wrap
+        self.distinct_parameters = distinct_parameters
+        self.shared = shared
+        self.variant = variant
+
+    def data(self) -> dict[str, object]:
+        """The options, for JSON."""
+        return {
+            "apply": self.apply, "arch": self.arch, "assume_no_wrap": self.assume_no_wrap,
+            "distinct_parameters": self.distinct_parameters, "shared": self.shared, "variant": self.variant,
+        }  # fmt: skip
+
+    def text(self) -> str:
+        """The options in one line."""
+        words = [f"apply {self.apply}"]
+        words.extend(["assume-no-wrap"] if self.assume_no_wrap else [])
+        words.extend(["distinct-parameters"] if self.distinct_parameters else [])
+        words.extend(["shared"] if self.shared else [])
+        words.extend([f"variant {self.variant}"] if self.variant != SOUND else [])
+        return f"{self.file} for {self.arch}: {', '.join(words)}"
 
 
 class Rewrite:
-    """A load that is a shuffle now: lines of the source (0 where it has none), instructions as text, the distance in
-    lanes to the source, and what it rests on."""
+    """A load that is a shuffle now: places in the source, instructions as text, the distance in lanes to the source,
+    and what it rests on."""
 
-    def __init__(self, line: int, load: str, source_line: int, source: str, delta: int, assumptions: list[str]) -> None:
-        self.line = line
+    def __init__(
+        self, place: Place, load: str, source_place: Place, source: str, delta: int, assumptions: list[str]
+    ) -> None:
+        self.place = place
         self.load = load
-        self.source_line = source_line
+        self.source_place = source_place
         self.source = source
         self.delta = delta
         self.assumptions = assumptions
@@ -30,8 +72,8 @@ class Rewrite:
 class Kept:
     """A load that stayed, and why."""
 
-    def __init__(self, line: int, load: str, reason: str) -> None:
-        self.line = line
+    def __init__(self, place: Place, load: str, reason: str) -> None:
+        self.place = place
         self.load = load
         self.reason = reason
 
@@ -56,14 +98,17 @@ class FunctionSummary:
         """The mean distance of the shuffles, in lanes."""
         return sum([abs(r.delta) for r in self.rewrites]) / max(1, len(self.rewrites))
 
+    def counted(self, is_applied: bool) -> str:
+        """How many loads are shuffles, or can be, in words."""
+        become = "are" if is_applied else "can be"
+        return f"{len(self.rewrites)} of {self.loads} loads {become} shuffles, mean distance {self.delta:.2f}"
+
 
 class Summary:
-    """A module. ``is_applied`` says whether it was changed, ``variant`` how if not soundly; ``seconds`` is what it took
-    from the parsed module on."""
+    """A module. ``seconds`` is what it took from the parsed module on."""
 
-    def __init__(self, is_applied: bool, variant: str) -> None:
-        self.is_applied = is_applied
-        self.variant = variant
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.functions: list[FunctionSummary] = []
         self.notes: list[str] = []
         self.seconds = 0.0
@@ -78,6 +123,19 @@ class Summary:
         """The loads that are shuffles or, with a distance of 0, copies."""
         return sum([len(f.rewrites) for f in self.functions])
 
+    @property
+    def is_applied(self) -> bool:
+        """Whether what can be a shuffle has become one."""
+        return self.request.apply != "none"
+
+    @property
+    def warning(self) -> str:
+        """That the code computes something else, where it does."""
+        if self.request.variant == SOUND or not self.is_applied:
+            return ""
+        is_wrong = any(r.delta or r.assumptions for f in self.functions for r in f.rewrites)
+        return f"{WRONG} ({self.request.variant})" if is_wrong else ""
+
     def json(self) -> str:
         """All of it, as JSON with sorted keys; without the time, which differs from run to run."""
         functions = [
@@ -86,64 +144,48 @@ class Summary:
                 "merged": f.merged, "notes": f.notes,
                 "rewrites": [
                     {
-                        "line": r.line, "load": r.load, "source_line": r.source_line, "source": r.source,
-                        "delta": r.delta, "assumptions": r.assumptions,
+                        "line": r.place[0], "column": r.place[1], "load": r.load, "source_line": r.source_place[0],
+                        "source_column": r.source_place[1], "source": r.source, "delta": r.delta,
+                        "assumptions": r.assumptions,
                     }
                     for r in f.rewrites
                 ],
-                "kept": [{"line": k.line, "load": k.load, "reason": k.reason} for k in f.kept],
+                "kept": [
+                    {"line": k.place[0], "column": k.place[1], "load": k.load, "reason": k.reason} for k in f.kept
+                ],
             }
             for f in self.functions
         ]  # fmt: skip
         whole = {
-            "loads": self.loads, "shuffles": self.shuffles, "applied": self.is_applied,
-            "variant": self.variant, "notes": self.notes, "functions": functions,
+            "drawloom": VERSION, "file": self.request.file, "options": self.request.data(), "loads": self.loads,
+            "shuffles": self.shuffles, "applied": self.is_applied, "wrong_results": self.warning != "",
+            "notes": self.notes, "functions": functions,
         }  # fmt: skip
         return json.dumps(whole, indent=1, sort_keys=True) + "\n"
 
     def text(self) -> str:
         """A paragraph for each function, a line or two for each load."""
-        out: list[str] = [f"warning: {WRONG} ({self.variant})"] if self.variant != SOUND else []
+        out: list[str] = [self.request.text()]
+        out.extend([f"warning: {self.warning}"] if self.warning else [])
         out.extend([f"note: {note}" for note in self.notes])
         for f in self.functions:
-            become = "are shuffles" if self.is_applied else "can be shuffles"
-            out.append(f"{f.name}: {len(f.rewrites)} of {f.loads} loads {become}, mean distance {f.delta:.2f}")
+            out.append(f"{readable(f.name)}: {f.counted(self.is_applied)}")
             out.extend([f"  note: {note}" for note in f.notes])
             if f.merged:
                 out.append(f"  note: {f.merged} flows were joined")
-            rows: list[tuple[int, list[str]]] = []
+            rows: list[tuple[Place, list[str]]] = []
             for r in f.rewrites:
-                source = f"    is line {r.source_line} of lane{r.delta:+d}: {r.source}"
+                source = f"    is {at(r.source_place)} of lane{r.delta:+d}: {r.source}"
                 if_so = [f"    if {assumption}" for assumption in r.assumptions]
-                rows.append((r.line, [f"  line {r.line}: {r.load}", source, *if_so]))
+                rows.append((r.place, [f"  {at(r.place)}: {r.load}", source, *if_so]))
             for k in f.kept:
-                rows.append((k.line, [f"  line {k.line}: {k.load}", f"    stays: {k.reason}"]))
+                rows.append((k.place, [f"  {at(k.place)}: {k.load}", f"    stays: {k.reason}"]))
             for _, lines in sorted(rows, key=lambda row: row[0]):
                 out.extend(lines)
         return "\n".join(out) + "\n"
 
     def html(self) -> str:
         """A page with a table for each function."""
-        out = ["<!doctype html><meta charset=utf-8><title>Shuffles</title>", "<style>td{padding:0 1em}</style>"]
-        if self.variant != SOUND:
-            out.append(f"<p><b>{escape(WRONG)} ({escape(self.variant)})</b></p>")
-        out.extend([f"<p>{escape(note)}" for note in self.notes])
-        for f in self.functions:
-            out.append(f"<h2>{escape(f.name)}</h2><p>{len(f.rewrites)} of {f.loads} loads, mean distance {f.delta:.2f}")
-            out.extend([f"<p>{escape(note)}" for note in f.notes])
-            out.append("<table><tr><th>line<th>load<th>distance<th>source<th>rests on, or why it stays")
-            rows = [
-                (r.line, r.load, f"{r.delta:+d}", f"{r.source_line}: {r.source}", "; ".join(r.assumptions))
-                for r in f.rewrites
-            ] + [(k.line, k.load, "", "", k.reason) for k in f.kept]
-            for line, load, delta, source, why in sorted(rows):
-                cells = [
-                    str(line),
-                    f"<code>{escape(load)}</code>",
-                    delta,
-                    f"<code>{escape(source)}</code>",
-                    escape(why),
-                ]
-                out.append("<tr><td>" + "<td>".join(cells))
-            out.append("</table>")
-        return "\n".join(out) + "\n"
+        from drawloom.shuffle.page import page
+
+        return page(self)
