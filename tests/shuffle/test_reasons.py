@@ -25,7 +25,7 @@ def reasons(body: str, distinct_parameters: bool = False) -> dict[int, str]:
     made = shuffle(
         HEAD + body + "\nst.global.f32 [%l5], %f2;\nret; }", apply="all", distinct_parameters=distinct_parameters
     )
-    return {one.line: one.reason for one in made.report.functions[0].kept}
+    return {one.place[0]: one.reason for one in made.report.functions[0].kept}
 
 
 @pytest.mark.parametrize(
