@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drawloom.cli.ptxas_wrapper import OPTIONS, run
+from drawloom.cli.ptxas_wrapper import OPTIONS, begins_like_ptx, run
 from drawloom.cli.shuffle import command
 from drawloom.errors import DataError, ParseError
 from drawloom.ptx import parse, verify
@@ -172,6 +174,83 @@ def test_the_wrapper_assembles_rewritten_files(assembler: Path, monkeypatch: pyt
     assert words[0] == "-arch=sm_90" and words[2:] == ["-o", "out.cubin"]
     assert words[1].endswith("/laplacian.ptx")
     assert (assembler / "kept").read_text().count("shfl.sync") == 2
+
+
+def shuffles_of(assembler: Path, *words: str) -> int:
+    """How many the assembler gets."""
+    (assembler / "kept").unlink(missing_ok=True)
+    assert run(list(words)) == 7
+    return (assembler / "kept").read_text().count("shfl.sync")
+
+
+@pytest.mark.parametrize("name", ["K.PTX", "k.s", "k", "k of two words.ptx"])
+def test_the_wrapper_rewrites_files_of_any_name(name: str, assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """clang gives its assembler files that end in .s; ptxas takes any name."""
+    monkeypatch.setenv(OPTIONS, "--apply=all")
+    source = assembler / name
+    source.write_text("// made by\n/* somebody */ " + KERNEL.read_text())
+    assert shuffles_of(assembler, "-arch=sm_90", str(source)) == 2
+
+
+def test_the_wrapper_leaves_what_is_written_to(assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OPTIONS, "--apply=all")
+    out = assembler / "out.ptx"
+    out.write_text(KERNEL.read_text())
+    run([str(KERNEL), "-o", str(out)])
+    assert (assembler / "words").read_text().split()[1:] == ["-o", str(out)]
+
+
+def test_the_wrapper_rewrites_what_options_files_name(assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = assembler / "two words.ptx"
+    source.write_text(KERNEL.read_text())
+    inner, outer = assembler / "inner", assembler / "outer"
+    inner.write_text(f'"{source}"\n')
+    outer.write_text(f"-arch=sm_61 -optf {inner} # -v\n")
+    for words in ((f"--options-file={outer}",), ("-optf", str(outer)), (f"-optf={inner},{inner}", "-arch=sm_61")):
+        shuffles = shuffles_of(assembler, *words)
+        assert shuffles and shuffles == 2 * len([word for word in words[0].split(",") if word])
+    assert "-optf" not in (assembler / "words").read_text()
+
+
+def test_the_wrapper_passes_on_options_files_that_cannot_be_read(assembler: Path) -> None:
+    (assembler / "open").write_text('"a')
+    (assembler / "round").write_text(f"-optf {assembler}/round")
+    for name in ("missing", "open", "round"):
+        assert run(["-optf", f"{assembler}/{name}"]) == 7
+        assert (assembler / "words").read_text().split() == ["-optf", f"{assembler}/{name}"]
+
+
+def test_the_wrapper_reads_standard_input(assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OPTIONS, "--apply=all")
+    for text, shuffles in ((KERNEL.read_bytes(), 2), (b"no PTX", 0)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert shuffles_of(assembler, "-arch=sm_90", "-") == shuffles
+    assert (assembler / "kept").read_text() == "no PTX"
+
+
+def test_the_wrapper_passes_the_file_itself_on_where_nothing_is_rewritten(assembler: Path) -> None:
+    run(["-arch=sm_90", str(KERNEL)])
+    assert (assembler / "words").read_text().split() == ["-arch=sm_90", str(KERNEL)]
+
+
+def test_the_wrapper_passes_on_no_words_at_all(assembler: Path) -> None:
+    assert run([]) == 7
+
+
+def test_an_assembler_that_a_signal_ends_fails_as_in_a_shell(assembler: Path) -> None:
+    (assembler / "ptxas").write_text("#!/bin/sh\nkill -TERM $$\n")
+    assert run([str(KERNEL)]) == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("data", "is_one"),
+    [
+        (b"\xef\xbb\xbf .version 7.0", True), (b"//\n/* .version */\n.version 7.0", True), (b"/* .version 7.0", False),
+        (b"// .version 7.0", False), (b"", False), (b" " * 10000 + b"/* */" * 10000 + b"x", False),
+    ],
+)  # fmt: skip
+def test_how_ptx_begins(data: bytes, is_one: bool) -> None:
+    assert begins_like_ptx(data) == is_one
 
 
 def test_the_wrapper_rewrites_for_the_architecture_of_the_assembler(assembler: Path) -> None:

@@ -170,6 +170,11 @@ def takes_value(long: str) -> bool:
     return bool(OPTIONS[long][1] if long in OPTIONS else WITHOUT_EFFECT[long][1])
 
 
+def needs_value(word: str) -> bool:
+    """Whether what follows this word of a command line is its value."""
+    return word in _SPELLINGS and takes_value(_SPELLINGS[word])
+
+
 def note(long: str, spelling: str, value: str, out: CommandLine, depth: int) -> None:
     """Keep what an option says; of those without effect only look whether the value is one that it may have."""
     if long == "options-file":

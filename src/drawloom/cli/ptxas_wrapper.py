@@ -9,21 +9,38 @@ warning: the build must not fail for it.
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from drawloom.cli.assemble import UTF_8_MARK
+from drawloom.cli.ptxas_options import needs_value
+
 ASSEMBLER: Final = "DRAWLOOM_PTXAS"
 OPTIONS: Final = "DRAWLOOM_SHUFFLE"
 EXIT_NOT_FOUND: Final = 127
+#: What a shell adds to the number of the signal that has ended a program.
+EXIT_SIGNALLED: Final = 128
 ARCH_OPTIONS: Final = ("-arch", "--gpu-name")
+OPTIONS_FILE: Final = ("-optf", "--options-file")
+#: How deep options files may name each other.
+MOST_DEEP: Final = 8
+STANDARD_INPUT: Final = "-"
+#: What PTX begins with, behind comments.
+FIRST_DIRECTIVE: Final = b".version"
+#: How comments begin and end.
+COMMENTS: Final = ((b"//", b"\n"), (b"/*", b"*/"))
 
 
 def main() -> None:
-    """The console script. Exits as the assembler does."""
-    sys.exit(run(sys.argv[1:]))
+    """The console script. Exits as the assembler does, 130 when interrupted."""
+    try:
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(EXIT_SIGNALLED + signal.SIGINT)
 
 
 def run(words: list[str]) -> int:
@@ -36,13 +53,17 @@ def run(words: list[str]) -> int:
         print(f"error: there is no ptxas on the PATH: set {ASSEMBLER} to it", file=sys.stderr)
         return EXIT_NOT_FOUND
     with tempfile.TemporaryDirectory() as folder:
-        arch = target(words)
-        passed = [rewritten(word, arch, Path(folder, str(k))) for k, word in enumerate(words)]
+        given = expanded(words, 0)
+        arch, passed = target(given), list(given)
+        for k in inputs(given):
+            file = standard_input(Path(folder, str(k))) if given[k] == STANDARD_INPUT else given[k]
+            passed[k] = rewritten(file, arch, Path(folder, f"{k}.new"))
         try:
-            return subprocess.run([real, *passed], check=False).returncode
+            status = subprocess.run([real, *passed], check=False).returncode
         except OSError as refusal:
             print(f"error: {real} cannot be run: {refusal.strerror}", file=sys.stderr)
             return EXIT_NOT_FOUND
+    return status if status >= 0 else EXIT_SIGNALLED - status
 
 
 def assembler() -> str | None:
@@ -58,38 +79,107 @@ def assembler() -> str | None:
     return None
 
 
+def expanded(words: list[str], depth: int) -> list[str]:
+    """A command line with the words of its options files in their places; what cannot be read stays for the assembler
+    to complain of."""
+    out: list[str] = []
+    at = 0
+    while at < len(words):
+        name, equals, value = words[at].partition("=")
+        taken = 1 if equals or at + 1 == len(words) else 2
+        if name in OPTIONS_FILE and depth <= MOST_DEEP:
+            value = value if equals else "".join(words[at + 1 : at + 2])
+            try:
+                texts = [Path(file).read_text(encoding="utf-8", errors="surrogateescape") for file in value.split(",")]
+                out.extend(expanded([word for text in texts for word in split(text)], depth + 1))
+            except (OSError, ValueError):
+                out.extend(words[at : at + taken])
+        else:
+            taken = 1
+            out.append(words[at])
+        at += taken
+    return out
+
+
+def split(text: str) -> list[str]:
+    """The words of an options file as ptxas reads it: with double quotes and backslashes, without comments. Raises
+    ValueError for quotes that do not end."""
+    reader = shlex.shlex(text, posix=True)
+    reader.quotes = '"'
+    reader.whitespace_split = True
+    reader.commenters = ""
+    return list(reader)
+
+
 def target(words: list[str]) -> str:
-    """What `-arch` says, as `sm_NN`; empty without one."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    """What the last `-arch` says, as `sm_NN`; empty without one."""
+    found = ""
+    for word, following in zip(words, [*words, ""][1:], strict=True):
         name, _, value = word.partition("=")
         if name in ARCH_OPTIONS:
-            return value or following
-    return ""
+            found = value or following
+    return found
 
 
-def rewritten(word: str, arch: str, folder: Path) -> str:
-    """The path of a rewritten file for the path of a PTX file; other words, and files that stay, as they are."""
-    if not word.endswith(".ptx") or not os.path.isfile(word):
-        return word
+def inputs(words: list[str]) -> list[int]:
+    """Which words are PTX files, whatever their names: the assembler takes any."""
+    return [
+        k
+        for k, word in enumerate(words)
+        if not (k and needs_value(words[k - 1])) and (word == STANDARD_INPUT or is_ptx(word))
+    ]
+
+
+def is_ptx(word: str) -> bool:
+    """Whether a word is the path of a file of that name, or of one that begins like PTX, as clang's `.s` do."""
+    if word.startswith("-") or not os.path.isfile(word):
+        return False
+    try:
+        return word.lower().endswith(".ptx") or begins_like_ptx(Path(word).read_bytes())
+    except OSError:
+        return False
+
+
+def begins_like_ptx(data: bytes) -> bool:
+    text = data.removeprefix(UTF_8_MARK).lstrip()
+    while True:
+        for opening, closing in COMMENTS:
+            if text.startswith(opening):
+                text = text.partition(closing)[2].lstrip()
+                break
+        else:
+            return text.startswith(FIRST_DIRECTIVE)
+
+
+def standard_input(folder: Path) -> str:
+    """A file of what standard input has, which can be read once only."""
+    folder.mkdir()
+    file = folder / "stdin.ptx"
+    file.write_bytes(sys.stdin.buffer.read())
+    return str(file)
+
+
+def rewritten(file: str, arch: str, folder: Path) -> str:
+    """The path of a rewritten file for that of a PTX file; itself where nothing is rewritten."""
     from click import ClickException
 
     from drawloom.cli.shuffle import command
     from drawloom.errors import Error
 
     folder.mkdir()
-    to = folder / Path(word).name
+    to = folder / Path(file).name
     message = f"{OPTIONS} has it write nothing"
     try:
         options = [*(["--arch", arch] if arch else []), *given_options()]
-        command.main([word, *options, "-o", str(to)], standalone_mode=False)
+        command.main([*options, "-o", str(to), "--", file], standalone_mode=False)
         if to.is_file():
-            return str(to)
+            return file if to.read_bytes() == Path(file).read_bytes() else str(to)
     except ClickException as refusal:
         message = refusal.format_message()
     except Error as refusal:
         message = str(refusal)
-    print(f"warning: drawloom-ptxas leaves {word} as it is: {message}", file=sys.stderr)
-    return word
+    print(f"warning: drawloom-ptxas leaves {file} as it is: {message}", file=sys.stderr)
+    return file
 
 
 def given_options() -> list[str]:
