@@ -621,6 +621,32 @@ def test_a_checked_run_of_correct_code_finds_nothing() -> None:
     np.testing.assert_array_equal(out, run(kernel(NESTED_LOOPS), "reference", 100))
 
 
+PARAMETER_BY_ADDRESS = """
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .align 4 .b8 words[16], .param .u64 out) {
+  .reg .b64 %rd<5>;
+  .reg .b32 %r<3>;
+  mov.b64 %rd1, words;
+  cvta.param.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mad.wide.u32 %rd3, %r1, 4, %rd2;
+  ld.u32 %r2, [%rd3];
+  ld.param.u64 %rd4, [out];
+  mad.wide.u32 %rd4, %r1, 4, %rd4;
+  st.global.u32 [%rd4], %r2;
+  ret;
+}
+"""
+
+
+def test_a_checked_run_knows_the_addresses_of_parameters() -> None:
+    out = np.zeros(4, dtype=np.uint32)
+    drawloom.load(PARAMETER_BY_ADDRESS, device="cpu", check="memory")["k"][1, 4](np.arange(5, 9, dtype=np.uint32), out)
+    np.testing.assert_array_equal(out, [5, 6, 7, 8])
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_stops_an_endless_kernel(tmp_path: Path) -> None:
     script = tmp_path / "endless.py"

@@ -22,6 +22,7 @@ try:
 except UnsupportedError as missing:
     pytest.skip(str(missing), allow_module_level=True)
 
+EXAMPLES = PROGRAMS.parent.parent.parent / "examples"
 CHOSEN = (
     "checked_access device_printf device_queries error_assert error_configuration error_memory error_out_of_bounds "
     "error_unsynchronised_small function_pointers samples_style scan_lookback standard_mathematics streams_events "
@@ -35,9 +36,10 @@ def test_program_does_as_it_says(name: str, tmp_path: Path) -> None:
     assert difference(PROGRAMS / f"{name}.cu", tmp_path / name) == ""
 
 
-def run(program: Path) -> str:
+def run(program: Path, *words: str | Path) -> str:
     environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}
-    return subprocess.run([str(program)], capture_output=True, text=True, env=environment, check=True).stdout
+    command = [str(program), *(str(word) for word in words)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
 
 
 DOUBLE = """
@@ -103,6 +105,89 @@ def cc(*words: str) -> str:
         raise done.exception
     assert done.exit_code == 0, done.output
     return done.output
+
+
+def test_all_examples_are_built_by_one_command_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`drawloom cc examples/*.cu` ended in the linker's words about four functions `main`."""
+    monkeypatch.chdir(tmp_path)
+    assert cc(*(str(path) for path in sorted(EXAMPLES.glob("*.cu")))) == ""
+    assert run(tmp_path / "hello").splitlines()[-1] == "thread 1 of block 1 is number 5"
+    (tmp_path / "bytes").write_bytes(b"warp and weft\0" + b"e" * 1000)
+    assert run(tmp_path / "histogram", tmp_path / "bytes") == "1014 bytes; most often 0x65, 1001 times\n"
+    environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}
+    image = subprocess.run([str(tmp_path / "mandelbrot")], capture_output=True, env=environment, check=True).stdout
+    assert image.startswith(b"P5 1024 512 255\n") and len(image) == 16 + 1024 * 512
+    assert run(tmp_path / "matmul", "64").endswith(" 0 wrong\n")
+
+
+def test_sources_that_each_have_a_main_become_programs_of_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is linked beside them is part of each."""
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(("one", "two")):
+        (tmp_path / f"{name}.cpp").write_text(
+            f'#include <cstdio>\nint other();\nint main() {{ std::printf("%d\\n", {number} + other()); }}\n'
+        )
+    (tmp_path / "other.cpp").write_text("int other() { return 40; }\n")
+    cc("-c", "other.cpp")
+    assert cc("one.cpp", "other.o", "two.cpp") == ""
+    assert (run(tmp_path / "one"), run(tmp_path / "two")) == ("40\n", "41\n")
+    assert not (tmp_path / "a.out").exists()
+
+
+def test_unknown_option_is_named_whole() -> None:
+    """Click takes `-bogus` for `-b`, and says that there is no such option."""
+    from drawloom.cli.main import cli
+
+    done = CliRunner().invoke(cli, ["cc", "x.cu", "-bogus=3"])
+    assert done.exit_code == 2 and "No such option '-bogus'." in done.output
+
+
+OPTIONS = """
+#ifdef GONE
+#error -U undefines
+#endif
+#include <found.h>
+extern "C" int wrapped(int);
+int main() { return FIRST + FOUND + wrapped(0) != 6; }
+extern "C" int __wrap_wrapped(int) { return 3; }
+"""
+
+
+@pytest.mark.parametrize("suffix", ["cu", "cpp"])
+def test_options_of_the_preprocessor_and_the_linker(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / "found.h").write_text("#define FOUND 2\n")
+    (tmp_path / "first.h").write_text("#define FIRST 1\n")
+    source = tmp_path / f"options.{suffix}"
+    source.write_text(OPTIONS)
+    words = ["-DGONE", "-UGONE", "-isystem", str(tmp_path), "-include", str(tmp_path / "first.h")]
+    assert cc(str(source), *words, "-Xlinker", "--wrap=wrapped", "-unchecked", "-o", str(tmp_path / "out")) == ""
+    assert run(tmp_path / "out") == ""
+
+
+SETTINGS = [
+    ("DRAWLOOM_DEVICE=cuda:x", "cpu, cuda or cuda:N"),
+    ("DRAWLOOM_DEVICE=gpu", "cpu, cuda or cuda:N"),
+    ("DRAWLOOM_CHECK=bogus", "memory or off"),
+    ("DRAWLOOM_THREADS=many", "a number of threads from 0 to 4096"),
+    ("DRAWLOOM_ASSEMBLER=nvcc", "drawloom or driver"),
+]
+
+
+def test_a_setting_that_is_none_is_told_and_leaves_no_device(tmp_path: Path) -> None:
+    """`DRAWLOOM_CHECK=bogus` was taken for no check."""
+    (tmp_path / "count.cpp").write_text(
+        "#include <cuda_runtime.h>\n#include <cstdio>\n"
+        "int main() { int count; std::puts(cudaGetErrorName(cudaGetDeviceCount(&count))); }\n"
+    )
+    cc(str(tmp_path / "count.cpp"), "-o", str(tmp_path / "count"))
+    for setting, expected in SETTINGS:
+        name, _, value = setting.partition("=")
+        environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu", name: value}
+        done = subprocess.run([str(tmp_path / "count")], capture_output=True, text=True, env=environment)
+        assert done.stdout == "cudaErrorNoDevice\n"
+        assert done.stderr == f"drawloom: {setting}: expected {expected}\n"
 
 
 NEWER_MATH = """
@@ -188,6 +273,11 @@ REFUSED = [
     (("nested.cu",), "launches from kernels, dynamic parallelism, are not supported"),
     (("arrays.cu",), "textures and arrays are not supported"),
     (("x.cu", "x.cu", "-c", "-o", "y.o"), "-o takes one input file"),
+    (("x.cu", "-arch=sm_999"), "^target 'sm_999': this clang does not know it"),
+    (("x.cu", "-arch=sm_80,bogus"), "^target 'bogus': expected sm_50 or later"),
+    (("x.cu", "main.c", "-o", "both"), "x.cu and main.c each define 'main', and a program has one"),
+    (("x.cu", "main.c", "other.c"), "x.cu and main.c each define 'main', and a program has one"),
+    (("x.cu", "folder/x.cu"), "two of these have one name"),
 ]
 
 
@@ -197,6 +287,10 @@ def test_what_is_not_supported_is_refused_by_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.cu").write_text("__global__ void k() {}\nint main() {}\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "x.cu").write_text("int main() {}\n")
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "other.c").write_text("int other(void) { return 0; }\n")
     (tmp_path / "x.txt").write_text("no program\n")
     (tmp_path / "extern.cu").write_text(
         "extern __device__ int elsewhere;\n__global__ void k(int* p) { *p = elsewhere; }\nint main() {}\n"

@@ -32,13 +32,30 @@ def refuse(context: click.Context, parameter: click.Parameter, value: object) ->
         raise UnsupportedError(f"{name} is not supported: {REFUSED[name]}")
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+class CompilerCommand(click.Command):
+    """Options are long words behind one dash, so an unknown one is told whole: click takes `-bogus` for `-b ...`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as unknown:
+            words = [word.partition("=")[0] for word in given if word.startswith(unknown.option_name)]
+            raise click.NoSuchOption(words[0] if words else unknown.option_name, ctx=ctx) from None
+
+
+@click.command(cls=CompilerCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("inputs", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "output", metavar="FILE", help="What to write; a.out, or with -c the source's name with .o.")
+@click.option("-o", "output", metavar="FILE",
+              help="What to write; a.out, or with -c the source's name with .o. Without it, sources that each have a "
+              "main become a program each, by their names.")  # fmt: skip
 @click.option("-c", "compile_only", is_flag=True, help="Compile each source to an object file, and do not link.")
 @click.option("-shared", is_flag=True, help="Make a shared library.")
 @click.option("-I", "includes", metavar="DIR", multiple=True, help="Look for headers in DIR.")
 @click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro.")
+@click.option("-U", "undefines", metavar="NAME", multiple=True, help="Undefine a macro.")
+@click.option("-isystem", "system_includes", metavar="DIR", multiple=True, help="Look there, too, and do not warn.")
+@click.option("-include", "preincludes", metavar="FILE", multiple=True, help="Include a file before each source.")
 @click.option("-O", "level", type=click.IntRange(0, 3), default=3, show_default=True, help="How much to optimise.")
 @click.option("-std", "--std", "standard", metavar="STANDARD", default="c++17", show_default=True,
               help="c++11 to c++23.")  # fmt: skip
@@ -50,6 +67,8 @@ def refuse(context: click.Context, parameter: click.Parameter, value: object) ->
 @click.option("-l", "libraries", metavar="NAME", multiple=True, help="Link with a library.")
 @click.option("-Xcompiler", "--compiler-options", "host_options", metavar="OPTION,...", multiple=True,
               help="Give options to the compiler of .cpp and .c files, and to the linker.")  # fmt: skip
+@click.option("-Xlinker", "--linker-options", "linker_options", metavar="OPTION,...", multiple=True,
+              help="Give options to the linker.")  # fmt: skip
 @click.option("-use_fast_math", "--use_fast_math", "fast_math", is_flag=True, help="Faster, less accurate functions.")
 @click.option("-unchecked", "--unchecked", is_flag=True,
               help="Leave out the code that DRAWLOOM_CHECK=memory runs: a smaller file, sooner made.")  # fmt: skip
@@ -77,7 +96,8 @@ def command(
     inputs: tuple[str, ...], output: str | None, compile_only: bool, shared: bool, includes: tuple[str, ...],
     defines: tuple[str, ...], level: int, standard: str, archs: str, cpu: str, folders: tuple[str, ...],
     libraries: tuple[str, ...], host_options: tuple[str, ...], fast_math: bool, unchecked: bool, debug: bool,
-    silent: bool,
+    silent: bool, undefines: tuple[str, ...], system_includes: tuple[str, ...], preincludes: tuple[str, ...],
+    linker_options: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Compile and link CUDA programs: .cu, .cpp and .c sources, object files and libraries.
 
@@ -87,12 +107,17 @@ def command(
     from drawloom.cuda.compiler import Options
     from drawloom.cuda.programs import Request, build
 
-    options = Options(standard, level, defines, includes, line_info=True, fast_math=fast_math)
-    extra = tuple(word for words in host_options for word in words.split(","))
+    named = (("-U", undefines), ("-isystem", system_includes), ("-include", preincludes))
+    words = tuple(word for option, values in named for value in values for word in (option, value))
+    options = Options(standard, level, defines, includes, True, fast_math, words)
     request = Request(
-        inputs, output or "", options, tuple(archs.split(",")), cpu, compile_only, shared, libraries, folders, extra,
-        not unchecked, debug,
+        inputs, output or "", options, tuple(archs.split(",")), cpu, compile_only, shared, libraries, folders,
+        split(host_options), split(linker_options), not unchecked, debug,
     )  # fmt: skip
     for warning in build(request):
         if not silent:
             click.echo(warning.rstrip("\n"), err=True)
+
+
+def split(options: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for words in options for word in words.split(","))

@@ -301,7 +301,9 @@ class _Run:
         self.failed_message = ""
         self.fault: faults.Fault | None = None
         self.params = np.frombuffer(params or b"\0", dtype=np.uint8).copy()
-        self.ranges = np.array(sorted(buffers) or [(0, 0)], dtype=np.uint64).reshape(-1)
+        # A kernel may take the address of a parameter and hand it on.
+        readable = sorted([*buffers, (self.params.ctypes.data, len(self.params))])
+        self.ranges = np.array(readable, dtype=np.uint64).reshape(-1)
         threads = block[0] * block[1] * block[2]
         blocks = grid[0] * grid[1] * grid[2]
         lanes = ready.lanes
@@ -329,7 +331,7 @@ class _Run:
         record[abi.LAUNCH_LOCAL] = ready.local_bytes
         record[abi.LAUNCH_STATE_STRIDE] = stride
         record[abi.LAUNCH_BUFFERS] = self.ranges.ctypes.data
-        record[abi.LAUNCH_BUFFER_COUNT] = len(buffers)
+        record[abi.LAUNCH_BUFFER_COUNT] = len(readable)
         record[abi.LAUNCH_SLOT_STRIDE] = self.slot_bytes
         record[abi.LAUNCH_SLOT_STATES] = states
         record[abi.LAUNCH_SLOT_SHARED] = shared_at

@@ -25,12 +25,14 @@ NO_CLANG: Final = (
 HOST_TRIPLE: Final = "x86_64-unknown-linux-gnu"
 #: As zig spells that host: with the oldest C library that programs are to run on.
 ZIG_HOST: Final = "x86_64-linux-gnu.2.28"
+EXPECTED_TARGET: Final = "expected sm_50 or later, such as sm_80"
 HEADERS: Final = Path(__file__).parent / "include"
 
 _DIAGNOSTIC: Final = re.compile(
     r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
 )
 _ANY_ERROR: Final = re.compile(r"^(?:fatal )?error: (.*)$", re.M)
+_UNKNOWN_TARGET: Final = re.compile(r"^error: unknown target CPU ('.*')$", re.M)
 #: What clang's words mean here: features that are not supported, by the headers that they come with and by the option
 #: that clang asks for. The reason follows in parentheses.
 _LAUNCH: Final = "launches from kernels, dynamic parallelism, are not supported"
@@ -73,7 +75,7 @@ class CompileError(SourceError):
             super().__init__(
                 bare[1] if bare is not None else diagnostics.splitlines()[-1] if diagnostics else "clang failed"
             )
-        self.diagnostics = diagnostics
+        self.diagnostics = diagnostics.removeprefix("error: ")  # of one that has no place
 
     def __str__(self) -> str:
         return self.diagnostics or self.message
@@ -93,7 +95,7 @@ class Clang:
         """Runs `clang -cc1`, with `text` as standard input; `files` are open files that it reads. (What it wrote to
         standard output, its warnings.)
 
-        Raises CompileError with its diagnostics, UnsupportedError where it does not start.
+        Raises CompileError with its diagnostics, UnsupportedError where it does not start or know the target.
         """
         given = None if text is None else text.encode("utf-8", "surrogateescape")
         try:
@@ -101,6 +103,9 @@ class Clang:
         except OSError as failure:
             raise UnsupportedError(f"cannot run {self.command[0]}: {failure.strerror}") from failure
         diagnostics = done.stderr.decode("utf-8", "replace")
+        unknown = _UNKNOWN_TARGET.search(diagnostics)
+        if unknown is not None:
+            raise UnsupportedError(f"target {unknown[1]}: this clang does not know it; {EXPECTED_TARGET}")
         if done.returncode:
             raise CompileError(diagnostics)
         return done.stdout, diagnostics

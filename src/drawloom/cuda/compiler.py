@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
+from drawloom.cuda.clang import EXPECTED_TARGET, HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
@@ -53,7 +53,8 @@ class Options:
     includes: tuple[str, ...] = ()
     line_info: bool = False
     fast_math: bool = False
-    extra: tuple[str, ...] = ()  # further -cc1 options, as they stand
+    preprocessor: tuple[str, ...] = ()  # further words for the preprocessor, as clang takes them
+    extra: tuple[str, ...] = ()  # further -cc1 options of the device's side
     program: bool = False  # a whole program, whose host code is compiled, too
 
 
@@ -198,10 +199,11 @@ def cuda_arguments(clang: Clang, arch: str, options: Options, has_includes: bool
 
 
 def words_of(options: Options) -> list[str]:
-    """The macros and folders that a user gives."""
+    """What a user tells the preprocessor."""
     return [
         *(word for name in options.defines for word in ("-D", name)),
         *(word for folder in options.includes for word in ("-I", folder)),
+        *options.preprocessor,
     ]  # fmt: skip
 
 
@@ -224,13 +226,19 @@ def opencl_arguments(arch: str, options: Options) -> list[str]:
     ]  # fmt: skip
 
 
+def compute_of(arch: str) -> int:
+    """80 of "sm_80". Raises UnsupportedError for what is no architecture."""
+    number = re.fullmatch(r"sm_(\d{2,3})[af]?", arch)
+    if number is None or int(number[1]) < 50:
+        raise UnsupportedError(f"target {arch!r}: {EXPECTED_TARGET}")
+    return int(number[1])
+
+
 def device_target(arch: str, options: Options) -> list[str]:
-    number = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    if number is None:
-        raise UnsupportedError(f"target {arch!r}: expected sm_50 or later, such as sm_80")
+    number = compute_of(arch)
     if options.optimise not in range(4):
         raise UnsupportedError(f"optimisation level {options.optimise}: expected 0 to 3")
-    version = ["-target-feature", f"+ptx{PTX_VERSION}"] if int(number[1]) <= PTX_VERSION_UP_TO else []
+    version = ["-target-feature", f"+ptx{PTX_VERSION}"] if number <= PTX_VERSION_UP_TO else []
     inline = ["-mllvm", f"-inline-threshold={INLINE_THRESHOLD}", "-mllvm", f"-unroll-threshold={UNROLL_THRESHOLD}"]
     # nvcc's: subnormals are zero, short divisions, roots and functions; no leave to reorder or to forget NaN.
     fast = [

@@ -39,7 +39,7 @@ def cc1(clang: Clang, arguments: list[str], own: list[str], text: str | None = N
 
 def asks_of_headers(own: list[str]) -> bool:
     """Whether a macro among the words may change what the headers say."""
-    names = [word.partition("=")[0] for option, word in pairwise(own) if option == "-D"]
+    names = [word.partition("=")[0] for option, word in pairwise(own) if option in ("-D", "-U")]
     return any(name.startswith("_") or name in _OF_HEADERS for name in names)
 
 

@@ -23,11 +23,13 @@ from drawloom.cuda.compiler import (
     Options,
     Translated,
     chosen,
+    compute_of,
     cuda_language,
     translate_cuda,
     words_of,
 )
 from drawloom.cuda.library import LIBRARIES, library_objects
+from drawloom.cuda.objects import defines
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.files import whole_file
@@ -69,15 +71,17 @@ class Request:
     libraries: tuple[str, ...] = ()
     library_folders: tuple[str, ...] = ()
     host_options: tuple[str, ...] = ()
+    linker_options: tuple[str, ...] = ()
     checked: bool = True
     debug: bool = False
 
 
 def build(request: Request) -> list[str]:
-    """Compiles and links; returns clang's warnings.
+    """Compiles and links; returns clang's warnings. Sources that each have a `main` become, unless `output` is given, a
+    program each, named after its source.
 
-    Raises CompileError with the diagnostics of the compiler or the linker, DataError (unreadable or unknown files),
-    UnsupportedError (what device code may not have, or no clang).
+    Raises CompileError with the diagnostics of the compiler or the linker, DataError (unreadable or unknown files, two
+    that define `main`), UnsupportedError (what device code may not have, or no clang).
     """
     clang = find_clang()
     kinds = [kind_of(name) for name in request.inputs]
@@ -85,13 +89,14 @@ def build(request: Request) -> list[str]:
         raise DataError("no input files")
     if request.compile_only and request.output and len(request.inputs) > 1:
         raise DataError("-o takes one input file with -c")
+    for arch in request.archs:
+        compute_of(arch)
     warnings: list[str] = []
     with TemporaryDirectory(prefix="drawloom-") as temporary:
         folder = Path(temporary)
-        objects: list[str] = []
+        compiled: dict[str, list[str]] = {}
         for number, (name, kind) in enumerate(zip(request.inputs, kinds, strict=True)):
             if kind == "link":
-                objects.append(name)
                 continue
             place = folder / str(number)
             place.mkdir()
@@ -99,14 +104,36 @@ def build(request: Request) -> list[str]:
                 compile_host(clang, name, request, place, warnings)
             ]  # fmt: skip
             if request.compile_only:
-                target = request.output or Path(name).stem + ".o"
-                finish(joined(clang, made, place), target)
-            objects += [str(path) for path in made]
-        if not request.compile_only:
-            out = folder / "linked"
-            link(clang, objects, request, out, folder)
-            finish(out, request.output or "a.out")
+                finish(joined(clang, made, place), request.output or Path(name).stem + ".o")
+            compiled[name] = [str(path) for path in made]
+        if request.compile_only:
+            return warnings
+        library = folder / "library"
+        library.mkdir()
+        objects = [str(path) for path in library_objects(clang, request.level, library)]
+        for target, sources in programs_of(request, compiled).items():
+            parts = [part for name in request.inputs for part in compiled.get(name, [name]) if name in sources]
+            link(clang, [*parts, *objects], request, folder / "linked")
+            finish(folder / "linked", target)
     return warnings
+
+
+def programs_of(request: Request, compiled: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The inputs of each program or library that is linked, by its name."""
+    whole = {request.output or "a.out": list(request.inputs)}
+    with_main = [name for name, objects in compiled.items() if defines(Path(objects[0]).read_bytes(), "main")]
+    if len(with_main) < 2 or request.shared:
+        return whole
+    if request.output or len(with_main) < len(compiled):
+        raise DataError(
+            f"{' and '.join(with_main)} each define 'main', and a program has one; "
+            "without -o, sources that all define it become a program each"
+        )
+    shared = [name for name in request.inputs if name not in compiled]
+    out = {Path(name).stem: [name, *shared] for name in with_main}
+    if len(out) < len(with_main):
+        raise DataError("programs are named after their sources, and two of these have one name")
+    return out
 
 
 def kind_of(name: str) -> str:
@@ -131,7 +158,7 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     if translated.warnings:
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
-    module = whole_module(translated)
+    module = whole_module(name, translated)
     checked = module if request.checked else None
     if options.optimise:
         module = optimised(module)
@@ -148,7 +175,7 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
     return objects
 
 
-def whole_module(translated: Translated) -> Module:
+def whole_module(name: str, translated: Translated) -> Module:
     """The module of a file's device code. Raises UnsupportedError where it needs that of another file."""
     from drawloom.ptx.parser import parse
     from drawloom.ptx.verifier import verify
@@ -156,10 +183,10 @@ def whole_module(translated: Translated) -> Module:
     module = parse(translated.ptx, translated.filename)
     for variable in module.variables.values():
         if variable.linkage == ".extern" and variable.space in ("global", "const"):
-            raise UnsupportedError(f"variable '{source_name(variable.name)}' {ELSEWHERE}")
+            raise UnsupportedError(f"{name}: variable '{source_name(variable.name)}' {ELSEWHERE}")
     for function in module.functions.values():
         if not function.has_body and function.name not in RUNTIME_FUNCTIONS:
-            raise UnsupportedError(f"function '{source_name(function.name)}' {ELSEWHERE}")
+            raise UnsupportedError(f"{name}: function '{source_name(function.name)}' {ELSEWHERE}")
     verify(module)
     return module
 
@@ -170,7 +197,7 @@ def machine_code(module: Module, archs: tuple[str, ...], warnings: list[str]) ->
     images = []
     for arch in archs:
         try:
-            images.append((int("".join(filter(str.isdigit, arch))), cubin(module, arch)))
+            images.append((compute_of(arch), cubin(module, arch)))
         except UnsupportedError as refusal:
             warnings.append(f"no machine code for {arch}, the driver will compile the PTX: {refusal}")
     return images
@@ -201,7 +228,7 @@ def compile_host(clang: Clang, name: str, request: Request, folder: Path, warnin
     out = folder / "host.o"
     options = request.options
     plain_c = Path(name).suffix == ".c"
-    words = [f"-D{name}" for name in options.defines] + [f"-I{folder}" for folder in (*options.includes, HEADERS)]
+    words = [*words_of(options), f"-I{HEADERS}"]
     standard = [] if plain_c or not options.standard else [f"-std={options.standard}"]
     command = [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", *standard, *words, "-fPIC"]
     run([*command, *(["-g"] if request.debug else []), *request.host_options, "-c", name, "-o", str(out)], warnings)
@@ -217,14 +244,12 @@ def joined(clang: Clang, objects: list[Path], folder: Path) -> Path:
     return out
 
 
-def link(clang: Clang, objects: list[str], request: Request, out: Path, folder: Path) -> None:
-    place = folder / "library"
-    place.mkdir()
-    library = [str(path) for path in library_objects(clang, request.level, place)]
+def link(clang: Clang, objects: list[str], request: Request, out: Path) -> None:
     kind = ["-shared"] if request.shared else []
-    words = [f"-L{folder}" for folder in request.library_folders]
+    words = [word for option in request.linker_options for word in ("-Xlinker", option)]
+    words += [f"-L{folder}" for folder in request.library_folders]
     words += [f"-l{name}" for name in request.libraries if name not in OF_RUNTIME]
-    run([*clang.cxx, *kind, *request.host_options, *objects, *library, *words, *LIBRARIES, "-o", str(out)], [])
+    run([*clang.cxx, *kind, *request.host_options, *objects, *words, *LIBRARIES, "-o", str(out)], [])
 
 
 def run(command: list[str], warnings: list[str]) -> None:

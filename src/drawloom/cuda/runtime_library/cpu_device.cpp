@@ -15,6 +15,7 @@
 #include "cpu_launch.h"
 #include "cpu_pool.h"
 #include "cpu_streams.h"
+#include "settings.h"
 
 namespace drawloom {
 namespace {
@@ -56,11 +57,6 @@ struct Allocation {
 };
 
 size_t host_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)); }
-
-bool asked(const char *variable, const char *value) {
-  const char *wanted = std::getenv(variable);
-  return wanted && !strcmp(wanted, value);
-}
 
 // All that was allocated and is not freed, by its first address; while accesses are checked also what was freed lately.
 class Allocations {
@@ -213,7 +209,7 @@ char *variables_of(Program &program) {
 class CpuDevice : public Device {
  public:
   // Checked work is done before a call returns, so that what the host does is told apart from what a kernel does.
-  CpuDevice() : checked_(asked("DRAWLOOM_CHECK", "memory")), waits_(checked_ || asked("CUDA_LAUNCH_BLOCKING", "1")) {
+  CpuDevice() : checked_(settings().checked), waits_(checked_ || settings().blocking) {
     if (checked_) InFlight::watch();
   }
 
@@ -506,6 +502,7 @@ class CpuDevice : public Device {
     if (checked_) {
       ranges = allocations().ranges();
       ranges.push_back(device_heap());
+      ranges.push_back({reinterpret_cast<uint64_t>(parameters.data()), parameters.size()});
     }
     if (checked_) InFlight::open();
     Fault fault = run_kernel(launch, parameters, base, checked_ ? &ranges : nullptr, explain);

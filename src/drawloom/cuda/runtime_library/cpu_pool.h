@@ -4,11 +4,14 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+
+#include "settings.h"
 
 namespace drawloom {
 
@@ -27,9 +30,7 @@ class Pool {
  public:
   // The cores that this process may use, or DRAWLOOM_THREADS.
   static int cores() {
-    const char *wanted = std::getenv("DRAWLOOM_THREADS");
-    int number = wanted ? std::atoi(wanted) : 0;
-    if (number > 0) return number < kMost ? number : kMost;
+    if (int wanted = settings().threads) return std::min(wanted, kMost);
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
     return 1;

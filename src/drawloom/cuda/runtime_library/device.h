@@ -108,7 +108,7 @@ constexpr int kMostGrid[3] = {2147483647, 65535, 65535};
 constexpr int kStaticShared = 48 << 10;
 
 // The devices that DRAWLOOM_DEVICE chooses: "cpu", "cuda" or "cuda:N"; without it the GPUs where a driver answers, else
-// the CPU. Empty where the chosen one is not there.
+// the CPU. Empty where the chosen one is not there, or a setting is none.
 std::vector<std::unique_ptr<Device>> find_devices();
 std::unique_ptr<Device> cpu_device();
 std::vector<std::unique_ptr<Device>> driver_devices();

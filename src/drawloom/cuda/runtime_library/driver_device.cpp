@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "device.h"
+#include "settings.h"
 
 namespace drawloom {
 namespace {
@@ -365,8 +366,7 @@ class DriverDevice : public Device {
     std::lock_guard<std::mutex> lock(mutex_);
     void *&known = modules_[&program];
     if (!known) {
-      const char *assembler = std::getenv("DRAWLOOM_ASSEMBLER");
-      bool by_driver = assembler && !strcmp(assembler, "driver");
+      bool by_driver = settings().by_driver;
       uint64_t major = uint64_t(attribute(cudaDevAttrComputeCapabilityMajor));
       uint64_t minor = uint64_t(attribute(cudaDevAttrComputeCapabilityMinor));
       if (strncmp(program.blob, "DRAWLOOM", 8)) return cudaErrorInvalidKernelImage;

@@ -1,11 +1,10 @@
 // From the calls that clang puts into a program's constructors (CUDA's registration interface, version 12) to tables.
 #include "registry.h"
+#include "settings.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -120,21 +119,15 @@ Device *device(cudaError_t &error) {
 }
 
 std::vector<std::unique_ptr<Device>> find_devices() {
-  const char *chosen = std::getenv("DRAWLOOM_DEVICE");
-  std::string wanted = chosen ? chosen : "";
+  const Settings &chosen = settings();
   std::vector<std::unique_ptr<Device>> found;
-  if (wanted != "cpu") found = driver_devices();
-  if (wanted == "cpu" || (wanted.empty() && found.empty())) found.push_back(cpu_device());
-  if (wanted.rfind("cuda:", 0) == 0) {  // that one alone
-    size_t index = size_t(std::atoi(wanted.c_str() + 5));
-    std::vector<std::unique_ptr<Device>> one;
-    if (index < found.size()) one.push_back(std::move(found[index]));
-    found = std::move(one);
-  } else if (!wanted.empty() && wanted != "cpu" && wanted != "cuda") {
-    fprintf(stderr, "drawloom: DRAWLOOM_DEVICE=%s: expected cpu, cuda or cuda:N\n", wanted.c_str());
-    found.clear();
-  }
-  return found;
+  if (!chosen.understood) return found;
+  if (chosen.device != "cpu") found = driver_devices();
+  if (chosen.device == "cpu" || (chosen.device.empty() && found.empty())) found.push_back(cpu_device());
+  if (chosen.device_index < 0) return found;
+  std::vector<std::unique_ptr<Device>> one;
+  if (size_t(chosen.device_index) < found.size()) one.push_back(std::move(found[size_t(chosen.device_index)]));
+  return one;
 }
 
 }  // namespace drawloom
