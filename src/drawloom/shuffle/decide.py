@@ -43,10 +43,12 @@ class Decider:
 
     def place(self, address: int) -> tuple[int, int]:
         """``(rest, strides)``: the address without whole strides of the lane, and how many those are. ``rest`` is -1
-        where the address is no linear function of the lane."""
+        where the address is no linear function of the lane; what is something else in each lane is a place of its own.
+        """
         known = self._places.get(address)
         if known is None:
-            known = self._places[address] = self._place(self.ideal(address))
+            is_own = self.x.varies[address] & OPAQUE
+            known = self._places[address] = (address, 0) if is_own else self._place(self.ideal(address))
         return known
 
     def _place(self, e: int) -> tuple[int, int]:

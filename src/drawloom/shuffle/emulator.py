@@ -21,6 +21,7 @@ from drawloom.ptx.types import U32
 from drawloom.ptx.uniformity import BlockShape, uniformity
 from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.candidates import Finder
+from drawloom.shuffle.corners import Corners
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import Executor
 from drawloom.shuffle.expressions import OPAQUE, Expressions
@@ -78,7 +79,7 @@ class _Emulation:
         prover = Prover(x, options.solver_steps) if options.solver_steps > 0 else None
         self.decider = Decider(x, prover)
         self.frame = Frame(x, cfg, module.address_size)
-        self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds)
+        self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds, Corners(cfg))
         self.relevant = relevant_registers(cfg)
         self.executor = Executor(x, self.frame, self.relevant, self.trail)
         self.incoming: list[list[State]] = []

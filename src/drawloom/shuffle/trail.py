@@ -7,6 +7,7 @@ from typing import Final
 
 from drawloom.ptx.ir import Function, Module, Register
 from drawloom.ptx.types import Type
+from drawloom.shuffle.corners import Corners
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import elements
 from drawloom.shuffle.expressions import Expressions
@@ -56,14 +57,16 @@ class Trail:
     why one was not looked at, ``sites[e]`` where index ``e`` is widened, in which register."""
 
     def __init__(
-        self, x: Expressions, module: Module, function: Function, options: Options, decider: Decider, rounds: Rounds
-    ) -> None:
+        self, x: Expressions, module: Module, function: Function, options: Options, decider: Decider, rounds: Rounds,
+        corners: Corners,
+    ) -> None:  # fmt: skip
         self.x = x
         self.module = module
         self.function = function
         self.options = options
         self.decider = decider
         self.rounds = rounds
+        self.corners = corners
         pointers = frozenset([p.name for p in function.params if p.is_pointer])
         variables = [*module.variables.values(), *function.variables]
         pools = frozenset([v.name for v in variables if v.space == "shared" and v.size == 0])
@@ -164,24 +167,29 @@ class Trail:
         if reason:
             self.refused[access.at] = reason
             return
-        self.instances.setdefault(access.at, []).append(self.instance(state, access))
+        instance = self.instance(state, access)
+        if access.instruction.guard is not None and self.is_corner(instance):
+            self.refused[access.at] = "it is done for the lanes to which a shuffle or a copy gives nothing"
+            return
+        self.instances.setdefault(access.at, []).append(instance)
         is_some = access.guard >= 0 and self.x.varies[access.guard] != 0
         type = access.instruction.opcode.type
         assert type is not None
         kind = "r" if access.read_only else access.space
-        rest, strides = self.decider.place(access.address)
         for _, element in elements(access.instruction):
-            if element:
-                address = self.x.scale(access.address, 1, element * type.bytes)
-                rest, strides = self.decider.place(address)
-            place = (kind, type.bits, rest, strides)
-            if is_some:
-                state.ending = Ending(place, number, element, GUARDED, -1, state.ending)
-                continue
-            found = state.available.get(place, ())
-            most = _MOST_ALIKE if rest >= 0 else _MOST_FORMLESS
-            if (number, element) not in found:
-                state.available[place] = (*found[: most - 1], (number, element))
+            address = self.x.scale(access.address, 1, element * type.bytes)
+            rest, strides = self.decider.place(address)
+            places = [(kind, type.bits, rest, strides)]
+            if rest < 0:
+                places.append((kind, type.bits, address, 0))  # for what is there again, however many others there are
+            for place in places:
+                if is_some:
+                    state.ending = Ending(place, number, element, GUARDED, -1, state.ending)
+                    continue
+                found = state.available.get(place, ())
+                most = _MOST_ALIKE if place[2] >= 0 else _MOST_FORMLESS
+                if (number, element) not in found:
+                    state.available[place] = (*found[: most - 1], (number, element))
 
     def pass_by(self, state: State, access: Access) -> None:
         """A load whose guard is false in this flow: its lanes take nothing, but they give others what they have."""
@@ -197,6 +205,11 @@ class Trail:
             self.look(state, access, kind, type, rest, strides, sources)
         ending = None if sources else self.ended(state, access, type, rest, strides)
         return Instance(access, sources, dict(state.conditions), ending)
+
+    def is_corner(self, instance: Instance) -> bool:
+        """Whether a load replaces what a shuffle has given, or what was loaded from the same address."""
+        is_shuffled, loads = self.corners.replaced(instance.access.at)
+        return is_shuffled or any(s.delta == 0 and s.access.at in loads for s in instance.sources)
 
     def ended(self, state: State, access: Access, type: Type, rest: int, strides: int) -> Ending | None:
         """What ended the last source that a load would have had."""
@@ -238,9 +251,10 @@ class Trail:
                 offset = element * source.element_bytes
                 for delta in self.decider.guesses(source.address, access.address, offset):
                     out.append(Source(source, element, delta))
+        farthest = FARTHEST
         if rest < 0:
-            return
-        for strides_apart in range(-FARTHEST, FARTHEST + 1):
+            farthest, rest = 0, access.address
+        for strides_apart in range(-farthest, farthest + 1):
             found = available.get((kind, type.bits, rest, strides - strides_apart))
             if found is not None:
                 for number, element in found:
@@ -256,7 +270,8 @@ class Trail:
             return list(available.get((kind, bits, -1, 0), ()))
         out: list[tuple[int, int]] = []
         for place, found in available.items():
-            if place[0] == kind and place[1] == bits:
+            is_listed = place[2] >= 0 and self.decider.place(place[2])[0] < 0  # at the place of the formless, too
+            if place[0] == kind and place[1] == bits and not is_listed:
                 out.extend(found)
         return out[-_MOST_FORMLESS:]
 
