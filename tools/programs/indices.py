@@ -1,6 +1,7 @@
 """Seeds to programs of index arithmetic: sums, products and shifts of a few values with small constants, in blocks that
 dominate each other, and loads and stores at addresses made of them, generic ones of every space too; and a few places
-of each thread in global, shared and local memory that are written and read again and again, by halves and bytes, too.
+of each thread in global, shared and local memory that are written and read again and again, by halves and bytes, too;
+and the same instruction behind a branch that bounds its operands and where nothing does.
 The optimiser's passes over integers, pointers and memory find more here than in the programs of ``generator``."""
 
 from __future__ import annotations
@@ -164,9 +165,11 @@ class _Writer:
                 self.scratch()
             elif chance < 0.84:
                 self.access()
-            elif chance < 0.94 or depth > 2:
+            elif chance < 0.92 or depth > 2:
                 bits = pick.choice([32, 64])
                 self.store(bits, self.value(bits))
+            elif chance < 0.95:
+                self.bounded()
             elif chance < 0.97:
                 self.branch(depth)
             else:
@@ -182,6 +185,39 @@ class _Writer:
         self.statements(depth + 1)
         self.values = known
         self.lines.append(f"{label}:")
+
+    def bounded(self) -> None:
+        """A branch that bounds a value, and the same arithmetic and comparisons of it on the side, where sums may be
+        sure not to wrap and comparisons to come out alike, and behind, where they are not."""
+        pick = self.random
+        self.labels += 1
+        label, predicate = f"L{self.labels}", f"%p{self.labels}"
+        value = self.value(32)
+        compare = f"{pick.choice(['ge', 'gt', 'lt'])}.{pick.choice('su')}32"
+        self.emit(f"setp.{compare} {predicate}, {value}, {pick.choice(EDGES)}")
+        self.emit(f"@{predicate} bra {label}")
+        known = {bits: list(names) for bits, names in self.values.items()}
+        forms = [(pick.choice("add add shl test test".split()), self.constant(), pick.choice("su")) for _ in range(3)]
+        self.repeated(value, forms)
+        self.store(32, self.value(32))
+        self.store(64, self.value(64))
+        self.values = known
+        self.lines.append(f"{label}:")
+        self.repeated(value, forms)
+
+    def repeated(self, value: str, forms: list[tuple[str, int, str]]) -> None:
+        for kind, constant, sign in forms:
+            out, wide = self.new(32), self.new(64)
+            if kind == "test":
+                self.labels += 1
+                self.emit(f"setp.lt.{sign}32 %p{self.labels}, {value}, {constant}")
+                self.emit(f"selp.b32 {out}, {value}, {constant}, %p{self.labels}")
+            else:
+                operation = f"add.{sign}32" if kind == "add" else "shl.b32"
+                self.emit(f"{operation} {out}, {value}, {constant if kind == 'add' else constant % 31}")
+            self.emit(f"cvt.{sign}64.{sign}32 {wide}, {out}")
+            self.values[32].append(out)
+            self.values[64].append(wide)
 
     def loop(self, depth: int) -> None:
         """A few rounds; a number and a pointer into the shared tile go along."""
