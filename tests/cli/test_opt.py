@@ -53,12 +53,17 @@ def test_passes_remarks_and_bisection_say_what_was_done(source: Path) -> None:
     assert said == "k:7: fold: 'add.u32 %s.2, %r.1, 6': is 11\n"
     assert "mov.b32 %s, 11;" in printed and "mov.b32 %r, 5;" in printed
     printed, said = run(source, "--passes", "fold,dead", "--bisect", 1)
-    assert said == "1: fold on k: 2 changes\n"
+    assert said == "1: fold on k: 2 changes\nstopped after 1 of 2 runs\n"
     assert "mov.b32 %r, 5;" in printed
     assert run(source, "--list", "--passes", "dead, fold")[0] == "dead\nfold\n"
+    assert run("--list", "-O1")[0] == "copies\nfold\nflow\ndead\n"
 
 
 def test_what_is_wrong_is_refused(source: Path, tmp_path: Path) -> None:
+    missing = CliRunner().invoke(command, ["-O3"])
+    assert missing.exit_code == 2 and "Missing argument 'FILE'" in missing.stderr
+    with pytest.raises(DataError, match=r"no pass 'fodl' \(is it 'fold'\?\): expected copies, "):
+        run(source, "--passes", "fodl")
     with pytest.raises(DataError, match="no pass 'folding'"):
         run(source, "--passes", "folding")
     with pytest.raises(DataError, match="cannot write"):

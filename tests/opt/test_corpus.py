@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drawloom.opt import optimize
-from drawloom.ptx import parse
+from drawloom.ptx import Function, parse
 from tests.reference.rerun import Case, cases
 
 CORPUS = Path(__file__).resolve().parents[1] / "golden" / "corpus"
@@ -26,8 +26,12 @@ def test_the_corpus_comes_out_whole(name: str) -> None:
     after = optimize(module, 3, check=True)
     assert str(optimize(module, 3)) == str(after)
     for function in module.functions.values():
-        made = after.functions[function.name]
-        assert len(made.instructions()) <= len(function.instructions())
+        assert computing(after.functions[function.name]) <= computing(function)
+
+
+def computing(function: Function) -> int:
+    """How many instructions a function has, without those that name an address's space."""
+    return len([i for i in function.instructions() if i.opcode.name != "cvta"])
 
 
 def some() -> list[tuple[Case, Path, int]]:

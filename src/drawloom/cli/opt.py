@@ -11,18 +11,18 @@ STANDARD_STREAM = "-"
 
 
 @click.command()
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", required=False)
 @click.option(
     "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
 )
 @click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, help="How much to do.")
 @click.option("--passes", metavar="NAMES", help="Run these passes instead, in order, with commas between.")
-@click.option("--list", "listed", is_flag=True, help="Print the passes of the level and leave.")
+@click.option("--list", "listed", is_flag=True, help="Print the passes of the level and leave, without a FILE.")
 @click.option("--remarks", is_flag=True, help="Say on standard error what was done where.")
 @click.option("--promise", metavar="NAMES", help="What is known of the kernels, with commas between; see below.")
 @click.option("--bisect", type=click.IntRange(0), metavar="N", help="Stop after N runs of a pass over a function.")
 def command(
-    file: str, output: str, level: int, passes: str | None, listed: bool, remarks: bool,
+    file: str | None, output: str, level: int, passes: str | None, listed: bool, remarks: bool,
     promise: str | None, bisect: int | None,
 ) -> None:  # fmt: skip
     """Optimise the PTX FILE, - for standard input.
@@ -42,6 +42,8 @@ def command(
     if listed:
         click.echo("\n".join(names))
         return
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
     module = parse(*read(file))
     verify(module)
     report = Report()
@@ -53,6 +55,8 @@ def command(
     if bisect is not None:
         for run in report.runs:
             click.echo(repr(run), err=True)
+        if len(report.runs) < report.total:
+            click.echo(f"stopped after {len(report.runs)} of {report.total} runs", err=True)
     if output == STANDARD_STREAM:
         click.echo(text, nl=False)
     else:

@@ -14,6 +14,7 @@ from typing import Final
 from drawloom.errors import DataError, Error
 from drawloom.opt.addresses import split_addresses
 from drawloom.opt.bypass import bypass_divisions
+from drawloom.opt.callers import Callers
 from drawloom.opt.check import wrong_form
 from drawloom.opt.copies import follow_copies
 from drawloom.opt.dead import remove_dead
@@ -62,12 +63,12 @@ PASSES: Final[dict[str, Pass]] = {
 }
 _QUICK: Final = "copies fold flow dead"
 _USUAL: Final = """
-    copies fold flow unroll spaces number invariant narrow strength addresses loads stores readonly vectors fold
-    select flow dead
+    copies fold flow unroll spaces number invariant narrow strength addresses loads stores spaces readonly vectors
+    fold select flow dead
 """
 _ALL: Final = """
-    copies fold flow unroll spaces number invariant speculate narrow bypass strength addresses loads stores readonly
-    vectors fold select flow dead
+    copies fold flow unroll spaces number invariant speculate narrow bypass strength addresses loads stores spaces
+    readonly vectors fold select flow dead
 """
 #: Passes between which a ``Memory`` stays right.
 KEEPING_ADDRESSES: Final = frozenset("invariant loads stores readonly vectors".split())
@@ -86,13 +87,16 @@ class PassRun:
         self.changes = changes
 
     def __repr__(self) -> str:
-        return f"{self.number}: {self.pass_name} on {self.function}: {self.changes} changes"
+        many = "" if self.changes == 1 else "s"
+        return f"{self.number}: {self.pass_name} on {self.function}: {self.changes} change{many}"
 
 
 class Report:
-    """What happened: ``runs`` in order and, where they were asked for, ``remarks``."""
+    """What happened: ``runs`` in order, of which there are ``total`` without a limit, and, where they were asked for,
+    ``remarks``."""
 
     def __init__(self) -> None:
+        self.total = 0
         self.runs: list[PassRun] = []
         self.remarks: list[Remark] = []
 
@@ -135,9 +139,11 @@ def optimize(
     manager.promises = frozenset(promises)
     changed: dict[str, Function] = {}
     if names:
-        for function in module.functions.values():
-            if function.has_body and (functions is None or function.name in functions):
+        for function in manager.callers.order:
+            if functions is None or function.name in functions:
                 changed[function.name] = manager.function(function)
+            elif manager.callers.calls(function):
+                manager.callers.note(manager.work(function))
     return module.with_functions(changed)
 
 
@@ -149,7 +155,11 @@ def pass_names(level: int, passes: list[str] | None) -> list[str]:
         return list(LEVELS[level])
     for name in passes:
         if name not in PASSES:
-            raise DataError(f"there is no pass '{name}': expected {', '.join(PASSES)}")
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, PASSES, 1)
+            meant = f" (is it '{close[0]}'?)" if close else ""
+            raise DataError(f"there is no pass '{name}'{meant}: expected {', '.join(PASSES)}")
     return passes
 
 
@@ -164,24 +174,32 @@ class _Manager:
         self.remarks = remarks
         self.check = check
         self.promises = NOTHING
+        self.callers = Callers(module, "spaces" in names)
+
+    def work(self, function: Function) -> Work:
+        """A function in SSA form, with what is known of its parameters."""
+        remarks = self.report.remarks if self.remarks else None
+        work = Work(self.module, construct(function, self.module), remarks, self.promises)
+        work.arguments = self.callers.parameters(function)
+        return work
 
     def function(self, function: Function) -> Function:
         """One function through all passes."""
-        work = Work(
-            self.module, construct(function, self.module), self.report.remarks if self.remarks else None, self.promises
-        )
+        work = self.work(function)
         runs = self.report.runs
+        self.report.total += len(self.names)
         for name in self.names:
             if self.limit is not None and len(runs) >= self.limit:
                 break
             work.pass_name = name
             work.changes = 0
-            if name not in KEEPING_ADDRESSES:
-                work.memory = None
             PASSES[name](work)
+            if work.changes and name not in KEEPING_ADDRESSES:
+                work.memory = None
             runs.append(PassRun(len(runs) + 1, name, function.name, work.changes))
             if self.check and work.changes:
                 self.verify(work, runs[-1])
+        self.callers.note(work)
         made = destruct(work.ssa)
         if self.check and runs:  # what passes changed that did not say so, too
             self.verify(work, runs[-1])

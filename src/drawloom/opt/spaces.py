@@ -19,11 +19,12 @@ parameter or the caller promises "global-parameters", which is what the paper as
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from drawloom.opt.work import Work
-from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, Symbol, Variable
-from drawloom.ptx.isa import ATOMIC, LOAD, STORE, Opcode, OpcodeError, decode
+from drawloom.ptx.ir import Address, Arguments, Immediate, Instruction, Operand, Register, Symbol, Variable
+from drawloom.ptx.isa import ATOMIC, CALL, LOAD, STORE, Opcode, OpcodeError, decode
 from drawloom.ptx.ssa import Phi
 
 #: What a value can be: anything so far; a number; a number that an address of any space, or its upper half, may have
@@ -68,6 +69,11 @@ def infer_spaces(work: Work) -> None:
         access.opcode = opcode
         work.changed(access, f"was {old}")
     work.insert_behind(twins.behind)
+
+
+def is_generic(instruction: Instruction) -> bool:
+    """Whether an instruction is an access that may get a space."""
+    return _generic_address(instruction) is not None
 
 
 def _generic_address(instruction: Instruction) -> Address | None:
@@ -213,13 +219,16 @@ class _Inference:
         return self.work.module.variables.get(name)
 
     def loaded(self, load: Instruction) -> str:
-        """A kernel's parameter."""
+        """A parameter: of a kernel, or of a device function of which it is known what all callers give it."""
         address = load.operands[1]
         if load.opcode.space != "param" or not isinstance(address, Address) or not isinstance(address.base, Symbol):
             return _UNKNOWN
         if load.opcode.type is None or load.opcode.type.bits != _ADDRESS_BITS or load.opcode.type.is_float:
             return _UNKNOWN
-        for variable in self.work.ssa.source.params if self.work.ssa.source.is_entry else []:
+        if not self.work.ssa.source.is_entry:
+            given = self.work.arguments.get(address.base.name, _UNKNOWN)
+            return _UNKNOWN if address.offset else given
+        for variable in self.work.ssa.source.params:
             if variable.name == address.base.name:
                 if variable.pointer_space == "global":
                     return "global"
@@ -281,6 +290,43 @@ def _difference(a: str, b: str) -> str:
     return a if b == _NUMBER else _DIFFERENCES.get((a, b), _UNKNOWN)
 
 
+def joined_spaces(a: str, b: str) -> str:
+    """What a value is that may be the one or the other."""
+    return _meet([a, b])
+
+
+def argument_spaces(work: Work, callees: Container[str]) -> list[tuple[str, list[str]]]:
+    """What a function gives to some that it calls: for each call the name, and what its arguments are."""
+    inference = _Inference(work)
+    inference.run()
+    out: list[tuple[str, list[str]]] = []
+    for block in work.ssa.blocks:
+        stored: dict[str, Operand] = {}
+        for statement in block.statements:
+            if not isinstance(statement, Instruction):
+                continue
+            if statement.opcode.effect == STORE and statement.opcode.space == "param":
+                _store_argument(statement, stored)
+            elif statement.opcode.effect == CALL:
+                name = next((o.name for o in statement.operands if isinstance(o, Symbol)), "")
+                given = statement.operands[-1]
+                if name in callees and isinstance(given, Arguments):
+                    values = [stored.get(o.name, o) if isinstance(o, Symbol) else o for o in given.elements]
+                    out.append((name, [inference.of(value) or _UNKNOWN for value in values]))
+                stored = {}
+    return out
+
+
+def _store_argument(store: Instruction, stored: dict[str, Operand]) -> None:
+    """Note what a ``.param`` variable holds: a symbol, of which nothing is known, where that is not one value."""
+    address, value = store.operands
+    if not isinstance(address, Address) or not isinstance(address.base, Symbol):
+        return
+    type = store.opcode.type
+    whole = type is not None and type.bits == _ADDRESS_BITS and not address.offset and store.guard is None
+    stored[address.base.name] = value if whole and address.base.name not in stored else address.base
+
+
 class _Twins:
     """Addresses of a space beside the generic ones: ``twin`` makes what an address needs."""
 
@@ -316,8 +362,11 @@ class _Twins:
                 if maker in block.phis:
                     block.phis.append(twin)
             return
+        operands: list[Operand]
         if maker.opcode.name == "cvta":
             opcode, operands = decode("mov.u64"), maker.operands[1:]
+        elif maker.opcode.name == "ld":
+            opcode, operands = decode(f"cvta.to.{self.inference.state[register.id]}.u64"), [register]
         else:
             # What is multiplied is a number, be it an address elsewhere.
             opcode = maker.opcode

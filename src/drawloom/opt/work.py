@@ -77,6 +77,8 @@ class Work:
         self.pass_name = ""
         self.changes = 0
         source = ssa.source
+        #: What is known of a device function's 64-bit parameters, by name: for ``spaces``.
+        self.arguments: dict[str, str] = {}
         self.kernel_parameters = frozenset([v.name for v in source.params] if source.is_entry else [])
         #: Predicates that are the same in every thread and time, by value: there is no literal for them.
         self.known_predicates: dict[int, int] = {}
