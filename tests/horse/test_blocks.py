@@ -1,12 +1,14 @@
 """Work on all cores: results in order, the first failure, nobody at work afterwards, calls within calls."""
 
+import ctypes
 import os
+import signal
 import threading
 import time
 
 import pytest
 
-from drawloom.horse.blocks import go_on, in_blocks, on_all_cores, while_wanted
+from drawloom.horse.blocks import aside, go_on, in_blocks, on_all_cores, while_wanted
 
 PATIENCE = 20.0  # seconds; what should be over at once takes a second at most
 
@@ -123,3 +125,74 @@ def test_a_forked_child_has_helpers_of_its_own() -> None:
     if child == 0:
         os._exit(0 if on_all_cores(range(100), str) == [str(n) for n in range(100)] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# Beside the main thread
+
+
+def interrupted_after(seconds: float) -> threading.Timer:
+    timer = threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    return timer
+
+
+def test_work_beside_the_main_thread_gives_its_value_or_raises() -> None:
+    main = threading.get_ident()
+    assert aside(threading.get_ident) != main
+    with pytest.raises(ValueError, match="no"):
+        aside(lambda: [].index("no"))  # type: ignore[arg-type]
+    assert on_all_cores([1, 2], lambda item: aside(lambda: item + 1)) == [2, 3]
+
+
+def test_an_interrupt_is_raised_in_the_work() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        try:
+            while True:
+                time.sleep(0.001)
+        except KeyboardInterrupt:
+            seen.append("interrupted")
+            raise
+
+    timer = interrupted_after(0.05)
+    with pytest.raises(KeyboardInterrupt):
+        aside(work)
+    timer.join()
+    assert seen == ["interrupted"] and aside(lambda: 7) == 7
+
+
+def test_an_interrupt_does_not_wait_for_a_call_that_does_not_hear_of_it() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        ctypes.CDLL(None).usleep(700_000)
+        seen.append("the call came back")
+        go_on()
+        seen.append("went on")
+
+    timer = interrupted_after(0.05)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        aside(work)
+    assert time.monotonic() - start < 0.5 and seen == []
+    timer.join()
+    # What comes next waits for it.
+    assert aside(lambda: list(seen)) in ([], ["the call came back"])
+    assert time.monotonic() - start >= 0.7
+
+
+def test_helpers_of_interrupted_work_give_up() -> None:
+    begun: list[int] = []
+
+    def item(number: int) -> None:
+        begun.append(number)
+        for _ in while_wanted(range(100_000)):
+            time.sleep(0.001)
+
+    timer = interrupted_after(0.1)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        aside(lambda: on_all_cores(range(50), item))
+    timer.join()
+    assert aside(lambda: len(begun)) < 50 and time.monotonic() - start < PATIENCE

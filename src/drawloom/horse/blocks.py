@@ -1,4 +1,5 @@
-"""Work on long arrays block by block, on all cores: NumPy and Arrow let other threads run while they compute.
+"""Work on long arrays block by block, on all cores: NumPy and Arrow let other threads run while they compute. And work
+beside the main thread, which hears Ctrl-C while it waits, and behind a call of NumPy, Arrow or LLVM only.
 
 When the user interrupts, or an item fails, the items behind it are given up, and nobody works any more once that is
 raised. KeyboardInterrupt may come between any two steps of the main thread, so what it shares with others is kept by
@@ -7,15 +8,21 @@ locks and queues of C, which it cannot leave half done, and only others count wh
 
 from __future__ import annotations
 
+import contextvars
+import ctypes
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+#: Seconds that the main thread waits for interrupted work to end.
+_GRACE: Final = 0.1
+#: Expressions of a thousand parts are as many frames of the stack.
+_STACK_BYTES: Final = 64 << 20
 
 
 class GivenUp(Exception):
@@ -54,6 +61,8 @@ class _Job:
         before = _task()
         _here.task = _Task(self, number)
         try:
+            if self.around is not None and self.around.is_in_vain():
+                raise GivenUp
             self.results[number] = self.work(self.items[number])
         except Exception as problem:
             with self.lock:
@@ -145,9 +154,62 @@ class _Helpers:
 _helpers = _Helpers()
 
 
+class _Side:
+    """A thread for one job at a time. Once it was interrupted it ends: that may hit it behind the job."""
+
+    def __init__(self) -> None:
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self.is_dropped = False
+        before = threading.stack_size(_STACK_BYTES)
+        try:
+            self.thread = threading.Thread(target=self.serve, name="drawloom-aside", daemon=True)
+            self.thread.start()
+        finally:
+            threading.stack_size(before)
+
+    def serve(self) -> None:
+        try:
+            while not self.is_dropped:
+                job = self.jobs.get()
+                if job is not None:
+                    job.help()
+                del job  # it holds arrays
+        except KeyboardInterrupt:  # behind the job
+            pass
+
+    def interrupt(self, job: _Job) -> None:
+        """As Ctrl-C would, were this the main thread. It has ended then, or does so with the call that it is in."""
+        self.is_dropped = True
+        job.failed_at = -1
+        job.close()
+        thread = ctypes.c_ulong(self.thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(KeyboardInterrupt))
+        self.jobs.put(None)
+        until = time.monotonic() + _GRACE
+        while self.thread.is_alive() and time.monotonic() < until:
+            time.sleep(0.0005)
+
+
+#: The threads that work for the main one: only the last is not dropped, and those before it may not have ended yet.
+_sides: list[_Side] = []
+
+
+def _ready_side() -> _Side:
+    """A thread without work, once those that were interrupted have ended: what they work on may be the same."""
+    while _sides and _sides[0].is_dropped:
+        if _sides[0].thread.is_alive():
+            time.sleep(0.0005)
+        else:
+            del _sides[0]
+    if not _sides:
+        _sides.append(_Side())
+    return _sides[0]
+
+
 def _forget() -> None:
     global _helpers
     _helpers = _Helpers()
+    _sides.clear()
 
 
 os.register_at_fork(after_in_child=_forget)
@@ -165,6 +227,30 @@ def on_all_cores(items: Sequence[Item], work: Callable[[Item], T]) -> list[T]:
         job.give_up()
         raise
     return job.results
+
+
+def aside(work: Callable[[], T]) -> T:
+    """``work()``, in another thread where this is the main one. A KeyboardInterrupt that comes meanwhile is raised in
+    the work, and here soon, be the work in a call that does not hear of it."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    side = _ready_side()
+    context = contextvars.copy_context()
+    job = _Job([work], context.run, None)
+    try:
+        side.jobs.put(job)
+        job.ended.get()
+    except BaseException:
+        side.interrupt(job)
+        raise
+    error = job.error
+    if error is None:
+        made: T = job.results[0]
+        return made
+    try:
+        raise error
+    finally:
+        del error, job  # the error's frames hold this one
 
 
 def go_on() -> None:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import go_on
 from drawloom.horse.compound import has_type
 from drawloom.horse.ir import (
     Assign,
@@ -135,6 +136,7 @@ class _Frame:
         return ""
 
     def statement(self, statement: Statement) -> str:
+        go_on()
         watch = self.owner.watch
         if watch is not None:
             watch.begin_statement(statement)

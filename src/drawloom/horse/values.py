@@ -339,7 +339,7 @@ class TableValue(Value):
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table with the types that DuckDB gives: i128 is decimal128(38, 0)."""
-        arrays = [vector_to_arrow(c) for c in self.columns]
+        arrays = [column_to_arrow(c) for c in self.columns]
         return pa.Table.from_arrays(arrays, schema=pa.schema(
             [pa.field(n, a.type) for n, a in zip(self.names, arrays)]
         ))  # fmt: skip
@@ -370,6 +370,19 @@ def arrow_type(type: VectorType) -> pa.DataType:
     if isinstance(type, DecimalType):
         return pa.decimal128(type.precision, type.scale)
     return _ARROW[type.text]
+
+
+def column_to_arrow(vector: Vector) -> pa.ChunkedArray:
+    """One column as Arrow, of text in chunks: an array holds 2**31 bytes, and all cores make some of them."""
+    if vector.type.kind != "text" or isinstance(vector, Lists | Structs):
+        return pa.chunked_array([vector_to_arrow(vector)])
+    words, codes, valid = vector.words.arrow, vector.data, vector.valid
+
+    def chunk(start: int) -> pa.Array:
+        mask = None if valid is None else ~np.asarray(valid[start : start + _TAKEN], dtype=bool)
+        return words.take(pa.array(codes[start : start + _TAKEN], mask=mask)).cast(pa.string())
+
+    return pa.chunked_array(in_blocks(len(codes), _TAKEN, chunk))
 
 
 def vector_to_arrow(vector: Vector) -> pa.Array:

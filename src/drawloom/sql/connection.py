@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import aside
 from drawloom.horse.files import FORMATS, Csv, Dataset, open_files
 from drawloom.horse.kernels.library import CHOICES, Library
 from drawloom.horse.launch import Resident
@@ -121,7 +122,7 @@ class Connection:
             raise DataError(f"format={format!r}: expected one of {', '.join(sorted(set(FORMATS.values())))}")
         plain = delimiter is None and header and not names and quote == '"' and tuple(nulls) == ("",) and not types
         csv = None if plain else Csv(delimiter or "", header, names or (), quote, nulls, dict(types or {}))
-        source = _source(name, table, format or "", csv)
+        source = aside(lambda: _source(name, table, format or "", csv))
         twice = [n for n, count in Counter(source.schema.names).items() if count > 1]
         if twice:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")

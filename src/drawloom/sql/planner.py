@@ -6,6 +6,7 @@ DataFusion sees only empty tables with the right schemas: it plans and never run
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from drawloom.horse.files import FORMATS
 from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
+from drawloom.sql.planner_process import PlanApart, PlannerProcess, takes_long
 from drawloom.sql.rounding import TEXT
 from drawloom.sql.text import DOUBLE
 
@@ -64,6 +66,10 @@ class Planner:
 
     def __init__(self) -> None:
         self.context = new_context()
+        #: What was registered last by each name, for a process that plans what takes long.
+        self.told: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self.process = PlannerProcess(self.told)
+        weakref.finalize(self, self.process.stop)
         self.register_function(DOUBLE, [pa.string()], pa.float64(), "immutable")
         self.register_function(TEXT, [pa.string()], pa.string(), "immutable")
         self.options = only_queries()
@@ -82,9 +88,11 @@ class Planner:
                 self.context.register_record_batches(quoted(spelling), [[empty]])
         except Exception as problem:
             raise DataError(f"table '{name}' cannot be registered: {problem}") from None
+        self.told["register", name.lower()] = (name, schema)
 
     def register_columns(self, name: str, columns: list[str], types: list[pa.DataType]) -> None:
         """Makes a table known by the names and types of its columns, in place of an earlier one."""
+        self.told["register_columns", name] = (name, columns, types)
         schema = pa.schema(list(zip(columns, types)))
         self.context.deregister_table(name)
         self.context.register_record_batches(name, [[pa.RecordBatch.from_pylist([], schema=schema)]])
@@ -93,16 +101,39 @@ class Planner:
         self, name: str, types: list[pa.DataType], output: pa.DataType, volatility: str = "volatile"
     ) -> None:
         """Makes a function known that plans show and nothing folds, be it "immutable": it has no values."""
+        self.told["register_function", name] = (name, types, output, volatility)
         self.context.register_udf(datafusion.udf(_no_value, types, output, volatility, name))
 
     def schema(self, sql: str) -> pa.Schema:
         """The names and types of a query's columns. Raises SqlError."""
+        if not self.is_apart(sql):
+            return self.schema_here(sql)
+        schema: pa.Schema = self.from_process("schema", sql)
+        return schema
+
+    def schema_here(self, sql: str) -> pa.Schema:
         schema: pa.Schema = self.asked(sql, lambda frame: frame.schema())
         return schema
 
     def plan(self, sql: str, optimised: bool = True) -> Any:
-        """The logical plan of one query, optimised or as it was bound. Raises SqlError."""
+        """The logical plan of one query, optimised or as it was bound; of one that takes long a ``PlanApart``. Raises
+        SqlError."""
+        if not self.is_apart(sql):
+            return self.plan_here(sql, optimised)
+        return PlanApart(self.process, sql, optimised, self.from_process("text", sql, optimised))
+
+    def plan_here(self, sql: str, optimised: bool) -> Any:
         return self.asked(sql, lambda frame: frame.optimized_logical_plan() if optimised else frame.logical_plan())
+
+    def is_apart(self, sql: str) -> bool:
+        """Whether the text is planned in another process."""
+        return takes_long(sql) and self.process.can_start()
+
+    def from_process(self, call: str, *arguments: Any) -> Any:
+        try:
+            return self.process.ask(call, *arguments)
+        except EOFError:
+            raise SqlError("DataFusion cannot plan this query: its process ended") from None
 
     def asked(self, sql: str, what: Callable[[Any], Any]) -> Any:
         """``what`` of DataFusion's frame for one query. Raises SqlError."""
@@ -119,6 +150,8 @@ class Planner:
 
     def serialise(self, plan: Any) -> bytes:
         """The plan as Substrait. Raises SqlError for what Substrait cannot say."""
+        if isinstance(plan, PlanApart):
+            return plan.serialised()
         try:
             data: bytes = substrait.Producer.to_substrait_plan(plan, self.context).encode()
         except Exception as problem:

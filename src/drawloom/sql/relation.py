@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
 from drawloom.errors import DataError, UnsupportedError
+from drawloom.horse.blocks import aside, while_wanted
 from drawloom.horse.watch import Watch
 from drawloom.runtime.assembler import machine_code
 from drawloom.runtime.module import launches
@@ -20,9 +21,13 @@ from drawloom.sql.repeated import unlike
 from drawloom.sql.shown import as_text, terminal_width
 
 if TYPE_CHECKING:
+    from drawloom.horse.program import Program
     from drawloom.sql.connection import Connection
     from drawloom.sql.query import Query
 
+T = TypeVar("T")
+#: Rows that become Python values at a time.
+_PIECE: Final = 1 << 14
 #: What ``explain`` can show, in the order of the pipeline.
 STAGES: Final = ("plan", "relation", "horse", "outline", "ptx", "sass")
 
@@ -131,7 +136,7 @@ class Relation:
         with Progress(self.progress) as progress:
             query.progress = progress
             try:
-                query.program()
+                self.prepared(query)
             except UnsupportedError as refusal:
                 if self.fallback is None:
                     raise
@@ -139,17 +144,31 @@ class Relation:
                 return table if self.rows is None else table.slice(*self.rows), profile
             finally:
                 query.progress = None
-            loaded = query.loaded(connection.resident)
-            outlined = loaded.program.outlined
-            progress.run(len(statements_of(outlined.module)))
-            loaded.library = connection.library(self.library)
-            if not profiled:
-                return loaded.run(Watch(progress.step)).to_arrow(), None
-            with launches() as seen:
-                watch = Watch(progress.step, seen)
-                start = time.perf_counter()
-                table = loaded.run(watch).to_arrow()
-                whole = time.perf_counter() - start
+            return self.beside(lambda: self.answer(query, progress, profiled))
+
+    def prepared(self, query: Query) -> Program:
+        """The query's program. The planner works in the main thread: it stops for itself."""
+        query.relation()
+        return self.beside(query.program)
+
+    def beside(self, work: Callable[[], T]) -> T:
+        """``work()``, beside the main thread where the device is the host: another is one thread's."""
+        return aside(work) if self.connection.device.is_host else work()
+
+    def answer(self, query: Query, progress: Progress, profiled: bool) -> tuple[pa.Table, Profile | None]:
+        """The result of a query that is prepared, and what it took where that is asked for."""
+        connection = self.connection
+        loaded = query.loaded(connection.resident)
+        outlined = loaded.program.outlined
+        progress.run(len(statements_of(outlined.module)))
+        loaded.library = connection.library(self.library)
+        if not profiled:
+            return loaded.run(Watch(progress.step)).to_arrow(), None
+        with launches() as seen:
+            watch = Watch(progress.step, seen)
+            start = time.perf_counter()
+            table = loaded.run(watch).to_arrow()
+            whole = time.perf_counter() - start
         calls = calls_of(watch.records, outlined.module)
         seconds = {**query.seconds, **run_seconds(whole, calls, watch.records)}
         profile = Profile(self.text, connection.device.name, seconds, table.num_rows)
@@ -203,20 +222,22 @@ class Relation:
 
             return show(query.relation().root)
         if stage == "horse":
-            return str(query.module())
+            query.relation()
+            return str(self.beside(query.module))
         if stage == "outline":
-            return str(query.program().outlined.module)
+            return str(self.prepared(query).outlined.module)
         if stage == "ptx":
-            return query.program().ptx()
+            return self.prepared(query).ptx()
         if stage == "sass":
             device = self.connection.device
-            return "\n".join([machine_code(p.module, device, arch) for p in query.program().plans.values()])
+            plans = self.prepared(query).plans.values()
+            return "\n".join([machine_code(p.module, device, arch) for p in plans])
         raise DataError(f"explain('{stage}'): expected one of {', '.join(STAGES)}")
 
     def stages(self, arch: str = "") -> dict[str, str]:
         """What ``explain`` shows of every stage; of a query that falls back its plan and what it falls back for."""
         try:
-            self.query.program()
+            self.prepared(self.query)
         except UnsupportedError as refusal:
             if self.fallback is None:
                 raise
@@ -252,15 +273,30 @@ class Relation:
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     """The rows of a result as tuples of Python values; see ``Relation.fetchall``."""
-    return list(zip(*[_python_values(c) for c in table.columns])) if table.num_columns else []
+    columns = [_python_values(c) for c in table.columns]
+    rows: list[tuple[Any, ...]] = []
+    for start in _pieces(table.num_rows if columns else 0):
+        rows.extend(zip(*[column[start : start + _PIECE] for column in columns]))
+    return rows
+
+
+def _pieces(count: int) -> Iterator[int]:
+    """Where pieces of ``count`` rows begin: Ctrl-C is heard between two of them."""
+    return while_wanted(range(0, count, _PIECE))
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:
     try:
-        values: list[Any] = column.to_pylist()
+        return _list_of(column)
     except (OverflowError, ValueError):
-        texts = column.cast(pa.string()).to_pylist()
-        values = texts if pa.types.is_timestamp(column.type) else [_date(text) for text in texts]
+        texts = _list_of(column.cast(pa.string()))
+        return texts if pa.types.is_timestamp(column.type) else [_date(text) for text in texts]
+
+
+def _list_of(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = []
+    for start in _pieces(len(column)):
+        values.extend(column.slice(start, _PIECE).to_pylist())
     return values
 
 

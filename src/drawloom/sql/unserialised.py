@@ -9,6 +9,7 @@ from typing import Any, Final
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS
 from drawloom.sql.expressions import SCALAR_FUNCTIONS, WINDOW_FUNCTIONS
 from drawloom.sql.planner import Planner, SqlError
+from drawloom.sql.planner_process import PlanApart
 from drawloom.sql.substrait import decode
 from drawloom.sql.windows import FUNCTIONS
 
@@ -34,6 +35,10 @@ _OPERATORS: Final = frozenset(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">
 
 def unsupported_parts(planner: Planner, plan: Any, found: list[str]) -> None:
     """Adds to ``found`` what ``plan`` needs that is not built, each thing once."""
+    if isinstance(plan, PlanApart):
+        for what in plan.unsupported():
+            _add(what, found)
+        return
     cause = _decoded(planner, plan, found)
     if cause:
         _add(cause, found)

@@ -1,0 +1,62 @@
+"""What takes long to plan is planned in another process, as it would be here."""
+
+import os
+import signal
+
+import pyarrow as pa
+import pytest
+
+import drawloom
+from drawloom.sql import Connection, connect, planner_process
+from drawloom.sql.planner import SqlError
+from drawloom.sql.planner_process import PlanApart, takes_long
+from drawloom.sql.tpch import QUERIES, text
+
+TABLE = pa.table({"a": [1, 2, 3], "s": ["x", "y", "z"]})
+
+
+def test_long_chains_texts_and_many_joins_take_long() -> None:
+    assert takes_long("select " + " + ".join(["a"] * 120) + " from t")
+    assert takes_long("select " + "(" + " || ".join(["s"] * 120) + ") = 'x' from t")
+    assert takes_long("select a from t where a in (" + ", ".join(["1000000"] * 600) + ")")
+    assert takes_long("select 1 from t " + " ".join([f"join t as t{i} on true" for i in range(50)]))
+
+
+def test_usual_queries_do_not() -> None:
+    assert not any(takes_long(text(number)) for number in QUERIES)
+    assert not takes_long("select " + ", ".join([f"sum(a + {i})" for i in range(90)]) + " from t")
+    assert not takes_long("select '" + "+" * 200 + "', a -- " + "-" * 200 + "\nfrom t")
+
+
+@pytest.fixture
+def con(monkeypatch: pytest.MonkeyPatch) -> Connection:
+    monkeypatch.setattr(planner_process, "_LONG_TEXT", 0)  # everything is planned there
+    return connect("cpu").register("t", TABLE)
+
+
+def test_answers_errors_and_refusals_are_the_same(con: Connection) -> None:
+    assert isinstance(con.planner.plan("select a from t"), PlanApart)
+    assert con.sql("select a, (select max(s) from t as u where u.a < t.a) as m from t order by a").fetchall() == [
+        (1, None), (2, "x"), (3, "y"),
+    ]  # fmt: skip
+    con.register("u", pa.table({"b": [5]}))
+    assert con.sql("select sum(a + b) from t, u").fetchall() == [(21,)]
+    con.register("t", pa.table({"c": [7]}))
+    assert con.sql("select c from t").columns == ["c"]
+    with pytest.raises(SqlError, match=r"query:1:8: No field named a\.") as caught:
+        con.sql("select a from t").arrow()
+    assert caught.value.column == 8
+    with pytest.raises(drawloom.UnsupportedError) as refused:
+        con.sql("select arrow_typeof(c), struct(c) from t").arrow()
+    assert refused.value.items == ["function: arrow_typeof", "function: struct"]
+
+
+def test_a_process_that_ended_is_an_error_and_the_next_query_runs(con: Connection) -> None:
+    assert con.sql("select sum(a) from t").fetchall() == [(6,)]
+    process = con.planner.process.process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    with pytest.raises(SqlError, match="its process ended"):
+        con.sql("select max(a) from t").arrow()
+    assert con.sql("select max(a) from t").fetchall() == [(3,)]
