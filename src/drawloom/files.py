@@ -1,6 +1,7 @@
 """Files that are there whole or not at all."""
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -9,7 +10,8 @@ from typing import BinaryIO
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which is at ``path`` when the block has ended without an error. What is no plain file there
-    (/dev/null, a pipe) is written to as it is, and a link stays one. Raises OSError where the system refuses."""
+    (/dev/null, a pipe) is written to as it is, a link stays one, and a file keeps who may read it. Raises OSError where
+    the system refuses."""
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as there:
             yield there
@@ -18,6 +20,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     partial = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.getpid()}.partial")
     try:
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), "wb") as file:
+            if os.path.exists(target):
+                os.chmod(partial, stat.S_IMODE(os.stat(target).st_mode))
             yield file
         os.replace(partial, target)
     except BaseException:

@@ -87,6 +87,29 @@ def test_a_report_never_takes_the_place_of_another_file(tmp_path: Path) -> None:
     assert source.read_text() == KERNEL.read_text() and not out.exists()
 
 
+@pytest.mark.parametrize("apply", ["none", "all"])
+def test_bytes_that_are_no_text_come_out_as_they_went_in(apply: str, tmp_path: Path) -> None:
+    """Whatever the terminal's encoding is."""
+    strange = b"// caf\xe9 \xc3\xa9\n"
+    source = tmp_path / "in.ptx"
+    source.write_bytes(KERNEL.read_bytes() + strange)
+    done = CliRunner(charset="ascii").invoke(command, [str(source), f"--apply={apply}"])
+    assert done.exit_code == 0
+    assert done.stdout_bytes.endswith(strange) == (apply == "none")
+    assert done.stdout_bytes.count(b"shfl.sync") == (2 if apply == "all" else 0)
+
+
+def test_a_file_may_be_rewritten_in_its_place_and_stays_as_private(tmp_path: Path) -> None:
+    source, link = tmp_path / "in.ptx", tmp_path / "link.ptx"
+    source.write_text(KERNEL.read_text())
+    source.chmod(0o600)
+    link.symlink_to("in.ptx")
+    assert CliRunner().invoke(command, [str(link), "-o", str(link), "--apply=all"]).exit_code == 0
+    assert source.read_text().count("shfl.sync") == 2
+    assert link.is_symlink() and stat.S_IMODE(source.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ptx", "link.ptx"]
+
+
 def test_an_architecture_that_is_none_is_refused() -> None:
     for arch in ("sm_999", "sm_9", "sm_90b", "gfx90a", "compute_", "60"):
         with pytest.raises(DataError, match=f"there is no architecture '{arch}'"):

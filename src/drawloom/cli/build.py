@@ -34,10 +34,7 @@ def command(
     translated = translate(file, arch, options)
     text, module = translated.ptx, verified(translated)
     if emit == "ptx":
-        if output in (None, STANDARD_STREAM):
-            click.echo(text, nl=False)
-        else:
-            write(Path(str(output)), text)
+        write(STANDARD_STREAM if output is None else output, text)
         return
     from drawloom.opt import optimize
     from drawloom.sass.assemble import assemble
@@ -52,8 +49,4 @@ def command(
         return
     from drawloom.sass.listing import list_cubin
 
-    listing = list_cubin(bytes(cubin))
-    if output in (None, STANDARD_STREAM):
-        click.echo(listing, nl=False)
-    else:
-        write(Path(str(output)), listing)
+    write(STANDARD_STREAM if output is None else output, list_cubin(bytes(cubin)))

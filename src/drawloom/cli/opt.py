@@ -1,7 +1,5 @@
 """`drawloom opt`: PTX to better PTX by the passes of a level, or by those that are named."""
 
-from pathlib import Path
-
 import click
 
 from drawloom.errors import DataError
@@ -57,20 +55,22 @@ def command(
             click.echo(repr(run), err=True)
         if len(report.runs) < report.total:
             click.echo(f"stopped after {len(report.runs)} of {report.total} runs", err=True)
-    if output == STANDARD_STREAM:
-        click.echo(text, nl=False)
-    else:
-        write(Path(output), text)
+    write(output, text)
 
 
 def _listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",")]
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; what is no file, as /dev/null, is written to. Raises DataError."""
+def write(to: str, text: str) -> None:
+    """Write to standard output, or a file whole or not at all; what is no file, as /dev/null, is written to. The bytes
+    are those that were read, whatever the terminal's encoding is. Raises DataError."""
+    data = text.encode("utf-8", "surrogateescape")
+    if to == STANDARD_STREAM:
+        click.echo(data, nl=False)
+        return
     try:
-        with whole_file(path) as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+        with whole_file(to) as file:
+            file.write(data)
     except OSError as failure:
-        raise DataError(f"cannot write {path}: {failure.strerror}") from failure
+        raise DataError(f"cannot write {to}: {failure.strerror}") from failure

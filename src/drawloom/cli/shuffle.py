@@ -1,7 +1,6 @@
 """`drawloom shuffle`: PTX to PTX in which loads that a neighbouring lane has done are shuffles."""
 
 import os
-from pathlib import Path
 
 import click
 
@@ -30,9 +29,10 @@ def command(
     """Rewrite the PTX FILE, - for standard input, so that lanes of a warp give each other what they have loaded.
 
     Every value that cannot be proved to be the same is tested for at run time, and loaded where it may not be.
-    What PTX has that is not covered is written as it is.
+    Instructions and functions that are not covered stay as they are, and the report names them.
     """
     from drawloom.cli.assemble import read
+    from drawloom.cli.opt import write
     from drawloom.ptx.recovery import parse_known
     from drawloom.shuffle.pipeline import shuffle
 
@@ -50,16 +50,13 @@ def command(
         for function in module.functions.values():
             if function.unread is not None:
                 click.echo(f"warning: {function.name} stays as it is: {function.unread.refusal}", err=True)
-    if output == STANDARD_STREAM:
-        click.echo(text, nl=False)
-    else:
-        _write(output, text)
+    write(output, text)
     if report is not None:
         said = {"text": summary.text, "json": summary.json, "html": summary.html}[report]()
-        if report_file is None or report_file == STANDARD_STREAM:
-            click.echo(said, nl=False, err=report_file is None)
+        if report_file is None:
+            click.echo(said, nl=False, err=True)
         else:
-            _write(report_file, said)
+            write(report_file, said)
 
 
 def check_report_file(report: str | None, report_file: str | None, file: str, output: str) -> None:
@@ -79,9 +76,3 @@ def is_one_file(path: str, other: str) -> bool:
     if os.path.exists(path) and os.path.exists(other):
         return os.path.isfile(path) and os.path.samefile(path, other)
     return path == other
-
-
-def _write(path: str, text: str) -> None:
-    from drawloom.cli.opt import write
-
-    write(Path(path), text)
