@@ -112,7 +112,7 @@ def test_lanes_count_along_x_only_where_the_block_says_so() -> None:
     assert kinds(emulate(TWO)) == {LANES_ALONG_X}
     assert kinds(emulate(TWO, ".reqntid 64, 4, 1")) == set()
     assert kinds(emulate(TWO, ".reqntid 48")) == set()
-    assert kinds(emulate(TWO, ".reqntid 16, 16, 1")) == {LANES_ALONG_X}
+    assert pairs(emulate(TWO, ".reqntid 16, 16, 1")) == []
     assert kinds(emulate(TWO, ".maxntid 64, 4, 1")) == {LANES_ALONG_X}
 
 
@@ -120,6 +120,31 @@ def test_laneid_is_the_lane_whatever_the_block_is() -> None:
     body = """mov.u32 %r9, %laneid; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;
     ld.global.f32 %f1, [%rd11]; ld.global.f32 %f2, [%rd11+4];"""
     assert pairs(emulate(body)) == [(1, 0, 1)]
+
+
+LANES = "mov.u32 %r9, %laneid; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;"
+LOADS = "ld.global.f32 %f1, [%rd11]; ld.global.f32 %f2, [%rd11+4];"
+BY_TID = "add.s64 %rd12, %rd11, %rd4; ld.global.f32 %f1, [%rd12]; ld.global.f32 %f2, [%rd12+8];"
+SOME = "shr.u32 %r10, %r3, 5; setp.eq.s32 %p1, %r10, 0;"
+
+
+@pytest.mark.parametrize(
+    ("body", "needs"),
+    [
+        (LANES + LOADS, False),
+        (LANES + LOADS + "st.global.f32 [%rd6], %f1;", False),  # what %tid.x is read for comes after
+        (LANES + LOADS + SOME + "@%p1 bra L; st.global.f32 [%rd6], %f1; L:", False),
+        (LANES + SOME + "@%p1 bra L;" + LOADS + "L:", True),
+        (LANES + SOME + "@%p1 ld.global.f32 %f1, [%rd11]; @%p1 ld.global.f32 %f2, [%rd11+4];", True),
+        (LANES + BY_TID, True),
+        ("and.b32 %r9, %r3, 31; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;" + LOADS, True),
+        (LANES + "mov.u32 %r10, %tid.y; mad.wide.u32 %rd11, %r10, 64, %rd11;" + LOADS, True),
+    ],
+)
+def test_lanes_need_to_count_along_x_only_where_tid_matters(body: str, needs: bool) -> None:
+    assert pairs(emulate(body)) == [(1, 0, 1)]
+    assert kinds(emulate(body)) == ({LANES_ALONG_X} if needs else set())
+    assert pairs(emulate(body, ".reqntid 16, 4, 1")) == ([] if needs else [(1, 0, 1)])
 
 
 def test_the_lane_of_tid_and_its_warp() -> None:

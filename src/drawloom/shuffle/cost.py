@@ -96,13 +96,8 @@ def pays(load: Instruction, candidate: Candidate, arch: str) -> bool:
 
 
 def may_run(function: Function, candidate: Candidate) -> bool:
-    """Whether a block that the function's directives allow has a warp in which the shuffle is done: one of 32 threads,
-    whose lanes count along x. That is assumed in a block of a known shape only where it is not so."""
-    if candidate.delta == 0:
-        return True
-    extents, _, most = block_bounds(function)
-    is_assumed = any(a.kind == LANES_ALONG_X for a in candidate.assumptions)
-    return most >= WARP and not (extents[0] and is_assumed)
+    """Whether a block that the function's directives allow has a warp in which the shuffle is done: of 32 threads."""
+    return candidate.delta == 0 or block_bounds(function)[2] >= WARP
 
 
 def warps(function: Function, module: Module) -> int:

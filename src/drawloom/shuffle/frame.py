@@ -52,15 +52,15 @@ def block_bounds(function: Function) -> tuple[list[int], list[int], int]:
 
 
 class Frame:
-    """A function's leaves. ``shape`` is what the directives say of a block; ``reads_tid`` whether ``%tid`` was read."""
+    """A function's leaves. ``extents`` are those of a block where the directives say them, else 0."""
 
     def __init__(self, x: Expressions, cfg: Cfg, address_bits: int) -> None:
         self.x = x
         self.function = cfg.function
         self.address_bits = address_bits
         self.parameters = frozenset([p.name for p in cfg.function.params]) if cfg.function.is_entry else frozenset()
-        self.reads_tid = False
         self.limits: dict[str, tuple[int, int]] = {}
+        self.extents = [0, 0, 0]
         self.lanes_along_x = False
         self._read_directives()
         self._specials: dict[str, int] = {}
@@ -77,6 +77,7 @@ class Frame:
             self.limits["%ntid." + letter] = (extents[k] or 1, threads)
             self.limits["%ctaid." + letter] = (0, blocks - 1)
             self.limits["%nctaid." + letter] = (1, blocks)
+        self.extents = extents
         self.lanes_along_x = BlockShape(extents[0], extents[1], extents[2]).lanes_along_x
 
     # -- operands ----------------------------------------------------------------------------------------
@@ -130,8 +131,6 @@ class Frame:
         if special.volatile:
             return x.leaf("special", bits, f"{name} {self.at}", varies=OPAQUE)
         limits = self.limits.get(name)
-        if base == "%tid":
-            self.reads_tid = True
         if name == "%laneid":
             found = x.lane
         elif name == "%tid.x":
@@ -207,3 +206,23 @@ def relevant_registers(cfg: Cfg) -> list[bool]:
                 continue
             stack.extend(writer.sources())
     return relevant
+
+
+def thread_registers(cfg: Cfg) -> list[bool]:
+    """By register id, whether its value may depend on ``%tid``."""
+    readers: dict[int, list[Instruction]] = {}
+    depends = [False] * len(cfg.function.registers)
+    stack: list[Instruction] = []
+    for block_id in cfg.rpo:
+        for instruction in cfg.blocks[block_id].instructions:
+            for register in instruction.sources():
+                readers.setdefault(register.id, []).append(instruction)
+            for operand in instruction.operands:
+                if isinstance(operand, SpecialRegister) and canonical(operand.name).startswith("%tid"):
+                    stack.append(instruction)
+    while stack:
+        for register in stack.pop().destinations():
+            if not depends[register.id]:
+                depends[register.id] = True
+                stack.extend(readers.get(register.id, []))
+    return depends

@@ -137,7 +137,7 @@ class _Work:
             if not pays(load, candidate, self.arch):
                 return f"a shuffle by {candidate.delta:+d} does not pay on {self.arch}"
             if not may_run(self.function, candidate):
-                return "no block of the kernel's shape has a full warp whose lanes count along x"
+                return "no block of the kernel's shape has a full warp"
         return unsupported(self.function, candidate)
 
     def summary(self) -> FunctionSummary:
