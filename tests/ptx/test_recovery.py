@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,24 @@ def test_a_known_opcode_with_operands_that_are_not_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
+    "instruction",
+    [
+        "add.s32 %r1, %f1, %r2",
+        "@!%p1 ld.global.f32 {%f1, %f2}, [%l1+4]",
+        "mov.u32 %r1, nobody",
+        "tanh.approx.bf16 %r1, %r2",
+        "st.global.u32 [%f1], %r1",
+    ],
+)
+def test_an_instruction_that_breaks_a_rule_is_unknown(instruction: str) -> None:
+    body = ".reg .b32 %r<3>; .reg .f32 %f<3>; .reg .b64 %l<2>; .reg .pred %p<2>;\n"
+    (found,) = unknown_in(f"{body}{instruction};\nmov.u32 %r1, 0;")
+    assert repr(found) == instruction
+    assert "%l1" not in [register.name for register in found.destinations()]
+    assert {r.name for r in found.sources()} == set(re.findall(r"%\w+", instruction))
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "new.branch L1;\nL1:\nret;",  # it may jump
@@ -68,7 +87,8 @@ def test_a_known_opcode_with_operands_that_are_not_is_unknown() -> None:
         ".reg .v2 .b32 %v;\nnew.op %v;\nret;",
         ".reg .b32 %r<3>;\nmov.u32 %r1, 0\nL1:\nret;",
         ".newdecl .b32 x;\nret;",
-        ".reg .b32 %r<3>; .reg .f32 %f<3>;\nadd.s32 %r1, %f1, %r2;\nret;",  # a rule of PTX is broken
+        "bra L1;\nret;",  # a rule of PTX is broken
+        "call nobody;\nret;",
         "mov.u32\u00a0%r1, 0;\nret;",
     ],
 )

@@ -1,8 +1,8 @@
 """Text to what can be understood of it: PTX of newer versions, or with parts that are not covered, to a ``Module`` that
 keeps those word for word (panic-mode recovery, at the ends of instructions and of functions).
 
-An instruction that is refused becomes ``Unknown``. A function is ``Unread`` as a whole where anything else in it is
-refused, by the parser or the verifier, and where an unknown instruction may jump.
+An instruction that is refused, by the parser or the verifier, becomes ``Unknown``. A function is ``Unread`` as a whole
+where anything else in it is refused, and where an unknown instruction may jump.
 """
 
 from __future__ import annotations
@@ -12,8 +12,22 @@ from typing import Final
 
 from drawloom.errors import SourceError
 from drawloom.ptx.body_parser import INSTRUCTION
-from drawloom.ptx.ir import BranchTargets, Function, Label, Module, Operand, Register, Symbol, Vector
+from drawloom.ptx.ir import (
+    Address,
+    BranchTargets,
+    Function,
+    Instruction,
+    Label,
+    Module,
+    Operand,
+    Register,
+    Symbol,
+    Vector,
+    collect_read,
+)
+from drawloom.ptx.isa import BRANCH, CALL
 from drawloom.ptx.parser import COMMENT, ODD_SPACE, ModuleParser, parse
+from drawloom.ptx.printer import print_instruction
 from drawloom.ptx.unread import Unknown, Unread
 from drawloom.ptx.verifier import faults, verify
 
@@ -68,11 +82,17 @@ class _Recovery(ModuleParser):
         if self.cut < len(self.module.source):
             refusal = self.scan.fail("a comment is not closed", "'*/'", self.cut)
             self.unread(self.cut, len(self.module.source), refusal)
-        for function, refusal in faults(self.module):
-            if function is not None and function.has_body:
-                self.leave(function, function.pos, self.ends[function.pos], refusal)
-            else:
-                self.module.refusals.append(refusal)
+        wrong: dict[Instruction, Unknown] = {}
+        for fault in faults(self.module):
+            function, instruction = fault.function, fault.instruction
+            if function is None or (not function.has_body and function.unread is None):
+                self.module.refusals.append(fault.error)
+            elif instruction is not None and instruction.opcode.effect not in (BRANCH, CALL):
+                wrong.setdefault(instruction, as_unknown(instruction, fault.error))
+            elif function.unread is None:
+                self.leave(function, function.pos, self.ends[function.pos], fault.error)
+        for function in self.module.functions.values() if wrong else ():
+            function.body = [wrong.get(s, s) if isinstance(s, Instruction) else s for s in function.body]
         return self.module
 
     # -- items -------------------------------------------------------------------------------------------
@@ -95,7 +115,7 @@ class _Recovery(ModuleParser):
             if not function.name:
                 self.unread(start, end, refusal)
                 return
-            if function not in self.module.items:
+            if not self.module.items or self.module.items[-1] is not function:
                 self.module.add(function)
             self.leave(function, start, end, refusal)
         self.ends[start] = self.scan.pos
@@ -209,6 +229,19 @@ class _Recovery(ModuleParser):
             raise refusal
         self.function.body.append(Unknown(parts, written, read, guard, negated == "!", match.start(3), refusal))
         self.scan.pos = match.end()
+
+
+def as_unknown(instruction: Instruction, refusal: SourceError) -> Unknown:
+    """An instruction that was read, but breaks a rule."""
+    written: list[Register] = []
+    read: list[Register] = []
+    for operand in instruction.operands:
+        collect_read(operand, read)
+        if not isinstance(operand, Address):
+            collect_read(operand, written)
+    text = print_instruction(Instruction(instruction.opcode, instruction.operands)).removesuffix(";")
+    guard, is_negated = instruction.guard, instruction.guard_negated
+    return Unknown([text], [*written], [*read], guard, is_negated, instruction.pos, refusal)
 
 
 def _open_comment(text: str) -> int:

@@ -53,19 +53,25 @@ def verify_all(module: Module) -> list[VerifyError]:
     return sorted(reporter.errors, key=lambda error: (error.line, error.column))
 
 
-def faults(module: Module) -> list[tuple[Function | None, VerifyError]]:
-    """The first rule that each function breaks, and what is broken outside of them, of what is understood of a module
-    (see ``drawloom.ptx.recovery``). An architecture that is not known is taken to have everything."""
+class Fault:
+    """A rule that ``instruction`` of ``function`` breaks; that of None, another statement or a header of the function;
+    that of no function, something outside of functions."""
+
+    def __init__(self, function: Function | None, instruction: Instruction | None, error: VerifyError) -> None:
+        self.function = function
+        self.instruction = instruction
+        self.error = error
+
+
+def faults(module: Module) -> list[Fault]:
+    """All that is wrong with what is understood of a module (see ``drawloom.ptx.recovery``). An architecture that is
+    not known is taken to have everything."""
     verifier = _Verifier(module, Reporter(module, False))
     verifier.may_have_unknown = True
     if not is_architecture(module.arch):
         verifier.sm, verifier.specific = _FUTURE_SM, True
     verifier.module_rules()
-    found: list[tuple[Function | None, VerifyError]] = []
-    for function, error in zip(verifier.owners, verifier.reporter.errors):
-        if function is None or (function.unread is None and all(function is not other for other, _ in found)):
-            found.append((function, error))
-    return found
+    return verifier.faults
 
 
 class _Legal:
@@ -129,14 +135,14 @@ class _Verifier:
         self.branches: set[Opcode] = set()
         self.calls: CallChecker | None = None
         self.may_have_unknown = False
-        #: Whose each error is: of which function, or of none.
-        self.owners: list[Function | None] = []
+        #: The errors with what they are of.
+        self.faults: list[Fault] = []
 
     def module_rules(self) -> None:
         module = self.module
         declarations = DeclarationChecker(module, self.reporter)
         declarations.target_rules()
-        self.own(None)
+        self.own(None, None)
         for item in module.items:
             if isinstance(item, Variable):
                 declarations.module_variable(item)
@@ -150,12 +156,13 @@ class _Verifier:
                     self.refuse(item.unread.refusal)
             elif isinstance(item, Unread) and not self.may_have_unknown:
                 self.refuse(item.refusal)
-            self.own(item if isinstance(item, Function) else None)
+            self.own(item if isinstance(item, Function) else None, None)
 
-    def own(self, function: Function | None) -> None:
-        """The errors that were found since are of a function, or of none."""
-        while len(self.owners) < len(self.reporter.errors):
-            self.owners.append(function)
+    def own(self, function: Function | None, instruction: Instruction | None) -> None:
+        """The errors that were found since are of an instruction, a function, or of none."""
+        errors = self.reporter.errors
+        for index in range(len(self.faults), len(errors)):
+            self.faults.append(Fault(function, instruction, errors[index]))
 
     def refuse(self, refusal: SourceError) -> None:
         """One error for what the parser did not understand."""
@@ -222,7 +229,9 @@ class _Verifier:
                 if accepted is not None and statement.pos >= 0:  # others were made by a pass, maybe of stray registers
                     if accepted.has(statement.operands, spaces):
                         continue
+                self.own(self.function, None)
                 self.instruction(statement)
+                self.own(self.function, statement)
             elif isinstance(statement, Label):
                 self.label(statement, statement.name)
             elif isinstance(statement, (BranchTargets, CallTargets, CallPrototype)):
