@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from drawloom.cli.trace import command
-from drawloom.errors import DataError, ParseError
+from drawloom.errors import DataError, LaunchError, ParseError
 
 TEXT = """.version 8.0
 .target sm_80
@@ -113,6 +113,40 @@ def test_json_is_the_same_on_every_run(source: Path) -> None:
 def test_a_kernel_that_is_not_there(source: Path) -> None:
     with pytest.raises(DataError, match=r"there is no kernel 'sum' in .*: expected one of copy, nothing"):
         run(source, "--kernel", "sum")
+
+
+def test_a_kernel_is_named_as_in_its_source(tmp_path: Path) -> None:
+    source = tmp_path / "in.ptx"
+    source.write_text(TEXT.replace("copy(", "_ZN5image4copyIfEEvPKT_(").replace("nothing(", "_ZN5other4copyEv("))
+    text = run(source, "--kernel", "image::copy")
+    assert text.startswith("image::copy (_ZN5image4copyIfEEvPKT_): ") and "other" not in text
+    with pytest.raises(LaunchError, match="'copy' is 2 kernels; name one by its symbol: _ZN5image4copyIfEEvPKT_, _ZN5"):
+        run(source, "--kernel", "copy")
+
+
+@pytest.mark.parametrize(
+    ("directive", "kind", "rests_on"),
+    [
+        ("", "contiguous", ["lanes-along-x"]), (".maxntid 16, 2", "contiguous", ["lanes-along-x"]),
+        (".reqntid 64, 2", "contiguous", []), (".reqntid 16, 2", "irregular", []),
+    ],
+)  # fmt: skip
+def test_what_is_taken_for_granted_of_the_lanes(directive: str, kind: str, rests_on: list[str]) -> None:
+    """Where lanes of a block are known not to count along x, nothing is said of their distance."""
+    given = TEXT.replace(".param .u32 n) {", f".param .u32 n) {directive} {{")
+    (kernel,) = json.loads(run("-", "--kernel", "copy", "--report", "json", given=given))
+    rows = {row["line"]: row for row in kernel["accesses"]}
+    assert (rows[8]["class"], rows[8]["class_rests_on"]) == (kind, rests_on)
+    assert (rows[10]["class"], rows[10]["class_rests_on"]) == ("uniform", [])
+    assert ("classes and bytes rest on lanes-along-x" in run("-", given=given)) == (rests_on != [])
+
+
+def test_that_an_index_does_not_wrap_is_taken_for_granted_of_its_class() -> None:
+    rows = traced(
+        "ld.param.u32 %r2, [in]; add.s32 %r2, %r2, %r1; mul.wide.s32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;",
+        "ld.global.f32 %f1, [%a3];",
+    )
+    assert (rows[2]["class"], rows[2]["class_rests_on"]) == ("contiguous", ["no-wrap"])
 
 
 def test_what_is_no_ptx() -> None:

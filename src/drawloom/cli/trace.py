@@ -9,7 +9,7 @@ from drawloom.errors import DataError
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--kernel", metavar="NAME", help="Only this kernel or function.")
+@click.option("--kernel", metavar="NAME", help="Only this kernel or function, by symbol or C++ name.")
 @click.option(
     "--report", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
@@ -23,6 +23,7 @@ def command(file: str, kernel: str | None, report: str, distinct_parameters: boo
     warp moves, and which earlier loads have read the same, in this lane or another one, and what that rests on.
     """
     from drawloom.cli.assemble import read
+    from drawloom.cuda.names import symbol_of
     from drawloom.ptx.recovery import parse_known
     from drawloom.shuffle.emulator import Options, analyse
     from drawloom.shuffle.trace import trace
@@ -30,10 +31,11 @@ def command(file: str, kernel: str | None, report: str, distinct_parameters: boo
     module = parse_known(*read(file))
     options = Options(distinct_parameters=distinct_parameters, shared=True, solver_steps=solver_steps)
     defined = [f for f in module.functions.values() if f.has_body or f.unread is not None]
-    functions = [f for f in defined if kernel in (None, f.name)]
-    if kernel is not None and not functions:
-        names = ", ".join([f.name for f in defined])
-        raise DataError(f"there is no kernel '{kernel}' in {file}: expected one of {names or 'none'}")
+    names = [f.name for f in defined]
+    symbol = None if kernel is None else symbol_of(kernel, names)
+    if symbol is not None and symbol not in names:
+        raise DataError(f"there is no kernel '{kernel}' in {file}: expected one of {', '.join(names) or 'none'}")
+    functions = [f for f in defined if symbol in (None, f.name)]
     traces = [trace(module, analyse(module, function, options)) for function in functions]
     if report == "json":
         click.echo(json.dumps([one.data() for one in traces], indent=2))

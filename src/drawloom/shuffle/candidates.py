@@ -14,7 +14,7 @@ from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Instruction, Register
 from drawloom.shuffle.decide import UNTESTABLE, Requirement
 from drawloom.shuffle.expressions import Expressions
-from drawloom.shuffle.facts import DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
+from drawloom.shuffle.facts import ALONG_X, DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
 from drawloom.shuffle.frame import Frame, thread_registers
 from drawloom.shuffle.reasons import reason
 from drawloom.shuffle.show import show
@@ -112,7 +112,7 @@ class Finder:
         """What must hold for the lanes of a warp to be what they are taken for."""
         out: list[Assumption] = []
         if not self.frame.lanes_along_x and self.is_by_thread(at, source):
-            out.append(Assumption(LANES_ALONG_X, "%ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"))
+            out.append(Assumption(LANES_ALONG_X, ALONG_X))
         # A device function may be called again by some lanes before others have called it.
         if self.trail.rounds.may_be_apart(self.block_of[at]) or not self.cfg.function.is_entry:
             out.append(Assumption(LOCKSTEP, "lanes that run the loop together are in the same iteration of it"))

@@ -26,6 +26,7 @@ ATOMIC: Final = "atomic"
 NO_WRAP: Final = "no-wrap"
 #: Lanes count along ``%tid.x``: ``%ntid.x`` is a multiple of 32, or ``%ntid.y`` and ``%ntid.z`` are 1.
 LANES_ALONG_X: Final = "lanes-along-x"
+ALONG_X: Final = "%ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"
 #: Lanes that run an instruction of a loop together are in the same iteration, although they may have parted before.
 LOCKSTEP: Final = "lockstep"
 #: Two kernel parameters do not point to the same memory (the caller's promise).

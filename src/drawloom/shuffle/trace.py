@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.ptx.ir import Module
+from drawloom.ptx.cfg import build_cfg
+from drawloom.ptx.demangle import readable
+from drawloom.ptx.ir import Function, Module
+from drawloom.ptx.uniformity import BlockShape
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, WARP, Expressions, signed
-from drawloom.shuffle.facts import Access, Report
+from drawloom.shuffle.facts import ALONG_X, LANES_ALONG_X, NO_WRAP, Access, Report
+from drawloom.shuffle.frame import block_bounds, thread_registers
 from drawloom.shuffle.lanes import shifted
 from drawloom.shuffle.show import show
 
@@ -21,6 +25,11 @@ SECTOR: Final = 32
 BANK: Final = 4
 BANKS: Final = 32
 
+#: What is taken for granted of a warp's lanes where an address is classified.
+_CONDITIONS: Final[dict[str, str]] = {
+    NO_WRAP: "no index that is widened wraps around within a warp",
+    LANES_ALONG_X: ALONG_X,
+}
 #: Overlaps of a load that the text shows, the nearest lanes first; JSON has all.
 _MOST_OVERLAPS: Final = 2
 
@@ -36,7 +45,8 @@ class Row:
     first address is one of a sector (global memory), 0 in other spaces; ``used`` the different ones that its lanes ask
     for; where ``is_bound``, because the stride is no number, both are the most it may be; ``ways`` how many lanes want
     one bank of shared memory for different words, 0 in other spaces and for a stride that is no number. ``divergent``
-    says that lanes may have parted before. ``overlaps`` has line and column, lane distance and assumptions of the loads
+    says that lanes may have parted before. The class and the bytes rest on the conditions ``rests_on``, by name.
+    ``overlaps`` has line and column, lane distance and assumptions of the loads
     whose value it could take."""
 
     def __init__(self, access: Access, place: tuple[int, int], text: str, address: str, guard: str) -> None:
@@ -52,6 +62,7 @@ class Row:
         self.ways = 0
         self.is_bound = False
         self.divergent = False
+        self.rests_on: list[str] = []
         self.overlaps: list[tuple[int, int, int, list[str]]] = []
 
     def data(self) -> dict[str, object]:
@@ -68,6 +79,7 @@ class Row:
             "stride": self.stride,
             "bytes_used": self.used,
             "bytes_are_bounds": self.is_bound,
+            "class_rests_on": self.rests_on,
             "loop_depth": self.access.depth,
             "divergent": self.divergent,
         }
@@ -107,7 +119,7 @@ class Trace:
     def text(self) -> str:
         """For people."""
         merged = f", {self.merged} of them merged with others" if self.merged else ""
-        out = [f"{self.name}: {len(self.rows)} accesses on {self.flows} flows{merged}"]
+        out = [f"{readable(self.name)}: {len(self.rows)} accesses on {self.flows} flows{merged}"]
         for row in self.rows:
             used = f"at most {row.used}" if row.is_bound else str(row.used)
             moved = f", {used} of {row.moved} bytes a warp" if row.moved else f", {used} bytes a warp"
@@ -122,6 +134,9 @@ class Trace:
                 place = "this lane" if lane == 0 else f"lane {lane:+d}"
                 out.append(f"    loaded before by {place} in line {line}:{column}" + (", if" if why else ""))
                 out.extend([f"      {reason}" for reason in why])
+        for condition, text in _CONDITIONS.items():
+            if any(condition in row.rests_on for row in self.rows):
+                out.append(f"  classes and bytes rest on {condition}: {text}")
         out.extend([f"  {note}" for note in self.notes])
         return "\n".join(out) + "\n"
 
@@ -129,7 +144,7 @@ class Trace:
 def trace(module: Module, report: Report) -> Trace:
     """The table of what the emulator found in one function."""
     x = report.expressions
-    decider = Decider(x, None)
+    classifier = _Classifier(x, report.function, module)
     out = Trace(report.function.name, report.flows, report.merged)
     body = report.function.body
     seen: set[tuple[int, int, int]] = set()
@@ -142,7 +157,7 @@ def trace(module: Module, report: Report) -> Trace:
         place = module.position(access.instruction.pos)
         row = Row(access, place, repr(access.instruction), show(x, access.address), guard)
         row.divergent = access.at in report.divergent
-        _classify(x, decider, row)
+        classifier.classify(row)
         for candidate in report.find(access.at, set()):
             why = [repr(assumption) for assumption in candidate.assumptions]
             line, column = module.position(body[candidate.source].pos)
@@ -155,35 +170,56 @@ def trace(module: Module, report: Report) -> Trace:
     return out
 
 
-def _classify(x: Expressions, decider: Decider, row: Row) -> None:
-    """Find the stride, the class, and what a warp moves."""
-    access = row.access
-    address = decider.ideal(access.address)
-    spread: list[int] = []
-    if x.varies[address] & OPAQUE:
-        pass
-    elif not x.varies[address] & HAS_LANE:
-        row.kind, row.stride = UNIFORM, "0"
-        spread = [0]
-    else:
+class _Classifier:
+    """Finds the stride, the class, and what a warp moves."""
+
+    def __init__(self, x: Expressions, function: Function, module: Module) -> None:
+        self.x = x
+        self.decider = Decider(x, None)
+        self.threads = thread_registers(build_cfg(function, module))
+        self.extents = block_bounds(function)[0]
+        self.along_x = BlockShape(self.extents[0], self.extents[1], self.extents[2]).lanes_along_x
+
+    def classify(self, row: Row) -> None:
+        access = row.access
+        spread = self.spread(row)
+        if access.space in ("local", "param"):
+            row.used = WARP * access.bytes  # each lane has its own
+        else:
+            row.is_bound = not spread
+            row.used = distinct(spread, access.bytes) if spread else WARP * access.bytes
+        if access.space == "global":
+            row.moved = sectors(spread, access.bytes) * SECTOR if spread else WARP * max(SECTOR, access.bytes)
+        if access.space == "shared" and spread:
+            row.ways = ways(spread, access.bytes)
+
+    def spread(self, row: Row) -> list[int]:
+        """Where each lane's address is, in bytes from the first one's; empty where that is no number."""
+        x = self.x
+        exact = row.access.address
+        address = self.decider.ideal(exact)
+        by_thread = any(self.threads[register.id] for register in row.access.instruction.sources())
+        if x.varies[address] & OPAQUE or (by_thread and self.extents[0] and not self.along_x):
+            return []
+        if by_thread and not self.along_x:
+            row.rests_on.append(LANES_ALONG_X)
+        if not x.varies[address] & HAS_LANE:
+            row.kind, row.stride = UNIFORM, "0"
+            return [0]
         step = x.sub(shifted(x, address, 1, {}), address)
         known = x.value(step)
-        if known >= 0:
-            stride = signed(known, x.widths[step])
-            row.kind = CONTIGUOUS if abs(stride) == access.bytes else STRIDED
-            row.stride = str(stride)
-            spread = [lane * stride for lane in range(WARP)]
-        elif not x.varies[step]:
+        if known < 0 and x.varies[step]:
+            row.rests_on.clear()
+            return []
+        if x.sub(shifted(x, exact, 1, {}), exact) != step:
+            row.rests_on.append(NO_WRAP)
+        if known < 0:
             row.kind, row.stride = STRIDED, show(x, step)
-    if access.space in ("local", "param"):
-        row.used = WARP * access.bytes  # each lane has its own
-    else:
-        row.is_bound = not spread
-        row.used = distinct(spread, access.bytes) if spread else WARP * access.bytes
-    if access.space == "global":
-        row.moved = sectors(spread, access.bytes) * SECTOR if spread else WARP * max(SECTOR, access.bytes)
-    if access.space == "shared" and spread:
-        row.ways = ways(spread, access.bytes)
+            return []
+        stride = signed(known, x.widths[step])
+        row.kind = CONTIGUOUS if abs(stride) == row.access.bytes else STRIDED
+        row.stride = str(stride)
+        return [lane * stride for lane in range(WARP)]
 
 
 def sectors(offsets: list[int], size: int) -> int:
