@@ -190,6 +190,41 @@ def test_a_setting_that_is_none_is_told_and_leaves_no_device(tmp_path: Path) -> 
         assert done.stderr == f"drawloom: {setting}: expected {expected}\n"
 
 
+SLOW_IN_A_LIBRARY = """
+template <class T> __global__ void late(T *out, T value) {
+  for (long long begin = clock64(); clock64() - begin < 100000000;) {}
+  *out = value;
+}
+extern "C" void start(int *out, cudaStream_t stream) { late<<<1, 1, 0, stream>>>(out, 42); }
+"""
+LOADS_A_LIBRARY = """
+#include <cstdio>
+#include <dlfcn.h>
+template <class T> __global__ void late(T *out, T value) { *out = value; }
+int main(int, char **words) {
+  auto start = (void (*)(int *, cudaStream_t))dlsym(dlopen(words[1], RTLD_NOW | RTLD_LOCAL), "start");
+  int *out;
+  cudaMallocManaged(&out, sizeof *out);
+  late<<<1, 1>>>(out, 7);
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  cudaDeviceSynchronize();
+  start(out, stream);
+  cudaError_t query = cudaStreamQuery(stream), wait = cudaStreamSynchronize(stream);
+  std::printf("%s, %s, %d\\n", cudaGetErrorName(query), cudaGetErrorName(wait), *out);
+}
+"""
+
+
+def test_a_program_waits_for_kernels_of_a_library_that_it_loads(tmp_path: Path) -> None:
+    """Each had a runtime library of its own: streams of one were none of the other, and nobody waited."""
+    (tmp_path / "slow.cu").write_text(SLOW_IN_A_LIBRARY)
+    (tmp_path / "loads.cu").write_text(LOADS_A_LIBRARY)
+    cc("-shared", str(tmp_path / "slow.cu"), "-unchecked", "-o", str(tmp_path / "libslow.so"))
+    cc(str(tmp_path / "loads.cu"), "-unchecked", "-o", str(tmp_path / "loads"))
+    assert run(tmp_path / "loads", tmp_path / "libslow.so") == "cudaErrorNotReady, cudaSuccess, 42\n"
+
+
 NEWER_MATH = """
 #pragma once
 #include_next <math.h>

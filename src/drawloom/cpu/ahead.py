@@ -75,6 +75,9 @@ def support_object(level: str) -> bytes:
     module = optimise(support(target.is_x86), target)
     if available():
         module.link_in(optimise(native(), target))
+    for function in module.functions:
+        if function.linkage.name == "external" and not function.is_declaration:
+            function.visibility = "hidden"
     return _emitted(module, target, FULL)
 
 
@@ -192,6 +195,7 @@ class _Object:
             function = module.get_function(symbol)
             self.count += 1
             function.name = f"dl.{self.key}.{self.count}"
+            function.visibility = "hidden"
             names[symbol] = f'@"{function.name}"'
             self.lines.append(f"declare void {names[symbol]}()")
         self.add(module, level)

@@ -90,6 +90,7 @@ class Clang:
     c: tuple[str, ...]
     version: int
     bundled: bool  # inside the ziglang package, which brings the host's headers and libraries, too
+    zig_links: bool = False  # with zig's linker, which refuses some options of others
 
     def cc1(self, arguments: list[str], text: str | None = None, files: tuple[int, ...] = ()) -> tuple[bytes, str]:
         """Runs `clang -cc1`, with `text` as standard input; `files` are open files that it reads. (What it wrote to
@@ -154,7 +155,7 @@ def clang_for(chosen: str, path: str) -> Clang:
         host = (zig, "clang", "--target=x86_64-linux-gnu", "-resource-dir", os.path.join(os.path.dirname(zig), "lib"))
         return Clang((zig, "clang"), (*host, "--driver-mode=g++"), host, version_of([zig, "clang"]), True)
     target = ("-target", ZIG_HOST)
-    return Clang((zig, "clang"), (zig, "c++", *target), (zig, "cc", *target), version_of([zig, "clang"]), True)
+    return Clang((zig, "clang"), (zig, "c++", *target), (zig, "cc", *target), version_of([zig, "clang"]), True, True)
 
 
 def on_path(clang: str, version: int) -> Clang:

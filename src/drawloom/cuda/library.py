@@ -17,6 +17,9 @@ from drawloom.runtime.cache import kernel_store
 SOURCES = Path(__file__).parent / "runtime_library"
 #: What a program needs besides: threads, and the driver's library if it is there.
 LIBRARIES = ("-lpthread", "-ldl", "-lm")
+#: A place that all copies of the library in a process share; of one version, so that they agree on what is there.
+PROCESS = "#define DL_PROCESS dl_process_{}\n"
+PROCESS_SYMBOLS = "{ dl_process_*; };\n"
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 
@@ -29,17 +32,21 @@ def library_objects(clang: Clang, level: str, folder: Path) -> list[Path]:
     texts = [*sources, *sorted(SOURCES.glob("*.h")), HEADERS / "cuda_runtime_api.h"]
     texts += [HEADERS / "drawloom" / name for name in ("error_codes.h", "vector_types.h", "qualifiers.h")]
     header = library_header()
-    parts = [VERSION, " ".join(clang.cxx), str(clang.version), level, " ".join(FLAGS), header]
-    digest = hashlib.sha256("\0".join([*parts, *(path.read_text("utf-8") for path in texts)]).encode())
+    version = digest_of(VERSION, header, *(path.read_text("utf-8") for path in texts))
+    key = digest_of(version, " ".join(clang.cxx), str(clang.version), level, " ".join(FLAGS))
     store = kernel_store()
-    packed = None if store is None else store.get(digest.hexdigest())
+    packed = None if store is None else store.get(key)
     if packed is None:
-        packed = compiled(clang, sources, header, level)
+        packed = compiled(clang, sources, header + PROCESS.format(version[:16]), level)
         if store is not None:
-            store.put(digest.hexdigest(), packed)
+            store.put(key, packed)
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(folder)
         return [folder / name for name in archive.namelist()]
+
+
+def digest_of(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def compiled(clang: Clang, sources: list[Path], header: str, level: str) -> bytes:

@@ -28,7 +28,7 @@ from drawloom.cuda.compiler import (
     translate_cuda,
     words_of,
 )
-from drawloom.cuda.library import LIBRARIES, library_objects
+from drawloom.cuda.library import LIBRARIES, PROCESS_SYMBOLS, library_objects
 from drawloom.cuda.objects import defines
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
@@ -113,7 +113,7 @@ def build(request: Request) -> list[str]:
         objects = [str(path) for path in library_objects(clang, request.level, library)]
         for target, sources in programs_of(request, compiled).items():
             parts = [part for name in request.inputs for part in compiled.get(name, [name]) if name in sources]
-            link(clang, [*parts, *objects], request, folder / "linked")
+            link(clang, [*parts, *objects], request, folder)
             finish(folder / "linked", target)
     return warnings
 
@@ -244,12 +244,19 @@ def joined(clang: Clang, objects: list[Path], folder: Path) -> Path:
     return out
 
 
-def link(clang: Clang, objects: list[str], request: Request, out: Path) -> None:
-    kind = ["-shared"] if request.shared else []
+def link(clang: Clang, objects: list[str], request: Request, folder: Path) -> None:
+    """Makes `linked` in a folder. Shared libraries stay loaded, as what they register is used until the process ends, and
+    programs show them the place of what a process has once."""
+    kind = ["-shared", "-Wl,-z,nodelete"] if request.shared else []
+    if not request.shared and not clang.zig_links:
+        shown = folder / "shown"
+        shown.write_text(PROCESS_SYMBOLS)
+        kind = [f"-Wl,--dynamic-list={shown}"]
     words = [word for option in request.linker_options for word in ("-Xlinker", option)]
     words += [f"-L{folder}" for folder in request.library_folders]
     words += [f"-l{name}" for name in request.libraries if name not in OF_RUNTIME]
-    run([*clang.cxx, *kind, *request.host_options, *objects, *words, *LIBRARIES, "-o", str(out)], [])
+    out = str(folder / "linked")
+    run([*clang.cxx, *kind, *request.host_options, *objects, *words, *LIBRARIES, "-o", out], [])
 
 
 def run(command: list[str], warnings: list[str]) -> None:

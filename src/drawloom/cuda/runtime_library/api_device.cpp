@@ -1,6 +1,6 @@
 // The runtime interface's calls about errors, devices, streams, events and launches, to operations of the device.
 #include "api.h"
-#include "cpu_launch.h"
+#include "process.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,9 +10,6 @@
 using namespace drawloom;
 
 namespace drawloom {
-
-static thread_local cudaError_t last_error;
-static std::atomic<cudaError_t> broken{cudaSuccess};  // what left the process without a device that works
 
 // Faults of kernels: CUDA documents each of them as leaving the process in a state in which every further call returns
 // the same error, until it ends.
@@ -25,8 +22,8 @@ static bool stays(cudaError_t error) {
 }
 
 cudaError_t note(cudaError_t error) {
-  if (error && error != cudaErrorNotReady) last_error = error;
-  if (stays(error)) broken = error;
+  if (error && error != cudaErrorNotReady) thread().last_error = error;
+  if (stays(error)) process().broken = error;
   return error;
 }
 
@@ -42,13 +39,6 @@ struct ErrorText {
 constexpr ErrorText kErrors[] = {__DL_ERROR_CODES(ERROR_ROW)};
 #undef ERROR_ROW
 
-struct Configuration {
-  dim3 grid, block;
-  size_t shared;
-  cudaStream_t stream;
-};
-thread_local std::vector<Configuration> configurations;
-
 // Attributes as fields of the properties; those that are not here are asked as 0.
 struct Attribute {
   cudaDeviceAttr attribute;
@@ -58,9 +48,6 @@ struct Attribute {
 constexpr Attribute kAttributes[] = {DEVICE_ATTRIBUTES(ATTRIBUTE_ROW)};
 #undef ATTRIBUTE_ROW
 constexpr int kMostAttribute = 149;  // numbers beyond are no attributes of CUDA 12
-
-// The limits that cudaDeviceSetLimit keeps and cudaDeviceGetLimit tells.
-size_t limits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 
 const ErrorText *text_of(cudaError_t error) {
   for (const ErrorText &one : kErrors)
@@ -111,7 +98,7 @@ cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, si
 
 cudaError_t refused() { return note(cudaErrorNotSupported); }
 // The one pool of a device: nothing is known of it but that it is there.
-cudaMemPool_t the_pool() { return reinterpret_cast<cudaMemPool_t>(limits); }
+cudaMemPool_t the_pool() { return reinterpret_cast<cudaMemPool_t>(process().limits); }
 cudaError_t accepted() {
   return on_device([](Device &) { return cudaSuccess; });
 }
@@ -123,11 +110,11 @@ extern "C" {
 // -- errors
 
 cudaError_t cudaGetLastError() {
-  cudaError_t error = last_error;
-  last_error = broken;
+  cudaError_t error = thread().last_error;
+  thread().last_error = process().broken;
   return error;
 }
-cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaPeekAtLastError() { return thread().last_error; }
 const char *cudaGetErrorName(cudaError_t error) {
   const ErrorText *found = text_of(error);
   return found ? found->name : "unrecognized error code";
@@ -189,7 +176,7 @@ cudaError_t cudaDeviceReset() {
   cudaError_t error;
   Device *found = device(error);
   if (found) error = found->reset();
-  last_error = broken;
+  thread().last_error = process().broken;
   return note(error);
 }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return accepted(); }
@@ -200,15 +187,17 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *config) {
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return accepted(); }
 cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit) {
-  if (!value || unsigned(limit) >= sizeof limits / sizeof *limits) return note(cudaErrorInvalidValue);
-  *value = limits[limit];
+  if (!value || unsigned(limit) >= std::size(process().limits)) return note(cudaErrorInvalidValue);
+  *value = process().limits[limit];
   return accepted();
 }
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  if (unsigned(limit) >= sizeof limits / sizeof *limits) return note(cudaErrorInvalidValue);
-  limits[limit] = value;
-  if (limit == cudaLimitMallocHeapSize) limit_device_heap(value);
-  return accepted();
+  if (unsigned(limit) >= std::size(process().limits)) return note(cudaErrorInvalidValue);
+  process().limits[limit] = value;
+  return on_device([&](Device &d) {
+    if (limit == cudaLimitMallocHeapSize) d.limit_heap(value);
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *config) {
   if (!config) return note(cudaErrorInvalidValue);
@@ -380,10 +369,11 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 // -- kernels
 
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
-  configurations.push_back({grid, block, shared, stream});
+  thread().configurations.push_back({grid, block, shared, stream});
   return 0;
 }
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream) {
+  std::vector<Configuration> &configurations = thread().configurations;
   if (configurations.empty()) return note(cudaErrorMissingConfiguration);
   const Configuration &top = configurations.back();
   *grid = top.grid;

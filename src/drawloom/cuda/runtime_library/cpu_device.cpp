@@ -292,6 +292,8 @@ class CpuDevice : public Device {
     return cudaSuccess;
   }
 
+  void limit_heap(size_t bytes) override { limit_device_heap(bytes); }
+
   cudaError_t memory_info(size_t &available, size_t &total) override {
     total = host_memory();
     available = total - std::min(total, allocations().used());

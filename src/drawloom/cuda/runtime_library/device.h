@@ -75,6 +75,7 @@ class Device {
   virtual cudaError_t register_host(void *memory, size_t size) = 0;
   virtual cudaError_t unregister_host(void *memory) = 0;
   virtual cudaError_t attributes(cudaPointerAttributes &out, const void *memory) = 0;
+  virtual void limit_heap(size_t) {}  // of kernels' malloc
   virtual cudaError_t memory_info(size_t &available, size_t &total) = 0;
   virtual cudaError_t copy(const Rows &rows, cudaStream_t stream, bool asynchronous) = 0;
   virtual cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,

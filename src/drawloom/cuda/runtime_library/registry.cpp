@@ -1,13 +1,12 @@
 // From the calls that clang puts into a program's constructors (CUDA's registration interface, version 12) to tables.
 #include "registry.h"
+#include "process.h"
 #include "settings.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 #include <cstring>
-#include <map>
-#include <mutex>
 
 namespace drawloom {
 namespace {
@@ -21,23 +20,10 @@ struct Wrapper {
 constexpr char kMagic[] = "DRAWLOOM";
 constexpr size_t kKeyAt = 8, kKeyBytes = 64;
 
-const Image *images;  // a list through `next`; object files register before anything else runs
-
-struct Registry {
-  std::mutex mutex;
-  std::map<const void *, Function> functions;
-  std::map<const void *, Symbol> symbols;
-};
-
-Registry &registry() {
-  static Registry *one = new Registry;  // never destroyed: other static destructors may still call
-  return *one;
-}
-
-// Found at the first call that needs one: looking for a driver takes its time.
 std::vector<std::unique_ptr<Device>> &devices() {
-  static auto *all = new std::vector<std::unique_ptr<Device>>(find_devices());
-  return *all;
+  Process &all = process();
+  std::call_once(all.looked, [&] { all.devices = find_devices(); });
+  return all.devices;
 }
 
 #if defined(__x86_64__)
@@ -74,14 +60,14 @@ const Image *tables_of(Program &program) {
 }  // namespace
 
 const Image *image_of(const std::string &key) {
-  for (const Image *image = images; image; image = static_cast<const Image *>(image->next))
+  for (const Image *image = process().images; image; image = static_cast<const Image *>(image->next))
     if (key == static_cast<const char *>(image->key))
       return runs_here(static_cast<const char *>(image->level)) ? image : nullptr;
   return nullptr;
 }
 
 Function *function_of(const void *host) {
-  Registry &all = registry();
+  Process &all = process();
   std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.functions.find(host);
   if (found == all.functions.end()) return nullptr;
@@ -95,7 +81,7 @@ Function *function_of(const void *host) {
 }
 
 Symbol *symbol_of(const void *host) {
-  Registry &all = registry();
+  Process &all = process();
   std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.symbols.find(host);
   if (found == all.symbols.end()) return nullptr;
@@ -105,10 +91,7 @@ Symbol *symbol_of(const void *host) {
 
 int device_count() { return int(devices().size()); }
 
-int &current_device() {
-  static thread_local int index = 0;
-  return index;
-}
+int &current_device() { return thread().device; }
 
 Device *device(cudaError_t &error) {
   error = cudaErrorNoDevice;
@@ -137,8 +120,10 @@ using namespace drawloom;
 extern "C" {
 
 void dl_register_image(Image *image) {
-  image->next = const_cast<Image *>(images);
-  images = image;
+  Process &all = process();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  image->next = const_cast<Image *>(all.images);
+  all.images = image;
 }
 
 void **__cudaRegisterFatBinary(void *wrapper) {
@@ -151,17 +136,21 @@ void **__cudaRegisterFatBinary(void *wrapper) {
 
 void __cudaRegisterFatBinaryEnd(void **) {}
 
-void __cudaUnregisterFatBinary(void **) {}  // the program ends: its memory goes with it
+void __cudaUnregisterFatBinary(void **) {}  // the program ends: shared libraries stay until then
 
 void __cudaRegisterFunction(void **handle, const char *host, char *, const char *name, int, uint3 *, uint3 *, dim3 *,
                             dim3 *, int *) {
-  Function &function = registry().functions[host];
+  Process &all = process();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Function &function = all.functions[host];
   function.program = reinterpret_cast<Program *>(handle);
   function.name = name;
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int, size_t size, int, int) {
-  Symbol &symbol = registry().symbols[host];
+  Process &all = process();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Symbol &symbol = all.symbols[host];
   symbol.program = reinterpret_cast<Program *>(handle);
   symbol.name = name;
   symbol.size = size;
