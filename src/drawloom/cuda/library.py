@@ -32,7 +32,8 @@ def library_objects(clang: Clang, level: str, folder: Path) -> list[Path]:
     texts = [*sources, *sorted(SOURCES.glob("*.h")), HEADERS / "cuda_runtime_api.h"]
     texts += [HEADERS / "drawloom" / name for name in ("error_codes.h", "vector_types.h", "qualifiers.h")]
     header = library_header()
-    version = digest_of(VERSION, header, *(path.read_text("utf-8") for path in texts))
+    standard = "libc++" if clang.zig_links else "libstdc++"
+    version = digest_of(VERSION, standard, header, *(path.read_text("utf-8") for path in texts))
     key = digest_of(version, " ".join(clang.cxx), str(clang.version), level, " ".join(FLAGS))
     store = kernel_store()
     packed = None if store is None else store.get(key)

@@ -245,8 +245,8 @@ def joined(clang: Clang, objects: list[Path], folder: Path) -> Path:
 
 
 def link(clang: Clang, objects: list[str], request: Request, folder: Path) -> None:
-    """Makes `linked` in a folder. Shared libraries stay loaded, as what they register is used until the process ends, and
-    programs show them the place of what a process has once."""
+    """Makes `linked` in a folder. Shared libraries stay loaded, as what they register is used until the process ends,
+    and programs show them the place of what a process has once."""
     kind = ["-shared", "-Wl,-z,nodelete"] if request.shared else []
     if not request.shared and not clang.zig_links:
         shown = folder / "shown"
