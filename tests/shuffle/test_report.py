@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 import drawloom
+from drawloom.ptx import parse
+from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.pipeline import shuffle
+from drawloom.shuffle.solve import BACKENDS
 from drawloom.shuffle.summary import Summary
+from drawloom.shuffle.trace import trace
 
 SUITE = Path(__file__).resolve().parent.parent / "golden" / "shuffle" / "clang"
 #: Elements of HTML that have no end.
@@ -94,6 +98,43 @@ def test_a_variant_of_code_that_is_rewritten_is_called_wrong() -> None:
     assert json.loads(made.json())["wrong_results"]
     for text in (made.text(), made.html()):
         assert "these are not the results of the program: it was made to see where time goes (no-corner)" in text
+
+
+#: Two loads of one address, which only a solver knows: ``(i | n) + (i & n)`` is ``i + n``.
+HARD = """.version 7.0
+.target sm_60
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u64 n)
+{
+.reg .b64 %l<9>; .reg .b32 %r<9>; .reg .f32 %f<9>;
+ld.param.u64 %l1, [in]; ld.param.u64 %l2, [n]; mov.u32 %r1, %tid.x; cvt.u64.u32 %l3, %r1;
+add.s64 %l4, %l3, %l2; or.b64 %l5, %l3, %l2; and.b64 %l6, %l3, %l2; add.s64 %l5, %l5, %l6;
+add.s64 %l4, %l4, %l1; add.s64 %l5, %l5, %l1;
+ld.global.nc.u8 %r2, [%l4];
+ld.global.nc.u8 %r3, [%l5];
+ret;
+}
+"""
+
+
+def test_what_no_solver_was_there_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("bitwuzla")
+    found = shuffle(HARD, apply="all").report.functions[0]
+    assert (len(found.rewrites), found.notes) == (1, [])
+    for name in list(BACKENDS):
+        monkeypatch.delitem(BACKENDS, name)
+    found = shuffle(HARD, apply="all").report.functions[0]
+    assert not found.rewrites and "there is no solver" in found.notes[0]
+    assert shuffle((SUITE / "jacobi.ptx").read_text(), apply="all").report.functions[0].notes == []
+
+
+def test_that_a_solver_has_had_no_time_is_said() -> None:
+    pytest.importorskip("bitwuzla")
+    module = parse(HARD)
+    found = analyse(module, module.functions["k"], Options(solver_steps=1))
+    assert list(found.find(found.loads[1], set())) == []
+    assert "steps are used up" in found.shortfall()
+    assert "steps are used up" in trace(module, found).notes[0]
 
 
 def test_a_page_has_every_load_and_loads_nothing() -> None:

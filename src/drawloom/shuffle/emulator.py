@@ -52,6 +52,8 @@ def analyse(module: Module, function: Function, options: Options | None = None) 
         emulation.run()
         finder = Finder(emulation.trail, emulation.frame, cfg)
         report.find, report.why = finder.find, finder.why
+        if emulation.decider.prover is not None:
+            report.shortfall = emulation.decider.prover.shortfall
     except (SourceError, RecursionError) as failure:
         report.refusals.append(Refusal(-1, _said(failure)))
     report.seconds = perf_counter() - begin

@@ -156,13 +156,18 @@ def not_looked_at(at: int) -> str:
     return "it was not looked at"
 
 
+def nothing_missing() -> str:
+    """The shortfall of a function for which no solver is asked."""
+    return ""
+
+
 class Report:
     """What was found in one function.
 
     ``trace`` has each access once for each address, guard and memory version that flows come to it with.
     ``find(at, excluded)`` goes through the candidates of the load ``function.body[at]`` with no source among
     ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for; ``why(at)`` says why it has
-    none. ``divergent`` are the accesses before which lanes may have parted and not met again. ``merged`` counts the
+    none, and ``shortfall()``, behind them, why some may be missing. ``divergent`` are the accesses before which lanes may have parted and not met again. ``merged`` counts the
     flows that were joined because there were too many.
     """
 
@@ -173,6 +178,7 @@ class Report:
         self.loads: list[int] = []
         self.find: Callable[[int, set[int]], Iterator[Candidate]] = no_candidates
         self.why: Callable[[int], str] = not_looked_at
+        self.shortfall: Callable[[], str] = nothing_missing
         self.divergent: set[int] = set()
         self.refusals: list[Refusal] = []
         self.flows = 0

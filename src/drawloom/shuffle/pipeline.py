@@ -159,6 +159,9 @@ class _Work:
                 Rewrite(self.place(at), self.text(at), self.place(source), self.text(source), candidate.delta, assumed)
             )
         out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
+        shortfall = self.report.shortfall()
+        if shortfall:
+            out.notes.append(shortfall)
         unread = self.function.unread
         if unread is not None:
             reason = f"not analysed: {unread.refusal.message}"

@@ -55,6 +55,14 @@ class Prover:
         self.steps -= taken
         return is_proved
 
+    def shortfall(self) -> str:
+        """Why some equalities may not have been proved; empty where every question was answered."""
+        if self.missing:
+            return "there is no solver for some addresses (extra 'shuffle'): what it could show counts as not proved"
+        if self.backend is not None and self.steps <= 0:
+            return "the solver's steps are used up: what it was still to show counts as not proved"
+        return ""
+
     def bounds(self, leaf: int) -> Any:
         """What is known of a leaf's value."""
         low, high = self.x.unsigned_range(leaf)

@@ -167,6 +167,8 @@ def trace(module: Module, report: Report) -> Trace:
         line, column = module.position(body[refusal.at].pos) if refusal.at >= 0 else (0, 0)
         where = f"line {line}:{column}: " if line else ""
         out.notes.append(f"{where}not analysed: {refusal.reason}" if where else refusal.reason)
+    if report.shortfall():
+        out.notes.append(report.shortfall())
     return out
 
 
