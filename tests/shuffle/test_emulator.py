@@ -125,6 +125,7 @@ def test_laneid_is_the_lane_whatever_the_block_is() -> None:
 LANES = "mov.u32 %r9, %laneid; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;"
 LOADS = "ld.global.f32 %f1, [%rd11]; ld.global.f32 %f2, [%rd11+4];"
 BY_TID = "add.s64 %rd12, %rd11, %rd4; ld.global.f32 %f1, [%rd12]; ld.global.f32 %f2, [%rd12+8];"
+CARRIED = "add.cc.u32 %r10, %r3, -64; addc.u32 %r11, 0, 0; mad.wide.u32 %rd11, %r11, 64, %rd11;" + LOADS
 SOME = "shr.u32 %r10, %r3, 5; setp.eq.s32 %p1, %r10, 0;"
 
 
@@ -137,6 +138,7 @@ SOME = "shr.u32 %r10, %r3, 5; setp.eq.s32 %p1, %r10, 0;"
         (LANES + SOME + "@%p1 bra L;" + LOADS + "L:", True),
         (LANES + SOME + "@%p1 ld.global.f32 %f1, [%rd11]; @%p1 ld.global.f32 %f2, [%rd11+4];", True),
         (LANES + BY_TID, True),
+        (LANES + CARRIED, True),
         ("and.b32 %r9, %r3, 31; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;" + LOADS, True),
         (LANES + "mov.u32 %r10, %tid.y; mad.wide.u32 %rd11, %r10, 64, %rd11;" + LOADS, True),
     ],

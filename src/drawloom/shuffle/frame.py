@@ -209,20 +209,25 @@ def relevant_registers(cfg: Cfg) -> list[bool]:
 
 
 def thread_registers(cfg: Cfg) -> list[bool]:
-    """By register id, whether its value may depend on ``%tid``."""
+    """By register id (the carry flag behind the last), whether its value may depend on ``%tid``."""
     readers: dict[int, list[Instruction]] = {}
-    depends = [False] * len(cfg.function.registers)
+    carry = len(cfg.function.registers)
+    depends = [False] * (carry + 1)
     stack: list[Instruction] = []
     for block_id in cfg.rpo:
         for instruction in cfg.blocks[block_id].instructions:
             for register in instruction.sources():
                 readers.setdefault(register.id, []).append(instruction)
+            if instruction.opcode.reads_carry:
+                readers.setdefault(carry, []).append(instruction)
             for operand in instruction.operands:
                 if isinstance(operand, SpecialRegister) and canonical(operand.name).startswith("%tid"):
                     stack.append(instruction)
     while stack:
-        for register in stack.pop().destinations():
-            if not depends[register.id]:
-                depends[register.id] = True
-                stack.extend(readers.get(register.id, []))
+        instruction = stack.pop()
+        written = [register.id for register in instruction.destinations()]
+        for number in [*written, carry] if instruction.opcode.writes_carry else written:
+            if not depends[number]:
+                depends[number] = True
+                stack.extend(readers.get(number, []))
     return depends
