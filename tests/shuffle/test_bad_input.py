@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import drawloom
 from drawloom.errors import ParseError, SourceError
+from drawloom.opt import optimize
 from drawloom.ptx import parse, verify
 from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.pipeline import shuffle
@@ -133,3 +136,27 @@ def test_a_load_that_is_not_covered_is_among_the_loads_with_its_reason() -> None
     made = shuffle(KERNEL.replace("<unknown>", "ld.global.quick.f32 %f3, [%l3+8];"), apply="all")
     (kept,) = [one for one in made.report.functions[0].kept if "quick" in one.load]
     assert (kept.place[0], kept.reason) == (12, "'.quick' is no modifier of 'ld'")
+
+
+@pytest.mark.parametrize("source", [5, None, b".version 8.0", [KERNEL], Path("kernels.ptx")])
+def test_what_is_no_text_and_no_module_is_a_type_error(source: Any) -> None:
+    with pytest.raises(TypeError, match=type(source).__name__):
+        shuffle(source)
+    with pytest.raises(TypeError, match=type(source).__name__):
+        optimize(source)
+
+
+@pytest.mark.parametrize(
+    "options", [{"apply": None}, {"arch": 86}, {"variant": 1}, {"assume_no_wrap": "no"}, {"shared": 1}]
+)
+def test_options_of_other_types_are_type_errors(options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        shuffle(KERNEL, **options)
+
+
+def test_no_other_tool_takes_what_is_not_understood() -> None:
+    made = shuffle(KERNEL.replace("<unknown>", "new.op %f8;"), apply="all")
+    with pytest.raises(SourceError, match="unknown opcode 'new'"):
+        optimize(made)
+    with pytest.raises(SourceError, match="unknown opcode 'new'"):
+        drawloom.load(made, device="cpu")

@@ -36,6 +36,7 @@ from drawloom.opt.work import NOTHING, PROMISES, Remark, Work
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.parser import parse
 from drawloom.ptx.ssa import construct, destruct
+from drawloom.ptx.unread import Unknown
 from drawloom.ptx.verifier import verify
 
 Pass = Callable[[Work], None]
@@ -121,8 +122,8 @@ def optimize(
     changed something, and the text at the end, for tests. ``promises`` are names out of ``PROMISES``: what the caller
     knows of the kernels.
 
-    Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX,
-    TypeError for arguments of other types.
+    Raises DataError for a level, pass or promise that does not exist, ParseError and VerifyError for what is no PTX or
+    not covered, TypeError for arguments of other types.
     """
     if not isinstance(source, (str, Module)):
         raise TypeError(f"optimize takes PTX text or a drawloom.ptx module, not {type(source).__name__}")
@@ -185,6 +186,9 @@ class _Manager:
 
     def function(self, function: Function) -> Function:
         """One function through all passes."""
+        for statement in function.body:
+            if isinstance(statement, Unknown):  # whose registers cannot be renamed
+                raise statement.refusal
         work = self.work(function)
         runs = self.report.runs
         self.report.total += len(self.names)

@@ -70,6 +70,11 @@ def shuffle(
     for word, value in (("apply", apply), ("variant", variant), ("arch", arch)):
         if not isinstance(value, str):
             raise TypeError(f"{word} is a word, not {type(value).__name__}")
+    for word, flag in (
+        ("assume_no_wrap", assume_no_wrap), ("distinct_parameters", distinct_parameters), ("shared", shared),
+    ):  # fmt: skip
+        if not isinstance(flag, bool):
+            raise TypeError(f"{word} is True or False, not {type(flag).__name__}")
     if apply not in APPLY:
         raise DataError(f"there is no way to apply '{apply}': expected {', '.join(APPLY)}")
     if variant not in VARIANTS:
