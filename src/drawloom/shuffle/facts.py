@@ -167,8 +167,8 @@ class Report:
     ``trace`` has each access once for each address, guard and memory version that flows come to it with.
     ``find(at, excluded)`` goes through the candidates of the load ``function.body[at]`` with no source among
     ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for; ``why(at)`` says why it has
-    none, and ``shortfall()``, behind them, why some may be missing. ``divergent`` are the accesses before which lanes may have parted and not met again. ``merged`` counts the
-    flows that were joined because there were too many.
+    none, and ``shortfall()``, behind them, why some may be missing. ``divergent`` are the accesses before which lanes
+    may have parted and not met again. ``merged`` counts the flows that were joined because there were too many.
     """
 
     def __init__(self, function: Function, expressions: Expressions) -> None:
