@@ -138,7 +138,16 @@ def test_a_report_as_html_names_every_load() -> None:
 
 def test_a_wrong_variant_says_so_in_its_code() -> None:
     done = CliRunner().invoke(command, [str(KERNEL), "--apply=all", "--variant=no-corner"])
-    assert done.output.startswith("// these are not the results of the program")
+    assert done.stdout.startswith("// these are not the results of the program")
+    assert done.stderr.startswith("warning: these are not the results of the program")
+
+
+def test_a_build_of_a_wrong_variant_says_so(
+    assembler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(OPTIONS, "--apply=all --variant=no-load")
+    assert run([str(KERNEL)]) == 7
+    assert "warning: these are not the results of the program" in capfd.readouterr().err
 
 
 def test_what_is_not_covered_is_written_as_it_is(tmp_path: Path) -> None:

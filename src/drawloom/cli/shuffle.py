@@ -47,6 +47,8 @@ def command(
     if summary.is_applied and summary.shuffles:
         text = (f"// {summary.warning}\n" if summary.warning else "") + str(made)
     if report is None or report_file is not None:  # else the report on standard error says it, and stands alone
+        if summary.warning:
+            click.echo(f"warning: {summary.warning}", err=True)
         for function in module.functions.values():
             if function.unread is not None:
                 click.echo(f"warning: {function.name} stays as it is: {function.unread.refusal}", err=True)
