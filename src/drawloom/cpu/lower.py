@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi
+from drawloom.cpu.atomics import Atomics
 from drawloom.cpu.body import Body, NeedsLanes, NeedsWarps
 from drawloom.cpu.branches import Branches
 from drawloom.cpu.calls import Calls
@@ -20,7 +21,6 @@ from drawloom.cpu.cooperation import Cooperation
 from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, register_bytes
-from drawloom.cpu.memory import Memory
 from drawloom.cpu.pure import Pure
 from drawloom.cpu.spinning import spinning_loops, varying_exits
 from drawloom.cpu.stack import Stack
@@ -73,7 +73,7 @@ class FunctionLowering:
             raise NeedsLanes("lanes leave a loop one by one, as memory that others write tells them")
         if body.f.at_once:
             self.admit_at_once(bool(spinning), layout.always)
-        self.memory = Memory(body.f, check)
+        self.memory = Atomics(body.f, check)
         self.calls = Calls(body.f, self.memory)
         self.stack = Stack(body, self.memory, has_dynamic_stack(function))
         self.suspension = Suspension(body, spinning)

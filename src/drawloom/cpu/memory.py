@@ -1,4 +1,4 @@
-"""Loads, stores and atomics: where the lanes' addresses go decides between scalar, contiguous and gather.
+"""Loads and stores: where the lanes' addresses go decides between scalar, contiguous and gather.
 
     uniform      one scalar access for the warp
     contiguous   lane-affine addresses with the element's size as stride: one masked vector access
@@ -14,21 +14,17 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi
-from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of, type_suffix
+from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING, WIDENED
-from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import Type
 
+#: Features of which one says that there are gathers.
+_GATHERING: Final = frozenset({"avx2", "avx512f"})
 _STRONG: Final = frozenset({"volatile", "relaxed", "acquire", "release"})
 #: LLVM's atomicrmw operation by PTX operation and type kind.
-_RMW: Final[dict[str, str]] = {
-    "add u": "add", "add s": "add", "add f": "fadd", "and b": "and", "or b": "or", "xor b": "xor", "exch b": "xchg",
-    "exch u": "xchg", "exch s": "xchg", "exch f": "xchg", "min u": "umin", "min s": "min", "max u": "umax",
-    "max s": "max", "inc u": "uinc_wrap", "dec u": "udec_wrap",
-}  # fmt: skip
 
 
 class Place:
@@ -379,6 +375,8 @@ class Memory:
         if not f.lanes:
             return self.load_scalars(addresses, elem, count, False)
         if elem not in ("i32", "i64"):
+            if e.features & _GATHERING and elem in ("i8", "i16"):
+                return self.gather_from_words(addresses, elem, count)
             return self.gather_one_by_one(addresses, elem, count)
         out: list[Value] = []
         vector = type_of(elem, f.lanes)
@@ -389,6 +387,21 @@ class Memory:
             pointers = e.cast("inttoptr", at, "ptr")
             arguments = f"{pointers.type} align {size} {pointers.text}, {f.mask.typed}, {vector} zeroinitializer"
             out.append(e.value(elem, f.lanes, f"call {vector} @{name}({arguments})"))
+        return out
+
+    def gather_from_words(self, addresses: Value, elem: str, count: int) -> list[Value]:
+        """Elements of 8 and 16 bits out of the words of 32 that hold them, which no page ends in."""
+        f = self.f
+        e = f.e
+        size = ELEM_BITS[elem] // 8
+        start = e.binary("and", addresses, int_const("i64", -4, f.lanes))
+        words = self.gather(start, "i32", max(1, size * count // 4))
+        place = e.cast("trunc", e.binary("and", addresses, int_const("i64", 3, f.lanes)), "i32")
+        shift = e.binary("shl", place, int_const("i32", 3, f.lanes))
+        out: list[Value] = []
+        for i in range(count):
+            amount = e.binary("add", shift, int_const("i32", i * size % 4 * 8, f.lanes))
+            out.append(e.cast("trunc", e.binary("lshr", words[i * size // 4], amount), elem))
         return out
 
     def gather_one_by_one(self, addresses: Value, elem: str, count: int) -> list[Value]:
@@ -640,251 +653,9 @@ class Memory:
         f.leave_with_fault()
         f.place(ok)
 
-    # -- atomics -----------------------------------------------------------------------------------------
-
-    def atomic(self, instruction: Instruction, result_used: bool) -> None:
-        f = self.f
-        opcode = instruction.opcode
-        is_red = opcode.name == "red"
-        if opcode.vector > 1:
-            self.vector_atomic(instruction)
-            return
-        operands = instruction.operands if is_red else instruction.operands[1:]
-        type = opcode.types[0]
-        elem = _atomic_elem(type)
-        place = self.place_of(operands[0], opcode, instruction.pos)
-        self.check_access(place, type.bytes, instruction, opcode.space)
-        self.order_before_atomic(opcode)
-        shared = opcode.space == "shared"
-        if place.kind == UNIFORM and not result_used and self.reducible(opcode, operands[1]):
-            self.reduced(self.plus(place.address, place.offset), opcode, operands[1], elem, shared)
-            self.order_after_atomic(opcode)
-            return
-        target = None if is_red else instruction.operands[0]
-        if not f.lanes:
-            values = [self.stored_as(o, type, elem, 0) for o in operands[1 : _value_count(opcode) + 1]]
-            old = self.one_atomic(self.plus(place.address, place.offset), opcode, values, elem, shared)
-            self.order_after_atomic(opcode)
-            if isinstance(target, Register):
-                f.write_as(target, old)
-            return
-        if shared and not result_used and opcode.operation != "cas" and not self.check:
-            self.shared_updates(operands[0], operands[1], opcode, elem)
-            self.order_after_atomic(opcode)
-            return
-        at = self.spill(self.lane_addresses(place))
-        slots = [self.spill(self.stored_as(o, type, elem, f.lanes)) for o in operands[1 : _value_count(opcode) + 1]]
-        results = f.alloca("old", type_of(elem, f.lanes), 64)
-        f.store(Value("zeroinitializer", elem, f.lanes), results)
-        lane = self.lane_loop_begin(f.mask)
-        head, tail, left = self.head, self.tail, self.left
-        old = self.one_atomic(
-            self.element(at, "i64", lane), opcode, [self.element(s, elem, lane) for s in slots], elem, shared
-        )
-        if result_used:
-            self.set_element(results, old, lane)
-        self.head, self.tail, self.left = head, tail, left
-        self.lane_loop_end()
-        self.order_after_atomic(opcode)
-        if isinstance(target, Register):
-            f.write_as(target, f.load(results, elem, f.lanes))
-
-    def shared_updates(self, address: Operand, source: Operand, opcode: Opcode, elem: str) -> None:
-        """Atomics on shared memory whose old values nobody wants: plain updates, lane by lane, straight through when
-        the whole warp takes part. This is what histograms consist of."""
-        f = self.f
-        e = f.e
-        if not isinstance(address, Address):
-            raise AssertionError(f"{address!r} is no address")
-        shared = f.word("%slot", abi.SLOT_SHARED, False)
-        base = address.base
-        if isinstance(base, Register):
-            offsets = self.spill(e.cast("trunc", f.read(base, f.lanes), "i32"))
-            constant = address.offset
-        else:
-            offsets = self.spill(int_const("i32", 0, f.lanes))
-            constant = address.offset + (f.shared_offsets[base.name] if isinstance(base, Symbol) else 0)
-        shared = self.plus(shared, constant)
-        type = opcode.types[0]
-        value = self.stored_as(source, type, elem, f.lanes_of(source))
-        values = self.spill(value) if value.lanes else ""
-        every, some, done = f.label("every"), f.label("some"), f.label("updated")
-        f.branch_expected(e.icmp("eq", f.mask_bits(f.mask), int_const(f"i{f.lanes}", -1)), every, some)
-        f.place(every)
-        for number in range(f.lanes):
-            self.shared_update(shared, offsets, values, value, int_const("i32", number), opcode)
-        f.jump(done)
-        f.place(some)
-        lane = self.lane_loop_begin(f.mask)
-        self.shared_update(shared, offsets, values, value, lane, opcode)
-        self.lane_loop_end()
-        f.jump(done)
-        f.place(done)
-
-    def shared_update(
-        self, base: Value, offsets: str, values: str, value: Value, lane: Value, opcode: Opcode
-    ) -> None:  # fmt: skip
-        e = self.f.e
-        offset = e.cast("sext", self.element(offsets, "i32", lane), "i64")
-        one = self.element(values, value.elem, lane) if values else value
-        head, tail, left = self.head, self.tail, self.left
-        self.one_atomic(e.binary("add", base, offset), opcode, [one], value.elem, True)
-        self.head, self.tail, self.left = head, tail, left
-
-    def vector_atomic(self, instruction: Instruction) -> None:
-        """``atom.v4.f32`` and its kin: atomic in each element (PTX ISA 9.0 section 9.7.13.5), one after the other."""
-        f = self.f
-        opcode = instruction.opcode
-        is_red = opcode.name == "red"
-        operands = instruction.operands if is_red else instruction.operands[1:]
-        type = opcode.types[0]
-        elem = _atomic_elem(type)
-        place = self.place_of(operands[0], opcode, instruction.pos)
-        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
-        sources = operands[1].elements if isinstance(operands[1], Vector) else [operands[1]]
-        target = None if is_red else instruction.operands[0]
-        at = self.spill(self.lane_addresses(place) if f.lanes else self.plus(place.address, place.offset))
-        slots = [self.spill(self.stored_as(o, type, elem, f.lanes)) for o in sources]
-        results = [f.alloca("old", type_of(elem, f.lanes), 64) for _ in sources]
-        lane = self.lane_loop_begin(f.mask) if f.lanes else int_const("i32", 0)
-        head, tail, left = self.head, self.tail, self.left
-        for i, slot in enumerate(slots):
-            address = self.plus(self.element(at, "i64", lane), i * type.bytes)
-            old = self.one_atomic(address, opcode, [self.element(slot, elem, lane)], elem, False)
-            self.set_element(results[i], old, lane)
-        self.head, self.tail, self.left = head, tail, left
-        if f.lanes:
-            self.lane_loop_end()
-        elements = target.elements if isinstance(target, Vector) else []
-        for element, result in zip(elements, results, strict=False):
-            if isinstance(element, Register):
-                f.write_as(element, f.load(result, elem, f.lanes))
-
-    def stored_as(self, operand: Operand, type: Type, elem: str, lanes: int) -> Value:
-        if elem in ("float", "double"):
-            return self.f.operand(operand, elem, lanes)
-        return self.stored(operand, type, elem, lanes)
-
-    def order_before_atomic(self, opcode: Opcode) -> None:
-        if opcode.space == "shared":
-            self.f.e.line('  fence syncscope("singlethread") seq_cst')
-
-    def order_after_atomic(self, opcode: Opcode) -> None:
-        if opcode.space == "shared":
-            self.f.e.line('  fence syncscope("singlethread") seq_cst')
-
-    def reducible(self, opcode: Opcode, operand: Operand) -> bool:
-        """Whether the lanes' operands may be combined first: integers, whose order does not show."""
-        if not self.f.lanes or opcode.types[0].is_float:
-            return False
-        return opcode.operation in ("add", "and", "or", "xor", "min", "max")
-
-    def reduced(self, address: Value, opcode: Opcode, operand: Operand, elem: str, shared: bool) -> None:
-        """Combine the active lanes' operands and do one atomic for all of them."""
-        f = self.f
-        e = f.e
-        operation = _RMW[f"{opcode.operation} {opcode.types[0].kind}"]
-        bits = ELEM_BITS[elem]
-        neutral = {"and": -1, "umin": -1, "min": (1 << (bits - 1)) - 1, "max": -(1 << (bits - 1))}.get(operation, 0)
-        values = f.operand(operand, elem, f.lanes)
-        values = e.select(f.mask, values, int_const(elem, neutral, f.lanes))
-        reduce = {"umin": "umin", "min": "smin", "umax": "umax", "max": "smax"}.get(operation, operation)
-        total = e.call(f"llvm.vector.reduce.{reduce}.v{f.lanes}{elem}", elem, 0, [values])
-        self.one_atomic(address, opcode, [total], elem, shared)
-
-    def one_atomic(self, address: Value, opcode: Opcode, values: list[Value], elem: str, shared: bool) -> Value:
-        """One lane's atomic; returns the old value."""
-        f = self.f
-        e = f.e
-        pointer = f.pointer(address)
-        operation = opcode.operation
-        type = opcode.types[0]
-        size = type.bytes
-        if operation == "cas":
-            if shared:
-                old = e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}")
-                new = e.select(e.icmp("eq", old, values[0]), values[1], old)
-                e.line(f"  store {new.typed}, {pointer.typed}, align {size}")
-                return old
-            pair = e.fresh()
-            swap = f"{values[0].typed}, {values[1].typed} seq_cst seq_cst, align {size}"
-            e.line(f"  {pair} = cmpxchg {pointer.typed}, {swap}")
-            return e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0")
-        if type.lanes > 1 or (type.is_float and type.bits == 16):
-            return self.packed_atomic(pointer, operation, type, values[0], elem)
-        name = _RMW.get(f"{operation} {type.kind}")
-        if name is None:
-            raise UnsupportedError(f"'{opcode.text}' is not supported by the cpu device")
-        if not shared:
-            return e.value(elem, 0, f"atomicrmw {name} {pointer.typed}, {values[0].typed} seq_cst, align {size}")
-        old = e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}")
-        new = self.combined(name, old, values[0])
-        e.line(f"  store {new.typed}, {pointer.typed}, align {size}")
-        return old
-
-    def combined(self, name: str, old: Value, value: Value) -> Value:
-        """What an atomicrmw stores, without the lock."""
-        e = self.f.e
-        if name in ("add", "fadd", "and", "or", "xor"):
-            return e.binary(name, old, value)
-        if name == "xchg":
-            return value
-        if name in ("umin", "min", "umax", "max"):
-            predicate = {"umin": "ult", "min": "slt", "umax": "ugt", "max": "sgt"}[name]
-            return e.select(e.icmp(predicate, old, value), old, value)
-        zero = int_const(old.elem, 0)
-        one = int_const(old.elem, 1)
-        if name == "uinc_wrap":
-            return e.select(e.icmp("uge", old, value), zero, e.binary("add", old, one))
-        wraps = e.binary("or", e.icmp("eq", old, zero), e.icmp("ugt", old, value))
-        return e.select(wraps, value, e.binary("sub", old, one))
-
-    def packed_atomic(self, pointer: Value, operation: str, type: Type, value: Value, elem: str) -> Value:
-        """Addition, minimum or maximum of half or bfloat elements, by compare and swap."""
-        f = self.f
-        e = f.e
-        size = type.bytes
-        kind = "bfloat" if type.name.startswith("bf16") else "half"
-        packed = kind if type.lanes == 1 else f"<2 x {kind}>"
-        seen = f.alloca("seen", elem)
-        f.store(e.value(elem, 0, f"load atomic {elem}, {pointer.typed} monotonic, align {size}"), seen)
-        again, done = f.label("again"), f.label("swapped")
-        f.jump(again)
-        f.place(again)
-        old = f.load(seen, elem, 0)
-        a = e.fresh()
-        e.line(f"  {a} = bitcast {old.typed} to {packed}")
-        b = e.fresh()
-        e.line(f"  {b} = bitcast {value.typed} to {packed}")
-        total = e.fresh()
-        if operation == "add":
-            e.line(f"  {total} = fadd {packed} {a}, {b}")
-        else:
-            name = f"llvm.{operation}imumnum.{type_suffix(kind, type.lanes if type.lanes > 1 else 0)}"
-            e.declare(name, packed, [packed, packed])
-            e.line(f"  {total} = call {packed} @{name}({packed} {a}, {packed} {b})")
-        new = e.value(elem, 0, f"bitcast {packed} {total} to {elem}")
-        pair = e.fresh()
-        e.line(f"  {pair} = cmpxchg {pointer.typed}, {old.typed}, {new.typed} seq_cst seq_cst, align {size}")
-        f.store(e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0"), seen)
-        swapped = e.value("i1", 0, f"extractvalue {{ {elem}, i1 }} {pair}, 1")
-        f.branch(swapped, done, again)
-        f.place(done)
-        return old
-
-
-def _value_count(opcode: Opcode) -> int:
-    return 2 if opcode.operation == "cas" else 1
-
 
 def _element(type: Type, vector: int) -> tuple[str, int]:
     """The LLVM element and how many of them a lane accesses: 128-bit values go as pairs of 64."""
     if type.bits == 128:
         return "i64", 2 * vector
     return INT_ELEM[type.bits], vector
-
-
-def _atomic_elem(type: Type) -> str:
-    if type.is_float and type.lanes == 1 and type.bits >= 32:
-        return "float" if type.bits == 32 else "double"
-    return INT_ELEM[type.bits]
