@@ -36,6 +36,9 @@ def instructions(body: str) -> list[Instruction]:
         (".entry k () {\n\xa0ret; }", 5, 1, "found '\\xa0'"),
         (".entry k () {\ncall ; }", 5, 1, "'call' has 0 operands"),
         (".global .b32 g<100000>;", 4, 16, "100000 variables"),
+        (".global .align 4;", 4, 17, "found ';' in a declaration"),
+        (".global .align 4 = 1;", 4, 18, "found '=' in a declaration"),
+        (".func f (.param .align 4) { ret; }", 4, 25, "found ')'"),
     ],
 )
 def test_what_is_not_ended_or_odd_is_refused_where_it_begins(text: str, line: int, column: int, message: str) -> None:

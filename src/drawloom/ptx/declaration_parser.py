@@ -39,6 +39,8 @@ def plain_variable(words: list[str]) -> Variable | None:
     if words[1] == ".align":
         align = _ALIGNMENTS.get(words[2], 0)
         at = 3
+    if at > last:
+        return None
     type = _TYPES.get(words[at])
     name = words[last]
     shape: list[int] = []
