@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import drawloom
 from drawloom.horse import memory, store
 from drawloom.horse.columns import convert
 from drawloom.horse.kernels.workspace import DEVICE, EMPTY, HOST, SHARED, Block, Workspace
-from drawloom.horse.memory import COUNTED, MemoryUse, limit_of
+from drawloom.horse.memory import MemoryUse, limit_of
 from drawloom.horse.types import I64
-from drawloom.horse.values import Vector
+from drawloom.horse.values import Column, Vector
 from drawloom.runtime import machine
 from drawloom.runtime.host import HostQueue
 from drawloom.runtime.memory import ALLOCATION_ALIGNMENT
@@ -245,17 +246,16 @@ def table(groups: int) -> pa.Table:
 
 def test_an_account_counts_arrays_once_and_for_as_long_as_they_live() -> None:
     use = MemoryUse(1 << 20)
-    array = np.zeros(COUNTED, dtype=np.int8)
+    array = np.zeros(1000, dtype=np.int8)
     use.hold_array(array[5:])
     use.hold_array(array)
-    use.hold_array(np.zeros(COUNTED - 1, dtype=np.int8))
-    assert use.current == COUNTED
+    assert use.current == 1000
     view = array[::2].reshape(-1, 2)
     del array
-    assert use.current == COUNTED, "a view has it still"
+    assert use.current == 1000, "a view has it still"
     del view
-    assert use.current == 0 and use.peak == COUNTED
-    use.forget_peak()
+    assert use.current == 0 and use.peak == 1000
+    use.begin()
     assert use.peak == 0
     with pytest.raises(
         drawloom.OutOfMemoryError, match=r"a join needs 1.0 MiB beside the 0 bytes held: the limit is 1.0"
@@ -290,7 +290,7 @@ def test_what_a_query_held_serves_the_next_and_goes_back_when_none_follows(monke
     monkeypatch.setattr(memory, "idle", memory.Idle(0.2))
     use = MemoryUse(1 << 40)
     for size in (memory.LARGE, 0, memory.LARGE):
-        use.forget_peak()
+        use.begin()
         use.hold_array(np.zeros(size, dtype=np.int8))
         use.give_back()
     last = time.monotonic()
@@ -298,7 +298,7 @@ def test_what_a_query_held_serves_the_next_and_goes_back_when_none_follows(monke
     while not trims and time.monotonic() < last + 20:
         time.sleep(0.01)
     assert len(trims) == 1 and trims[0] - last > 0.1
-    use.forget_peak()
+    use.begin()
     use.give_back()
     time.sleep(0.3)
     assert len(trims) == 1, "what held little leaves nothing to give back"
@@ -313,7 +313,7 @@ def test_what_is_kept_may_be_more_beside_more_columns(monkeypatch: pytest.Monkey
     columns = np.zeros(40 << 20, dtype=np.int8)
     use.hold_array(columns)
     there[0] += columns.nbytes
-    use.forget_peak()
+    use.begin_program()
     for size in (50, 59, 61):  # beside 40 MiB of columns, 2.5 times which are 100
         there[0] = (139 + size) << 20
         use.ask(1 << 20, "a sort")
@@ -359,6 +359,138 @@ def test_columns_over_the_limit_are_an_error_and_are_not_kept() -> None:
     assert con.memory.current == 0
 
 
+def test_columns_that_only_other_queries_used_go_before_a_query_is_refused() -> None:
+    data = pa.table({"a": np.arange(ROWS) % 9, "b": np.arange(ROWS) % 8, "w": [f"{n}" for n in range(ROWS)]})
+    con = drawloom.connect("cpu", memory_limit=150_000).register("t", data)
+    answers = {"select max(a) from t": 8, "select max(b) from t": 7}
+    for query in [*answers, *answers]:  # of the second round they are prepared already
+        assert con.sql(query).fetchall() == [(answers[query],)]
+        assert 100_000 < con.memory.current < 150_000
+    held = con.memory.current
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"column 'w' of table 't' needs"):
+        con.sql("select max(w) from t").arrow()
+    assert con.memory.current < held, "what was dropped for it"
+    assert con.sql("select max(a) from t").fetchall() == [(8,)], "after one that has failed, too"
+
+
+@pytest.mark.parametrize(
+    "query", ["select max(w) from t", QUERY, "select repeat(w, 300) from t", "select cast('x' || w as int) from t"]
+)
+def test_what_a_query_that_fails_held_is_free_before_garbage_is_collected(query: str) -> None:
+    con = drawloom.connect("cpu", memory_limit="8M").register("t", table(50))
+    con.sql("select sum(v), max(g) from t").arrow()
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(drawloom.Error):
+            con.sql(query).arrow()
+        assert con.memory.current <= sum([column.nbytes for column in columns_of(con, "t").values()]) + 1024
+    finally:
+        gc.enable()
+
+
+def columns_of(con: drawloom.Connection, name: str) -> dict[str, Column]:
+    source = con.sources[name]
+    assert isinstance(source, store.ArrowSource)
+    return source.columns
+
+
+def test_the_least_recently_used_columns_go_first() -> None:
+    data = pa.table({name: np.arange(100_000) % 100 for name in "abcd"})
+    con = drawloom.connect("cpu", memory_limit=340_000).register("t", data)
+    for name in "abcad":
+        con.sql(f"select sum({name}) from t").arrow()
+    assert sorted(columns_of(con, "t")) == ["a", "c", "d"]
+
+
+def test_a_file_that_changed_while_its_column_was_dropped_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": np.arange(100_000) % 100, "b": np.arange(100_000) / 2}), path)
+    con = drawloom.connect("cpu", memory_limit=850_000).register("t", path)
+    for name in "ab":
+        con.sql(f"select sum({name}) from t").arrow()
+    pq.write_table(pa.table({"a": np.arange(100_000) % 1000, "b": np.arange(100_000) / 2}), path)
+    with pytest.raises(drawloom.DataError, match="the file changed after it was registered as 't'"):
+        con.sql("select sum(a) from t").arrow()
+
+
+def test_the_peak_is_that_of_a_query_that_fails_while_it_loads_and_of_small_tables_too() -> None:
+    con = drawloom.connect("cpu", memory_limit=300_000).register("t", table(7))
+    con.register("u", pa.table({"k": [1, 2, 3]}))
+    assert con.sql("select sum(k) from u").profile().peak_bytes == con.memory.peak > 3
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"the limit is 293.0 KiB"):
+        con.sql("select max(w) from t").arrow()
+    assert 100_000 < con.memory.peak <= 300_000
+    con.sql("select sum(k) from u").arrow()
+    assert con.memory.peak < 150_000
+
+
+#: Text and lists that are much more than what they are made of, and what makes them.
+GROWN = {
+    "select string_agg(w || w, ',') over (partition by g) from s": "the result: text",
+    "select string_agg(w || w, ',') over (order by v) from s": "@fold_slices",
+    "select string_agg(w, repeat('-', 50000)) from s": "@fold",
+    "select array_agg(w) over () from s": "the result: elements of lists",
+    "select array_agg(v) over () from s": "the result: elements of lists",
+    "select first_value(repeat(w, 60000)) over (order by v) from s": "@repeat",
+    "select repeat(w, 1500) as r from s where repeat(w, 1500) <> ''": "@repeat",
+    "select lpad(w, 10000, 'x') from s": "@pad_start",
+    "select replace(w, '1', repeat('x', 10000)) from s": "@replace",
+    "select replace(w, '1', repeat(w, 3000)) from s": "@re",
+    "select regexp_replace(w, '[0-9]', repeat('x', 3000), 'g') from s": "@regexp_replace",
+    "select a.l || b.w from (select repeat('x', 30000) as l from s where v < 9) a, s b": "@join_text",
+    "select l from (select repeat('x' || v, 100000) as l from s where v < 2) a, s": "the result: text",
+    "select generate_series(1, v * 1000) from s": "@range",
+}
+
+
+@pytest.mark.parametrize("query", GROWN)
+def test_text_and_lists_over_the_limit_are_refused_before_they_are_made(query: str) -> None:
+    rows = np.arange(2000)
+    data = pa.table({"g": rows % 3, "v": rows, "w": [f"{n:05}" for n in rows]})
+    con = drawloom.connect("cpu", memory_limit="10M").register("s", data)
+    before, count = pa.total_allocated_bytes(), con.sql("select count(*) from s").fetchall()
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"needs .* beside .* held: the limit is 10.0 MiB") as refusal:
+        con.sql(query).arrow()
+    assert GROWN[query] in str(refusal.value)
+    assert con.memory.peak <= 10 << 20
+    del refusal
+    gc.collect()
+    assert pa.total_allocated_bytes() - before < 1 << 20
+    assert con.sql("select count(*) from s").fetchall() == count
+
+
+def test_text_that_is_made_is_counted_for_as_long_as_the_query_has_it() -> None:
+    con = drawloom.connect("cpu", memory_limit="1G")
+    con.register("s", pa.table({"v": np.arange(1000), "w": [f"{n:05}" for n in range(1000)]}))
+    assert con.sql("select max(length(repeat(w, 2000))) from s").fetchall() == [(10_000,)]
+    assert con.memory.peak > 10_000_000
+    gc.collect()
+    assert con.memory.current < 100_000
+
+
+def test_a_csv_file_over_the_limit_is_an_error_and_one_below_it_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join([f"{n},{n}\n" for n in range(20_000)]))
+    con = drawloom.connect("cpu", memory_limit="100K")
+    with pytest.raises(drawloom.OutOfMemoryError, match=r"t\.csv needs .*: the limit is 100.0 KiB"):
+        con.register("t", path)
+    con.memory.limit = 1 << 20
+    con.register("t", path)
+    assert con.memory.current >= 320_000
+    assert con.sql("select sum(a + b) from t").fetchall() == [(399_980_000,)]
+
+
+def test_long_text_comes_in_pieces_that_arrow_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drawloom.horse.values._MOST_TEXT", 100)
+    con = drawloom.connect("cpu").register("t", pa.table({"w": [f"{n:07}" if n % 5 else None for n in range(100)]}))
+    found = con.sql("select w from t order by w nulls last").arrow()
+    assert found.column("w").to_pylist() == [*[f"{n:07}" for n in range(100) if n % 5], *[None] * 20]
+    assert found.column("w").num_chunks > 5 and found.schema.types == [pa.string()]
+    with pytest.raises(drawloom.DataError, match="text of more than 100 bytes where one array"):
+        con.sql("select array_agg(w) from t").arrow()
+
+
 @pytest.mark.parametrize(("limit", "most"), [("8M", 1), ("4G", 4)])
 def test_columns_are_converted_in_turn_where_their_pieces_would_not_fit(
     limit: str, most: int, monkeypatch: pytest.MonkeyPatch
@@ -389,7 +521,7 @@ def test_no_memory_from_the_system_is_the_same_error(monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patch:
         patch.setattr("drawloom.horse.program.interpret", refuse)
-        with pytest.raises(drawloom.OutOfMemoryError, match="the machine has no more memory: Unable to allocate"):
+        with pytest.raises(drawloom.OutOfMemoryError, match=r"for the query, beside .* 4.0 GiB \(Unable to al"):
             con.sql("select sum(v) from t").arrow()
     assert con.sql("select max(g) from t").fetchall() == [(6,)]
 

@@ -98,8 +98,17 @@ class _Job:
             self.do(number)
         for _ in range(self.close()):
             self.ended.get()
-        if self.error is not None:
-            raise self.error
+        self.raise_error()
+
+    def raise_error(self) -> None:
+        """What the first item that failed raised. Its frames have the job, which has it no more: both go with the last
+        who has the error, and so does the memory of what failed."""
+        error, self.error = self.error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error
 
     def give_up(self) -> None:
         """Until nobody works on it any more."""
@@ -243,14 +252,9 @@ def aside(work: Callable[[], T]) -> T:
     except BaseException:
         side.interrupt(job)
         raise
-    error = job.error
-    if error is None:
-        made: T = job.results[0]
-        return made
-    try:
-        raise error
-    finally:
-        del error, job  # the error's frames hold this one
+    job.raise_error()
+    made: T = job.results[0]
+    return made
 
 
 def go_on() -> None:

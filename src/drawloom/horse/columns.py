@@ -19,7 +19,7 @@ from drawloom.errors import DataError
 from drawloom.horse.memory import ask, hold, hold_array
 from drawloom.horse.types import BOOL, DATE, TICKS, DecimalType, VectorType
 from drawloom.horse.values import INT64_MAX, INT64_MIN, Array, Column, RawText, Vector, narrowest, padded_rows, taken
-from drawloom.horse.words import Strings, ranked
+from drawloom.horse.words import Strings, kept, ranked, together
 
 _FIXED: Final[dict[str, Any]] = {"bool": np.dtype(bool), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 #: Arrow's units of a second.
@@ -199,9 +199,9 @@ def _convert_text(chunks: Iterable[pa.Array], rows: int, type: VectorType, what:
         hold(strings, size)
         return Column(Vector(type, RawText(strings)), 0, rows - 1, filled.valid)
     # Without a word, the zeros of NULLs stand for the empty one.
-    ranks, ordered = ranked(pa.concat_arrays(pieces) if count else pa.array([""], pa.large_string()))
+    ranks, ordered = ranked(together(pieces) if count else pa.array([""], pa.large_string()))
     padded = taken(ranks.astype(narrowest(0, len(ordered) - 1)), padded)
-    hold(ordered.arrow, ordered.nbytes)
+    kept(ordered.arrow)
     hold_array(padded)
     padded[rows:] = 0
     return Column(Vector(type, padded[:rows], ordered, padded=padded), 0, len(ordered) - 1, filled.valid)

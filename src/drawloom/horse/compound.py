@@ -10,6 +10,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse import matching
 from drawloom.horse.evaluate import comparable, one_dictionary
+from drawloom.horse.memory import ask
 from drawloom.horse.types import I64, SYM, WILDCARD, DictType, EnumType, ListType, Type, VectorType
 from drawloom.horse.values import (
     Array,
@@ -163,6 +164,7 @@ def _range(name: str, arguments: list[Value]) -> Value:
     count = int(as_vector(arguments[0]).data[0])
     if count < 0:
         raise DataError(f"@range of {count}")
+    ask(8 * count, f"@range of {count}")
     return Vector(I64, np.arange(count, dtype=np.int64))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import getsizeof
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from drawloom.errors import DataError
+from drawloom.horse.memory import Growing, growing
 from drawloom.horse.types import BOOL, F64, I128, VectorType
 from drawloom.horse.values import Array, Vector, bounds, narrow
-from drawloom.horse.words import ranked
+from drawloom.horse.words import from_python, ranked, to_python
 
 #: What rows that are not computed have.
 _NOTHING: Final[dict[str, Any]] = {"text": "", "float": 0.0, "bool": False}
@@ -28,18 +29,25 @@ def by_rows(
     codes, places = _distinct([np.broadcast_to(a.data, (rows,))[chosen] for a in arguments if len(a) != 1], len(chosen))
     columns: list[list[Any]] = []
     varying = iter(codes)
-    for argument in arguments:
-        if len(argument) == 1 and len(chosen):
-            columns.append(_python(argument, argument.data) * len(next(iter(codes), [0])))
-        elif len(argument) != 1:
-            columns.append(_python(argument, next(varying)))
-    made = [function(*row) for row in zip(*columns)] if len(chosen) else []
-    nothing = _NOTHING.get(type.kind, 0)
-    if len(chosen) == rows and made:
-        return vector_of(made, type, places)
-    spread = np.zeros(rows, dtype=np.int64)
-    spread[chosen] = places + 1
-    return vector_of([nothing, *made], type, spread)
+    with growing("text") as grown:
+        for argument in arguments:
+            if len(argument) == 1 and len(chosen):
+                columns.append(_python(argument, argument.data, grown) * len(next(iter(codes), [0])))
+            elif len(argument) != 1:
+                columns.append(_python(argument, next(varying), grown))
+        made: list[Any] = []
+        if len(chosen) and type.kind == "text":
+            for row in zip(*columns):
+                made.append(function(*row))
+                grown.take(getsizeof(made[-1]))
+        elif len(chosen):
+            made = [function(*row) for row in zip(*columns)]
+        nothing = _NOTHING.get(type.kind, 0)
+        if len(chosen) == rows and made:
+            return vector_of(made, type, places)
+        spread = np.zeros(rows, dtype=np.int64)
+        spread[chosen] = places + 1
+        return vector_of([nothing, *made], type, spread)
 
 
 def length(vectors: list[Vector]) -> int:
@@ -58,7 +66,7 @@ def length(vectors: list[Vector]) -> int:
 def vector_of(values: list[Any], type: VectorType, rows: Array) -> Vector:
     """The vector that has ``values[rows[i]]`` in row i."""
     if type.kind == "text":
-        codes, words = ranked(pa.array(values, pa.large_string()))
+        codes, words = ranked(from_python(values, sum([len(value) for value in values])))
         return Vector(type, codes.take(rows), words)
     if type.is_float:
         return Vector(type, np.array(values, dtype=np.float64 if type == F64 else np.float32).take(rows))
@@ -71,10 +79,9 @@ def vector_of(values: list[Any], type: VectorType, rows: Array) -> Vector:
     return Vector(type, data.take(rows))
 
 
-def _python(argument: Vector, data: Array) -> list[Any]:
+def _python(argument: Vector, data: Array, grown: Growing) -> list[Any]:
     if argument.type.kind == "text":
-        found: list[Any] = argument.words.arrow.take(pa.array(data.astype(np.int64))).to_pylist()
-        return found
+        return to_python(argument.words.arrow, data, grown)
     return list(data.tolist())
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from drawloom.errors import DataError, UnsupportedError
+from drawloom.horse.memory import ask, hold
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type, open_parquet
 
 #: The formats of files, by how a name ends; CSV files may be compressed.
@@ -165,6 +166,7 @@ def read_csv(path: str, options: Csv) -> pa.Table:
         raise DataError(f"{path}: there is no such file")
     delimiter = options.delimiter or ("\t" if ".tsv" in os.path.basename(path).lower() else ",")
     header = options.header
+    ask(os.path.getsize(path), path)
     try:
         table = csv.read_csv(
             path,
@@ -190,6 +192,8 @@ def read_csv(path: str, options: Csv) -> pa.Table:
     for number, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz is None and field.name not in options.types:
             table = table.set_column(number, field.name, _in_microseconds(table.column(number)))
+    ask(table.nbytes, path)
+    hold(table, table.nbytes)
     return table
 
 
@@ -210,6 +214,7 @@ def joined_csv(name: str, paths: list[str], tables: list[pa.Table]) -> ArrowSour
             if len(types) < 2 or not _joins(types[0], types[1]):
                 check_same(*sources)
     whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+    hold(whole, whole.nbytes)
     source = from_arrow(name, whole)
     source.path = paths[0]
     return source

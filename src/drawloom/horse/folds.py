@@ -17,13 +17,16 @@ import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats
+from drawloom.horse.memory import ask
 from drawloom.horse.plain import FOLDS
 from drawloom.horse.types import F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, strings
-from drawloom.horse.words import ranked
+from drawloom.horse.words import computed, picked, ranked
 
 #: Rows of all frames together that are folded: as many as a join has pairs.
 _MOST_ROWS: Final = 1 << 28
+#: Bytes that finding an entry of a frame takes, and its value.
+_ENTRY: Final = 40
 #: Cuts a double's fraction into halves.
 _HALF: Final = 134_217_729.0
 
@@ -94,13 +97,22 @@ def _sums(data: Array, cells: Cells) -> Array:
     return _reduced(np.add, data, cells, 0.0)
 
 
+def _entries(cells: Cells) -> tuple[Array, Array, Array]:
+    """All cells' entries, one cell behind the other: which cell each is of, where each cell begins, and the entry's
+    place in the vector."""
+    counts = cells.counts
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    ask(_ENTRY * total, f"{total} rows of all frames")
+    each = np.repeat(np.arange(len(counts)), counts)
+    return each, ends - counts, np.arange(total) - np.repeat(ends - counts, counts) + cells.low[each]
+
+
 def _deviations(data: Array, cells: Cells) -> tuple[Array, Cells]:
     """Each cell's entries less their mean, one cell behind the other."""
     counts = cells.counts
-    ends = np.cumsum(counts)
-    each = np.repeat(np.arange(len(counts)), counts)
-    places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts) + cells.low[each]
-    packed = Cells(cells.vector, ends - counts, ends)
+    each, starts, places = _entries(cells)
+    packed = Cells(cells.vector, starts, starts + counts)
     values = data[places]
     means = _sums(values, packed) / np.maximum(counts, 1)
     return values - means[each], packed
@@ -139,9 +151,7 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
     """The value at a share of the way from the least to the greatest, between two of them in proportion."""
     vector, counts = cells.vector, cells.counts
     data = vector.data if vector.type.is_float else integers(vector)
-    each = np.repeat(np.arange(len(counts)), counts)
-    ends = np.cumsum(counts)
-    places = np.arange(len(each)) - np.repeat(ends - counts, counts) + cells.low[each]
+    each, starts, places = _entries(cells)
     values = data[places]
     values = values[np.lexsort((values, each))]
     share = float(option.data[0])
@@ -152,9 +162,9 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
     at = (counts[some] - 1) * share
     low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
     rest = at - low
-    first = (ends - counts)[some]
+    first = starts[some]
     if name.endswith("_down"):
-        last = ends[some] - 1
+        last = first + counts[some] - 1
         below, above = values[last - low], values[last - high]
     else:
         below, above = values[first + low], values[first + high]
@@ -208,14 +218,16 @@ def _chosen(name: str, option: Vector, cells: Cells) -> Vector:
 
 
 def _joined(name: str, option: Vector, cells: Cells) -> Vector:
-    counts = cells.counts
-    each = np.repeat(np.arange(len(counts)), counts)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    places = np.arange(len(each)) - np.repeat(offsets[:-1], counts) + cells.low[each]
-    words = cells.vector.words.arrow.take(pa.array(cells.vector.data[places]))
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets), words)
-    made = pc.binary_join(lists, pa.scalar(strings(option)[0], pa.large_string()))
-    codes, found = ranked(made)
+    _, starts, places = _entries(cells)
+    by = strings(option)[0]
+    words = picked(cells.vector.words.arrow, cells.vector.data[places])
+    lists = pa.LargeListArray.from_arrays(pa.array(np.append(starts, len(places))), words)
+    codes, found = ranked(
+        computed(
+            words.nbytes + len(by.encode()) * len(places),
+            lambda: pc.binary_join(lists, pa.scalar(by, pa.large_string())),
+        )
+    )
     return Vector(STR, codes, found)
 
 

@@ -6,12 +6,13 @@ Whoever evaluates finds the account in ``current_use``; ``ask`` and ``held`` do 
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from mmap import MADV_DONTNEED, MAP_ANONYMOUS, MAP_PRIVATE, PAGESIZE, mmap
@@ -27,8 +28,6 @@ from drawloom.runtime.machine import available_memory
 
 Array = npt.NDArray[Any]
 
-#: Arrays of fewer bytes are not counted.
-COUNTED: Final = 1 << 16
 #: What converting a column takes beside it, in pieces of Parquet, Arrow and NumPy: measured.
 CONVERTING: Final = 1 << 22
 #: So many bytes are worth a millisecond to give back.
@@ -43,14 +42,23 @@ _WORTH: Final = 1 << 21
 _IDLE: Final = 1.0
 #: From so many bytes on what is asked for is compared with what the machine has left, too.
 _LARGE: Final = 1 << 26
+#: Bytes that are asked for at once where something grows.
+_GROWN: Final = 1 << 18
 #: How much of what is available a connection may hold.
 SHARE: Final = 0.8
+#: Bytes that a pointer to a Python integer and the integer take: those of more than 64 bits some more.
+_PYTHON_INTEGER: Final = 48
 _UNITS: Final[dict[str, int]] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
+def _nobody() -> None:
+    """Nobody keeps anything."""
+    return
+
+
 class MemoryUse:
-    """``current`` bytes are held, ``peak`` at most since ``forget_peak``, in NumPy arrays of ``COUNTED`` bytes or more
-    and in what was announced with ``hold``. ``limit`` is the most that may be held; None takes ``SHARE`` of what the
+    """``current`` bytes are held, ``peak`` at most since the query began, in NumPy arrays and in what was announced
+    with ``hold``: strings, Arrow's arrays. ``limit`` is the most that may be held; None takes ``SHARE`` of what the
     machine, or its control group, has left now, and never more than is left later on."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -58,13 +66,21 @@ class MemoryUse:
         self.is_share = limit is None
         self.limit: int = int(SHARE * available_memory()) if limit is None else limit
         self.peak = 0
+        #: What the query is about, for errors.
+        self.operation = ""
+        #: Gives who keeps columns for later queries, if anybody does: drops such as this query does not use until so
+        #: many bytes are free.
+        self.keeper: Callable[[], Callable[[MemoryUse, int], None] | None] = _nobody
+        #: The uses of what is kept have numbers; those of this query are above ``began``.
+        self.began = 0
+        self._uses: Iterator[int] = itertools.count(1)
         self._current = 0
         self._held: dict[int, tuple[int, object]] = {}
         #: Arrays that are gone since the last look: finalizers run at any time, also in the middle of a sum. They run
         #: no Python code, in which a KeyboardInterrupt would be lost.
         self._gone: deque[Any] = deque()
         self._keys: dict[int, int] = {}
-        #: What was held, that is columns, at ``forget_peak``; what is resident beside what is held and kept; what
+        #: What was held, that is columns, when the program began; what is resident beside what is held and kept; what
         #: seemed to be kept and did not go back the last time; and whether that may have been a builtin's temporaries.
         self._stored = 0
         self._apart = resident()
@@ -82,9 +98,18 @@ class MemoryUse:
                 self._current -= self._held.pop(key)[0]
             return self._current
 
-    def forget_peak(self) -> None:
-        self.peak = self._stored = self.current
-        self._apart = min(self._apart, max(resident() - self.peak, 0))
+    def next_use(self) -> int:
+        """The number of one more use of what is kept."""
+        return next(self._uses)
+
+    def begin(self) -> None:
+        """A query begins: what it does not use may be dropped for it."""
+        self.peak, self.operation, self.began = self.current, "", self.next_use()
+
+    def begin_program(self) -> None:
+        """The columns of the query are there, its program begins."""
+        self._stored = self.current
+        self._apart = min(self._apart, max(resident() - self._stored, 0))
         self._in_use = 0
 
     def give_back(self) -> None:
@@ -93,16 +118,26 @@ class MemoryUse:
         if self.peak - self.current >= LARGE:
             idle.ended()
 
+    def begin_result(self) -> None:
+        """The program is done, its result becomes Arrow's in memory that the last one had: it stays kept below the
+        limit."""
+        self.operation, self._stored = "the result", self.limit
+
     def ask(self, size: int, what: str, begins: bool = False) -> None:
-        """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held.
+        """Raises OutOfMemoryError where ``size`` bytes more, for ``what``, are more than may be held. What is kept for
+        other queries goes first.
 
         Before, the machine gets what allocators keep where this is too much beside the columns, or below the limit:
         there are as many allocators as threads, and what one has kept the others take anew. What does not go back is in
         use: of temporaries until the next builtin ``begins``.
         """
+        if begins:
+            self.operation = what
+            if self._within:
+                self._in_use, self._within = 0, False
         held = self.current
-        if begins and self._within:
-            self._in_use, self._within = 0, False
+        if held + size > self.limit:
+            held = self.drop_unused(held + size - self.limit)
         if size >= _LOOK or held + size + _KEPT > self.limit:
             kept = max(resident() - self._apart - held, 0)
             wanted, most = held + size + kept, max(_KEPT, int(_KEPT_OF_STORED * self._stored))
@@ -111,17 +146,37 @@ class MemoryUse:
                 self._in_use, self._within = max(resident() - self._apart - held, 0), not begins
         if held + size > self.limit:
             raise OutOfMemoryError(
-                f"{what} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"
+                f"{self.said(what)} needs {shown(size)} beside the {shown(held)} held: the limit is {shown(self.limit)}"
             )
         if self.is_share and size >= _LARGE:
             left = available_memory()
+            if size > left and self.drop_unused(size - left) < held:
+                trim()
+                left = available_memory()
             if size > left:
-                raise OutOfMemoryError(f"{what} needs {shown(size)}: the machine has {shown(left)} left")
+                raise OutOfMemoryError(f"{self.said(what)} needs {shown(size)}: the machine has {shown(left)} left")
+
+    def drop_unused(self, size: int) -> int:
+        """Drops what is kept and the query does not use, until ``size`` bytes are free; how many are held then."""
+        drop = self.keeper()
+        if drop is not None:
+            with self._lock:
+                drop(self, size)
+        return self.current
+
+    def said(self, what: str) -> str:
+        """``what``, and what the query is about where that does not say it."""
+        return what if what.startswith(self.operation) else f"{self.operation}: {what}"
+
+    def refusal(self, problem: MemoryError) -> OutOfMemoryError:
+        """What is raised where NumPy, Arrow or Python get no memory."""
+        return OutOfMemoryError(
+            f"the machine has no more memory for {self.operation or 'the query'}, beside the {shown(self.current)} "
+            f"held: the limit is {shown(self.limit)}" + (f" ({problem})" if str(problem) else "")
+        )
 
     def hold(self, owner: Any, size: int) -> None:
         """Counts ``size`` bytes for as long as ``owner`` lives."""
-        if size < COUNTED:
-            return
         key = id(owner)
         with self._lock:
             held = self.current
@@ -132,13 +187,19 @@ class MemoryUse:
                 self._current = held + size
                 self.peak = max(self.peak, self._current)
 
+    def add(self, size: int) -> None:
+        """Counts ``size`` bytes until somebody takes them off again."""
+        with self._lock:
+            self._current = self.current + size
+            self.peak = max(self.peak, self._current)
+
     def hold_array(self, array: Array) -> None:
         """Counts the memory that an array lies in, once, for as long as somebody has it."""
         owner: Any = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
         if owner.base is None or isinstance(owner.base, memoryview):
-            self.hold(owner, owner.nbytes)
+            self.hold(owner, owner.nbytes if owner.dtype != object else _PYTHON_INTEGER * owner.size)
 
     def __repr__(self) -> str:
         return f"<{shown(self.current)} held, {shown(self.peak)} at most, of {shown(self.limit)}>"
@@ -154,13 +215,15 @@ def current_use() -> MemoryUse | None:
 
 @contextmanager
 def counted_by(use: MemoryUse | None) -> Iterator[None]:
-    """What this thread evaluates is counted by ``use``; where NumPy or Arrow get no memory, that is an
+    """What this thread evaluates is counted by ``use``; where NumPy, Arrow or Python get no memory, that is an
     OutOfMemoryError."""
     before = _use.set(use)
     try:
         yield
-    except MemoryError as refusal:
-        raise OutOfMemoryError(f"the machine has no more memory: {refusal}") from None
+    except MemoryError as problem:
+        if use is None:
+            raise OutOfMemoryError(f"the machine has no more memory: {problem}") from None
+        raise use.refusal(problem) from None
     finally:
         _use.reset(before)
 
@@ -194,6 +257,35 @@ def hold_array(array: Array) -> None:
     use = _use.get()
     if use is not None:
         use.hold_array(array)
+
+
+class Growing:
+    """What grows by pieces of which nobody knows the size before: counted until the ``growing`` block ends."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.use = _use.get()
+        self.size = 0
+        self.pending = 0
+
+    def take(self, size: int) -> None:
+        """So many bytes more, of which small ones are asked for together."""
+        self.pending += size
+        if self.pending >= _GROWN and self.use is not None:
+            self.use.ask(self.pending, self.what)
+            self.use.add(self.pending)
+            self.size += self.pending
+            self.pending = 0
+
+
+@contextmanager
+def growing(what: str) -> Iterator[Growing]:
+    made = Growing(what)
+    try:
+        yield made
+    finally:
+        if made.use is not None:
+            made.use.add(-made.size)
 
 
 def sparse(rows: int, dtype: Any) -> Array:

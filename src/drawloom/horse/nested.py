@@ -95,10 +95,10 @@ def _numbers(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], chunk: pa.Arra
     return pa.array(numbers, mask=None if chunk.null_count == 0 else pc.is_null(chunk).to_numpy(zero_copy_only=False))
 
 
-def elements(chunks: Iterable[pa.Array], steps: list[str], type: pa.DataType, what: str) -> pa.Table:
+def elements(chunks: Iterable[pa.Array], steps: list[str], what: str) -> Iterator[pa.Array]:
     """The elements of all lists of a column, or of a part of one, one list behind the other. Raises DataError."""
     try:
-        found = [pc.list_flatten(chunk) for chunk in parts(chunks, steps)]
+        for chunk in parts(chunks, steps):
+            yield pc.list_flatten(chunk)
     except pa.ArrowException as problem:
         raise DataError(f"{what} cannot be read: {problem}") from None
-    return pa.table({ITEM: pa.chunked_array(found, type.value_type)})

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from sys import getsizeof
 from typing import Any, Final
 
 import numpy as np
@@ -14,12 +15,22 @@ import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.distinct import by_rows
+from drawloom.horse.memory import ask, growing
 from drawloom.horse.plain import PLAIN
 from drawloom.horse.types import BOOL
 from drawloom.horse.values import Array, Value, Vector, as_vector
+from drawloom.horse.words import picked, to_python
 
 #: A character that no text has more of than this many times over.
 _LONGEST: Final = 1 << 30
+#: Characters of a text that is asked for alone.
+_LONG: Final = 1 << 16
+
+
+def repeated(text: str, count: int) -> str:
+    if len(text) * count >= _LONG:
+        ask(getsizeof(text) * count, "a text")
+    return text * count
 
 
 def _padding(text: str, count: int, by: str) -> str:
@@ -28,13 +39,13 @@ def _padding(text: str, count: int, by: str) -> str:
         raise DataError("insufficient padding: there is nothing to pad with")
     if count > _LONGEST:
         raise DataError(f"a text of {count} characters is too long")
-    return (by * (missing // len(by) + 1))[:missing] if missing > 0 else ""
+    return repeated(by, missing // len(by) + 1)[:missing] if missing > 0 else ""
 
 
 def _repeat(text: str, count: int) -> str:
     if len(text) * count > _LONGEST:
         raise DataError(f"a text of {len(text) * count} characters is too long")
-    return text * count
+    return repeated(text, count)
 
 
 def _capitalise(text: str) -> str:
@@ -78,7 +89,11 @@ def _slice(text: str, start: int, count: int = _LONGEST) -> str:
 
 
 def _replace_each(text: str, part: str, by: str) -> str:
-    return text.replace(part, by) if part else text
+    if not part:
+        return text
+    if len(by) > len(part) and text.count(part) * len(by) >= _LONG:
+        ask(len(text) + text.count(part) * getsizeof(by), "a text")
+    return text.replace(part, by)
 
 
 def _translate(text: str, given: str, made: str) -> str:
@@ -167,7 +182,7 @@ def _matched(name: str, arguments: list[Value]) -> Value:
     for code in np.unique(patterns).tolist():
         mine = patterns == code
         used, places = np.unique(codes[mine], return_inverse=True)
-        words = text.words.arrow.take(pa.array(used))
+        words = picked(text.words.arrow, used)
         try:
             found = _MATCHES[name](words, pattern.words[code], options)
         except pa.ArrowInvalid as problem:
@@ -189,7 +204,8 @@ def _counted(words: Any, pattern: str, options: str) -> Array:
 def _placed(words: Any, pattern: str, options: str) -> Array:
     """The first character of the first match, from 1; 0 without one."""
     places = pc.find_substring_regex(words, pattern).to_pylist()
-    texts = words.to_pylist()
+    with growing("text") as grown:
+        texts = to_python(words, np.arange(len(words)), grown)
     return np.array([len(t.encode()[:p].decode()) + 1 if p >= 0 else 0 for t, p in zip(texts, places)], dtype=np.int64)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from drawloom.errors import DataError
 from drawloom.horse import ranges
@@ -69,6 +70,8 @@ class Program:
         self, module: Module, sources: Mapping[str, Source], reduces_lanes: bool = True, mode: str = "full"
     ) -> None:
         self.sources = sources
+        #: The columns that the program loads.
+        self.stored: list[tuple[str, str]] = []
         self.reduces_lanes = reduces_lanes
         self.seconds: dict[str, float] = {}
         start = time.perf_counter()
@@ -77,7 +80,8 @@ class Program:
         if inlined is not self.module:
             inlined = infer(inlined)  # a function's wildcards are of one type where it is called
         facts = SourceFacts(sources)
-        self.load_columns(inlined, facts)
+        self.find_columns(inlined)
+        self.load_columns()
         loaded = time.perf_counter()
         self.outlined: Outline = outline(inlined, facts, mode)
         outlined = time.perf_counter()
@@ -88,12 +92,19 @@ class Program:
         done = time.perf_counter()
         self.seconds = {"load": loaded - start, "outline": outlined - loaded, "ptx": done - outlined}
 
-    def load_columns(self, module: Module, facts: Facts) -> None:
-        """Reads every column that the program loads, on all cores, so that its range is known."""
+    def find_columns(self, module: Module) -> None:
         main = module.function("main")
         if main is not None:
-            stored = ranges.analyse(main, variable_types(main), _NothingKnown()).columns
-            on_all_cores(sorted(set(stored.values())), lambda column: facts.range(*column))
+            found = ranges.analyse(main, variable_types(main), _NothingKnown()).columns
+            self.stored = sorted(set(found.values()))
+
+    def load_columns(self) -> None:
+        """Reads every column that the program loads and that is not there, on all cores, so that its range is known;
+        those that are there stay for as long as the query runs. Raises DataError."""
+        facts = SourceFacts(self.sources)
+        known = [(self.sources.get(table), table, column) for table, column in self.stored]
+        missing = [(table, column) for source, table, column in known if source is None or not source.has(column)]
+        on_all_cores(missing, lambda column: facts.range(*column))
 
     def generate(self, kernel: Function, rows: int = 0) -> KernelPlan:
         """The kernel's PTX, for as many rows as the largest table has, or ``rows``, whichever is more."""
@@ -161,15 +172,24 @@ class LoadedProgram:
         """The table that ``main`` returns; as ``values``, and DataError for anything else."""
         return result_table(self.values(watch))
 
+    def arrow(self, watch: Watch | None = None) -> pa.Table:
+        """The table that ``main`` returns, as Arrow has it. Raises as ``run`` does."""
+        with counted_by(self.resident.use):
+            made = self.run(watch)
+            if self.resident.use is not None:
+                self.resident.use.begin_result()
+            return made.to_arrow()
+
     def values(self, watch: Watch | None = None) -> list[Value]:
         """What ``main`` returns. Raises DataError for an overflow."""
         use = self.resident.use
-        if use is not None:
-            use.forget_peak()
         module = self.program.outlined.module
         workspace = self.resident.workspace
         try:
             with counted_by(use), self.device.backend.session():
+                self.program.load_columns()
+                if use is not None:
+                    use.begin_program()
                 self.send_columns()
                 made = interpret(module, self.program.sources, kernel=self.call, library=self.evaluate, watch=watch)
                 workspace.fetch([vector for value in made if isinstance(value, TableValue) for vector in value.columns])
@@ -226,6 +246,8 @@ class LoadedProgram:
         loaded = self.kernels.get(function.name)
         if loaded is None:
             return None
+        if self.resident.use is not None:
+            self.resident.use.operation = f"kernel {function.name}"
         rows = loaded.rows(arguments)
         are_here = all(v.deferred is None for v in vectors_of(arguments))
         if not loaded.is_better(rows, (self.library or self.resident.library).choice, are_here):

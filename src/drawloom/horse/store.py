@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from drawloom.errors import DataError
 from drawloom.horse.blocks import while_wanted
 from drawloom.horse.columns import PIECE_ROWS, convert, mostly_distinct
-from drawloom.horse.memory import MemoryUse, counted_by, give_back, in_turn
-from drawloom.horse.nested import INTO, Part, elements, find, parts
+from drawloom.horse.memory import MemoryUse, ask, counted_by, give_back, in_turn
+from drawloom.horse.nested import HIGH, INTO, ITEM, Part, elements, find, parts
 from drawloom.horse.types import (
     BOOL,
     CLOCK,
@@ -74,8 +74,11 @@ class ArrowSource(Source):
         self.data = data
         self.path = path
         self.columns: dict[str, Column] = {}
-        #: What columns are counted by, if anybody counts.
+        #: What columns are counted by, if anybody counts; which of its uses was each one's last; and what kernels were
+        #: made for, also of columns that were dropped since.
         self.use: MemoryUse | None = None
+        self.last_use: dict[str, int] = {}
+        self.kinds: dict[str, tuple[object, ...]] = {}
 
     def column_names(self) -> list[str]:
         return list(self.schema.names)
@@ -88,24 +91,31 @@ class ArrowSource(Source):
         return type
 
     def column(self, name: str) -> Column:
+        self.has(name)
         found = self.columns.get(name)
         if found is None:
             what = f"column '{name}' of table '{self.name}'"
             with counted_by(self.use), in_turn(self.use):
                 found = convert(while_wanted(self._part(name)), self.rows, self.column_type(name), what)
+            kind = (found.low, found.high, found.vector.dtype, found.valid is None)
+            if self.kinds.setdefault(name, kind) != kind:
+                raise DataError(f"{self.path}: the file changed after it was registered as '{self.name}'")
             self.columns[name] = found
             give_back(max(found.nbytes, _CONVERTED * self.rows))
         return found
 
+    def has(self, name: str) -> bool:
+        if self.use is not None:
+            self.last_use[name] = self.use.next_use()
+        return name in self.columns
+
+    def drop(self, name: str) -> None:
+        """Gives up a column until somebody asks for it again."""
+        self.columns.pop(name, None)
+
     def elements(self, name: str) -> ArrowSource:
         """The elements of a column of lists as a table of one column (``nested.py``). Raises DataError."""
-        part = self._find(name)
-        what = f"column '{name}' of table '{self.name}'"
-        with counted_by(self.use):
-            table = elements(while_wanted(self._chunks(part.column)), part.steps, part.type, what)
-        made = from_arrow(f"{self.name}{INTO}{name}", table)
-        made.use = self.use
-        return made
+        return Elements(self, name)
 
     def _find(self, name: str) -> Part:
         found = find(self.schema, name)
@@ -138,6 +148,11 @@ class ArrowSource(Source):
         is_text, first = _is_text(self._find(name).type), 0
         with pq.ParquetFile(self.path, read_dictionary=[name] if is_text else []) as file:
             if is_text and file.num_row_groups:
+                group = file.metadata.row_group(0)
+                stored = [group.column(i) for i in range(group.num_columns)]
+                read = [part.total_uncompressed_size for part in stored if part.path_in_schema == name]
+                with counted_by(self.use):
+                    ask(sum(read), f"column '{name}' of table '{self.name}'")
                 chunks = file.read_row_group(0, [name], use_threads=False).column(0).chunks
                 yield from chunks
                 first = 1
@@ -146,6 +161,21 @@ class ArrowSource(Source):
                 return
         with pq.ParquetFile(self.path) as file:
             yield from _row_groups(file, first, name)
+
+
+class Elements(ArrowSource):
+    """The elements of a column of lists, read when they are asked for; a list ends where they all end."""
+
+    def __init__(self, table: ArrowSource, name: str) -> None:
+        self.table = table
+        self.part = table._find(name)
+        schema = pa.schema([pa.field(ITEM, self.part.type.value_type)])
+        super().__init__(f"{table.name}{INTO}{name}", schema, table.column(name + INTO + HIGH).high, None, table.path)
+        self.use = table.use
+
+    def _chunks(self, name: str) -> Iterator[pa.Array]:
+        what = f"column '{self.part.column}' of table '{self.table.name}'"
+        return elements(self.table._chunks(self.part.column), self.part.steps, what)
 
 
 def _row_groups(file: Any, first: int, name: str) -> Iterator[pa.Array]:

@@ -7,6 +7,7 @@ that stand in one row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +16,13 @@ import pyarrow.compute as pc
 
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats, like_hits
+from drawloom.horse.memory import ask
 from drawloom.horse.types import BOOL, F64, I64, VectorType
 from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, narrowest, strings, taken
-from drawloom.horse.words import Strings, ranked
+from drawloom.horse.words import Strings, computed, picked, ranked
+
+#: Bytes that finding the distinct pairs of two texts takes for a row.
+_PAIRED: Final = 48
 
 
 def coded(words: Strings, codes: Array | None, type: VectorType) -> Vector:
@@ -35,7 +40,9 @@ def _options(arguments: list[Value]) -> list[str]:
 def _text(name: str, arguments: list[Value]) -> Value:
     text = as_vector(arguments[0])
     words, codes = text.spelled()
-    return coded(_TO_TEXT[name](words, *_options(arguments)), codes, text.type)
+    options = _options(arguments)
+    bound = _LONGER[name](words, *options) if name in _LONGER else _CHANGED * words.nbytes
+    return coded(computed(bound, lambda: _TO_TEXT[name](words, *options)), codes, text.type)
 
 
 def _number(name: str, arguments: list[Value]) -> Value:
@@ -51,11 +58,31 @@ def _substring(name: str, arguments: list[Value]) -> Value:
     if start < 1 or count < 0:
         raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
     words, codes = text.spelled()
-    return coded(pc.utf8_slice_codeunits(words, start - 1, start - 1 + count), codes, text.type)
+    made = computed(words.nbytes, lambda: pc.utf8_slice_codeunits(words, start - 1, start - 1 + count))
+    return coded(made, codes, text.type)
 
 
 def _replaced(words: Strings, pattern: str, by: str) -> Strings:
     return pc.replace_substring(words, pattern, by) if pattern else words
+
+
+def _replaced_bytes(words: Strings, pattern: str, by: str) -> int:
+    found = _found(pc.count_substring(words, pattern)) if pattern else 0
+    return int(words.nbytes) + found * max(len(by.encode()) - len(pattern.encode()), 0)
+
+
+def _regexp_bytes(words: Strings, pattern: str, by: str, flags: str = "") -> int:
+    """What is put in a match's place may repeat all of it, and there is one before each character at most."""
+    whole, found = int(words.nbytes), len(words)
+    if "g" in flags:
+        with suppress(pa.ArrowInvalid):  # which replacing raises as well
+            found += _found(pc.count_substring_regex(words, pattern, ignore_case="i" in flags))
+    return whole * (1 + by.count("\\")) + found * len(by.encode())
+
+
+def _found(counts: Strings) -> int:
+    total = pc.sum(counts).as_py()
+    return int(total or 0)
 
 
 def _regexp_replaced(words: Strings, pattern: str, by: str, flags: str = "") -> Strings:
@@ -70,6 +97,7 @@ def _position(words: Strings, part: str) -> Strings:
     """The first character's number from 1, where the part begins; 0 where it is not in the word."""
     if not part:
         return pa.array(np.ones(len(words), dtype=np.int64))
+    ask(_CHANGED * words.nbytes, "text")
     before = pc.list_element(pc.split_pattern(words, part, max_splits=1), 0)
     return pc.if_else(pc.match_substring(words, part), pc.add(pc.utf8_length(before), 1), 0)
 
@@ -83,6 +111,9 @@ _TO_TEXT: Final[dict[str, Callable[..., Strings]]] = {
     "replace": _replaced,
     "regexp_replace": _regexp_replaced,
 }
+#: The most bytes of what is longer than its words, and how many times theirs other cases of letters have.
+_LONGER: Final[dict[str, Callable[..., int]]] = {"replace": _replaced_bytes, "regexp_replace": _regexp_bytes}
+_CHANGED: Final = 2
 _TO_NUMBER: Final[dict[str, Callable[..., Strings]]] = {
     "length": pc.utf8_length, "octet_length": pc.binary_length, "position": _position,
 }  # fmt: skip
@@ -90,6 +121,7 @@ _TO_NUMBER: Final[dict[str, Callable[..., Strings]]] = {
 
 def _pairs(a: Vector, b: Vector) -> tuple[Array, Array, Array]:
     """The codes of both texts for each distinct pair of them, and each row's pair."""
+    ask(_PAIRED * max(len(a), len(b)), "pairs of texts")
     left, right = np.broadcast_arrays(a.data.astype(np.int64), b.data.astype(np.int64))
     width = max(len(b.words), 1)
     pairs, rows = np.unique(left * width + right, return_inverse=True)
@@ -103,8 +135,8 @@ def _joined(left: Strings, right: Strings) -> Strings:
 def _join_text(name: str, arguments: list[Value]) -> Value:
     a, b = as_vector(arguments[0]), as_vector(arguments[1])
     left, right, rows = _pairs(a, b)
-    words = _joined(a.words.arrow.take(pa.array(left)), b.words.arrow.take(pa.array(right)))
-    return coded(words, rows, a.type)
+    first, second = picked(a.words.arrow, left), picked(b.words.arrow, right)
+    return coded(computed(first.nbytes + second.nbytes, lambda: _joined(first, second)), rows, a.type)
 
 
 def _like_text(name: str, arguments: list[Value]) -> Value:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from drawloom.errors import DataError
 from drawloom.horse.blocks import in_blocks
+from drawloom.horse.memory import ask, growing, hold
 from drawloom.horse.types import (
     BOOL,
     CHAR,
@@ -32,7 +33,18 @@ from drawloom.horse.types import (
     DecimalType,
     VectorType,
 )
-from drawloom.horse.words import NO_WORDS, Strings, Words, ranked, words_of
+from drawloom.horse.words import (
+    NO_WORDS,
+    Strings,
+    Words,
+    ask_at,
+    bytes_at,
+    picked,
+    ranked,
+    to_python,
+    together,
+    words_of,
+)
 
 Array = npt.NDArray[Any]
 
@@ -41,6 +53,11 @@ _WIDTHS: Final[tuple[Any, ...]] = (np.int8, np.int16, np.int32, np.int64)
 _TAKEN: Final = 1 << 18
 #: Fewer than one row of so many is taken from strings as they are.
 _FEW_TAKEN: Final = 8
+#: Bytes of a row of numbers as they become Arrow's, and of the places of an element of a list.
+_SHOWN: Final = 16
+_PLACES: Final = 32
+#: Bytes that an array of Arrow's strings has at most.
+_MOST_TEXT: Final = (1 << 31) - 1
 INT64_MIN: Final = -(1 << 63)
 INT64_MAX: Final = (1 << 63) - 1
 
@@ -177,13 +194,13 @@ class RawText(Deferred):
 
     def made(self) -> tuple[Array, Words | None]:
         strings = self.strings
-        places, words = ranked(strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings)
+        places, words = ranked(together(strings.chunks) if isinstance(strings, pa.ChunkedArray) else strings)
         padded = np.zeros(padded_rows(len(places)), dtype=self.dtype)
         padded[: len(places)] = places
         return padded, words
 
     def take(self, index: Array) -> Deferred | None:
-        return RawText(self.strings.take(pa.array(index))) if len(index) < self.length() // _FEW_TAKEN else None
+        return RawText(picked(self.strings, index)) if len(index) < self.length() // _FEW_TAKEN else None
 
 
 def taken(data: Array, index: Array) -> Array:
@@ -226,9 +243,13 @@ class Lists(Vector):
             raise DataError("a column of lists with more than 2**31 - 1 elements")
         starts = np.zeros(len(self), dtype=np.int64)
         starts[known] = self.low[numbers]
+        ask(_PLACES * int(offsets[-1]), "elements of lists")
         places = np.arange(int(offsets[-1])) + np.repeat(starts - offsets[:-1], counts)
-        elements = vector_to_arrow(self.flat).take(pa.array(places))
+        elements = vector_to_arrow(self.flat.take(places))
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, mask=pa.array(~known))
+
+    def take(self, index: Array) -> Vector:
+        return Lists(super().take(index), self.flat, self.low, self.high)
 
 
 class Structs(Vector):
@@ -242,6 +263,9 @@ class Structs(Vector):
     def to_arrow(self) -> pa.Array:
         mask = None if self.valid is None else pa.array(~np.asarray(self.valid, dtype=bool))
         return pa.StructArray.from_arrays([vector_to_arrow(f) for f in self.fields], self.names, mask=mask)
+
+    def take(self, index: Array) -> Vector:
+        return Structs(super().take(index), self.names, [f.take(index) for f in self.fields])
 
 
 class Ragged(Value):
@@ -324,6 +348,10 @@ class Source:
         """Raises DataError for a column that is not there or cannot be read."""
         raise NotImplementedError
 
+    def has(self, name: str) -> bool:
+        """Whether a column, which is about to be used, need not be read."""
+        raise NotImplementedError
+
 
 class TableValue(Value):
     """A result: names and columns of one length. Or a stored table, in ``source``."""
@@ -339,7 +367,10 @@ class TableValue(Value):
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table with the types that DuckDB gives: i128 is decimal128(38, 0)."""
-        arrays = [column_to_arrow(c) for c in self.columns]
+        arrays = []
+        for column in self.columns:
+            arrays.append(column_to_arrow(column))
+            hold(arrays[-1], arrays[-1].nbytes)
         return pa.Table.from_arrays(arrays, schema=pa.schema(
             [pa.field(n, a.type) for n, a in zip(self.names, arrays)]
         ))  # fmt: skip
@@ -373,26 +404,48 @@ def arrow_type(type: VectorType) -> pa.DataType:
 
 
 def column_to_arrow(vector: Vector) -> pa.ChunkedArray:
-    """One column as Arrow, of text in chunks: an array holds 2**31 bytes, and all cores make some of them."""
+    """One column as Arrow, NULL where ``valid`` says so; text in chunks: an array holds 2**31 bytes, and all cores make
+    some of them."""
     if vector.type.kind != "text" or isinstance(vector, Lists | Structs):
         return pa.chunked_array([vector_to_arrow(vector)])
-    words, codes, valid = vector.words.arrow, vector.data, vector.valid
+    strings, codes = vector.spelled()
+    mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
+    if codes is None and mask is None:
+        chunks = strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]
+        if all(chunk.nbytes <= _MOST_TEXT for chunk in chunks):
+            return pa.chunked_array([chunk.cast(pa.string()) for chunk in chunks], pa.string())
+    rows = np.arange(len(vector)) if codes is None else codes
+    ask_at(strings, rows, mask)
 
-    def chunk(start: int) -> pa.Array:
-        mask = None if valid is None else ~np.asarray(valid[start : start + _TAKEN], dtype=bool)
-        return words.take(pa.array(codes[start : start + _TAKEN], mask=mask)).cast(pa.string())
+    def chunk(start: int) -> list[pa.Array]:
+        end = start + _TAKEN
+        return _pieces(strings, rows[start:end], None if mask is None else mask[start:end])
 
-    return pa.chunked_array(in_blocks(len(codes), _TAKEN, chunk))
+    return pa.chunked_array([p for pieces in in_blocks(len(rows), _TAKEN, chunk) for p in pieces], pa.string())
+
+
+def _pieces(strings: Strings, rows: Array, mask: Array | None) -> list[pa.Array]:
+    """The strings at some rows, in halves until Arrow has as much text."""
+    half, known = len(rows) // 2, rows if mask is None else rows[~mask]
+    if half and bytes_at(strings, known, _MOST_TEXT) > _MOST_TEXT:
+        first, second = (None, None) if mask is None else (mask[:half], mask[half:])
+        return [*_pieces(strings, rows[:half], first), *_pieces(strings, rows[half:], second)]
+    found = strings.take(pa.array(rows, mask=mask))
+    return [(together(found.chunks) if isinstance(found, pa.ChunkedArray) else found).cast(pa.string())]
 
 
 def vector_to_arrow(vector: Vector) -> pa.Array:
-    """One column as Arrow, NULL where ``valid`` says so."""
+    """As ``column_to_arrow``, in one piece. Raises DataError for more text than that holds."""
     if isinstance(vector, Lists | Structs):
         return vector.to_arrow()
     type = vector.type
-    mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
     if type.kind == "text":
-        return vector.words.arrow.take(pa.array(vector.data, mask=mask)).cast(pa.string())
+        text = column_to_arrow(vector)
+        if text.nbytes > _MOST_TEXT:
+            raise DataError(f"text of more than {_MOST_TEXT} bytes where one array holds all of it, as in lists")
+        return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
+    mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
+    ask(_SHOWN * len(vector), "a column")
     if isinstance(type, DecimalType) or type == I128:
         return _decimals_to_arrow(vector, arrow_type(type), mask)
     if type == CHAR:
@@ -415,7 +468,7 @@ def _decimals_to_arrow(vector: Vector, type: pa.DataType, mask: Array | None) ->
         words[:, 0] = vector.data
         words[:, 1] = words[:, 0] >> 63
     valid = None if mask is None else pa.array(~mask).buffers()[1]
-    return pa.Array.from_buffers(type, count, [valid, pa.py_buffer(words.tobytes())])
+    return pa.Array.from_buffers(type, count, [valid, pa.py_buffer(words)])
 
 
 def padded_rows(rows: int) -> int:
@@ -472,8 +525,10 @@ def from_values(values: list[Any], type: VectorType) -> Vector:
 
 def strings(vector: Vector) -> list[str]:
     """The strings of a text vector."""
-    found: list[str] = vector.words.arrow.take(pa.array(vector.data)).to_pylist()
-    return found
+    if len(vector) == 1:
+        return [vector.words[int(vector.data[0])]]
+    with growing("text") as grown:
+        return to_python(vector.words.arrow, vector.data, grown)
 
 
 def as_vector(value: Value) -> Vector:

@@ -15,6 +15,7 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import averages, exact
 from drawloom.horse.matching import check_pairs
+from drawloom.horse.memory import ask
 from drawloom.horse.types import BOOL, F64, I64, I128, MAX_DIGITS, DecimalType, VectorType, scale_of
 from drawloom.horse.values import (
     INT64_MAX,
@@ -28,6 +29,9 @@ from drawloom.horse.values import (
     bounds,
     integers,
 )
+
+#: Bytes that finding a row of a slice takes.
+_ENTRY: Final = 48
 
 
 def run_bound(name: str, arguments: list[Value]) -> Value:
@@ -78,6 +82,7 @@ def distinct_slices(name: str, arguments: list[Value]) -> Value:
     previous, low, high = [integers(as_vector(a)).astype(np.int64) for a in arguments]
     counts = high - low
     check_pairs(int(counts.sum()))
+    ask(_ENTRY * int(counts.sum()), "rows of all slices")
     each = np.repeat(np.arange(len(counts)), counts)
     places = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts) + low[each]
     is_first = previous[places] < low[each]

@@ -1,14 +1,14 @@
 """The words of a text column: distinct strings in the order of their UTF-8 bytes, kept as Arrow keeps them.
 
 Python strings are made only of words that are asked for: a column of a million of them costs their bytes, and the
-garbage collector has nothing to walk.
+garbage collector has nothing to walk. Strings are made here, asked for before and counted while they live.
 """
 
 from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drawloom.horse.memory import ask
+from drawloom.horse.memory import Growing, ask, current_use, hold
 
 Array = npt.NDArray[Any]
 #: An Arrow array of large_string without NULLs.
@@ -32,6 +32,13 @@ _SHOWN: Final = np.array([((1 << 8 * min(n, _STEP)) - 1) << 8 * (8 - min(n, _STE
 _SAMPLE: Final = 1 << 12
 #: Most words that are put into a long sorted array one by one.
 FEW: Final = 64
+#: Bytes of a place in an array of strings, and of a Python string beside its characters, the pointer to it included.
+_PLACE: Final = 8
+PYTHON_STRING: Final = 64
+#: Bytes of strings that are not measured before they are taken, and strings of which the lengths are looked up at a
+#: time.
+_LITTLE: Final = 1 << 16
+_MEASURED: Final = 1 << 16
 
 
 class Words:
@@ -75,6 +82,83 @@ class Words:
         return size
 
 
+# Strings that are made
+
+
+def kept(strings: Strings) -> Strings:
+    """Counts strings for as long as they live."""
+    hold(strings, strings.nbytes)
+    return strings
+
+
+def computed(bound: int, make: Callable[[], Strings]) -> Strings:
+    """Strings that Arrow makes, of at most ``bound`` bytes."""
+    ask(bound, "text")
+    return kept(make())
+
+
+def picked(strings: Strings, rows: Array, mask: Array | None = None) -> Strings:
+    """The strings at some rows; NULL where the mask is true."""
+    ask_at(strings, rows, mask)
+    return kept(strings.take(pa.array(rows, mask=mask)))
+
+
+def ask_at(strings: Strings, rows: Array, mask: Array | None = None) -> None:
+    """Asks for what ``picked`` takes."""
+    use = current_use()
+    if use is not None and strings.nbytes * len(rows) > _LITTLE:
+        known, places = rows if mask is None else rows[~mask], _PLACE * len(rows)
+        use.ask(bytes_at(strings, known, use.limit - use.current - places) + places, "text")
+
+
+def together(parts: list[Strings]) -> Strings:
+    """All strings of several arrays."""
+    if len(parts) < 2:
+        return parts[0] if parts else pa.array([], pa.large_string())
+    return computed(sum([p.nbytes for p in parts]), lambda: pa.concat_arrays(parts))
+
+
+def from_python(strings: list[str], characters: int) -> Strings:
+    """Python's strings, of so many characters in all; Arrow's memory grows by doubling."""
+    return computed(2 * characters + _PLACE * len(strings), lambda: pa.array(strings, pa.large_string()))
+
+
+def to_python(strings: Strings, rows: Array, grown: Growing) -> list[str]:
+    """The strings at some rows as Python's."""
+    found = picked(strings, rows)
+    grown.take(found.nbytes + PYTHON_STRING * len(found))
+    made: list[str] = found.to_pylist()
+    return made
+
+
+def bytes_at(strings: Strings, rows: Array, enough: int) -> int:
+    """The bytes of the strings at some rows, each as often as it stands there; or more, but no more than ``enough``."""
+    if not isinstance(strings, pa.ChunkedArray):
+        starts = np.frombuffer(strings.buffers()[1], dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+        lengths = np.diff(starts) if len(strings) <= len(rows) else None
+        total = 0
+        if lengths is not None and (most := int(lengths.max(initial=0)) * len(rows)) <= enough:
+            return most
+        for first in range(0, len(rows), _MEASURED):
+            some = rows[first : first + _MEASURED]
+            if lengths is None:
+                some = some.astype(np.int64, copy=False)
+                total += int((starts.take(some + 1) - starts.take(some)).sum())
+            else:
+                total += int(lengths.take(some).sum())
+        return total
+    rows = rows.astype(np.int64, copy=False)
+    if len(rows) > 1 and not bool((rows[1:] >= rows[:-1]).all()):
+        rows = np.sort(rows)
+    total, first = 0, 0
+    for chunk in strings.chunks:
+        low, high = np.searchsorted(rows, [first, first + len(chunk)]).tolist()
+        if high > low:
+            total += bytes_at(chunk, rows[low:high] - first, 0)
+        first += len(chunk)
+    return total
+
+
 def words_of(strings: Iterable[str]) -> Words:
     """The distinct ones of some strings."""
     return Words(pa.array(sorted(set(strings), key=str.encode), pa.large_string()))
@@ -90,6 +174,7 @@ def ranked(strings: Strings) -> tuple[Array, Words]:
     """
     count = len(strings)
     if count >= _SAMPLE and 2 * pc.count_distinct(strings.slice(0, _SAMPLE)).as_py() <= _SAMPLE:
+        ask(_PLACE * count + strings.nbytes // 2, "words")
         encoded = strings.dictionary_encode()
         ranks, words = _sorted_words(encoded.dictionary)
         return ranks.take(encoded.indices.to_numpy()), words
@@ -98,14 +183,14 @@ def ranked(strings: Strings) -> tuple[Array, Words]:
 
 def _sorted_words(strings: Strings) -> tuple[Array, Words]:
     count = len(strings)
-    ask(_SORTED * count + strings.nbytes, "words that are sorted")
+    ask(_SORTED * count + strings.nbytes, "sorting words")
     order, begins = _sorted(strings)
     places = np.empty(count, dtype=np.int32 if count < 1 << 31 else np.int64)
     places[order] = np.cumsum(begins) - 1
     first = order[begins]
     if len(first) == count and bool((first[1:] > first[:-1]).all()):
         return places, Words(strings)
-    return places, Words(strings.take(pa.array(first)))
+    return places, Words(picked(strings, first))
 
 
 def united(texts: list[Words]) -> tuple[list[Array | None], Words]:
@@ -113,7 +198,7 @@ def united(texts: list[Words]) -> tuple[list[Array | None], Words]:
     longest = max(texts, key=len)
     others = [t for t in texts if t is not longest]
     if sum([len(t) for t in others]) > FEW:
-        codes, words = ranked(pa.concat_arrays([t.arrow for t in texts]))
+        codes, words = ranked(together([t.arrow for t in texts]))
         ends = np.cumsum([len(t) for t in texts])
         return list(np.split(codes, ends[:-1])), words
     new = sorted({w for t in others for w in t if longest.upper(w) == longest.lower(w)}, key=str.encode)
@@ -122,7 +207,7 @@ def united(texts: list[Words]) -> tuple[list[Array | None], Words]:
         pieces: list[Strings] = []
         for word, start, stop in zip(new, [0, *places], places):
             pieces += [longest.arrow.slice(start, stop - start), pa.array([word], pa.large_string())]
-        words = Words(pa.concat_arrays([*pieces, longest.arrow.slice(places[-1])]))
+        words = Words(together([*pieces, longest.arrow.slice(places[-1])]))
         old = np.arange(len(longest))
         moved: Array | None = old + np.searchsorted(places, old, side="right")
     else:

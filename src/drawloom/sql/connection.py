@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -20,7 +21,7 @@ from drawloom.horse.blocks import aside
 from drawloom.horse.files import FORMATS, Csv, Dataset, open_files
 from drawloom.horse.kernels.library import CHOICES, Library
 from drawloom.horse.launch import Resident
-from drawloom.horse.memory import MemoryUse, give_back, limit_of
+from drawloom.horse.memory import MemoryUse, counted_by, give_back, limit_of
 from drawloom.horse.nested import INTO, ROW, find, is_list
 from drawloom.horse.outline import MODES
 from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type
@@ -72,6 +73,21 @@ def connect(device: str | Device | None = None, memory_limit: int | str | None =
     return Connection(find_device(device or os.environ.get("DRAWLOOM_DEVICE") or "cpu"), memory_limit)
 
 
+class Tables(dict[str, Source]):
+    """Tables by name."""
+
+    def drop_unused(self, use: MemoryUse, size: int) -> None:
+        """Drops columns that the running query has not used, the least recently used first, until ``size`` bytes less
+        are held."""
+        most = use.current - size
+        stored = [source for source in self.values() if isinstance(source, ArrowSource)]
+        kept = [(source.last_use.get(name, 0), source, name) for source in stored for name in list(source.columns)]
+        for last, source, name in sorted(kept, key=lambda entry: entry[0]):
+            if last >= use.began or use.current <= most:
+                return
+            source.drop(name)
+
+
 class Connection:
     """Registered tables and the device that queries run on. Columns are read when a query first needs them,
     converted once and kept; a table that is registered again replaces the old one."""
@@ -81,7 +97,8 @@ class Connection:
         #: What columns and queries hold of the host's memory.
         self.memory = MemoryUse(limit_of(memory_limit))
         self.planner = Planner()
-        self.sources: dict[str, Source] = {}
+        self.sources = Tables()
+        self.memory.keeper = weakref.WeakMethod(self.sources.drop_unused)  # which the account counts for
         self.resident = Resident(device, os.environ.get("DRAWLOOM_LIBRARY") or "auto", self.memory)
         self.fallback = Fallback(self.planner, self.sources)
         self.prepared: dict[tuple[str, str, tuple[int, int] | None], Query] = {}
@@ -122,7 +139,9 @@ class Connection:
             raise DataError(f"format={format!r}: expected one of {', '.join(sorted(set(FORMATS.values())))}")
         plain = delimiter is None and header and not names and quote == '"' and tuple(nulls) == ("",) and not types
         csv = None if plain else Csv(delimiter or "", header, names or (), quote, nulls, dict(types or {}))
-        source = aside(lambda: _source(name, table, format or "", csv))
+        self.memory.begin()
+        with counted_by(self.memory):
+            source = aside(lambda: _source(name, table, format or "", csv))
         twice = [n for n, count in Counter(source.schema.names).items() if count > 1]
         if twice:
             raise DataError(f"table '{name}' has more than one column '{twice[0]}'")

@@ -11,6 +11,7 @@ from drawloom.errors import UnsupportedError
 from drawloom.horse.blocks import on_all_cores
 from drawloom.horse.ir import Module
 from drawloom.horse.launch import Resident
+from drawloom.horse.memory import ask
 from drawloom.horse.program import LoadedProgram, Program
 from drawloom.horse.rules import SignatureError
 from drawloom.horse.values import Source
@@ -39,6 +40,8 @@ from drawloom.sql.using import without_using
 from drawloom.sql.windowtext import find_lost
 
 T = TypeVar("T")
+#: Bytes that decoding a plan takes for one of it, where that is constants.
+_DECODED: Final = 3
 #: How often columns of one name are told apart: an error names one pair of them.
 _TIMES_APART: Final = 8
 _REFUSAL: Final = "this query needs what is not built yet:"
@@ -237,6 +240,7 @@ class Query:
             data = self.timed("substrait", lambda: self.planner.serialise(logical))
         except SqlError:
             return None
+        ask(_DECODED * len(data), "the plan")
         made = self.timed("decode", lambda: decode(data, unsupported, subqueries))
         if len(made.names) != made.root.width:  # Substrait names the fields of structs too
             made.names = list(self.planner.schema(sql).names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.horse.blocks import aside, while_wanted
+from drawloom.horse.memory import counted_by
 from drawloom.horse.watch import Watch
 from drawloom.runtime.assembler import machine_code
 from drawloom.runtime.module import launches
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: Rows that become Python values at a time.
 _PIECE: Final = 1 << 14
+#: Bytes of a Python value, its place in a row included.
+_PYTHON_VALUE: Final = 48
 #: What ``explain`` can show, in the order of the pipeline.
 STAGES: Final = ("plan", "relation", "horse", "outline", "ptx", "sass")
 
@@ -133,7 +137,7 @@ class Relation:
     def run(self, profiled: bool = False) -> tuple[pa.Table, Profile | None]:
         """The result, and what it took where that is asked for or where it was not we who made it."""
         query, connection = self.query, self.connection
-        with Progress(self.progress) as progress:
+        with self.counted(), Progress(self.progress) as progress:
             query.progress = progress
             try:
                 self.prepared(query)
@@ -163,11 +167,11 @@ class Relation:
         progress.run(len(statements_of(outlined.module)))
         loaded.library = connection.library(self.library)
         if not profiled:
-            return loaded.run(Watch(progress.step)).to_arrow(), None
+            return loaded.arrow(Watch(progress.step)), None
         with launches() as seen:
             watch = Watch(progress.step, seen)
             start = time.perf_counter()
-            table = loaded.run(watch).to_arrow()
+            table = loaded.arrow(watch)
             whole = time.perf_counter() - start
         calls = calls_of(watch.records, outlined.module)
         seconds = {**query.seconds, **run_seconds(whole, calls, watch.records)}
@@ -176,6 +180,14 @@ class Relation:
         profile.peak_bytes, profile.limit_bytes = connection.memory.peak, connection.memory.limit
         profile.statements = statement_texts(outlined.module)
         return table, profile
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """The query begins, and the connection's account counts it."""
+        use = self.connection.memory
+        use.begin()
+        with counted_by(use):
+            yield
 
     def df(self) -> Any:
         """The result as a pandas DataFrame. Columns of one name get numbers: a, a_1. Raises UnsupportedError where
@@ -193,7 +205,10 @@ class Relation:
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None. A date that Python's
         ``date`` does not hold is text, such as "10000-01-01" or "0045-03-15 (BC)"."""
-        return rows_of(self.arrow())
+        table, use = self.arrow(), self.connection.memory
+        with counted_by(use):
+            use.ask(python_bytes(table), "Python's values of the result", begins=True)
+            return rows_of(table)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, None behind the last; the query runs once for all of them."""
@@ -214,6 +229,10 @@ class Relation:
         """
         if not stage:
             return "\n".join([f"-- {name}\n{text}" for name, text in self.stages(arch).items()])
+        with self.counted():
+            return self.stage(stage, arch)
+
+    def stage(self, stage: str, arch: str) -> str:
         query = self.query
         if stage == "plan":
             return str(query.logical().display_indent()) + "\n"
@@ -269,6 +288,12 @@ class Relation:
 
     def __repr__(self) -> str:
         return f"<Relation {self.text!r} on {self.connection.device.name}>"
+
+
+def python_bytes(table: pa.Table) -> int:
+    """About what the values of a result take as Python's."""
+    texts = [c.nbytes for c in table.columns if not pa.types.is_primitive(c.type)]
+    return int(_PYTHON_VALUE * table.num_rows * table.num_columns + sum(texts))
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -26,7 +26,7 @@ from drawloom.horse.kernels.sort import sort_keys, sorted_rows
 from drawloom.horse.kernels.workspace import Block, Memory
 from drawloom.horse.types import I64
 from drawloom.horse.values import Array, Deferred, RawText, Vector, padded_rows
-from drawloom.horse.words import Strings, Words
+from drawloom.horse.words import Strings, Words, picked, together
 from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.ir import Vector as Pair
 from drawloom.ptx.types import U32
@@ -63,7 +63,7 @@ def encode(kernels: DeviceKernels, vector: Vector) -> None:
         return
     strings = text.strings
     if isinstance(strings, pa.ChunkedArray):
-        strings = strings.combine_chunks()
+        strings = together(strings.chunks)
     pad = None if kernels.device.is_host else next(pads_of_rows(kernels, text))[0]
     made, words = encoded(kernels, strings, text.dtype, pad)
     block = Block(kernels.workspace, made)
@@ -93,7 +93,7 @@ def encoded(
     made = workspace.full(padded_rows(rows), dtype, 0)
     storage = f"u{8 * dtype.itemsize}"
     _Code(storage).run(kernels, f"codes_{storage}", [leaders, numbers, made], rows)
-    return made, Words(strings.take(pa.array(workspace.get(order, count))))
+    return made, Words(picked(strings, workspace.get(order, count)))
 
 
 def _ordered(kernels: DeviceKernels, pad: StringPad, heads: Memory, count: int) -> Memory:
