@@ -116,6 +116,13 @@ def test_lanes_count_along_x_only_where_the_block_says_so() -> None:
     assert kinds(emulate(TWO, ".maxntid 64, 4, 1")) == {LANES_ALONG_X}
 
 
+def test_an_address_that_is_of_no_known_space_on_one_way_is_refused() -> None:
+    body = """setp.gt.s32 %p1, %r1, 0; add.s64 %rd10, %rd5, 4; ld.f32 %f1, [%rd5];
+    @%p1 bra L; <other> L: ld.f32 %f2, [%rd10];"""
+    assert pairs(emulate(body.replace("<other>", "add.s64 %rd10, %rd10, 0;"))) == [(1, 0, 1)]
+    assert pairs(emulate(body.replace("<other>", "ld.global.nc.u64 %rd10, [%rd2];"))) == []
+
+
 def test_laneid_is_the_lane_whatever_the_block_is() -> None:
     body = """mov.u32 %r9, %laneid; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;
     ld.global.f32 %f1, [%rd11]; ld.global.f32 %f2, [%rd11+4];"""

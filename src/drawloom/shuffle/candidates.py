@@ -45,6 +45,8 @@ class Finder:
 
     def find(self, at: int, excluded: set[int]) -> Iterator[Candidate]:
         """The candidates of the load ``function.body[at]``, the smallest distance first, without some sources."""
+        if at in self.trail.refused:
+            return  # on one of the ways that come here
         instances = self.trail.instances.get(at, [])
         common: dict[tuple[int, int, int], int] = {}
         for instance in instances:
