@@ -7,7 +7,8 @@ its schedules and on the CPU device: what differs is made small.
 
 All shuffles that can be made are, with their tests; where the seed says so also those of loads from shared memory,
 parameters count as distinct, and loads have generic addresses. A failing program is made smaller by deleting lines as
-long as it still fails, then written to ``<out>/<seed>.ptx`` with the difference as comments. The exit status is 1 when any failed.
+long as it still fails, then written to ``<out>/<seed>.ptx`` with the difference as comments. The exit status is 1 when
+any failed.
 """
 
 from __future__ import annotations
