@@ -77,7 +77,8 @@ def traced(*lines: str) -> dict[int, dict[str, object]]:
     """The rows of a kernel whose lane is %r1 and whose pointer is %a1, by their lines from 1 on."""
     head = (
         ".version 8.0 .target sm_80 .address_size 64 .visible .entry k(.param .u64 in) { .reg .u64 %a<9>; "
-        ".reg .u32 %r<9>; .reg .f32 %f<9>; .local .b32 own[4]; ld.param.u64 %a1, [in]; mov.u32 %r1, %laneid; "
+        ".reg .u32 %r<9>; .reg .f32 %f<9>; .reg .pred %p; "
+        ".local .b32 own[4]; ld.param.u64 %a1, [in]; mov.u32 %r1, %laneid; "
     )
     (kernel,) = json.loads(run("-", "--report", "json", given=head + "\n".join(["", *lines, "ret; }"])))
     return {row["line"] - 1: row for row in kernel["accesses"]}
@@ -139,6 +140,14 @@ def test_what_is_taken_for_granted_of_the_lanes(directive: str, kind: str, rests
     assert (rows[8]["class"], rows[8]["class_rests_on"]) == (kind, rests_on)
     assert (rows[10]["class"], rows[10]["class_rests_on"]) == ("uniform", [])
     assert ("classes and bytes rest on lanes-along-x" in run("-", given=given)) == (rests_on != [])
+
+
+def test_a_loop_is_named_by_its_label() -> None:
+    rows = traced(
+        "mov.u64 %a2, %a1;", "$AGAIN: ld.global.f32 %f1, [%a2];",
+        "add.s64 %a2, %a2, 4; setp.lt.u64 %p, %a2, 999; @%p bra $AGAIN;",
+    )  # fmt: skip
+    assert rows[2]["address"] == "param(in) + 4*iteration($AGAIN)"
 
 
 def test_that_an_index_does_not_wrap_is_taken_for_granted_of_its_class() -> None:

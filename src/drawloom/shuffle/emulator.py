@@ -257,7 +257,8 @@ class _Emulation:
             own = first.env[r]
             if shared and min(values) >= 0 and not any(x.varies[x.sub(value, own)] for value in values):
                 register = self.cfg.function.registers[r]
-                first.env[r] = x.add(own, x.leaf("phi", register.type.bits, f"{block_id}:{register.name} of the warp"))
+                name = f"{self.label(block_id)}:{register.name} of the warp"
+                first.env[r] = x.add(own, x.leaf("phi", register.type.bits, name))
             else:
                 first.env[r] = self.unknown("phi", block_id, r)
         return first
@@ -266,14 +267,19 @@ class _Emulation:
         """An uninterpreted value of a register at a block's entry."""
         register = self.cfg.function.registers[register_id]
         varies = 0 if self.uniform.is_uniform(register_id) else OPAQUE
-        return self.x.leaf(name, register.type.bits, f"{block_id}:{register.name}", varies=varies)
+        return self.x.leaf(name, register.type.bits, f"{self.label(block_id)}:{register.name}", varies=varies)
+
+    def label(self, block_id: int) -> str:
+        """What a block is called: by its first label, else by its number."""
+        labels = self.cfg.blocks[block_id].labels
+        return labels[0] if labels else str(block_id)
 
     # -- loops -------------------------------------------------------------------------------------------
 
     def enter(self, state: State, cycle: Round) -> None:
         """Let a state be that of any iteration."""
         x = self.x
-        iteration = x.leaf("iteration", 64, str(cycle.header))
+        iteration = x.leaf("iteration", 64, self.label(cycle.header))
         for r in self.registers(cycle.header):
             if not cycle.written >> r & 1:
                 continue
@@ -300,8 +306,8 @@ class _Emulation:
     def part(self, state: State, cycle: Round, target: int) -> None:
         """A loop is left that lanes may leave in different iterations: its count is another one in each."""
         x = self.x
-        mine = x.leaf("iteration", 64, f"{cycle.header} of each lane", varies=OPAQUE)
-        what = {x.leaf("iteration", 64, str(cycle.header)): mine}
+        mine = x.leaf("iteration", 64, f"{self.label(cycle.header)} of each lane", varies=OPAQUE)
+        what = {x.leaf("iteration", 64, self.label(cycle.header)): mine}
         for r in self.registers(target):
             if state.env[r] >= 0:
                 state.env[r] = replaced(x, state.env[r], what)
