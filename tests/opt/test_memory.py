@@ -42,7 +42,8 @@ def stored(register: str) -> str:
         ("st.shared.u32 [tile], %r1; st.u32 [%d2], %r2; ld.shared.u32 %r3, [tile];", 1),
         ("st.shared.u64 [tile], %d2; ld.shared.u32 %r3, [tile];", 1),
         ("st.shared.u32 [tile+12], %r1; st.shared.v2.u32 [tile+8], {%r2, %r2}; ld.shared.u32 %r3, [tile+12];", 1),
-        ("st.shared.u32 [tile], 5; ld.shared.u32 %r3, [tile];", 1),
+        ("st.shared.u32 [tile], 5; ld.shared.u32 %r3, [tile];", 0),
+        ("st.shared.f32 [tile], 0f3F800000; ld.shared.u32 %r3, [tile];", 0),
         ("mov.u64 %d4, tile; mov.u64 %d5, other; sub.u64 %d6, %d5, %d4; add.u64 %d6, %d4, %d6;"
          "st.shared.u32 [other], %r1; st.shared.u32 [%d6], %r2; ld.shared.u32 %r3, [other];", 1),
         ("ld.shared.u64 %d6, [tile+8]; st.shared.u32 [other], %r1; st.shared.u32 [%d6], %r2;"

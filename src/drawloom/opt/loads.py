@@ -15,12 +15,14 @@ is never known where the round begins, as it is not on the way that enters the l
 
 from __future__ import annotations
 
+from drawloom.opt.facts import literal_pattern
+from drawloom.opt.fold import load_constant
 from drawloom.opt.memory import Memory, Place, memory_of
 from drawloom.opt.work import Replacements, Work, can_replace, move_of
-from drawloom.ptx.ir import Instruction, Register, Statement
+from drawloom.ptx.ir import Immediate, Instruction, Register, Statement
 from drawloom.ptx.isa import LOAD, PURE, STORE
 from drawloom.ptx.ssa import Phi, SsaBlock
-from drawloom.ptx.types import Type
+from drawloom.ptx.types import B32, B64, Type
 
 
 def reuse_loads(work: Work) -> None:
@@ -45,6 +47,8 @@ class _Reuse:
         self.ended = [0] * count
         self.joined: dict[tuple[int, int], Register] = {}
         self.phis: list[tuple[SsaBlock, Phi, Place]] = []
+        #: By the id() of a store of a literal, the value that has it for loads: computed there if any takes it.
+        self.literals: dict[int, Register] = {}
 
     def run(self) -> None:
         blocks = self.work.ssa.blocks
@@ -63,6 +67,8 @@ class _Reuse:
                 if isinstance(statement, Instruction):
                     self.replacements.rewrite(statement)
         self.replacements.finish()
+        if self.literals:
+            self.compute_literals()
 
     # -- what is known where -----------------------------------------------------------------------------
 
@@ -88,9 +94,20 @@ class _Reuse:
         if place is None or instruction.guard is not None:
             return None, None
         value = instruction.operands[0 if instruction.opcode.effect == LOAD else 1]
+        if isinstance(value, Immediate) and place.whole and place.loads:
+            return place, self.literal(instruction)
         if not isinstance(value, Register) or (instruction.opcode.effect == STORE and not place.whole):
             return None, None
         return place, value
+
+    def literal(self, store: Instruction) -> Register:
+        """A value for what a store writes."""
+        known = self.literals.get(id(store))
+        if known is None:
+            type = store.opcode.type
+            known = self.work.ssa.new_value(B64 if type is not None and type.bits == 64 else B32)
+            self.literals[id(store)] = known
+        return known
 
     def solve(self) -> None:
         """Known is what is so on all ways; it falls until nothing changes."""
@@ -185,6 +202,27 @@ class _Reuse:
                 self.fitting(resolved(argument, values), phi.destination.type, self.work.ssa.blocks[pred])
                 for argument, pred in zip(phi.arguments, block.preds, strict=True)
             ]
+
+    def compute_literals(self) -> None:
+        """Put literals that loads have taken before the stores that they were found at."""
+        used: set[int] = set()
+        for block in self.work.ssa.blocks:
+            used.update([a.id for phi in block.phis for a in phi.arguments], [r.id for r in block.results])
+            for statement in block.statements:
+                if isinstance(statement, Instruction):
+                    used.update([r.id for r in statement.sources()])
+        used.update([old.id for old in self.work.ssa.kept.values()])
+        for block in self.work.ssa.blocks:
+            left: list[Statement] = []
+            for statement in block.statements:
+                value = self.literals.get(id(statement))
+                if value is not None and value.id in used and isinstance(statement, Instruction):
+                    literal = statement.operands[1]
+                    assert isinstance(literal, Immediate)
+                    made = load_constant(value, literal_pattern(literal, statement.opcode.type), statement.pos)
+                    left.extend([] if made is None else [made])
+                left.append(statement)
+            block.statements = left
 
     def is_copy(self, phi: Phi, values: dict[int, Register]) -> bool:
         """Whether a phi has one value, which is noted to stand for it then."""

@@ -18,7 +18,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from drawloom.opt.work import Work
-from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Variable, Vector
+from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, Symbol, Variable, Vector
 from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, FENCE, LOAD, PURE, STORE, WARP, Opcode
 
 _SPACES: Final = ("", "global", "shared", "local")
@@ -289,8 +289,10 @@ def _base(address: Address) -> Base:
 
 
 def _extension(opcode: Opcode, value: Operand) -> str:
-    """How bytes become a register: "" where they are all of it; vectors and literals are of no use to others."""
+    """How bytes become a register: "" where they are all of it, or a literal's; vectors are of no use to others."""
     assert opcode.type is not None
+    if isinstance(value, Immediate) and opcode.type.bits in (32, 64):
+        return ""
     if isinstance(value, Register) and value.type.bits == 8 * opcode.type.bytes and value.type.kind != "p":
         return ""
     if isinstance(value, Register) and opcode.effect == LOAD and not isinstance(value, Vector):
