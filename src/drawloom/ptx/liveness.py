@@ -19,6 +19,8 @@ from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, 
 WORD: Final = 60
 #: The last of them, to be shifted down: mypyc shifts a 1 up in 32 bits.
 _LAST: Final = 1 << WORD - 1
+#: Members of sets from which on most words before them are empty, as a rule.
+_FAR: Final = 32 * WORD
 
 
 class Uses:
@@ -319,20 +321,30 @@ def pressure(cfg: Cfg, live: Liveness) -> Pressure:
 
 
 def bits(ids: list[int]) -> int:
-    """The bit set with exactly these members, in time nearly linear in the largest member."""
+    """The bit set with exactly these members, in time nearly linear in their number."""
     low = 0
     words: list[int] = []
     for member in ids:
         if member < WORD:
             low |= 1 << member
-        else:
+        elif member < _FAR:
             while len(words) <= member // WORD:
                 words.append(0)
             set_bit(words, member)
+        else:
+            return _far_bits(ids)
     if not words:
         return low
     words[0] = low
     return joined(words)
+
+
+def _far_bits(ids: list[int]) -> int:
+    """The same where words would be many and empty: from bytes, which are cleared at once."""
+    octets = bytearray((max(ids) >> 3) + 1)
+    for member in ids:
+        octets[member >> 3] |= 1 << (member & 7)
+    return int.from_bytes(octets, "little")
 
 
 def set_bit(words: list[int], member: i64) -> None:
