@@ -156,7 +156,7 @@ def test_what_is_not_covered_is_written_as_it_is(tmp_path: Path) -> None:
     done = CliRunner().invoke(command, [str(source), "-o", str(tmp_path / "out.ptx"), "--report=text"])
     assert done.exit_code == 0
     assert (tmp_path / "out.ptx").read_text() == TEXTURE
-    assert "note: line 10: 'tex.1d.v4.f32.s32' is not supported" in done.output
+    assert "note: line 10:5: 'tex.1d.v4.f32.s32' is not supported" in done.output
 
 
 def test_what_is_no_ptx_is_refused_and_leaves_no_file(tmp_path: Path) -> None:

@@ -31,12 +31,15 @@ def reasons(body: str, distinct_parameters: bool = False) -> dict[int, str]:
 @pytest.mark.parametrize(
     ("between", "reason"),
     [
-        ("st.global.f32 [%l5], %f1;", f"line 9 has loaded it, but line 10 may have written to it since ({PROMISED})"),
-        ("st.global.f32 [%l3], %f1;", "line 9 has loaded it, but line 10 may have written to it since"),
-        ("bar.sync 0;", "line 9 has loaded it, but what others have written may be visible since line 10"),
-        ("membar.gl;", "line 9 has loaded it, but what others have written may be visible since line 10"),
-        ("red.global.add.u32 [%l5], 1;", "line 9 has loaded it, but line 10 may have written to it since"),
-        ("new.op;", "line 9 has loaded it, but what others have written may be visible since line 10"),
+        (
+            "st.global.f32 [%l5], %f1;",
+            f"line 9:1 has loaded it, but line 10:1 may have written to it since ({PROMISED})",
+        ),
+        ("st.global.f32 [%l3], %f1;", "line 9:1 has loaded it, but line 10:1 may have written to it since"),
+        ("bar.sync 0;", "line 9:1 has loaded it, but what others have written may be visible since line 10:1"),
+        ("membar.gl;", "line 9:1 has loaded it, but what others have written may be visible since line 10:1"),
+        ("red.global.add.u32 [%l5], 1;", "line 9:1 has loaded it, but line 10:1 may have written to it since"),
+        ("new.op;", "line 9:1 has loaded it, but what others have written may be visible since line 10:1"),
     ],
 )
 def test_what_has_ended_a_value_is_named(between: str, reason: str) -> None:
@@ -51,22 +54,22 @@ def test_a_promise_that_was_made_is_not_asked_for() -> None:
 
 
 def test_a_guard_that_lanes_do_not_share_is_the_reason() -> None:
-    assert reasons(f"@%p1 {FIRST}\n{SECOND}")[10] == "line 9 loads it under a guard that lanes do not share"
+    assert reasons(f"@%p1 {FIRST}\n{SECOND}")[10] == "line 9:6 loads it under a guard that lanes do not share"
 
 
 def test_a_load_on_some_ways_is_the_reason() -> None:
     found = reasons(f"@%p1 bra X;\n{FIRST}\nX:\n{SECOND}")
-    assert found[12] == "line 10 has loaded it on some of the ways only that come here"
+    assert found[12] == "line 10:1 has loaded it on some of the ways only that come here"
 
 
 def test_loops_are_the_reason() -> None:
     loop = "X:\nadd.s32 %r2, %r2, -1;\n{0}\nsetp.ne.s32 %p2, %r2, 0;\n@%p2 bra X;"
     found = reasons(f"{FIRST}\n{loop.format(SECOND + ' st.global.f32 [%l5], %f2;')}")
-    assert found[12] == "line 9 has loaded it before a loop that may write to it"
+    assert found[12] == "line 9:1 has loaded it before a loop that may write to it"
     found = reasons(f"{loop.format(FIRST)}\n{SECOND}")
-    assert found[14] == "line 11 has loaded it in a loop that is over"
+    assert found[14] == "line 11:1 has loaded it in a loop that is over"
 
 
 def test_a_load_whose_source_is_a_shuffle_itself_says_so() -> None:
     found = reasons(f"{FIRST}\n{SECOND}\nld.global.f32 %f3, [%l3+128];")
-    assert found[11] == "line 10 has loaded it, which is a shuffle itself"
+    assert found[11] == "line 10:1 has loaded it, which is a shuffle itself"

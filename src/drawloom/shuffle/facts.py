@@ -33,6 +33,15 @@ LOCKSTEP: Final = "lockstep"
 DISTINCT: Final = "distinct-parameters"
 
 
+#: Line and column, from 1; (0, 0) where an instruction has none.
+Place = tuple[int, int]
+
+
+def in_words(place: Place) -> str:
+    """A place in words."""
+    return f"line {place[0]}:{place[1]}" if place[0] else "no line"
+
+
 class Options:
     """What an analysis may take for granted, and how much it may do.
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from drawloom.build_info import VERSION
 from drawloom.ptx.demangle import source_name
-from drawloom.shuffle.summary import FunctionSummary, Place, Summary, at
+from drawloom.shuffle.facts import Place, in_words
+from drawloom.shuffle.summary import FunctionSummary, Summary
 
 STYLE: Final = """
 :root { color-scheme: light dark; font: 15px/1.4 system-ui, sans-serif; }
@@ -54,7 +55,7 @@ def section(function: FunctionSummary, is_applied: bool) -> list[str]:
     rows: list[tuple[Place, str]] = []
     for r in function.rewrites:
         reasons = "".join([f"<li>{escape(assumption)}</li>" for assumption in r.assumptions])
-        source = f"{at(r.source_place)}: <code>{escape(r.source)}</code>"
+        source = f"{in_words(r.source_place)}: <code>{escape(r.source)}</code>"
         cells = row(r.place, r.load, f"{r.delta:+d}", source, f"<ul>{reasons}</ul>" if reasons else "")
         rows.append((r.place, f'<tr class="shuffle">{cells}</tr>'))
     for k in function.kept:
@@ -69,6 +70,6 @@ def section(function: FunctionSummary, is_applied: bool) -> list[str]:
 def row(place: Place, load: str, lane: str, source: str, why: str) -> str:
     """The cells of a load; ``source`` and ``why`` are HTML already."""
     return (
-        f'<td class="place">{at(place)}</td><td><code>{escape(load)}</code></td><td class="lane">{lane}</td>'
+        f'<td class="place">{in_words(place)}</td><td><code>{escape(load)}</code></td><td class="lane">{lane}</td>'
         f"<td>{source}</td><td>{why}</td>"
     )

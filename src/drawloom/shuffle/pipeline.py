@@ -17,8 +17,8 @@ from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.choose import choose
 from drawloom.shuffle.cost import check_arch, may_run, pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
-from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Assumption, Candidate, Report
-from drawloom.shuffle.summary import FunctionSummary, Kept, Place, Request, Rewrite, Summary
+from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Assumption, Candidate, Place, Report, in_words
+from drawloom.shuffle.summary import FunctionSummary, Kept, Request, Rewrite, Summary
 from drawloom.shuffle.synthesis import VARIANTS, synthesize, unsupported
 
 PROFITABLE: Final = "profitable"
@@ -179,21 +179,21 @@ class _Work:
         chosen = {candidate.load for candidate in self.chosen}
         for candidate in self.report.find(at, set()):
             if candidate.source in chosen:
-                return f"line {self.line(candidate.source)} has loaded it, which is a shuffle itself"
+                return f"{in_words(self.place(candidate.source))} has loaded it, which is a shuffle itself"
             if candidate.source != at:
                 return "others take its value from it"
         return self.report.why(at)
 
     def unknown(self) -> list[str]:
         """What is said of unknown instructions, in a line for each kind."""
-        lines: dict[str, list[int]] = {}
+        places: dict[str, list[Place]] = {}
         for statement in self.function.body:
             if isinstance(statement, Unknown):
-                lines.setdefault(statement.refusal.message, []).append(self.module.line(statement))
+                places.setdefault(statement.refusal.message, []).append(self.module.position(statement.pos))
         out: list[str] = []
-        for message, found in lines.items():
+        for message, found in places.items():
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-            out.append(f"line {found[0]}{more}: {message}; it may change what it names, and memory")
+            out.append(f"{in_words(found[0])}{more}: {message}; it may change what it names, and memory")
         return out
 
     def said(self, assumption: Assumption) -> str:
@@ -207,9 +207,6 @@ class _Work:
 
     def place(self, at: int) -> Place:
         return self.module.position(self.function.body[at].pos)
-
-    def line(self, at: int) -> int:
-        return self.module.line(self.function.body[at])
 
     def text(self, at: int) -> str:
         return repr(self.function.body[at])

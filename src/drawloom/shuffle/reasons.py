@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.shuffle.facts import STORE
+from drawloom.ptx.ir import Statement
+from drawloom.shuffle.facts import STORE, in_words
 from drawloom.shuffle.state import ENTERED, GUARDED, JOINED, LEFT, WRITTEN, Ending
 from drawloom.shuffle.trail import Trail
 
 NOBODY: Final = "no other lane has loaded it"
-#: What ended the value that line {0} had loaded.
+#: What ended the value that an instruction had loaded.
 _TEXTS: Final[dict[int, str]] = {
-    ENTERED: "line {0} has loaded it before a loop that may write to it",
-    LEFT: "line {0} has loaded it in a loop that is over",
-    GUARDED: "line {0} loads it under a guard that lanes do not share",
-    JOINED: "line {0} has loaded it on some of the ways only that come here",
+    ENTERED: "{0} has loaded it before a loop that may write to it",
+    LEFT: "{0} has loaded it in a loop that is over",
+    GUARDED: "{0} loads it under a guard that lanes do not share",
+    JOINED: "{0} has loaded it on some of the ways only that come here",
 }
 
 
@@ -31,22 +32,25 @@ def reason(trail: Trail, at: int) -> str:
     if not found:
         return NOBODY
     if len(found) < len(instances):
-        line = trail.module.line(found[0].sources[0].access.instruction)
-        return _TEXTS[JOINED].format(line)
+        return _TEXTS[JOINED].format(_place(trail, found[0].sources[0].access.instruction))
     return "no distance in lanes to what has loaded it is shown for all ways that come here"
 
 
 def _said(trail: Trail, ending: Ending) -> str:
     load = trail.accesses[ending.number]
-    line = trail.module.line(load.instruction)
+    loaded = _place(trail, load.instruction)
     text = _TEXTS.get(ending.kind)
     if text is not None:
-        return text.format(line)
+        return text.format(loaded)
     if ending.kind != WRITTEN:
-        by = trail.module.line(trail.function.body[ending.by])
-        return f"line {line} has loaded it, but what others have written may be visible since line {by}"
+        by = _place(trail, trail.function.body[ending.by])
+        return f"{loaded} has loaded it, but what others have written may be visible since {by}"
     write = trail.accesses[ending.by]
-    by = trail.module.line(write.instruction)
+    by = _place(trail, write.instruction)
     is_hinted = write.kind == STORE and trail.aliases.may_be_promised(write, load)
     hint = " (with --distinct-parameters it has not)" if is_hinted else ""
-    return f"line {line} has loaded it, but line {by} may have written to it since{hint}"
+    return f"{loaded} has loaded it, but {by} may have written to it since{hint}"
+
+
+def _place(trail: Trail, statement: Statement) -> str:
+    return in_words(trail.module.position(statement.pos))

@@ -10,16 +10,10 @@ from typing import Final
 
 from drawloom.build_info import VERSION
 from drawloom.ptx.demangle import readable
+from drawloom.shuffle.facts import Place, in_words
 from drawloom.shuffle.synthesis import SOUND
 
 WRONG: Final = "these are not the results of the program: it was made to see where time goes"
-#: Line and column, from 1; (0, 0) where an instruction has none.
-Place = tuple[int, int]
-
-
-def at(place: Place) -> str:
-    """A place in words."""
-    return f"line {place[0]}:{place[1]}" if place[0] else "no line"
 
 
 class Request:
@@ -175,11 +169,11 @@ class Summary:
                 out.append(f"  note: {f.merged} flows were joined")
             rows: list[tuple[Place, list[str]]] = []
             for r in f.rewrites:
-                source = f"    is {at(r.source_place)} of lane{r.delta:+d}: {r.source}"
+                source = f"    is {in_words(r.source_place)} of lane{r.delta:+d}: {r.source}"
                 if_so = [f"    if {assumption}" for assumption in r.assumptions]
-                rows.append((r.place, [f"  {at(r.place)}: {r.load}", source, *if_so]))
+                rows.append((r.place, [f"  {in_words(r.place)}: {r.load}", source, *if_so]))
             for k in f.kept:
-                rows.append((k.place, [f"  {at(k.place)}: {k.load}", f"    stays: {k.reason}"]))
+                rows.append((k.place, [f"  {in_words(k.place)}: {k.load}", f"    stays: {k.reason}"]))
             for _, lines in sorted(rows, key=lambda row: row[0]):
                 out.extend(lines)
         return "\n".join(out) + "\n"
