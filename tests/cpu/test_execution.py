@@ -621,6 +621,59 @@ def test_a_checked_run_of_correct_code_finds_nothing() -> None:
     np.testing.assert_array_equal(out, run(kernel(NESTED_LOOPS), "reference", 100))
 
 
+STOPS_WITH_A_PARAMETER_BY_ADDRESS = """
+.version 7.8
+.target sm_80
+.address_size 64
+.func (.param .b32 result) pick(.param .align 4 .b8 words[16], .param .b32 index) {
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<5>;
+  mov.b64 %rd1, words;
+  ld.param.u32 %r1, [index];
+  bar.sync 0;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.local.u32 %r2, [%rd3];
+  st.local.u32 [%rd1], %r1;
+  bar.sync 0;
+  ld.param.u32 %r3, [words];
+  mad.lo.u32 %r4, %r3, 100, %r2;
+  st.param.b32 [result], %r4;
+  ret;
+}
+.visible .entry k(.param .u64 out) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<6>;
+  mov.u32 %r1, %tid.x;
+  and.b32 %r2, %r1, 3;
+  mul.lo.u32 %r3, %r1, 2;
+  .param .align 4 .b8 given[16];
+  .param .b32 index;
+  .param .b32 result;
+  st.param.b32 [given+0], %r3;
+  st.param.b32 [given+4], %r1;
+  st.param.b32 [given+8], %r3;
+  st.param.b32 [given+12], %r1;
+  st.param.b32 [index], %r2;
+  call (result), pick, (given, index);
+  ld.param.b32 %r4, [result];
+  ld.param.u64 %rd1, [out];
+  mad.wide.u32 %rd2, %r1, 4, %rd1;
+  st.global.u32 [%rd2], %r4;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("check", ["off", "memory"])
+def test_a_function_that_stops_takes_the_address_of_its_parameter(check: str) -> None:
+    """Such a function becomes part of the kernel, which has no addresses of its own `.param` variables."""
+    out = np.zeros(96, dtype=np.uint32)
+    drawloom.load(STOPS_WITH_A_PARAMETER_BY_ADDRESS, device="cpu", check=check, level=0)["k"][1, 96](out)
+    lane = np.arange(96, dtype=np.uint32)
+    np.testing.assert_array_equal(out, lane % 4 * 100 + np.where(lane % 2, lane, lane * 2))
+
+
 PARAMETER_BY_ADDRESS = """
 .version 7.8
 .target sm_80

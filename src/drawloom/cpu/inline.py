@@ -2,7 +2,7 @@
 
 Only a kernel can stop and go on, because its state is kept in one frame; a function that stops has to be part
 of it. Registers, labels and variables of the body get fresh names; parameters become the caller's ``.param``
-variables.
+variables, and those whose address the body takes ``.local`` ones: a kernel has no addresses of its ``.param`` variables.
 """
 
 from __future__ import annotations
@@ -120,6 +120,7 @@ class _Inliner:
         self.suffix = suffix
         self.registers = [caller.new_register(r.type) for r in callee.registers]
         self.symbols: dict[str, str] = {}
+        self.addressed = _addressed(callee)
         self.end = f"{callee.name}.end.{suffix}"
 
     def inline(self, call: Instruction) -> list[Statement]:
@@ -177,19 +178,34 @@ class _Inliner:
             else:
                 out.append(Instruction(decode(f"mov.b{width}"), [target, argument], pos=pos))
             return
-        if isinstance(argument, Symbol):
+        space = "local" if parameter.name in self.addressed else "param"
+        if isinstance(argument, Symbol) and space == "param":
             self.symbols[parameter.name] = argument.name
             return
-        name = self.new_variable(parameter)
+        name = self.new_variable(parameter, space)
         self.symbols[parameter.name] = name
         if isinstance(argument, (Register, Immediate)):
             type = integer_type("b", parameter.size * 8)
-            store = Instruction(decode(f"st.param.{type.name}"), [Address(Symbol(name)), argument], pos=pos)
+            store = Instruction(decode(f"st.{space}.{type.name}"), [Address(Symbol(name)), argument], pos=pos)
             out.append(store)
+        elif isinstance(argument, Symbol):
+            self.copy(argument.name, name, parameter, out, pos)
 
-    def new_variable(self, variable: Variable) -> str:
-        """A variable of the caller with the shape of ``variable``."""
-        space = "param" if variable.space == "reg" else variable.space
+    def copy(self, source: str, target: str, parameter: Variable, out: list[Statement], pos: int) -> None:
+        """From a ``.param`` variable to a ``.local`` one, in the widest pieces that their alignment allows."""
+        step = min(parameter.align or parameter.type.bits // 8, 8)
+        while parameter.size % step:
+            step //= 2
+        for offset in range(0, parameter.size, step):
+            piece = self.caller.new_register(integer_type("b", max(8 * step, 16)))
+            load = decode(f"ld.param.b{8 * step}")
+            store = decode(f"st.local.b{8 * step}")
+            out.append(Instruction(load, [piece, Address(Symbol(source), offset)], pos=pos))
+            out.append(Instruction(store, [Address(Symbol(target), offset), piece], pos=pos))
+
+    def new_variable(self, variable: Variable, space: str = "") -> str:
+        """A variable of the caller with the shape of ``variable``, in a space that may be another one."""
+        space = space or ("param" if variable.space == "reg" else variable.space)
         name = f"{variable.name}.{self.suffix}"
         fresh = Variable(name, space, variable.type, list(variable.shape), variable.align, variable.vector)
         self.caller.variables.append(fresh)
@@ -215,8 +231,19 @@ class _Inliner:
         guard = None if statement.guard is None else self.registers[statement.guard.id]
         if statement.opcode.effect == RETURN:
             return Instruction(decode("bra"), [LabelRef(self.end)], guard, statement.guard_negated, statement.pos)
+        opcode = statement.opcode
+        if opcode.space == "param" and any(self.is_local(o) for o in statement.operands):
+            opcode = decode(opcode.spelling.replace(".param", ".local", 1))
         operands = [self.operand(o) for o in statement.operands]
-        return Instruction(statement.opcode, operands, guard, statement.guard_negated, statement.pos)
+        return Instruction(opcode, operands, guard, statement.guard_negated, statement.pos)
+
+    def is_local(self, operand: Operand) -> bool:
+        """Whether an operand of an instruction on ``.param`` space is a place of what is a ``.local`` variable now: one
+        of them, or a register, which can only hold the address of one."""
+        base = operand.base if isinstance(operand, Address) else operand
+        if isinstance(base, Symbol):
+            return base.name in self.addressed
+        return bool(self.addressed) and isinstance(operand, Address) and isinstance(base, Register)
 
     def operand(self, operand: Operand) -> Operand:
         if isinstance(operand, Register):
@@ -241,3 +268,15 @@ class _Inliner:
         if isinstance(operand, Arguments):
             return Arguments([self.operand(x) for x in operand.elements])
         return operand
+
+
+def _addressed(function: Function) -> set[str]:
+    """The parameters whose addresses the body takes."""
+    named = {p.name for p in function.params if p.register is None}
+    return {
+        operand.name
+        for statement in function.body
+        if isinstance(statement, Instruction) and statement.opcode.effect != CALL
+        for operand in statement.operands
+        if isinstance(operand, Symbol) and operand.name in named
+    }
