@@ -178,6 +178,6 @@ def _counted(type: VectorType) -> Callable[[str, list[Value]], Value]:
 CALENDAR: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     "date_of": _date_of, "timestamp_of": _timestamp_of, "truncate": _truncate, "add_months": _add_months,
     **dict.fromkeys(PARTS, _part), "epoch": _epoch, "date_bin": _date_bin, "clock_of": _clock_of,
-    "make_date": _make_date, "ticks": _counted(I64),
+    "make_date": _make_date, "ticks": _counted(I64), "clock_ticks": _counted(I64),
     "micros": _counted(I64), "span": _counted(INTERVAL),
 }  # fmt: skip

@@ -148,7 +148,8 @@ def _paired(name: str, first: Cells, second: Cells) -> Vector:
 
 
 def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
-    """The value at a share of the way from the least to the greatest, between two of them in proportion."""
+    """The value at a share of the way from the least to the greatest, between two of them in proportion, or
+    (``quantile_disc``) one of them."""
     vector, counts = cells.vector, cells.counts
     data = vector.data if vector.type.is_float else integers(vector)
     each, starts, places = _entries(cells)
@@ -159,9 +160,13 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
         raise DataError(f"a quantile of {share}: a share from 0 to 1 was expected")
     made = np.zeros(len(counts), dtype=data.dtype)
     some = counts > 0
-    at = (counts[some] - 1) * share
-    low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
-    rest = at - low
+    if "disc" in name:  # as DuckDB counts
+        low = high = np.maximum(counts[some] - np.floor(counts[some] - share * counts[some]).astype(np.int64), 1) - 1
+        rest = np.zeros(len(low))
+    else:
+        at = (counts[some] - 1) * share
+        low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+        rest = at - low
     first = starts[some]
     if name.endswith("_down"):
         last = first + counts[some] - 1
@@ -169,7 +174,7 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
     else:
         below, above = values[first + low], values[first + high]
     made[some] = _between(below, above, rest, vector.type)
-    return Vector(vector.type, made)
+    return Vector(vector.type, made, vector.dictionary)
 
 
 def _between(low: Array, high: Array, share: Array, type: VectorType) -> Array:
@@ -232,7 +237,7 @@ def _joined(name: str, option: Vector, cells: Cells) -> Vector:
 
 
 _FOLDS: Final[dict[str, Callable[[str, Vector, Cells], Vector]]] = {
-    "quantile": _quantile, "quantile_down": _quantile, "bit_and": _bits, "bit_or": _bits, "bit_xor": _bits,
+    **dict.fromkeys(["quantile", "quantile_down", "quantile_disc", "quantile_disc_down"], _quantile), "bit_and": _bits, "bit_or": _bits, "bit_xor": _bits,
     "first": _chosen, "last": _chosen, "nth": _chosen, "only": _chosen, "join": _joined,
     **dict.fromkeys(["stddev", "stddev_pop", "var", "var_pop"], _variance),
 }  # fmt: skip

@@ -90,6 +90,7 @@ time_microsecond | timestamp               | i64
 date_bin        | i64 timestamp timestamp  | timestamp
 make_date       | i64 i64 i64 bool?        | date
 ticks           | timestamp                | i64
+clock_ticks     | clock                    | i64
 clock_of        | timestamp                | clock
 micros          | interval                 | i64
 span            | i64                      | interval
@@ -140,9 +141,11 @@ class Fold:
         self.least = least
 
 
-#: The folds by name. ``quantile`` counts from the least value, ``quantile_down`` from the greatest.
+#: The folds by name. ``quantile`` counts from the least value, ``quantile_down`` from the greatest; they give what is
+#: between two values, ``quantile_disc`` one of them.
 FOLDS: Final[dict[str, Fold]] = {
     "quantile": Fold(1, "same", 1), "quantile_down": Fold(1, "same", 1),
+    "quantile_disc": Fold(1, "same", 1), "quantile_disc_down": Fold(1, "same", 1),
     "bit_and": Fold(1, "same", 1), "bit_or": Fold(1, "same", 1), "bit_xor": Fold(1, "same", 1),
     "first": Fold(1, "i64", 1), "last": Fold(1, "i64", 1), "nth": Fold(1, "i64", 1), "only": Fold(1, "i64", 1),
     "join": Fold(1, "str", 1),
@@ -153,4 +156,4 @@ FOLDS: Final[dict[str, Fold]] = {
     "regr_intercept": Fold(2, "f64", 1), "regr_r2": Fold(2, "f64", 1), "regr_slope": Fold(2, "f64", 1),
     "regr_sxx": Fold(2, "f64", 1), "regr_sxy": Fold(2, "f64", 1), "regr_syy": Fold(2, "f64", 1),
 }  # fmt: skip
-QUANTILES: Final = frozenset(["quantile", "quantile_down"])
+QUANTILES: Final = frozenset(["quantile", "quantile_down", "quantile_disc", "quantile_disc_down"])

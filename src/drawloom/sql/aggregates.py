@@ -29,7 +29,8 @@ REDUCTIONS: Final[dict[str, str]] = {
 #: Those that @fold computes, by its names for them.
 FOLDED: Final[dict[str, str]] = {
     "median": "quantile", "approx_median": "quantile", "percentile_cont": "quantile",
-    "approx_percentile_cont": "quantile", "stddev": "stddev", "stddev_pop": "stddev_pop", "var": "var",
+    "approx_percentile_cont": "quantile", "quantile_cont": "quantile", "quantile_cont_down": "quantile_down",
+    "quantile_disc": "quantile_disc", "quantile_disc_down": "quantile_disc_down", "stddev": "stddev", "stddev_pop": "stddev_pop", "var": "var",
     "var_pop": "var_pop", "covar_samp": "covar", "covar_pop": "covar_pop", "corr": "corr", "string_agg": "join",
     "bit_and": "bit_and", "bit_or": "bit_or", "bit_xor": "bit_xor",
     **{f"regr_{word}": f"regr_{word}" for word in
@@ -42,6 +43,7 @@ AGGREGATE_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     **dict.fromkeys([*REDUCTIONS, *FOLDED, *CHOSEN], (1,)), "count": (0, 1), "approx_distinct": (1,),
     "nth_value": (2,), "array_agg": (1,), "string_agg": (1, 2), "percentile_cont": (2,),
     "approx_percentile_cont": (2, 3),
+    **dict.fromkeys(["quantile_cont", "quantile_cont_down", "quantile_disc", "quantile_disc_down"], (2,)),
     **dict.fromkeys([name for name, fold in FOLDED.items() if FOLDS[fold].lists == 2], (2,)),
 }  # fmt: skip
 #: What repeated rows change nothing of.
@@ -235,7 +237,7 @@ def folded_argument(t: Translator, argument: plan.Expression, frame: Frame, name
     """What is folded: quantiles keep decimals, are doubles of integers and moments of dates."""
     if FOLDS[name].gives == "f64" or FOLDS[name].lists == 2:
         return t.cast(t.expression(argument, frame), F64)
-    if name not in QUANTILES:
+    if name not in QUANTILES or "disc" in name:
         return t.expression(argument, frame)
     made = t.uncast(argument, frame, drop_nothing if t.casts_are_asked_for else drop_to_double)
     if made.type.is_integer:

@@ -16,6 +16,7 @@ from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
+from drawloom.sql.names import MOMENT, known_aggregate
 from drawloom.sql.plan import (
     Apply,
     Case,
@@ -178,7 +179,7 @@ class Expressions(Literals):
         return ANYTHING
 
     def window(self, body: Any) -> Expression:
-        function = self.functions.get(body.function_reference, "?")
+        function = known_aggregate(self.functions.get(body.function_reference, "?"))
         arguments = [self.expression(a.value) for a in body.arguments]
         partitions = [self.expression(p) for p in body.partitions]
         sorts = [self.sort_key(s) for s in body.sorts]
@@ -250,7 +251,7 @@ class Expressions(Literals):
         arguments = [self.expression(a.value) for a in body.arguments]
         if name == DOUBLE and isinstance(arguments[0], Constant):
             return Constant(float(str(arguments[0].value)), F64)
-        if name == TEXT:
+        if name in (TEXT, MOMENT):
             return arguments[0]
         if name in self.subqueries:
             return self.subqueries[name].rebuilt(arguments)

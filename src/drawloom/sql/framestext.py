@@ -29,7 +29,7 @@ def plain_windows(text: str, unsupported: list[str]) -> str:
         return text
     changes: list[tuple[int, int, str]] = []
     for i, token in enumerate(sql.tokens):
-        if not token.is_mark("(") or token.mate < i or not _is_window(sql, i):
+        if not token.is_mark("(") or token.mate < i or not is_window(sql, i):
             continue
         if i + 1 < token.mate and sql.tokens[i + 1].is_identifier and not sql.tokens[i + 1].is_word(*_SPECIFIES):
             name = sql.tokens[i + 1]
@@ -77,7 +77,7 @@ def _shown_bound(amount: str, side: str | None) -> str:
     return _bound(str(int(amount) - FAR), side) if int(amount) > FAR else "CURRENT ROW"
 
 
-def _is_window(sql: Sql, open: int) -> bool:
+def is_window(sql: Sql, open: int) -> bool:
     """Whether a bracket holds the words of a window: that of OVER, or that of a name in a WINDOW clause."""
     if sql.tokens[open - 1].is_word("over"):
         return True

@@ -173,7 +173,7 @@ class _Checker:
             return "decimal" if kind in ("int", "bool") else kind
         if function in FOLDED and FOLDS[FOLDED[function]].gives != "same":
             return {"f64": "float", "str": "text"}.get(FOLDS[FOLDED[function]].gives, "int")
-        if function in FOLDED and FOLDED[function] == "quantile":
+        if function in FOLDED and FOLDED[function] in ("quantile", "quantile_down"):
             return {"int": "float", "time": "timestamp"}.get(kind or "", kind)
         return {"avg": "float", "count": "int", "approx_distinct": "int"}.get(function, kind)
 
@@ -321,7 +321,7 @@ class _Checker:
         ordered = [self.key(s.expression, below) for s in window.sorts]
         frame = window.frame
         offsets = [b for b in (frame.low, frame.high) if b is not None and b != 0]
-        wanted = ("time", "timestamp") if any(isinstance(b, Span) for b in offsets) else _NUMBERS
+        wanted = ("time", "timestamp", "clock") if any(isinstance(b, Span) for b in offsets) else _NUMBERS
         if frame.unit == "range" and offsets and (len(ordered) != 1 or ordered[0] not in (*wanted, None)):
             self.refuse("window functions: RANGE with an offset over an order by another kind of values, or by several")
         if window.function in ("lag", "lead"):
@@ -401,7 +401,8 @@ _NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "dou
 #: What kinds aggregates take, where not all.
 _AGGREGATED: Final[dict[str, tuple[str, ...]]] = {
     **{name: _NUMBERS for name, fold in FOLDED.items() if FOLDS[fold].gives in ("f64", "u32")},
-    **{name: (*_NUMBERS, "time", "timestamp") for name, fold in FOLDED.items() if fold == "quantile"},
+    **{name: (*_NUMBERS, "time", "timestamp", "clock") for name, fold in FOLDED.items()
+       if fold in ("quantile", "quantile_down")},
     "sum": (*_NUMBERS, "bool", "interval"), "avg": _NUMBERS, "string_agg": ("text",),
     "bool_and": ("bool",), "bool_or": ("bool",),
     **dict.fromkeys(["bit_and", "bit_or", "bit_xor"], ("int",)),

@@ -22,6 +22,11 @@ _NAMES: Final[dict[str, str]] = {
     "strlen": "octet_length", "ucase": "upper", "lcase": "lower", "mean": "avg", "prefix": "starts_with",
     "suffix": "ends_with",
 }  # fmt: skip
+#: A time of day as a moment, which compares as it does.
+MOMENT: Final = "drawloom_moment"
+#: An aggregate of some types that DataFusion has for others only.
+_TYPED: Final = re.compile(r"drawloom_(median|quantile_(?:cont|disc)(?:_down)?)_of_\d+")
+_TYPED_CALL: Final = re.compile(rf"{_TYPED.pattern}\(")
 #: Functions that are a part of a moment, by the part.
 _PARTS: Final[dict[str, str]] = {
     **{part: part for part in ("year", "month", "day", "hour", "minute", "second", "quarter", "week", "epoch", "decade",
@@ -81,3 +86,14 @@ def _call(sql: Sql, token: int) -> list[tuple[int, int, str]]:
         (name.start, opens.end, "(case when "), (commas[0].start, commas[0].end, " then"),
         (commas[1].start, commas[1].end, " else"), (closes.start, closes.end, " end)"),
     ]  # fmt: skip
+
+
+def known_aggregate(name: str) -> str:
+    """The aggregate that a function of ``typed.py`` stands for; another's name as it is."""
+    found = _TYPED.fullmatch(name)
+    return name if found is None else found[1]
+
+
+def shown_calls(name: str) -> str:
+    """A column's name with the calls that the query has."""
+    return _TYPED_CALL.sub(lambda found: f"{found[1].removesuffix('_down')}(", name).replace(f"{MOMENT}(", "(")

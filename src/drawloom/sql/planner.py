@@ -74,6 +74,8 @@ class Planner:
         self.register_function(TEXT, [pa.string()], pa.string(), "immutable")
         self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}
+        #: The names of aggregates by the types that they take and give.
+        self.aggregates: dict[str, str] = {}
 
     def register(self, name: str, schema: pa.Schema) -> None:
         """Makes ``name`` known, in place of an earlier table of that name in any case: as it is spelt, and as SQL
@@ -103,6 +105,19 @@ class Planner:
         """Makes a function known that plans show and nothing folds, be it "immutable": it has no values."""
         self.told["register_function", name] = (name, types, output, volatility)
         self.context.register_udf(datafusion.udf(_no_value, types, output, volatility, name))
+
+    def aggregate(self, prefix: str, types: list[pa.DataType], output: pa.DataType) -> str:
+        """Makes an aggregate known that plans show, one for each choice of types: its name, the prefix and a number."""
+        kind = f"{prefix} {types} {output}"
+        if kind not in self.aggregates:
+            name = f"{prefix}{len(self.aggregates)}"
+            self.register_aggregate(name, types, output)
+            self.aggregates[kind] = name
+        return self.aggregates[kind]
+
+    def register_aggregate(self, name: str, types: list[pa.DataType], output: pa.DataType) -> None:
+        self.told["register_aggregate", name] = (name, types, output)
+        self.context.register_udaf(datafusion.udaf(_Nothing, types, output, [output], "immutable", name))
 
     def schema(self, sql: str) -> pa.Schema:
         """The names and types of a query's columns. Raises SqlError."""
@@ -161,6 +176,12 @@ class Planner:
 
 def _no_value(*arguments: Any) -> Any:
     raise NotImplementedError("plans are never run")
+
+
+class _Nothing(datafusion.user_defined.Accumulator):  # type: ignore[misc]
+    """What an aggregate of a plan that is never run has."""
+
+    update = merge = state = evaluate = _no_value
 
 
 def new_context() -> datafusion.SessionContext:

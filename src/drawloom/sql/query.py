@@ -33,6 +33,7 @@ from drawloom.sql.tables import SEEN, STEP, makes_tables, take_out_tables
 from drawloom.sql.tables import Table as TextTable
 from drawloom.sql.text import bags_of, read, shown_name
 from drawloom.sql.translate import Schema, translate
+from drawloom.sql.typed import with_known_types
 from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns, may_be_wrong
 from drawloom.sql.unnested import find_lists, relation_of
 from drawloom.sql.unserialised import unsupported_parts
@@ -121,12 +122,15 @@ class Query:
         return self._logical
 
     def planned(self, text: str) -> tuple[str, Any]:
-        """The plan of the text, or of one that tells columns of one name apart, with that text. Raises SqlError."""
+        """The plan of the text, or of one that tells columns of one name, or functions of several types, apart, with
+        that text. Raises SqlError."""
         for _ in range(_TIMES_APART):
             try:
                 return text, self.planner.plan(text)
             except SqlError as problem:
                 apart = told_apart(text, problem.message)
+                if apart == text:
+                    apart = with_known_types(text, problem.message, self.planner)
                 if apart == text:
                     raise
             text = apart

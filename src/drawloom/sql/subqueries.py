@@ -146,7 +146,7 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
     given = ", ".join([f"{argument} as c{i}" for i, argument in enumerate(arguments)]) or "1 as c0"
     columns = [column for _, column in body.names]
     try:
-        types = _types(sql, around, planner, named, given)[: len(arguments)]
+        types = types_of(sql, around, planner, named, given)[: len(arguments)]
         planner.register_columns(f"{OUTER}{number}", columns, types[len(compared) :])
         schema = planner.schema(with_named(named, body.sql()))
     except SqlError:
@@ -172,7 +172,7 @@ def _row(value: str) -> list[str]:
     return [value] if value else []
 
 
-def _types(sql: Sql, around: Select, planner: Planner, named: list[str], given: str) -> list[pa.DataType]:
+def types_of(sql: Sql, around: Select, planner: Planner, named: list[str], given: str) -> list[pa.DataType]:
     """The types of expressions over the rows of a SELECT, or over its groups."""
     source = f"select {given} {_clause(sql, around, 'from')}"
     with suppress(SqlError):

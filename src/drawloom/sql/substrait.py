@@ -14,6 +14,7 @@ from drawloom.horse.types import BOOL, I32, I64
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS
 from drawloom.sql.expressions import Expressions
 from drawloom.sql.literals import ANYTHING
+from drawloom.sql.names import known_aggregate
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
@@ -191,7 +192,7 @@ class _Decoder(Expressions):
         return _emitted(Aggregate(below, [keys[i] for i in (sets or [[]])[0]], measures), body)
 
     def measure(self, body: Any, below: Relation) -> Measure:
-        function = self.functions.get(body.measure.function_reference, "?")
+        function = known_aggregate(self.functions.get(body.measure.function_reference, "?"))
         arguments = [_constant(self.expression(a.value), below) for a in body.measure.arguments]
         condition = self.expression(body.filter) if body.HasField("filter") else None
         sorts = [self.sort_key(s) for s in body.measure.sorts]

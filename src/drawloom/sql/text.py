@@ -23,7 +23,7 @@ from drawloom.sql.brackets import with_brackets
 from drawloom.sql.chains import balanced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
-from drawloom.sql.names import with_known_names
+from drawloom.sql.names import shown_calls, with_known_names
 from drawloom.sql.rounding import INTEGERS, TEXT, rounded, seen
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
@@ -160,6 +160,9 @@ def read(text: str) -> SqlText:
             continue
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
+        if token.group("divide") == "//":
+            unsupported.append("operator: // (a whole quotient)")
+            replace(token.start(), token.end(), "/")
         if token.group("divide") == "/":
             replace(token.start(), token.end(), f"* {_ONE} /")
         if word == "positional" and _POSITIONAL.match(text, token.start()):
@@ -217,7 +220,7 @@ def runnable(sql: str) -> str:
 
 def shown_name(name: str) -> str:
     """The name that DataFusion gives a column, as if it had seen the text as it was."""
-    return shown_frame(_SHOWN.sub(r'Utf8("\1")', seen(name).replace(' * Utf8("1") / ', " / ")))
+    return shown_calls(shown_frame(_SHOWN.sub(r'Utf8("\1")', seen(name).replace(' * Utf8("1") / ', " / "))))
 
 
 def _number(number: str, unsupported: list[str]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.plain import FOLDS
-from drawloom.horse.types import BOOL, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType, VectorType, scale_of
+from drawloom.horse.types import BOOL, CLOCK, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType, VectorType, scale_of
 from drawloom.horse.values import INT64_MAX
 from drawloom.sql import plan
 from drawloom.sql.aggregates import BLIND, FOLDED, REDUCTIONS, fold_option, folded_argument
@@ -226,6 +226,9 @@ class _View:
         """The order's values, and those at ``offset`` from them in its direction, as whole numbers that compare so."""
         t = self.t
         sign = 1 if self.expression.sorts[0].ascending else -1
+        if isinstance(offset, plan.Span) and key.type == CLOCK:
+            ticks = t.emit("clock_ticks", [key.value])
+            return ticks, t.emit("plus", [ticks, Literal([sign * offset.micros], I64)])
         if isinstance(offset, plan.Span):
             value = t.cast(key, TIMESTAMP)
             made = value

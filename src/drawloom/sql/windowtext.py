@@ -12,6 +12,7 @@ from typing import Final
 from drawloom.horse.types import DAY
 from drawloom.sql import plan
 from drawloom.sql.framestext import offset_in_groups
+from drawloom.sql.names import known_aggregate
 from drawloom.sql.windows import can_be_distinct
 
 _LINE: Final = re.compile(r"^ *WindowAggr: windowExpr=\[\[(.*)\]\]$", re.MULTILINE)
@@ -87,7 +88,7 @@ def _behind_call(item: str) -> str:
 
 
 def _name(item: str) -> str:
-    return item.partition("(")[0]
+    return known_aggregate(item.partition("(")[0])
 
 
 def _set_frame(window: plan.Window, item: str) -> bool:
