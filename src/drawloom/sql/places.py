@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from drawloom.sql.clauses import SETS, Sql
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
 #: Seconds that looking for a place may take, in which a query of usual length is planned some hundred times.
@@ -33,6 +34,15 @@ _NAMED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"Unsupported SQL type (\w+)"), "as"),
     (re.compile(r"string '([^']*)' to value|for type interval: \"([^\"]*)\""), "'"),
 )
+#: What messages are about that is one of the query's words: the first of them; "" is the text's first word.
+_WORDS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
+    (re.compile(r"^(?:DDL|DML|Statement) not supported"), ("",)),
+    (re.compile(r"FETCH clause"), ("fetch",)),
+)
+_MORE_STATEMENTS: Final = re.compile(r"only supports a single SQL statement")
+_WIDTHS: Final = re.compile(r"(?:UNION|INTERSECT|EXCEPT) queries have different number of columns")
+_ALIASES: Final = re.compile(r"contains \d+ columns? but only (\d+) names? given as column alias")
+_ROW: Final = re.compile(r"Inconsistent data length across values list: .* in row (\d+)")
 _NAME: Final = rf"(?: {QUOTED_NAME} | {WORD} )"
 _TOKEN: Final = pattern_of(
     rf"{COMMENT} | (?P<constant> {STRING} | {NUMBER} ) | (?P<name> {_NAME} (?: \s*\.\s* {_NAME} )* ) | \S"
@@ -68,6 +78,12 @@ def find(sql: str, message: str, plan: Callable[[str], str]) -> int:
     if _END.search(message):
         return len(sql.rstrip())
     tokens = tokens_of(sql)
+    for pattern, words in _WORDS:
+        if pattern.search(message):
+            return next((t.start for t in tokens if words == ("",) or t.text.lower() in words), -1)
+    structural = _structural(Sql(sql), message, plan)
+    if structural >= 0:
+        return structural
     for pattern, behind in _NAMED:
         named = pattern.search(message)
         if named is None:
@@ -86,7 +102,42 @@ def find(sql: str, message: str, plan: Callable[[str], str]) -> int:
         if len(fitting) == 1 or (fitting and behind):
             return fitting[0].start
         return _culprit(sql, message, plan, fitting or tokens)
-    return _culprit(sql, message, plan, tokens)
+    found = _culprit(sql, message, plan, tokens)
+    return found if found >= 0 else _culprit(sql, message, plan, tokens, calls=True)
+
+
+def _structural(sql: Sql, message: str, plan: Callable[[str], str]) -> int:
+    """The offset of a part of the query that a message counts but does not name; -1 for another message."""
+    tokens = sql.tokens
+    if _MORE_STATEMENTS.search(message):
+        ends = [i for i, t in enumerate(tokens[:-1]) if t.is_mark(";") and t.depth == 0]
+        return tokens[ends[0] + 1].start if ends else -1
+    if _WIDTHS.search(message):
+        return _other_width(sql, message, plan)
+    aliases, row = _ALIASES.search(message), _ROW.search(message)
+    if aliases is not None:
+        wanted = int(aliases[1])
+        lists = [i for i, t in enumerate(tokens) if t.is_mark("(") and i and tokens[i - 1].is_identifier and t.mate > i]
+        return next((tokens[i].start for i in lists if len(sql.parts(range(i + 1, tokens[i].mate))) == wanted), -1)
+    if row is not None:
+        values = next((i for i, t in enumerate(tokens) if t.is_word("values")), len(tokens))
+        depth = tokens[values].depth if values < len(tokens) else 0
+        rows = [t.start for t in tokens[values:] if t.is_mark("(") and t.depth == depth]
+        return rows[int(row[1])] if int(row[1]) < len(rows) else -1
+    return -1
+
+
+def _other_width(sql: Sql, message: str, plan: Callable[[str], str]) -> int:
+    """The UNION, INTERSECT or EXCEPT whose sides have different numbers of columns: up to there the planner says so."""
+    operators = [i for i, t in enumerate(sql.tokens) if t.is_word(*SETS)]
+    for i in operators:
+        depth = sql.tokens[i].depth
+        begin = next((j + 1 for j in range(i, -1, -1) if sql.tokens[j].depth < depth), 0)
+        end = next((j for j in range(i + 1, len(sql.tokens)) if sql.tokens[j].depth < depth
+                    or (j in operators and sql.tokens[j].depth == depth)), len(sql.tokens))  # fmt: skip
+        if len(operators) == 1 or plan(sql.between(begin, end)) == message:
+            return sql.tokens[i].start
+    return -1
 
 
 def _culprit(sql: str, message: str, plan: Callable[[str], str], tokens: list[Token], calls: bool = False) -> int:

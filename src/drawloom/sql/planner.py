@@ -31,7 +31,7 @@ _OPTIONS: Final[dict[str, str]] = {
 }  # fmt: skip
 _PREFIX: Final = re.compile(
     r"^(?:DataFusion error: |Error during planning: |SQL error: |Schema error: |Arrow error: |Execution error: "
-    r"|Cast error: |Parser error: |Optimizer rule '\w+' failed\ncaused by\n|type_coercion\ncaused by\n)+"
+    r"|Cast error: |Parser error: |Optimizer rule '\w+' failed\ncaused by\n|\w+\ncaused by\n)+"
 )
 #: A call whose arguments have wrong types is said to be a defect of DataFusion; what is meant stands behind.
 _NO_MATCH: Final = re.compile(

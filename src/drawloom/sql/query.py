@@ -22,6 +22,7 @@ from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
+from drawloom.sql.misuse import misuse
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.progress import Progress
@@ -160,6 +161,10 @@ class Query:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""
         if self._relation is None:
             given = self.text.sql
+            wrong = misuse(given, self.planner)
+            if wrong is not None:
+                message, offset = wrong
+                raise SqlError(message, *line_and_column(self.text.given, self.text.offset(offset)))
             try:
                 self._relation = self.made()
             except UnsupportedError:

@@ -139,7 +139,7 @@ def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subq
         return None
     if place.kind in ("exists", "scalar") and not (body.names or _is_wrong(with_named(named, body.text), planner)):
         return None
-    compared = _row(place.value)
+    compared = row_of(place.value)
     if len(compared) > 1 and (place.kind, place.comparison) != ("any", "equal"):
         return None
     arguments = [*compared, *[name for name, _ in body.names]]
@@ -163,7 +163,7 @@ def _is_wrong(text: str, planner: Planner) -> bool:
     return may_be_wrong(text) and is_planned_wrongly(str(planner.plan(text, optimised=False).display_indent()))
 
 
-def _row(value: str) -> list[str]:
+def row_of(value: str) -> list[str]:
     """What a row in brackets has; the value alone where it is none, and nothing of nothing."""
     sql = Sql(value)
     last = len(sql.tokens) - 1
