@@ -96,6 +96,70 @@ Cannot cast string 'notadate'
 select cast(a as nothing) from t
                  ^
 Unsupported SQL type
+---
+select a from t where sum(a) > 1
+                      ^
+Aggregate functions are not allowed in the WHERE clause
+---
+select s, sum(count(*)) from t group by s
+          ^
+cannot be nested
+---
+select 1, 2 union select 1
+            ^
+UNION queries have different number of columns
+---
+select a from t union select a from t union select a, s from t
+                                      ^
+UNION queries have different number of columns
+---
+select a from t; select 2
+                 ^
+single SQL statement
+---
+create table x (a int)
+^
+DDL not supported
+---
+update t set a = 1
+^
+DML not supported
+---
+select a from t fetch first 2
+                ^
+FETCH clause
+---
+values (1, 2), (3, 4), (5)
+                       ^
+Inconsistent data length
+---
+with w(x, y) as (select a from t) select x from w
+      ^
+only 2 names given
+---
+select grouping(a) from t
+                ^
+not in grouping columns
+---
+select a from t where a in (select a, s from u)
+                           ^
+the subquery has 2 columns: 1 was expected
+---
+select a from t where a = any (select * from u)
+                              ^
+the subquery has 2 columns: 1 was expected
+---
+select a from t where (a, s) in (select a from u)
+                                ^
+the subquery has 1 column: 2 were expected
+---
+select a from t where row_number() over (order by a) = 1
+                      ^
+Window functions are not allowed in the WHERE clause
+---
+select a from t group by a having rank() over () = 1
+                                  ^
+Window functions are not allowed in the HAVING clause
 """.strip("\n").split("\n---\n"),
 )
 def test_the_caret_is_under_what_is_wrong(case: str) -> None:
@@ -115,9 +179,9 @@ def test_a_place_is_of_the_text_as_it_was_given() -> None:
 
 
 def test_an_error_about_no_place_has_none() -> None:
-    error = refusal("select a from t union select a, s from t")
+    error = refusal("select 1 \ud800")
     assert (error.line, error.column) == (0, 0)
-    assert str(error).startswith("UNION queries have different number of columns")
+    assert str(error) == "the query has text that is not UTF-8"
 
 
 def test_a_message_does_not_call_the_query_a_defect_of_the_planner() -> None:

@@ -223,3 +223,16 @@ def test_text_tells_zeros_apart() -> None:
 ])  # fmt: skip
 def test_constants_are_computed_as_columns_are(query: str) -> None:
     assert_agrees(query, TABLE)
+
+
+def test_decimals_of_all_digits_round_to_one_digit_more() -> None:
+    digits = ["9" * 36 + ".99", "-" + "9" * 36 + ".99", "5.55", "-5.55", "-0.01"]
+    table = pa.table({"x": pa.array(digits).cast(pa.decimal128(38, 2))})
+    assert_agrees("select round(x, 1), round(x), round(x, -2), ceil(x), floor(x) from t", table)
+
+
+def test_sums_of_constant_lists_are_refused_as_those_of_columns() -> None:
+    with pytest.raises(drawloom.UnsupportedError, match="array_sum"):
+        connect("cpu").sql("select list_sum([1, 2])").arrow()
+    with pytest.raises(drawloom.UnsupportedError, match="//"):
+        connect("cpu").sql("select 5 // 2").arrow()

@@ -116,6 +116,37 @@ def test_windows_agree_with_duckdb(query: str, table: pa.Table) -> None:
     assert_agrees(query, table)
 
 
+def test_frames_over_times_of_day_and_quantiles_of_all_types() -> None:
+    second = 1_000_000
+    table = pa.table({
+        "id": list(range(12)), "g": [n % 3 for n in range(12)],
+        "c": pa.array([None if n % 5 == 4 else n * n * 700 * second for n in range(12)], pa.time64("us")),
+        "d": pa.array([None if n % 4 == 3 else n * 37 % 40 for n in range(12)], pa.int32()).cast(pa.date32()),
+        "m": pa.array([n * 7919 % 100_000 * second for n in range(12)], pa.timestamp("us")),
+        "s": [None if n == 5 else chr(97 + n * 5 % 8) for n in range(12)], "i": [n * 11 % 17 for n in range(12)],
+    })  # fmt: skip
+    assert_agrees("""
+        select id, sum(i) over (order by c) as a, rank() over (partition by g order by c desc nulls first) as b,
+        count(*) over (order by c range between interval '2 hours' preceding and current row) as e,
+        sum(i) over (order by c desc range between interval '30 minutes' preceding and interval '1 day' following) as f,
+        count(*) over (w range between current row and unbounded following) as h from t window w as (order by c)
+        """, table)  # fmt: skip
+    calls = ["median({})", "quantile_cont({}, 0.3)", "quantile_disc({}, 0.3)", "quantile({}, 0)"]
+    quantiles = [f"{call.format(column)} as {column}{n}" for column in "cdm" for n, call in enumerate(calls)]
+    others = [f"quantile_disc({column}, {n / 4}) as {column}{n}" for column in "si" for n in range(5)]
+    within = [
+        "percentile_disc(0.4) within group (order by s) as p",
+        "percentile_disc(0.3) within group (order by i desc) as q",
+        "percentile_cont(0.3) within group (order by m desc) as r", "median(s) as u",
+        "median(m) filter (where i > 5) as v",
+    ]  # fmt: skip
+    assert_agrees(f"select g, {', '.join([*quantiles, *others, *within])} from t group by g", table)
+    assert_agrees("""
+        with w as (select d as e, * from t) select id, median(e) over (order by id rows 4 preceding) as a,
+        quantile_disc(s, 0.5) over (partition by g order by id) as b from w where e > (select median(d) from t as u
+        where u.g <= w.g) - interval '20 days'""", table)  # fmt: skip
+
+
 @pytest.mark.parametrize("table", [T, NONE], ids=["rows", "empty"])
 def test_nulls_that_are_ignored(table: pa.Table) -> None:
     """DuckDB has the words within the call."""
@@ -141,6 +172,8 @@ def test_nulls_that_are_ignored(table: pa.Table) -> None:
         ("first_value(distinct x) over (order by id)", "window function: first_value with DISTINCT"),
         ("regr_count(distinct x, d) over (order by id)", "window function: regr_count with DISTINCT"),
         ("sum(x) over (order by id rows 1099511627776 preceding)", "a frame of 2**40 rows or more"),
+        ("sum(x) over (order by id rows 2 preceding exclude current row)", "window functions: frames with EXCLUDE"),
+        ("sum(x) over (order by id groups 2 preceding exclude ties)", "window functions: frames with EXCLUDE"),
         ("sum(x) over (w order by id)", "a window that builds on 'w', which is none"),
         ("sum(x) over (order by g range between 2 preceding and current row)",
          "window functions: RANGE with an offset over an order by another kind of values, or by several"),

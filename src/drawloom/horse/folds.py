@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats
 from drawloom.horse.memory import ask
-from drawloom.horse.plain import FOLDS
+from drawloom.horse.plain import FOLDS, QUANTILES
 from drawloom.horse.types import F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, strings
 from drawloom.horse.words import computed, picked, ranked
@@ -178,12 +178,14 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
 
 
 def _between(low: Array, high: Array, share: Array, type: VectorType) -> Array:
-    """As DuckDB interpolates: in doubles with fused multiplications, cut off to whole numbers where the values are
-    such; of more than 64 bits only what is added to the lower one is."""
+    """As DuckDB interpolates: in doubles with fused multiplications, rounded to whole numbers where the values are
+    moments, cut off where they are other whole ones; of more than 64 bits only what is added to the lower one is."""
     same = (share == 0) | (low == high)
-    if type.is_float:
-        a, b = low.astype(np.float64), high.astype(np.float64)
-        return np.where(same, low, _fused(a, 1.0 - share, b * share)).astype(low.dtype)
+    if type.is_float or type.kind in ("timestamp", "clock"):
+        made = _fused(low.astype(np.float64), 1.0 - share, high.astype(np.float64) * share)
+        if not type.is_float:
+            made = np.copysign(np.floor(np.abs(made) + 0.5), made)
+        return np.where(same, low, made.astype(low.dtype))
     if type.bits > 64 or low.dtype == object:
         pairs = zip(low.tolist(), high.tolist(), share.tolist())
         return np.array([a + int((b - a) * s) for a, b, s in pairs], dtype=low.dtype)
@@ -237,7 +239,7 @@ def _joined(name: str, option: Vector, cells: Cells) -> Vector:
 
 
 _FOLDS: Final[dict[str, Callable[[str, Vector, Cells], Vector]]] = {
-    **dict.fromkeys(["quantile", "quantile_down", "quantile_disc", "quantile_disc_down"], _quantile), "bit_and": _bits, "bit_or": _bits, "bit_xor": _bits,
+    **dict.fromkeys(QUANTILES, _quantile), "bit_and": _bits, "bit_or": _bits, "bit_xor": _bits,
     "first": _chosen, "last": _chosen, "nth": _chosen, "only": _chosen, "join": _joined,
     **dict.fromkeys(["stddev", "stddev_pop", "var", "var_pop"], _variance),
 }  # fmt: skip

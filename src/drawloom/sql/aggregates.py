@@ -30,7 +30,8 @@ REDUCTIONS: Final[dict[str, str]] = {
 FOLDED: Final[dict[str, str]] = {
     "median": "quantile", "approx_median": "quantile", "percentile_cont": "quantile",
     "approx_percentile_cont": "quantile", "quantile_cont": "quantile", "quantile_cont_down": "quantile_down",
-    "quantile_disc": "quantile_disc", "quantile_disc_down": "quantile_disc_down", "stddev": "stddev", "stddev_pop": "stddev_pop", "var": "var",
+    "quantile_disc": "quantile_disc", "quantile_disc_down": "quantile_disc_down",
+    "stddev": "stddev", "stddev_pop": "stddev_pop", "var": "var",
     "var_pop": "var_pop", "covar_samp": "covar", "covar_pop": "covar_pop", "corr": "corr", "string_agg": "join",
     "bit_and": "bit_and", "bit_or": "bit_or", "bit_xor": "bit_xor",
     **{f"regr_{word}": f"regr_{word}" for word in

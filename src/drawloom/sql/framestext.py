@@ -37,10 +37,22 @@ def plain_windows(text: str, unsupported: list[str]) -> str:
             if not built:
                 unsupported.append(f"a window that builds on '{name.text}', which is none")
             changes.append((name.start, name.end, built))
-        changes.extend(_frame(sql, range(i + 1, token.mate), unsupported))
+        inside = range(i + 1, token.mate)
+        excluded = next((j for j in inside if sql.tokens[j].depth == token.depth + 1 and _is_exclusion(sql, j)), -1)
+        if excluded >= 0:
+            if not sql.is_at(excluded + 1, "no", "others"):
+                unsupported.append("window functions: frames with EXCLUDE")
+            changes.append((sql.tokens[excluded].start, sql.tokens[token.mate].start, ""))
+            inside = range(i + 1, excluded)
+        changes.extend(_frame(sql, inside, unsupported))
     text = replaced(text, changes)
     # A window may build on one that builds on another.
     return plain_windows(text, unsupported) if any(by for _, _, by in changes) and not unsupported else text
+
+
+def _is_exclusion(sql: Sql, token: int) -> bool:
+    ways = (("current", "row"), ("group",), ("ties",), ("no", "others"))
+    return any(sql.is_at(token, "exclude", *way) and sql.is_at(token + 1 + len(way), ")") for way in ways)
 
 
 def offset_in_groups(offset: int | None) -> int | None:

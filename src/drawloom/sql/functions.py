@@ -21,12 +21,14 @@ from drawloom.horse.types import (
     I64,
     I128,
     INTERVAL,
+    MAX_DIGITS,
     STR,
     SYM,
     TIMESTAMP,
     TIMESTAMP_UTC,
     U64,
     DecimalType,
+    scale_of,
 )
 from drawloom.sql import plan, spans
 from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_nothing, drop_to_double, unified
@@ -234,11 +236,14 @@ def _cut(t: Translator, below: Result, scale: int, digits: int, name: str) -> Re
     if name == "round":
         half = Literal([unit // 2], type)
         up, down = t.emit("geq", [rest, half]), t.emit("leq", [rest, t.emit("neg", [half])])
-    if name in ("round", "ceil"):
-        whole = t.result("plus", [whole.value, t.emit("if_else", [up, Literal([unit], type), zero])])
-    if name in ("round", "floor"):
-        whole = t.result("minus", [whole.value, t.emit("if_else", [down, Literal([unit], type), zero])])
     shown = DecimalType(type.precision, max(digits, 0)) if isinstance(type, DecimalType) else type
+    if isinstance(type, DecimalType) and type.precision == MAX_DIGITS:  # one digit more has room behind the cut only
+        whole, unit, zero = t.cast(whole, shown), unit // 10 ** (scale - scale_of(shown)), Literal([0], shown)
+    step = Literal([unit], whole.type)
+    if name in ("round", "ceil"):
+        whole = t.result("plus", [whole.value, t.emit("if_else", [up, step, zero])])
+    if name in ("round", "floor"):
+        whole = t.result("minus", [whole.value, t.emit("if_else", [down, step, zero])])
     return t.cast(Result(whole.value, whole.type, below.valid), shown)
 
 

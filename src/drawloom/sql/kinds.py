@@ -245,7 +245,7 @@ class _Checker:
             return self.field(kinds[0], call=expression)
         if function == "struct" or any(map(_is_struct, kinds)):
             if function not in ("is_null", "is_not_null"):
-                self.refuse(f"function: {function}" + " of structs" * (function != "struct"))
+                self.refuse(f"function: {function} of structs" if function != "struct" else _MADE)
             return "bool"
         if function in LISTS or any(map(_is_list, kinds)):
             return self.of_lists(function, kinds, expression)
@@ -397,6 +397,7 @@ def _is_list(kind: str | None) -> bool:
     return kind is not None and kind.startswith(_LIST)
 
 
+_MADE: Final = "function: struct, as rows in brackets are that nothing is compared with"
 _NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "double", "clock": "a time of day"}
 #: What kinds aggregates take, where not all.
 _AGGREGATED: Final[dict[str, tuple[str, ...]]] = {

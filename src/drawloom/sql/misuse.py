@@ -18,7 +18,11 @@ def misuse(text: str, planner: Planner) -> tuple[str, int] | None:
         return None
     sql = Sql(text)
     for i, token in enumerate(sql.tokens[:-1]):
-        if token.is_word("over") and (sql.is_at(i + 1, "(") or sql.tokens[i + 1].is_identifier) and sql.is_at(i - 1, ")"):
+        if (
+            token.is_word("over")
+            and (sql.is_at(i + 1, "(") or sql.tokens[i + 1].is_identifier)
+            and sql.is_at(i - 1, ")")
+        ):
             around = sql.within(i)
             clause = "" if around is None else around.clause_at(i)
             if clause in ("where", "having", "group"):

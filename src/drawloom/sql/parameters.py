@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from drawloom.errors import DataError
+from drawloom.sql.clauses import Sql, left_side, replaced
 from drawloom.sql.tokens import COMMENT, QUOTED_NAME, STRING, WORD, pattern_of
 
 #: What ``Connection.sql`` takes.
@@ -36,6 +37,7 @@ def with_values(text: str, parameters: Parameters | None) -> str:
     used: set[int | str] = set()
     at = next_number = 0
     behind_in = False
+    has_empty = False
     for token in _TOKEN.finditer(text):
         if token["parameter"] is None:
             behind_in = token["in"] is not None
@@ -46,13 +48,32 @@ def with_values(text: str, parameters: Parameters | None) -> str:
             key = int(token["number"] or next_number)
         used.add(key)
         value = _value(token["parameter"], key, parameters)
+        has_empty = has_empty or (behind_in and isinstance(value, list | tuple) and not value)
         made.extend([text[at : token.start()], _options(value) if behind_in else constant(value)])
         at, behind_in = token.end(), False
     if parameters is not None:
         given = set(parameters) if isinstance(parameters, Mapping) else set(range(1, len(parameters) + 1))
         if given - used:
             raise DataError(f"the query has no parameter for {_listed(given - used)}")
-    return "".join([*made, text[at:]])
+    made.append(text[at:])
+    return _without_empty("".join(made)) if has_empty else "".join(made)
+
+
+def _without_empty(text: str) -> str:
+    """The text without lists behind IN that have no value: nothing but NULL, which is unknown, is as unlike itself."""
+    while True:
+        sql = Sql(text)
+        word = next((i for i, t in enumerate(sql.tokens) if t.is_word("in") and sql.is_at(i + 1, "(", ")")), -1)
+        if word < 0:
+            return text
+        is_negated = sql.is_at(word - 1, "not")
+        last = word - 1 - is_negated
+        start = left_side(sql, last)
+        if start < 0 or start > last:
+            raise DataError("a parameter behind IN is an empty list, and it is not told what it is compared with")
+        value = sql.between(start, last + 1)
+        made = f"(({value}) {'=' if is_negated else '<>'} ({value}))"
+        text = replaced(text, [(sql.tokens[start].start, sql.tokens[word + 2].end, made)])
 
 
 def _value(parameter: str, key: int | str, parameters: Parameters | None) -> Any:
@@ -74,11 +95,9 @@ def _listed(keys: set[Any]) -> str:
 
 
 def _options(value: Any) -> str:
-    """A list behind IN. Raises DataError for one without a value, which has no type to compare with."""
+    """A list behind IN."""
     if not isinstance(value, list | tuple):
         return f"({constant(value)})"
-    if not value:
-        raise DataError("a parameter behind IN is an empty list")
     return f"({', '.join([constant(v) for v in value])})"
 
 

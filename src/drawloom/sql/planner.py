@@ -178,10 +178,20 @@ def _no_value(*arguments: Any) -> Any:
     raise NotImplementedError("plans are never run")
 
 
-class _Nothing(datafusion.user_defined.Accumulator):  # type: ignore[misc]
+class _Nothing(datafusion.user_defined.Accumulator):
     """What an aggregate of a plan that is never run has."""
 
-    update = merge = state = evaluate = _no_value
+    def state(self) -> list[Any]:
+        raise NotImplementedError("plans are never run")
+
+    def update(self, *values: Any) -> None:
+        raise NotImplementedError("plans are never run")
+
+    def merge(self, states: list[Any]) -> None:
+        raise NotImplementedError("plans are never run")
+
+    def evaluate(self) -> Any:
+        raise NotImplementedError("plans are never run")
 
 
 def new_context() -> datafusion.SessionContext:

@@ -83,7 +83,7 @@ def _quantile(sql: Sql, call: int, planner: Planner) -> list[tuple[int, int, str
 
 
 def _is_moment(type: pa.DataType) -> bool:
-    return pa.types.is_date(type) or pa.types.is_timestamp(type) or pa.types.is_time(type)
+    return bool(pa.types.is_date(type) or pa.types.is_timestamp(type) or pa.types.is_time(type))
 
 
 def _with_moments(text: str, planner: Planner) -> str:
