@@ -47,8 +47,8 @@ def test_answers_errors_and_refusals_are_the_same(con: Connection) -> None:
         con.sql("select a from t").arrow()
     assert caught.value.column == 8
     with pytest.raises(drawloom.UnsupportedError) as refused:
-        con.sql("select arrow_typeof(c), array_sum([c, c]) from t").arrow()
-    assert refused.value.items == ["function: arrow_typeof", "function: array_sum"]
+        con.sql("select arrow_typeof(c), struct(c) from t").arrow()
+    assert [item.partition(",")[0] for item in refused.value.items] == ["function: arrow_typeof", "function: struct"]
 
 
 def test_a_process_that_ended_is_an_error_and_the_next_query_runs(con: Connection) -> None:
