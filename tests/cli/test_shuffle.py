@@ -12,10 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from drawloom.cli.ptxas_wrapper import OPTIONS, begins_like_ptx, run
+from drawloom.cli.ptxas_wrapper import OPTIONS, begins_like_ptx, main, run
 from drawloom.cli.shuffle import command
 from drawloom.errors import DataError, ParseError
 from drawloom.ptx import parse, verify
@@ -263,6 +264,23 @@ def test_the_wrapper_reads_standard_input(assembler: Path, monkeypatch: pytest.M
 def test_the_wrapper_passes_the_file_itself_on_where_nothing_is_rewritten(assembler: Path) -> None:
     run(["-arch=sm_90", str(KERNEL)])
     assert (assembler / "words").read_text().split() == ["-arch=sm_90", str(KERNEL)]
+
+
+@pytest.mark.parametrize("by", [KeyboardInterrupt, click.Abort])
+def test_an_interrupted_wrapper_ends_as_in_a_shell(
+    by: type[BaseException], assembler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """click makes an interrupt of a command its own exception."""
+
+    def interrupted(*words: object, **options: object) -> None:
+        raise by
+
+    monkeypatch.setattr(command, "main", interrupted)
+    monkeypatch.setattr(sys, "argv", ["drawloom-ptxas", str(KERNEL)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 128 + signal.SIGINT
+    assert not (assembler / "words").exists()
 
 
 def test_the_wrapper_passes_on_no_words_at_all(assembler: Path) -> None:

@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+import click
+
 from drawloom.cli.assemble import UTF_8_MARK
 from drawloom.cli.ptxas_options import needs_value
 
@@ -39,7 +41,7 @@ def main() -> None:
     """The console script. Exits as the assembler does, 130 when interrupted."""
     try:
         sys.exit(run(sys.argv[1:]))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         sys.exit(EXIT_SIGNALLED + signal.SIGINT)
 
 
@@ -161,8 +163,6 @@ def standard_input(folder: Path) -> str:
 
 def rewritten(file: str, arch: str, folder: Path) -> str:
     """The path of a rewritten file for that of a PTX file; itself where nothing is rewritten."""
-    from click import ClickException
-
     from drawloom.cli.shuffle import command
     from drawloom.errors import Error
 
@@ -174,7 +174,7 @@ def rewritten(file: str, arch: str, folder: Path) -> str:
         command.main([*options, "-o", str(to), "--", file], standalone_mode=False)
         if to.is_file():
             return file if to.read_bytes() == Path(file).read_bytes() else str(to)
-    except ClickException as refusal:
+    except click.ClickException as refusal:
         message = refusal.format_message()
     except Error as refusal:
         message = str(refusal)
@@ -187,9 +187,7 @@ def given_options() -> list[str]:
     try:
         return shlex.split(os.environ.get(OPTIONS, ""))
     except ValueError as refusal:
-        from click import UsageError
-
-        raise UsageError(f"{OPTIONS}: {refusal}") from None
+        raise click.UsageError(f"{OPTIONS}: {refusal}") from None
 
 
 if __name__ == "__main__":
