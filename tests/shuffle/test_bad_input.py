@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,42 @@ def test_no_other_tool_takes_what_is_not_understood() -> None:
         optimize(made)
     with pytest.raises(SourceError, match="unknown opcode 'new'"):
         drawloom.load(made, device="cpu")
+
+
+#: What is PTX, but not covered, beside loads of three neighbours.
+MODERN = """.version 8.3
+.target sm_90
+.address_size 64
+.global .texref reference;
+.visible .entry k(.param .u64 a, .param .u64 b)
+{
+    .reg .b64 %l<5>; .reg .f32 %f<9>; .reg .b32 %r<9>;
+    ld.param.u64 %l1, [a];
+    ld.param.u64 %l4, [b];
+    mov.u32 %r1, %laneid;
+    mul.wide.u32 %l2, %r1, 4;
+    add.s64 %l3, %l1, %l2;
+    ld.global.nc.f32 %f1, [%l3+4];
+    wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {%f2, %f3, %f4, %f5, %f6, %f7, %f8, %f1}, [%l4];
+    ld.global.nc.f32 %f2, [%l3];
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ld.global.nc.f32 %f3, [%l3+8];
+    add.f32 %f1, %f1, %f2;
+    add.f32 %f1, %f1, %f3;
+    st.global.f32 [%l3], %f1;
+    ret;
+}
+"""
+
+
+def test_what_ptxas_takes_it_takes_after_the_rewriting(ptxas: str, tmp_path: Path) -> None:
+    made = shuffle(MODERN, apply="all")
+    assert made.report.shuffles == 2
+    for k, text in enumerate((MODERN, str(made))):
+        path = tmp_path / f"{k}.ptx"
+        path.write_text(text)
+        done = subprocess.run(
+            [ptxas, "-arch=sm_90", path, "-o", tmp_path / "out.cubin"], capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
