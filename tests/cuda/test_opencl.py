@@ -118,6 +118,8 @@ def test_kernels_without_optimisation() -> None:
 def test_mistakes() -> None:
     with pytest.raises(CompileError, match=r"mine.cl:2:28: error: use of undeclared identifier 'y'"):
         compile_opencl("\nkernel void k(int x) { x = y; }\n", filename="mine.cl")
+    with pytest.raises(CompileError, match=r"'read_imagei' \(images are not supported\)"):
+        compile_opencl("\nkernel void f(image2d_t i, global int4 *p) { *p = read_imagei(i, (int2)(0, 0)); }\n")
     with pytest.raises(drawloom.UnsupportedError, match=r"'CL4\.0' is not an OpenCL C standard"):
         compile_opencl("\n", standard="CL4.0")
 

@@ -307,6 +307,9 @@ REFUSED = [
     (("ranges.cu",), "'nvtx3/nvToolsExt.h' file not found \\(the profiler's ranges"),
     (("nested.cu",), "launches from kernels, dynamic parallelism, are not supported"),
     (("arrays.cu",), "textures and arrays are not supported"),
+    (("references.cu",), "texture references are not supported"),
+    (("graphs.cu",), "graphs are not supported"),
+    (("driver.cu",), "'cuInit' \\(the driver's interface"),
     (("x.cu", "x.cu", "-c", "-o", "y.o"), "-o takes one input file"),
     (("x.cu", "-arch=sm_999"), "^target 'sm_999': this clang does not know it"),
     (("x.cu", "-arch=sm_80,bogus"), "^target 'bogus': expected sm_50 or later"),
@@ -340,6 +343,9 @@ def test_what_is_not_supported_is_refused_by_name(
     (tmp_path / "ranges.cu").write_text("#include <nvtx3/nvToolsExt.h>\nint main() {}\n")
     (tmp_path / "nested.cu").write_text("__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n")
     (tmp_path / "arrays.cu").write_text("int main() { cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); }\n")
+    (tmp_path / "references.cu").write_text("texture<float, 2, cudaReadModeElementType> t;\n")
+    (tmp_path / "graphs.cu").write_text("int main() { cudaGraphInstantiateParams p; }\n")
+    (tmp_path / "driver.cu").write_text("#include <cuda.h>\nint main() { cuInit(0); }\n")
     with pytest.raises(Error, match=message):
         cc(*words)
     assert not (tmp_path / "a.out").exists()

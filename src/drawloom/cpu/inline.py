@@ -2,7 +2,7 @@
 
 Only a kernel can stop and go on, because its state is kept in one frame; a function that stops has to be part
 of it. Registers, labels and variables of the body get fresh names; parameters become the caller's ``.param``
-variables, and those whose address the body takes ``.local`` ones: a kernel has no addresses of its ``.param`` variables.
+variables, and those whose address the body takes ``.local`` ones: a kernel has no addresses of ``.param`` variables.
 """
 
 from __future__ import annotations

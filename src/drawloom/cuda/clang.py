@@ -35,11 +35,15 @@ _ANY_ERROR: Final = re.compile(r"^(?:fatal )?error: (.*)$", re.M)
 _UNKNOWN_TARGET: Final = re.compile(r"^error: unknown target CPU ('.*')$", re.M)
 #: What clang's words mean here: features that are not supported, by the headers that they come with and by the option
 #: that clang asks for. The reason follows in parentheses.
+_DRIVER: Final = "the driver's interface, cuInit and its like, is not supported"
+_IMAGES: Final = "images are not supported"
 _LAUNCH: Final = "launches from kernels, dynamic parallelism, are not supported"
 _REASONS: Final = tuple(
     (re.compile(rf"^(.*error: {words}.*)$", re.M), reason)
     for words, reason in (
         (r"kernel launch from __device__ or __global__ function", _LAUNCH),
+        (r"use of undeclared identifier 'cu(?:Init|Device|Ctx|Module|Launch|Mem|Stream|Event|Func|Get)\w*'", _DRIVER),
+        (r"use of undeclared identifier '(?:read_image|write_image|get_image)\w*'", _IMAGES),
         (r"'mma\.h' file not found", "tensor cores, nvcuda::wmma, are not supported"),
         (r"'cuda_fp[864]\.h' file not found", "floats of 8 bits and less are not supported"),
         (r"'(?:cuda|nv)/[\w/.]+' file not found", "libcu++, such as cuda::std and cuda::barrier, is not supported"),

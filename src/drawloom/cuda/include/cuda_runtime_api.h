@@ -83,6 +83,10 @@ enum cudaDeviceAttr {
 #define cudaEventBlockingSync 0x01u
 #define cudaEventDisableTiming 0x02u
 #define cudaEventInterprocess 0x04u
+#define cudaEventRecordDefault 0x00u
+#define cudaEventRecordExternal 0x01u
+#define cudaEventWaitDefault 0x00u
+#define cudaEventWaitExternal 0x01u
 #define cudaHostAllocDefault 0x00u
 #define cudaHostAllocPortable 0x01u
 #define cudaHostAllocMapped 0x02u
@@ -222,9 +226,34 @@ typedef struct cudaLaunchConfig_st cudaLaunchConfig_t;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 enum cudaMemPoolAttr {
   cudaMemPoolReuseFollowEventDependencies = 1, cudaMemPoolReuseAllowOpportunistic = 2,
-  cudaMemPoolReuseAllowInternalDependencies = 3, cudaMemPoolAttrReleaseThreshold = 4
+  cudaMemPoolReuseAllowInternalDependencies = 3, cudaMemPoolAttrReleaseThreshold = 4,
+  cudaMemPoolAttrReservedMemCurrent = 5, cudaMemPoolAttrReservedMemHigh = 6, cudaMemPoolAttrUsedMemCurrent = 7,
+  cudaMemPoolAttrUsedMemHigh = 8
 };
 
+// Where managed memory is to be, as CUDA 13 says it.
+enum cudaMemLocationType { cudaMemLocationTypeInvalid = 0, cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
+struct cudaMemLocation { enum cudaMemLocationType type; int id; };
+
+enum cudaDeviceP2PAttr {
+  cudaDevP2PAttrPerformanceRank = 1, cudaDevP2PAttrAccessSupported = 2, cudaDevP2PAttrNativeAtomicSupported = 3,
+  cudaDevP2PAttrCudaArrayAccessSupported = 4
+};
+
+// What programs with textures name besides; the textures themselves are refused by name.
+enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
+enum cudaTextureAddressMode { cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder
+  };
+enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
+enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
+enum cudaResourceType { cudaResourceTypeArray, cudaResourceTypeMipmappedArray, cudaResourceTypeLinear,
+  cudaResourceTypePitch2D };
+enum cudaChannelFormatKind { cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaChannelFormatKindFloat,
+  cudaChannelFormatKindNone };
+#define cudaTextureType1D 0x01
+#define cudaTextureType2D 0x02
+#define cudaTextureType3D 0x03
+#define cudaTextureTypeCubemap 0x0c
 // What textures, surfaces and graphs are made of: there to be named, and refused with cudaErrorNotSupported.
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
@@ -294,6 +323,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer);
+cudaError_t cudaCtxResetPersistingL2Cache(void);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 
@@ -356,6 +387,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags __DL_DEFAULT(0));
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags);
@@ -379,6 +411,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
                                         cudaStream_t stream);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *configuration, const void *function, void **arguments);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
+cudaError_t cudaFuncGetName(const char **name, const void *function);
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config);
 cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config);
@@ -461,6 +494,16 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t size, si
                                       cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
   return cudaMemcpyFromSymbolAsync(to, (const void *)&symbol, size, offset, kind, stream);
 }
+inline int __dl_device_of(cudaMemLocation location) {
+  return location.type == cudaMemLocationTypeDevice ? location.id : cudaCpuDeviceId;
+}
+inline cudaError_t cudaMemPrefetchAsync(const void *memory, size_t size, cudaMemLocation location, unsigned int,
+                                        cudaStream_t stream = 0) {
+  return cudaMemPrefetchAsync(memory, size, __dl_device_of(location), stream);
+}
+inline cudaError_t cudaMemAdvise(const void *memory, size_t size, cudaMemoryAdvise advice, cudaMemLocation location) {
+  return cudaMemAdvise(memory, size, advice, __dl_device_of(location));
+}
 template <class T> cudaError_t cudaGetSymbolAddress(void **memory, const T &symbol) {
   return cudaGetSymbolAddress(memory, (const void *)&symbol);
 }
@@ -493,6 +536,9 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, T *function
 }
 template <class T> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, T *function) {
   return cudaFuncGetAttributes(attributes, (const void *)function);
+}
+template <class T> cudaError_t cudaFuncGetName(const char **name, T *function) {
+  return cudaFuncGetName(name, (const void *)function);
 }
 template <class T> cudaError_t cudaFuncSetAttribute(T *function, cudaFuncAttribute attribute, int value) {
   return cudaFuncSetAttribute((const void *)function, attribute, value);
@@ -536,6 +582,16 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, T function
                                                int most = 0) {
   return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
       grid, block, function, [=](int) { return dynamic_shared; }, most);
+}
+template <class F, class T>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int *grid, int *block, T function, F shared_of,
+                                                                    int most = 0, unsigned int = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, function, shared_of, most);
+}
+template <class T>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, T function, size_t dynamic_shared = 0,
+                                                        int most = 0, unsigned int = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, function, dynamic_shared, most);
 }
 #endif
 #endif

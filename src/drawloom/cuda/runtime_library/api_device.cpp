@@ -243,6 +243,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void *v
 }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value) {
   if (pool != the_pool() || !value) return note(cudaErrorInvalidValue);
+  if (attribute > cudaMemPoolAttrReleaseThreshold) return refused();  // what is in use is not counted by pools
   if (attribute == cudaMemPoolAttrReleaseThreshold)
     *static_cast<uint64_t *>(value) = 0;
   else
@@ -272,6 +273,13 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int) {
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return note(valid_device(peer) ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
 }
+cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr attribute, int index, int peer) {
+  if (!value || attribute < 1 || int(attribute) > 4) return note(cudaErrorInvalidValue);
+  if (!valid_device(index) || !valid_device(peer) || index == peer) return note(cudaErrorInvalidDevice);
+  *value = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaCtxResetPersistingL2Cache() { return accepted(); }
 cudaError_t cudaDriverGetVersion(int *version) {
   if (!version) return note(cudaErrorInvalidValue);
   return on_device([&](Device &d) {
@@ -316,6 +324,14 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
   if (!status) return note(cudaErrorInvalidValue);
   *status = cudaStreamCaptureStatusNone;
   return accepted();
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *index) {
+  if (!index) return note(cudaErrorInvalidValue);
+  return on_device([&](Device &d) {
+    unsigned flags;
+    *index = current_device();
+    return d.flags(stream, &flags, nullptr);  // fails for what is no stream
+  });
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
   return on_device([&](Device &d) { return d.wait(stream, event); });
@@ -405,6 +421,13 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *functio
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *function) {
   if (!attributes) return note(cudaErrorInvalidValue);
   return with_function(function, [&](Device &d, Function &f) { return d.attributes(*attributes, f); });
+}
+cudaError_t cudaFuncGetName(const char **name, const void *function) {
+  if (!name) return note(cudaErrorInvalidValue);
+  return with_function(function, [&](Device &, Function &f) {
+    *name = f.name.c_str();
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int value) {
   return with_function(function, [&](Device &d, Function &f) {
