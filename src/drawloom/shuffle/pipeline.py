@@ -148,6 +148,7 @@ class _Work:
     def summary(self) -> FunctionSummary:
         """What became of every load."""
         out = FunctionSummary(self.function.name, self.report.flows, self.report.merged)
+        shortfall = self.report.shortfall()
         chosen = {candidate.load: candidate for candidate in self.chosen}
         why = {refusal.at: refusal.reason for refusal in self.report.refusals}
         for at in self.report.loads:
@@ -155,7 +156,7 @@ class _Work:
             if candidate is None and self.space(at) not in self.spaces:
                 continue
             if candidate is None:
-                reason = self.refused.get(at) or why.get(at) or why.get(-1) or self.why(at)
+                reason = self.refused.get(at) or why.get(at) or why.get(-1) or self.why(at, chosen)
                 out.kept.append(Kept(self.place(at), self.text(at), reason))
                 continue
             assumed = [self.said(assumption) for assumption in candidate.assumptions]
@@ -164,7 +165,6 @@ class _Work:
                 Rewrite(self.place(at), self.text(at), self.place(source), self.text(source), candidate.delta, assumed)
             )
         out.notes.extend([refusal.reason for refusal in self.report.refusals if refusal.at < 0])
-        shortfall = self.report.shortfall()
         if shortfall:
             out.notes.append(shortfall)
         unread = self.function.unread
@@ -174,9 +174,8 @@ class _Work:
         out.notes.extend(self.unknown())
         return out
 
-    def why(self, at: int) -> str:
-        """Why a load stays that was looked at."""
-        chosen = {candidate.load for candidate in self.chosen}
+    def why(self, at: int, chosen: dict[int, Candidate]) -> str:
+        """Why a load stays that was looked at; ``chosen`` are those that do not."""
         for candidate in self.report.find(at, set()):
             if candidate.source in chosen:
                 return f"{in_words(self.place(candidate.source))} has loaded it, which is a shuffle itself"
