@@ -20,7 +20,7 @@ _LONGEST: Final = 400
 def show(x: Expressions, e: int) -> str:
     """An expression as text; what is too long is cut off."""
     text = _text(x, e, 0)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} {_CUT}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} {_CUT}"
 
 
 _DEEPEST: Final = 12
