@@ -258,11 +258,16 @@ class CpuDevice : public Device {
   int driver_version() override { return CUDART_VERSION; }
 
   cudaError_t allocate(void **memory, size_t size, Memory kind) override {
-    return allocations().take(memory, size, kind, checked_);
+    cudaError_t error = allocations().take(memory, size, kind, checked_);
+    // No other allocation begins in the page that this one ends in.
+    if (!error && checked_ && kind == Memory::device)
+      InFlight::add(nullptr, reinterpret_cast<uint64_t>(*memory), size + kGap, "");
+    return error;
   }
 
   cudaError_t release(void *memory, bool pinned) override {
     if (cudaError_t error = synchronize()) return error;
+    if (checked_) InFlight::forget(reinterpret_cast<uint64_t>(memory));
     cudaError_t error = allocations().give(memory, pinned, checked_);
     if (error && checked_)
       fprintf(stderr, "drawloom: %s of 0x%llx, where no such allocation begins%s\n", pinned ? "cudaFreeHost" : "cudaFree",

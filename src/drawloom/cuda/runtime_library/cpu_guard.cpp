@@ -13,13 +13,13 @@
 namespace drawloom {
 namespace {
 
-constexpr int kMostRanges = 256;  // more than these at a time are not watched
+constexpr int kMostRanges = 1024;  // more than these at a time are not watched
 constexpr uint64_t kPage = 4096;
 
 struct Watched {
   volatile uint64_t begin, end;  // 0, 0: free
   cudaStream_t stream;
-  char work[128];
+  char work[128];  // what uses it; empty for memory that is never the host's
 };
 Watched watched[kMostRanges];
 std::mutex watching;
@@ -35,9 +35,10 @@ void on_access(int number, siginfo_t *info, void *context) {
   for (Watched &one : watched) {
     if (at < one.begin || at >= one.end) continue;
     char text[320];
-    int length = snprintf(text, sizeof text,
-                          "drawloom: the host accesses memory at 0x%llx before anything waited for %s, which uses it\n",
-                          static_cast<unsigned long long>(at), one.work);
+    const char *pattern = one.work[0]
+                              ? "drawloom: the host accesses memory at 0x%llx before anything waited for %s, which uses it\n"
+                              : "drawloom: the host accesses memory at 0x%llx, which is the device's%s\n";
+    int length = snprintf(text, sizeof text, pattern, static_cast<unsigned long long>(at), one.work);
     if (write(STDERR_FILENO, text, size_t(length)) < 0) _exit(1);
     protect(one, PROT_READ | PROT_WRITE);
     one.end = 0;
@@ -72,10 +73,19 @@ void InFlight::add(cudaStream_t stream, uint64_t begin, uint64_t size, const cha
   }
 }
 
+void InFlight::forget(uint64_t begin) {
+  std::lock_guard<std::mutex> lock(watching);
+  for (Watched &one : watched) {
+    if (!one.end || one.begin != begin) continue;
+    protect(one, PROT_READ | PROT_WRITE);
+    one.end = 0;
+  }
+}
+
 void InFlight::settle(cudaStream_t stream) {
   std::lock_guard<std::mutex> lock(watching);
   for (Watched &one : watched) {
-    if (!one.end || one.stream != stream) continue;
+    if (!one.end || !one.work[0] || one.stream != stream) continue;
     protect(one, PROT_READ | PROT_WRITE);
     one.end = 0;
   }
@@ -86,6 +96,7 @@ void InFlight::settle(cudaStream_t stream) {
 void InFlight::settle() {
   std::lock_guard<std::mutex> lock(watching);
   for (Watched &one : watched) {
+    if (!one.work[0]) continue;
     protect(one, PROT_READ | PROT_WRITE);
     one.end = 0;
   }
