@@ -11,9 +11,9 @@ import pytest
 import drawloom
 from drawloom.cuda import CompileError, clang, compile_cuda
 from drawloom.cuda.compiler import Options, translate_cuda
-from drawloom.cuda.names import symbol_of
 from drawloom.cuda.prelude import asks_of_headers
 from drawloom.ptx.demangle import source_name
+from drawloom.runtime.kernel_names import symbol_of
 
 SOURCE = Path(__file__).parent / "language.cu"
 N = 64
@@ -226,5 +226,20 @@ def test_names_in_sources() -> None:
     assert [symbol_of(n, symbols) for n in ("scale", "other", "ns::other", "plain", "none")] == [
         symbols[0], symbols[1], symbols[1], "plain", "none",
     ]  # fmt: skip
-    with pytest.raises(drawloom.LaunchError, match=r"'k' is 2 kernels.*_Z1kPi, _Z1kPf"):
+    with pytest.raises(drawloom.LaunchError, match=r"'k' is 2 kernels.*k\(int\*\) \(_Z1kPi\), k\(float\*\) \(_Z1kPf\)"):
         symbol_of("k", ["_Z1kPi", "_Z1kPf"])
+
+
+def test_instances_of_templates_and_overloads_are_named_as_in_sources() -> None:
+    """`k<3>` and `k(int*)` were no names of kernels, and `drawloom.load(...)["k"]` took symbols alone."""
+    symbols = ["_Z1kILi3EEvPi", "_Z1kILi4EEvPi", "_Z1sPi", "_Z1sPKf", "_ZN12_GLOBAL__N_11tIN2ns1AIiEEEEvT_"]
+    names = ["k<3>", "k<4>(int *)", "s( int* )", "s(float const *)", "t<ns::A<int> >", "k<5>"]
+    assert [symbol_of(name, symbols) for name in names] == [*symbols, "k<5>"]
+    text = "\ntemplate <int n> __global__ void k(int *p) { *p *= n; }\n"
+    text += "template __global__ void k<3>(int *);\ntemplate __global__ void k<4>(int *);\n"
+    kernels = drawloom.load(compile_cuda(text), device="cpu")
+    array = np.array([7], np.int32)
+    kernels["k<4>"][1, 1](array)
+    assert array.tolist() == [28]
+    with pytest.raises(drawloom.LaunchError, match=r"'k' is 2 kernels"):
+        kernels["k"]

@@ -189,7 +189,7 @@ def read_path(file: str, read: Any) -> Any:
 def chosen_kernel(name: str | None, names: list[str], file: str) -> str:
     """The symbol of the kernel that was named, or the only one there is."""
     if name is not None:
-        from drawloom.cuda.names import symbol_of
+        from drawloom.runtime.kernel_names import symbol_of
 
         return symbol_of(name, names) if is_source(file) else name
     if len(names) != 1:

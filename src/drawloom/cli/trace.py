@@ -23,8 +23,8 @@ def command(file: str, kernel: str | None, report: str, distinct_parameters: boo
     warp moves, and which earlier loads have read the same, in this lane or another one, and what that rests on.
     """
     from drawloom.cli.assemble import read
-    from drawloom.cuda.names import symbol_of
     from drawloom.ptx.recovery import parse_known
+    from drawloom.runtime.kernel_names import symbol_of
     from drawloom.shuffle.emulator import Options, analyse
     from drawloom.shuffle.trace import trace
 

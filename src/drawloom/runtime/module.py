@@ -17,6 +17,7 @@ from drawloom.runtime.arguments import Parameter, Signature, prepare
 from drawloom.runtime.assembler import DRAWLOOM, chosen_assembler
 from drawloom.runtime.backend import Dim3, Program, Request, Timing
 from drawloom.runtime.geometry import Limits, check_launch, dimensions
+from drawloom.runtime.kernel_names import symbol_of
 from drawloom.runtime.machine import Device
 from drawloom.runtime.machine import device as find_device
 from drawloom.runtime.memory import Array
@@ -361,11 +362,12 @@ class Module:
         self._kernels: dict[str, Kernel] = {}
 
     def __getitem__(self, name: str) -> Kernel:
-        """The kernel of that name. Raises LaunchError with the names that there are."""
+        """The kernel of that symbol, or of that name in a source of C++: `scale`, `ns::scale`, `scale<4>`, `scale(int*)`.
+        Raises LaunchError with the names that there are, or where it means several."""
         known = self._kernels.get(name)
         if known is not None:
             return known
-        function = self.ptx.functions.get(name)
+        function = self.ptx.functions.get(symbol_of(name, [kernel.name for kernel in self.ptx.kernels]))
         if function is None or not function.is_entry or not function.has_body:
             there = ", ".join(f.name for f in self.ptx.kernels) or "none"
             raise LaunchError(f"no kernel '{name}' in {self.ptx.filename or 'the module'}; there are: {there}")
