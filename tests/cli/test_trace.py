@@ -121,7 +121,7 @@ def test_a_kernel_is_named_as_in_its_source(tmp_path: Path) -> None:
     source.write_text(TEXT.replace("copy(", "_ZN5image4copyIfEEvPKT_(").replace("nothing(", "_ZN5other4copyEv("))
     text = run(source, "--kernel", "image::copy")
     assert text.startswith("image::copy (_ZN5image4copyIfEEvPKT_): ") and "other" not in text
-    with pytest.raises(LaunchError, match="'copy' is 2 kernels; name one by its symbol: _ZN5image4copyIfEEvPKT_, _ZN5"):
+    with pytest.raises(LaunchError, match=r"'copy' is 2 kernels; .*\(_ZN5image4copyIfEEvPKT_\), other::copy\(\) \(_Z"):
         run(source, "--kernel", "copy")
 
 

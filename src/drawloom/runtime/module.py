@@ -362,7 +362,7 @@ class Module:
         self._kernels: dict[str, Kernel] = {}
 
     def __getitem__(self, name: str) -> Kernel:
-        """The kernel of that symbol, or of that name in a source of C++: `scale`, `ns::scale`, `scale<4>`, `scale(int*)`.
+        """The kernel of that symbol, or of that name in a source: `scale`, `ns::scale`, `scale<4>`, `scale(int*)`.
         Raises LaunchError with the names that there are, or where it means several."""
         known = self._kernels.get(name)
         if known is not None:
