@@ -52,6 +52,7 @@ GROUPS = {
     "clang -O0": "clang/*.O0.ptx", "triton": "triton/*.ptx",
 }  # fmt: skip
 #: A column: what is added, and all that runs then, in its order.
+INTEGERS = "copies fold flow spaces number invariant narrow strength addresses"
 STEPS = (
     ("copies, dead", "copies dead"),
     ("fold, flow", "copies fold flow dead"),
@@ -60,9 +61,9 @@ STEPS = (
     ("invariant", "copies fold flow spaces number invariant fold flow dead"),
     ("addresses", "copies fold flow spaces number invariant addresses fold flow dead"),
     ("strength", "copies fold flow spaces number invariant strength addresses fold flow dead"),
-    ("narrow", "copies fold flow spaces number narrow invariant strength addresses fold flow dead"),
-    ("loads, stores", "copies fold flow spaces number narrow invariant strength addresses loads stores fold flow dead"),
-    ("select", "copies fold flow spaces number narrow invariant strength addresses loads stores fold select flow dead"),
+    ("narrow", f"{INTEGERS} fold flow dead"),
+    ("loads, stores", f"{INTEGERS} loads stores spaces fold flow dead"),
+    ("select", f"{INTEGERS} loads stores spaces fold select flow dead"),
     ("unroll, vectors: -O2", " ".join(LEVELS[2])),
     ("-O3", " ".join(LEVELS[3])),
 )
