@@ -39,6 +39,8 @@ QUERIES = [
     "select v.year from (values (1), (2)) v(year)",
     "select v.first, list.k from (values (1), (2)) v(first), u list(k, z) where list.k = 1",
     "select a as first, i as last from t order by first nulls first, last limit 1",
+    "select cast(a as utinyint) as x, i::ubigint y, try_cast(i - 2 as uinteger) as z from t",
+    "select ubigint from (select i as ubigint from t)",
     "select count(*) from t where year(d) = 2024 or a in (1, 3) and month(d) > 2",
 ]
 

@@ -236,3 +236,28 @@ def test_sums_of_constant_lists_are_refused_as_those_of_columns() -> None:
         connect("cpu").sql("select list_sum([1, 2])").arrow()
     with pytest.raises(drawloom.UnsupportedError, match="//"):
         connect("cpu").sql("select 5 // 2").arrow()
+
+
+def test_null_of_nullif_has_the_type_of_its_arguments() -> None:
+    assert_agrees("""
+        select case when a > 1 then nullif(null, d) else d end as x, coalesce(nullif(null, d), d) as y,
+        case when a > 1 then nullif(d, null) else nullif(null, d) end as z from t""", NULLIF)  # fmt: skip
+
+
+def test_decimals_beside_floats_of_32_bits_are_such_floats() -> None:
+    assert_agrees("""
+        select coalesce(x, g) as a, case when a > 1 then x else g end as b, greatest(x, g) as c, coalesce(g, 2.1) as d,
+        coalesce(a, g) as e from t""", NULLIF)  # fmt: skip
+    assert_agrees("select x from t union all select g from t", NULLIF)
+
+
+def test_dates_are_tried_as_moments() -> None:
+    assert_agrees("select try_cast(d as timestamp) as x, try_cast(far as timestamp) is null as y from t", NULLIF)
+
+
+NULLIF = pa.table({
+    "a": pa.array([1, 2, None], pa.int32()), "d": [datetime.date(2020, 1, 1), None, datetime.date(2021, 2, 3)],
+    "far": pa.array([10**9, -(10**9), 5], pa.int32()).cast(pa.date32()),
+    "x": pa.array([Decimal("8.34"), None, Decimal("-1.10")], pa.decimal128(10, 2)),
+    "g": pa.array([1.5, 2.1, None], pa.float32()),
+})  # fmt: skip

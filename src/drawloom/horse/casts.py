@@ -249,6 +249,8 @@ def _can_convert(name: str, arguments: list[Value]) -> Value:
         try:
             if vector.type.kind == "text":
                 read(value)
+            elif vector.type == DATE:
+                exact(type, np.array([value * TICKS[type.text] * 86_400], dtype=object), name)
             else:
                 given = np.array([value], dtype=vector.data.dtype if vector.type.is_float else object)
                 cast("convert", [Vector(vector.type, given), arguments[1]])

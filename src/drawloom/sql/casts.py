@@ -51,6 +51,10 @@ def tried(t: Translator, below: Result, type: VectorType) -> Result:
     given = below.type
     if type.kind == "text" or (given.kind != "text" and BOOL in (given, type)):
         return cast(t, below, type)
+    if given == DATE:
+        can = t.emit("can_convert", [below.value, _named(TIMESTAMP)])
+        below = Result(t.emit("if_else", [can, below.value, Literal([0], DATE)]), DATE, t.both([below.valid, can]))
+        return tried(t, t.result("timestamp_of", [below.value], below.valid), type)
     can = t.emit("can_convert", [below.value, _named(type)])
     valid = t.both([below.valid, can])
     if given.kind == "text":

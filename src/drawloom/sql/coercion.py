@@ -11,6 +11,7 @@ from typing import Final
 
 from drawloom.horse.types import (
     BOOL,
+    F32,
     F64,
     I16,
     I32,
@@ -104,7 +105,7 @@ def _unified_pair(left: VectorType, right: VectorType) -> VectorType:
     if left == right or not (left.is_numeric and right.is_numeric):
         return left
     if left.is_float or right.is_float:
-        return F64 if F64 in (left, right) or left.kind != right.kind else left
+        return F64 if F64 in (left, right) else F32
     if left.is_integer and right.is_integer:
         return _wider(left, right)
     a, b = _as_decimal(left), _as_decimal(right)

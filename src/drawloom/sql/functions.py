@@ -239,7 +239,7 @@ def _cut(t: Translator, below: Result, scale: int, digits: int, name: str) -> Re
     shown = DecimalType(type.precision, max(digits, 0)) if isinstance(type, DecimalType) else type
     if isinstance(type, DecimalType) and type.precision == MAX_DIGITS:  # one digit more has room behind the cut only
         whole, unit, zero = t.cast(whole, shown), unit // 10 ** (scale - scale_of(shown)), Literal([0], shown)
-    step = Literal([unit], whole.type)
+    step = Literal([unit], zero.type)
     if name in ("round", "ceil"):
         whole = t.result("plus", [whole.value, t.emit("if_else", [up, step, zero])])
     if name in ("round", "floor"):

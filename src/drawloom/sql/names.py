@@ -33,7 +33,14 @@ _PARTS: Final[dict[str, str]] = {
                                "century", "isodow", "isoyear")},
     "dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "dayofmonth": "day", "weekofyear": "week",
 }  # fmt: skip
-_WANTED: Final = re.compile(rf"\b(?:{'|'.join([*_NAMES, *_PARTS, 'if'])})\s*\(|\b(?:semi|anti)\s+join\b", re.IGNORECASE)
+#: Types of integers without sign.
+_TYPES: Final[dict[str, str]] = {
+    f"u{name}": f"{name} unsigned" for name in ("tinyint", "smallint", "integer", "bigint")
+}
+_WANTED: Final = re.compile(
+    rf"\b(?:{'|'.join([*_NAMES, *_PARTS, 'if'])})\s*\(|\b(?:semi|anti)\s+join\b|\b(?:{'|'.join(_TYPES)})\b",
+    re.IGNORECASE,
+)
 #: Marks and words behind which a name and a bracket are the call of a function.
 _MARKS: Final = frozenset(
     ["(", "[", ",", "+", "-", "*", "/", "%", "=", "<", ">", "<>", "!=", "<=", ">=", "||", "|", "&"]
@@ -49,13 +56,24 @@ def with_known_names(text: str) -> str:
         return text
     sql = Sql(text)
     changes: list[tuple[int, int, str]] = []
-    for i, token in enumerate(sql.tokens[:-1]):
-        if token.is_word("semi", "anti") and sql.tokens[i + 1].is_word("join"):
+    for i, token in enumerate(sql.tokens):
+        if token.is_word(*_TYPES) and _is_type(sql, i):
+            changes.append((token.start, token.end, _TYPES[token.text]))
+        elif i + 1 == len(sql.tokens):
+            break
+        elif token.is_word("semi", "anti") and sql.tokens[i + 1].is_word("join"):
             if i and not sql.tokens[i - 1].is_word("left", "right"):
                 changes.append((token.start, token.start, "left "))
         elif token.kind == "word" and sql.tokens[i + 1].is_mark("(") and _is_call(sql, i):
             changes.extend(_call(sql, i))
     return replaced(text, changes)
+
+
+def _is_type(sql: Sql, token: int) -> bool:
+    """Whether something is cast to the type that a token names."""
+    opens = sql.tokens[token + 1].mate if sql.is_at(token + 1, ")") else -1
+    is_cast = opens > 0 and sql.tokens[opens - 1].is_word("cast", "try_cast") and sql.is_at(token - 1, "as")
+    return is_cast or sql.is_at(token - 1, "::")
 
 
 def _is_call(sql: Sql, token: int) -> bool:

@@ -48,6 +48,7 @@ def rounded(text: str) -> dict[int, str]:
         last = i  # of the type
         if i + 1 < len(sql.tokens) and sql.tokens[i + 1].is_mark("(") and sql.tokens[i + 1].mate > 0:
             last = sql.tokens[i + 1].mate
+        last += sql.is_at(last + 1, "unsigned")
         if last + 1 < len(sql.tokens) and sql.tokens[last + 1].is_mark("["):
             continue  # a list of them
         before = sql.tokens[i - 1]

@@ -394,7 +394,8 @@ class Translator(Guarded):
             last = self.uncast(expression.otherwise, rest, drop_in_comparison)
         joint = lists.together(self, values if last is None else [*values, last])
         values, last = joint[: len(values)], None if last is None else joint[-1]
-        type = unified([v.type for v in joint if not self.is_null(v)])
+        nulls = [v.type for v in joint if v.type != BOOL]  # the NULL of NULLIF is of that type
+        type = unified([v.type for v in joint if not self.is_null(v)] or nulls[:1])
         null = Result(self.zero(type), type, _FALSE)
         made = null if last is None or self.is_null(last) else self.cast_in(rest, last, type)
         for chosen, where, value in zip(reversed(conditions), reversed(frames), reversed(values)):
