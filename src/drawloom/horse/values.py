@@ -193,11 +193,16 @@ class RawText(Deferred):
         return len(self.strings)
 
     def made(self) -> tuple[Array, Words | None]:
-        strings = self.strings
-        places, words = ranked(together(strings.chunks) if isinstance(strings, pa.ChunkedArray) else strings)
+        places, words = ranked(self.together())
         padded = np.zeros(padded_rows(len(places)), dtype=self.dtype)
         padded[: len(places)] = places
         return padded, words
+
+    def together(self) -> Strings:
+        """The strings in one piece, in which they stay."""
+        if isinstance(self.strings, pa.ChunkedArray):
+            self.strings = together(self.strings.chunks)
+        return self.strings
 
     def take(self, index: Array) -> Deferred | None:
         return RawText(picked(self.strings, index)) if len(index) < self.length() // _FEW_TAKEN else None

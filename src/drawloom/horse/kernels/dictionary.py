@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels
@@ -26,7 +25,7 @@ from drawloom.horse.kernels.sort import sort_keys, sorted_rows
 from drawloom.horse.kernels.workspace import Block, Memory
 from drawloom.horse.types import I64
 from drawloom.horse.values import Array, Deferred, RawText, Vector, padded_rows
-from drawloom.horse.words import Strings, Words, picked, together
+from drawloom.horse.words import Strings, Words, picked
 from drawloom.ptx.ir import Address, Register
 from drawloom.ptx.ir import Vector as Pair
 from drawloom.ptx.types import U32
@@ -61,11 +60,8 @@ def encode(kernels: DeviceKernels, vector: Vector) -> None:
     text = vector.deferred
     if not isinstance(text, RawText) or text.length() < LEAST_ENCODED:
         return
-    strings = text.strings
-    if isinstance(strings, pa.ChunkedArray):
-        strings = together(strings.chunks)
     pad = None if kernels.device.is_host else next(pads_of_rows(kernels, text))[0]
-    made, words = encoded(kernels, strings, text.dtype, pad)
+    made, words = encoded(kernels, text.together(), text.dtype, pad)
     block = Block(kernels.workspace, made)
     block.read_host()  # a reset of the device would take what it alone has
     vector.deferred = Codes(block, text.length(), words)
