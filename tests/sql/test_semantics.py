@@ -251,6 +251,18 @@ def test_decimals_beside_floats_of_32_bits_are_such_floats() -> None:
     assert_agrees("select x from t union all select g from t", NULLIF)
 
 
+@pytest.mark.parametrize("shown", [
+    "try_cast(s as integer) + 1", "coalesce(try_cast(i as tinyint), -1)", "try_cast(x as bigint) % 3",
+    "sum(try_cast(s as integer)) over ()", "greatest(try_cast(i as tinyint), 5)", "try_cast(s as double) < 9",
+    "case when i > 0 then try_cast(s as bigint) else 2 end", "try_cast(i as tinyint)::integer + 1",
+])  # fmt: skip
+def test_what_is_tried_within_an_expression_is_null_where_there_is_none(shown: str) -> None:
+    table = pa.table({"i": pa.array([1, 300, None], pa.int32()), "s": ["7", "x", None], "x": [1.5, 1e30, 2.0]})
+    query = f"select {shown} as v from t"
+    wanted = duckdb.connect().register("t", table).sql(query).to_arrow_table()
+    assert differences(connect("cpu").register("t", table).sql(query).arrow(), wanted) == []
+
+
 def test_dates_are_tried_as_moments() -> None:
     assert_agrees("select try_cast(d as timestamp) as x, try_cast(far as timestamp) is null as y from t", NULLIF)
 

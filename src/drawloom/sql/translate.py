@@ -351,7 +351,7 @@ class Translator(Guarded):
 
     def uncast(self, expression: plan.Expression, frame: Frame, drops: Drops) -> Result:
         """The expression without the casts at its top that mean nothing there."""
-        if not isinstance(expression, plan.Cast):
+        if not isinstance(expression, plan.Cast) or expression.is_try:
             return self.expression(expression, frame)
         below = self.uncast(expression.input, frame, drops)
         return below if drops(below.type, expression.type) else self.cast_in(frame, below, expression.type)
