@@ -176,6 +176,17 @@ class DataError(Error):
     """Data that cannot be read or held: a missing or damaged file, a wrong type, an overflow."""
 
 
+class StatementError(DataError):
+    """Data that one statement of a program cannot take, at its place."""
+
+    def __init__(self, message: str, report: str) -> None:
+        super().__init__(message)
+        self.report = report
+
+    def __str__(self) -> str:
+        return self.report
+
+
 class OutOfMemoryError(Error):
     """What was asked for needs more memory than the limit allows, or than the machine has. Nothing is left behind."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import drawloom
-from drawloom.sql import connect, joins
+from drawloom.sql import connect, rounds
 from tests.sql.compare import differences, duckdb_exact
 
 T = pa.table(
@@ -178,7 +178,7 @@ def test_pairs_that_no_comparison_of_the_sides_tells_are_looked_at_in_parts(
 ) -> None:
     """A part is a row, or two; conditions are unknown, and sides empty."""
     for pairs in (1, 9):
-        monkeypatch.setattr(joins, "ROUND", pairs)
+        monkeypatch.setattr(rounds, "ROUND", pairs)
         ours, theirs = connections()
         for condition in ("t.a = u.a or t.b = u.b", "t.a + u.a > 3 and t.s <> u.s", "t.b - u.b < 0 or u.f > 2.0"):
             for table in ("u", "nothing"):

@@ -127,8 +127,10 @@ def test_rows_in_brackets_compare_by_their_parts() -> None:
         ("select ls from t order by ls", "structs to match, group or order by"),
         ("select coalesce(st, st) from t", "CASE of structs"),
         ("select struct(i, k) from t", "function: struct, as rows in brackets are that nothing is compared with"),
-        ("select count(distinct (i, k)) from t",
-         "function: struct, as rows in brackets are that nothing is compared with"),
+        (
+            "select count(distinct (i, k)) from t",
+            "function: struct, as rows in brackets are that nothing is compared with",
+        ),
     ],
 )
 def test_what_structs_are_not_taken_for(query: str, item: str) -> None:

@@ -262,21 +262,30 @@ class TableGroups:
         self.address = base
         if self.space != "shared":
             return
-        for accumulator in self.accumulators:
-            for part in range(accumulator.slots):
-                start = self.emitter.made(B64, "mov.u64", [integer(accumulator.identity())])
-                self.for_each_group(thread, threads, accumulator.slot + part, None, start)
+        first, identity = 0, 0
+        for slot, value in [*self.identities(), (self.slots, None)]:
+            if value != identity and slot > first:
+                start = self.emitter.made(B64, "mov.u64", [integer(identity)])
+                self.for_each_entry(thread, threads, first, slot - first, None, start)
+                first = slot
+            identity = value or 0
         self.emitter.op("bar.sync", [integer(0)])
 
-    def for_each_group(
-        self, thread: Register, threads: Register, slot: int, out: Register | None, value: Register | None
+    def identities(self) -> list[tuple[int, int | None]]:
+        """What each slot starts as."""
+        return [(a.slot + part, a.identity()) for a in self.accumulators for part in range(a.slots)]
+
+    def for_each_entry(
+        self, thread: Register, threads: Register, slot: int, slots: int, out: Register | None, value: Register | None
     ) -> None:
-        """The block's threads store ``value`` into every group of a slot, or copy the slot to ``out``."""
+        """The block's threads store ``value`` into every entry of ``slots`` slots from one on, or copy them to ``out``:
+        in one loop, as a loop a slot is most of what a kernel with many sums has to compile."""
         emitter = self.emitter
         assert self.address is not None
+        entries = slots * self.groups
         index = emitter.made(B32, "mov.u32", [thread])
         again, done = emitter.new_label("slot"), emitter.new_label("slot_done")
-        over = emitter.made(PRED, "setp.ge.u32", [index, integer(self.groups)])
+        over = emitter.made(PRED, "setp.ge.u32", [index, integer(entries)])
         emitter.branch(done, over, False)
         emitter.place(again)
         offset = emitter.made(B64, "mul.wide.u32", [index, integer(8)])
@@ -290,7 +299,7 @@ class TableGroups:
             word = emitter.made(B64, "ld.shared.u64", [Address(inner, at)])
             emitter.op("st.global.u64", [Address(target, at), word])
         emitter.op("add.u32", [index, index, threads])
-        more = emitter.made(PRED, "setp.lt.u32", [index, integer(self.groups)])
+        more = emitter.made(PRED, "setp.lt.u32", [index, integer(entries)])
         emitter.branch(again, more, False)
         emitter.place(done)
 
@@ -349,8 +358,7 @@ class TableGroups:
         self.emitter.op("bar.sync", [integer(0)])
         bytes_a_block = self.slots * self.groups * 8
         target = self.emitter.made(B64, "mad.wide.u32", [block, integer(bytes_a_block), out])
-        for slot in range(self.slots):
-            self.for_each_group(thread, threads, slot, target, None)
+        self.for_each_entry(thread, threads, 0, self.slots, target, None)
 
 
 def two_sum(emitter: Emitter, held: list[Register], value: Register) -> None:

@@ -66,7 +66,7 @@ time_hour    | time_part    | unary    | r | gpu |
 time_minute  | time_part    | unary    | r | gpu |
 time_second  | time_part    | unary    | r | gpu |
 truncate     | date_like    | unary    | r | gpu |
-add_months   | date_like    | unary    | r | gpu |
+add_months   | date_like    | binary   | r | gpu |
 upper        | text         | unary    | r | cpu |
 lower        | text         | unary    | r | cpu |
 trim         | text         | unary    | r | cpu |

@@ -13,7 +13,7 @@ from drawloom.errors import DataError
 from drawloom.horse.distinct import by_rows
 from drawloom.horse.evaluate import exact, mul_exact
 from drawloom.horse.types import CLOCK, DATE, DAY, F64, I64, INTERVAL, TIMESTAMP, VectorType
-from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
+from drawloom.horse.values import Array, Value, Vector, as_vector, integers, only_text
 
 SECOND: Final = 1_000_000
 #: Units of @truncate that are a fixed number of microseconds, and those that are a number of months.
@@ -105,7 +105,7 @@ PARTS: Final[dict[str, Callable[[Array], Array]]] = {
 
 def _truncate(name: str, arguments: list[Value]) -> Value:
     """The beginning of the unit that each date or timestamp is in."""
-    vector, unit = as_vector(arguments[0]), strings(as_vector(arguments[1]))[0]
+    vector, unit = as_vector(arguments[0]), only_text(name, arguments[1])
     if unit not in UNITS:
         raise DataError(f"@truncate to '{unit}': one of {', '.join(sorted(UNITS))} was expected")
     if unit in FIXED:

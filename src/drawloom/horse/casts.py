@@ -26,6 +26,7 @@ from drawloom.horse.types import (
     F32,
     F64,
     STR,
+    SYM,
     TICKS,
     TIMESTAMP_UTC,
     VectorType,
@@ -33,7 +34,7 @@ from drawloom.horse.types import (
     named_type,
     scale_of,
 )
-from drawloom.horse.values import Array, Value, Vector, as_vector, integers, strings
+from drawloom.horse.values import Array, Value, Vector, as_vector, integers, only_text
 
 #: Days of the 400 years after which the calendar repeats.
 _CYCLE: Final = 146_097
@@ -113,7 +114,9 @@ def shown(type: VectorType) -> Callable[[Any], str]:
 
 def _show(name: str, arguments: list[Value]) -> Value:
     vector = as_vector(arguments[0])
-    return vector if vector.type.kind == "text" else by_rows(shown(vector.type), [vector], STR)
+    if vector.type == SYM:
+        return Vector(STR, vector.data, vector.dictionary, vector.valid)
+    return vector if vector.type == STR else by_rows(shown(vector.type), [vector], STR)
 
 
 # Text as values: a function raises ValueError for text that is none
@@ -220,14 +223,14 @@ def parsed(type: VectorType) -> Callable[[str], Any]:
     return lambda text: _scaled(text, type)
 
 
-def _target(arguments: list[Value]) -> VectorType:
-    type = named_type(strings(as_vector(arguments[1]))[0])
+def _target(name: str, arguments: list[Value]) -> VectorType:
+    type = named_type(only_text(name, arguments[1]))
     assert type is not None
     return type
 
 
 def _parse(name: str, arguments: list[Value]) -> Value:
-    type = _target(arguments)
+    type = _target(name, arguments)
     read = parsed(type)
 
     def one(text: str) -> Any:
@@ -240,7 +243,7 @@ def _parse(name: str, arguments: list[Value]) -> Value:
 
 
 def _can_convert(name: str, arguments: list[Value]) -> Value:
-    type, vector = _target(arguments), as_vector(arguments[0])
+    type, vector = _target(name, arguments), as_vector(arguments[0])
     read = parsed(type)
     is_moment = type.kind == "timestamp"
     cast: Callable[[str, list[Value]], Value] = _convert_moment if is_moment else ELEMENT_WISE["convert"]
@@ -263,7 +266,7 @@ def _can_convert(name: str, arguments: list[Value]) -> Value:
 
 def _convert_moment(name: str, arguments: list[Value]) -> Value:
     """Moments in other units: finer ones are exact, coarser ones rounded, halves away from 1970."""
-    vector, type = as_vector(arguments[0]), _target(arguments)
+    vector, type = as_vector(arguments[0]), _target(name, arguments)
     given, made = TICKS[vector.type.text], TICKS[type.text]
     if made >= given:
         return exact(type, mul_exact(integers(vector), np.array([made // given])), name)

@@ -9,9 +9,13 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse import matching
+from drawloom.horse.builtins import BUILTINS
 from drawloom.horse.evaluate import comparable, one_dictionary
+from drawloom.horse.ir import Call
 from drawloom.horse.memory import ask
-from drawloom.horse.types import I64, SYM, WILDCARD, DictType, EnumType, ListType, Type, VectorType
+from drawloom.horse.rules import SignatureError
+from drawloom.horse.signatures import result_type
+from drawloom.horse.types import I64, SYM, TABLE, WILDCARD, DictType, EnumType, ListType, Type, VectorType
 from drawloom.horse.values import (
     Array,
     Dictionary,
@@ -24,6 +28,7 @@ from drawloom.horse.values import (
     as_vector,
     from_values,
     integers,
+    only_number,
     type_name,
 )
 
@@ -136,6 +141,42 @@ def has_type(value: Value, type: Type) -> bool:
     return isinstance(value, TableValue)
 
 
+def type_of(value: Value) -> Type:
+    """The type of a value; what differs from cell to cell, and a function, has the wildcard."""
+    if isinstance(value, Vector):
+        return value.type
+    if isinstance(value, Ragged):
+        return ListType(value.flat.type)
+    if isinstance(value, ListValue):
+        types = {type_of(cell) for cell in value.cells}
+        return ListType(types.pop() if len(types) == 1 else WILDCARD)
+    if isinstance(value, Dictionary):
+        return DictType(value.keys.type, type_of(value.values))
+    if isinstance(value, Enumeration):
+        return EnumType(value.foreign.type)
+    return TABLE if isinstance(value, TableValue) else WILDCARD
+
+
+def check_types(call: Call, arguments: list[Value]) -> None:
+    """Raises DataError where a builtin does not take the types that its arguments turn out to have, cell by cell where
+    it goes through lists."""
+    signature = BUILTINS[call.function.name].signature
+    types = [type_of(a) for a in arguments]
+    lists = [i for i, t in enumerate(types) if isinstance(t, ListType) and t.element == WILDCARD]
+    combinations = {tuple(types)}
+    if call.function.name.startswith("each") and lists:
+        count = max([len(cells(arguments[i])) for i in lists])
+        of_cells = [[type_of(c) for c in cells(a)] if i in lists else [] for i, a in enumerate(arguments)]
+        for row in range(count):
+            made = [ListType(t[row]) if row < len(t) else types[i] for i, t in enumerate(of_cells)]
+            combinations.add(tuple(made))
+    for combination in sorted(combinations, key=str):
+        try:
+            result_type(signature, call.function.name, call.arguments, list(combination))
+        except SignatureError as problem:
+            raise DataError(f"{problem.message}: expected {problem.expected}") from None
+
+
 # Tables
 
 
@@ -161,7 +202,7 @@ def _table(value: Value) -> TableValue:
 
 
 def _range(name: str, arguments: list[Value]) -> Value:
-    count = int(as_vector(arguments[0]).data[0])
+    count = only_number(name, arguments[0])
     if count < 0:
         raise DataError(f"@range of {count}")
     ask(8 * count, f"@range of {count}")

@@ -58,8 +58,6 @@ def length(vectors: list[Vector]) -> int:
             if rows not in (1, len(vector)):
                 raise DataError(f"vectors of lengths {rows} and {len(vector)} do not go together")
             rows = len(vector)
-            if rows == 0:
-                break
     return rows
 
 

@@ -51,7 +51,8 @@ from drawloom.horse.values import (
     bounds,
     integers,
     narrow,
-    strings,
+    only_text,
+    some_words,
     taken,
 )
 from drawloom.horse.words import FEW, Strings, united
@@ -131,10 +132,7 @@ def _float_operands(type: VectorType, a: Vector, b: Vector) -> tuple[Array, Arra
 
 
 def _pair(arguments: list[Value]) -> tuple[Vector, Vector]:
-    a, b = as_vector(arguments[0]), as_vector(arguments[1])
-    if len(a) != len(b) and 1 not in (len(a), len(b)):
-        raise DataError(f"vectors of lengths {len(a)} and {len(b)} do not go together")
-    return a, b
+    return as_vector(arguments[0]), as_vector(arguments[1])
 
 
 def _plus(name: str, arguments: list[Value]) -> Value:
@@ -221,8 +219,15 @@ def compared(name: str, left: Array, right: Array) -> Array:
     return np.where(a_nan | b_nan, COMPARISONS[name](a_nan, b_nan), made)
 
 
+def check_comparable(a: VectorType, b: VectorType) -> None:
+    """Raises DataError for two types whose values do not compare."""
+    if a != b and not (a.is_numeric and b.is_numeric) and not (a.kind == b.kind == "text"):
+        raise DataError(f"values of types {a} and {b} do not compare")
+
+
 def comparable(a: Vector, b: Vector) -> tuple[Array, Array]:
-    """Two arrays that compare as the values do."""
+    """Two arrays that compare as the values do. Raises DataError for types that do not."""
+    check_comparable(a.type, b.type)
     if a.type.kind == "text":
         if a.dictionary is b.dictionary:
             return a.data, b.data
@@ -271,7 +276,7 @@ def _if_else(name: str, arguments: list[Value]) -> Value:
 
 def _convert(name: str, arguments: list[Value]) -> Value:
     vector = as_vector(arguments[0])
-    type = named_type(strings(as_vector(arguments[1]))[0])
+    type = named_type(only_text(name, arguments[1]))
     assert type is not None
     if type.is_float:
         return _converted_float(type, floats(vector), name)
@@ -339,9 +344,8 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _like(name: str, arguments: list[Value]) -> Value:
-    text = as_vector(arguments[0])
-    words, codes = text.spelled()
-    hits = like_hits(words, strings(as_vector(arguments[1]))[0])
+    words, codes = as_vector(arguments[0]).spelled()
+    hits = like_hits(words, only_text(name, arguments[1]))
     return Vector(BOOL, hits if codes is None else taken(hits, codes))
 
 
@@ -410,7 +414,7 @@ def reduce_cells(name: str, ragged: Ragged) -> Vector:
     some = counts > 0
     if some.any():
         out[some] = _extreme_cells(pick, values, offsets[:-1][some], flat.type, name)
-    return Vector(flat.type, out, flat.dictionary)
+    return Vector(flat.type, out, some_words(flat.dictionary) if flat.type.kind == "text" else None)
 
 
 def _extreme_cells(pick: np.ufunc, values: Array, starts: Array, type: VectorType, name: str) -> Array:

@@ -20,7 +20,8 @@ from drawloom.horse.evaluate import floats
 from drawloom.horse.memory import ask
 from drawloom.horse.plain import FOLDS, QUANTILES
 from drawloom.horse.types import F64, I64, STR, U32, VectorType
-from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, strings
+from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, only_text, strings
+from drawloom.horse.windows import check_slices
 from drawloom.horse.words import computed, picked, ranked
 
 #: Rows of all frames together that are folded: as many as a join has pairs.
@@ -46,14 +47,16 @@ class Cells:
 
 def fold(name: str, arguments: list[Value]) -> Value:
     """Raises DataError for what is no list of vectors."""
-    function = strings(as_vector(arguments[0]))[0]
+    function = only_text(name, arguments[0])
     return folded(function, as_vector(arguments[1]), [_cells(a) for a in arguments[2:]])
 
 
 def fold_slices(name: str, arguments: list[Value]) -> Value:
     """@fold over slices: ``@fold_slices(name, option, low, high, vector ...)``."""
-    function = strings(as_vector(arguments[0]))[0]
+    function = only_text(name, arguments[0])
     low, high = [as_vector(a).data.astype(np.int64, copy=False) for a in arguments[2:4]]
+    for argument in arguments[4:]:
+        check_slices(name, low, high, len(as_vector(argument)))
     # Rows of one frame follow each other: what they have in common is folded once.
     differs = np.ones(len(low), dtype=bool)
     differs[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])

@@ -137,7 +137,8 @@ class _Finder:
     def is_cell_step(self, call: Call) -> bool:
         name = call.function.name
         if name == "raze":
-            return True
+            made = self.call_of(call.arguments[0])
+            return made is not None and made.function.name == "each"
         inner = call.arguments[0]
         if not isinstance(inner, FunctionRef):
             return False

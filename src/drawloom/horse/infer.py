@@ -160,6 +160,8 @@ class _Checker:
             if target.type is not None:
                 target.type = merged
             self.types[target.name] = merged
+            if len(types) == 1 and not is_complete(given) and is_complete(declared):
+                statement.value = checked(statement.value, declared)
 
     # Expressions
 
@@ -188,6 +190,8 @@ class _Checker:
         own = self.functions.get(call.function.name)
         if own is not None:
             return self.call_own(call, own, types)
+        values = [t for a, t in zip(call.arguments, types) if not isinstance(a, FunctionRef)]
+        call.is_open = not all(is_complete(t) for t in values)
         name = call.function.name
         try:
             return [result_type(BUILTINS[name].signature, name, call.arguments, types)]
@@ -218,6 +222,11 @@ class _Checker:
         if type is None:
             raise self.error(f"'{operand.name}' is not declared", operand.pos, "a variable")
         return type
+
+
+def checked(value: Expression, type: Type) -> CheckCast:
+    """The value, of a type that only the run tells, as one that is checked to be of ``type`` there."""
+    return CheckCast(value.value if isinstance(value, CheckCast) else value, type, value.pos)
 
 
 def merge(declared: Type, given: Type) -> Type:

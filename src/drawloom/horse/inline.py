@@ -41,7 +41,7 @@ def inline(module: Module) -> Module:
     if inliner.calls == 0:
         return module
     made = Function("main", main.params, main.returns, body, main.is_kernel, main.pos)
-    return Module(module.name, module.imports, [made if f is main else f for f in module.functions])
+    return module.with_functions([made if f is main else f for f in module.functions])
 
 
 class _Inliner:

@@ -14,7 +14,7 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse.blocks import go_on
-from drawloom.horse.compound import has_type
+from drawloom.horse.compound import check_types, has_type
 from drawloom.horse.ir import (
     Assign,
     Call,
@@ -36,8 +36,9 @@ from drawloom.horse.ir import (
 )
 from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.liveness import done_with
-from drawloom.horse.types import BOOL, VectorType
-from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, strings, type_name
+from drawloom.horse.symbols import refused_data
+from drawloom.horse.types import BOOL, I64, VectorType
+from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, only_text, type_name
 from drawloom.horse.watch import Watch
 
 #: What a kernel returns; None where the interpreter is to run it.
@@ -100,7 +101,11 @@ class Interpreter:
         if done is None:
             done = self.done_with[function] = done_with(function)
         frame = _Frame(self, done)
+        if len(arguments) != len(function.params):
+            raise DataError(f"@{function.name} is given {len(arguments)} arguments for {len(function.params)}")
         for param, value in zip(function.params, arguments):
+            if not has_type(value, param.type):
+                raise DataError(f"@{function.name}: '{param.name}' is {param.type} and is given {given_type(value)}")
             frame.values[param.name] = value
         frame.block(function.body)
         self.calls -= 1
@@ -111,6 +116,10 @@ class Interpreter:
         if source is None:
             raise DataError(f"there is no table '{name}'")
         return TableValue(source.column_names(), [], source)
+
+
+def given_type(value: Value) -> str:
+    return str(value.type) if isinstance(value, Vector) else type_name(value)
 
 
 class _Frame:
@@ -128,7 +137,10 @@ class _Frame:
         Values that nothing reads any more are given up, and so is their memory.
         """
         for statement in body:
-            stop = self.statement(statement)
+            try:
+                stop = self.statement(statement)
+            except DataError as problem:
+                raise refused_data(self.owner.module, problem, statement.pos) from None
             if stop:
                 return stop
             for name in self.done_with[statement]:
@@ -159,7 +171,7 @@ class _Frame:
         return self.loop(statement)
 
     def loop(self, loop: Loop) -> str:
-        left = -1 if loop.kind == "while" else int(as_vector(self.operand(loop.condition)).data[0])
+        left = -1 if loop.kind == "while" else self.count(loop.condition)
         while left > 0 or (loop.kind == "while" and self.truth(loop.condition)):
             left -= 1
             stop = self.block(loop.body)
@@ -168,6 +180,12 @@ class _Frame:
             if stop == "return":
                 return stop
         return ""
+
+    def count(self, operand: Operand) -> int:
+        count = as_vector(self.operand(operand))
+        if count.type != I64 or len(count) != 1:
+            raise DataError(f"a repeat by {len(count)} values of type {count.type}: one i64 was expected")
+        return int(count.data[0])
 
     def truth(self, operand: Operand) -> bool:
         condition = as_vector(self.operand(operand))
@@ -181,8 +199,7 @@ class _Frame:
         if isinstance(expression, CheckCast):
             (value,) = self.expression(expression.value)
             if not has_type(value, expression.type):
-                given = value.type if isinstance(value, Vector) else type_name(value)
-                raise DataError(f"check_cast to {expression.type} of a value of type {given}")
+                raise DataError(f"check_cast to {expression.type} of a value of type {given_type(value)}")
             return [value]
         assert isinstance(expression, Call)
         return self.call(expression)
@@ -191,6 +208,8 @@ class _Frame:
         name = expression.function.name
         own = self.owner.module.function(name)
         arguments = [self.operand(a) for a in expression.arguments]
+        if expression.is_open and own is None:
+            check_types(expression, arguments)
         watch = self.owner.watch
         if watch is None:
             return self.value(name, own, arguments)
@@ -204,7 +223,7 @@ class _Frame:
             done = self.owner.kernel(own, arguments) if own.is_kernel and self.owner.kernel is not None else None
             return done if done is not None else self.owner.function(own, arguments)
         if name == "load_table":
-            return [self.owner.load_table(strings(as_vector(arguments[0]))[0])]
+            return [self.owner.load_table(only_text(name, arguments[0]))]
         if name in ("column_value", "column_valid"):
             return [self.column(name, arguments)]
         assert name in EVALUATE, f"@{name} has no evaluation"
@@ -212,7 +231,7 @@ class _Frame:
         return [call(name, arguments) if by_kernels is None else by_kernels]
 
     def column(self, name: str, arguments: list[Value]) -> Value:
-        table, wanted = arguments[0], strings(as_vector(arguments[1]))[0]
+        table, wanted = arguments[0], only_text(name, arguments[1])
         if not isinstance(table, TableValue):
             raise DataError(f"@{name} of something that is no table")
         if table.source is None:

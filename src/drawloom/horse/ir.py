@@ -11,7 +11,7 @@
                  | 'if' '(' operand ')' block ('else' block)?
                  | ('while' | 'repeat') '(' operand ')' block
                  | 'return' (operand (',' operand)*)? ';' | 'break' ';' | 'continue' ';'
-    target     ::= 'var' NAME ':' type | NAME ':' type                -- a declaration; `var` once is enough
+    target     ::= 'var'? NAME ':' type                               -- a declaration
                  | NAME                                               -- an assignment
     expression ::= 'check_cast' '(' (call | operand) ',' type ')' | call | operand
     call       ::= FUNCTION '(' (argument (',' argument)*)? ')'
@@ -90,10 +90,13 @@ class Use(Expression):
 
 
 class Call(Expression):
+    """``is_open`` says that only the run tells an argument's type, and with it whether the function takes it."""
+
     def __init__(self, function: FunctionRef, arguments: list[Operand], pos: Pos = NOWHERE) -> None:
         super().__init__(pos)
         self.function = function
         self.arguments = arguments
+        self.is_open = False
 
 
 class CheckCast(Expression):
@@ -214,6 +217,12 @@ class Module:
         self.pos = pos
         self.source = ""
         self.filename = ""
+
+    def with_functions(self, functions: list[Function]) -> Module:
+        """The module with other functions, whose statements stand where they stood."""
+        made = Module(self.name, self.imports, functions, self.pos)
+        made.source, made.filename = self.source, self.filename
+        return made
 
     def function(self, name: str) -> Function | None:
         for function in self.functions:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from drawloom.errors import DataError
 from drawloom.horse.accumulate import Accumulator
 from drawloom.horse.elementwise import TextParam
+from drawloom.horse.ir import Pos
 from drawloom.horse.kernels.rows import Tile
 from drawloom.horse.types import VectorType
 from drawloom.ptx.ir import Module
@@ -49,6 +51,14 @@ class Output:
         self.column = column
 
 
+class KernelError(DataError):
+    """What a kernel reports, and the place in the program's text of the statement that it computed."""
+
+    def __init__(self, message: str, pos: Pos) -> None:
+        super().__init__(message)
+        self.pos = pos
+
+
 class KernelPlan:
     """A generated kernel and all that a launch needs to know.
 
@@ -59,7 +69,8 @@ class KernelPlan:
     ``cells`` is the column that is a list, over whose cells the kernel is; "" for a kernel over rows.
 
     ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected, and
-    with a ``tile`` by look-back over such; ``errors`` the messages by error code, from 1. ``space`` says where groups
+    with a ``tile`` by look-back over such; ``errors`` by error code, from 1, what to say and of which place in the
+    program's text. ``space`` says where groups
     are accumulated, ``groups`` how many there can be, ``exists`` which accumulator counts or marks their rows.
     """
 
@@ -85,7 +96,12 @@ class KernelPlan:
         self.space = "register"
         self.reduces_lanes = True
         self.outputs: list[Output] = []
-        self.errors: list[str] = []
+        self.errors: list[tuple[str, Pos]] = []
+
+    def check(self, error: int) -> None:
+        """Raises KernelError for an error code that a kernel reported."""
+        if error:
+            raise KernelError(*self.errors[error - 1])
 
     @property
     def slots(self) -> int:

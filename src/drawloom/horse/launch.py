@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.errors import DataError
 from drawloom.horse.accumulate import Accumulator
 from drawloom.horse.emit import WARP
 from drawloom.horse.evaluate import averages
@@ -22,7 +21,7 @@ from drawloom.horse.matching import places
 from drawloom.horse.memory import MemoryUse, ask, closed_up, sparse
 from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.types import BOOL, F32, scale_of
-from drawloom.horse.values import PAD, Array, Value, Vector, as_vector, narrowest, padded_rows, taken
+from drawloom.horse.values import PAD, Array, Value, Vector, as_vector, narrowest, padded_rows, some_words, taken
 from drawloom.runtime.machine import Device
 
 ROW_DTYPES: Final[dict[str, Any]] = {
@@ -188,9 +187,7 @@ class LoadedKernel:
         launch(*[given[p.name] for p in self.kernel.parameters])
         given.clear()  # buffers go when they are read
         if plan.errors:
-            error = int(report.words("error")[0])
-            if error:
-                raise DataError(plan.errors[error - 1])
+            plan.check(int(report.words("error")[0]))
         counters = range(plan.counters)
         kept: list[Array | int | Size] = []
         if plan.tile is None:
@@ -322,7 +319,8 @@ class Results:
             return Vector(output.type, self.parts(output, rows), dictionary)
         if output.kind == "key":
             return Vector(output.type, self.key_values(output), dictionary)
-        return Vector(output.type, self.reduced(output), dictionary)
+        words = None if dictionary is None else some_words(dictionary)
+        return Vector(output.type, self.reduced(output), words)
 
     def parts(self, output: Output, kept: Array) -> Array:
         """The rows that masks kept, from where each warp put its own."""

@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.errors import DataError
 from drawloom.horse.ir import Function
 from drawloom.horse.kernel_plan import KernelPlan, parameter
 from drawloom.horse.launch import ROW_DTYPES, LoadedKernel, Report, Resident, geometry, scalar
@@ -73,9 +72,7 @@ class LoadedCells(LoadedKernel):
         launch = self.kernel[shape.blocks, shape.threads, workspace.stream]
         launch(*[given[p.name] for p in self.kernel.parameters])
         if plan.errors:
-            error = int(report.words("error")[0])
-            if error:
-                raise DataError(plan.errors[error - 1])
+            plan.check(int(report.words("error")[0]))
         made: list[Value] = []
         for output in plan.outputs:
             words = named[output.column].dictionary if output.type.kind == "text" else None

@@ -12,17 +12,21 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse import matching
+from drawloom.horse.builtins import BUILTINS
 from drawloom.horse.calendar import CALENDAR
 from drawloom.horse.casts import CASTS
 from drawloom.horse.compound import COMPOUND, cells
+from drawloom.horse.distinct import length
 from drawloom.horse.evaluate import COMPARISONS, ELEMENT_WISE, comparable, compared, one_dictionary, reduce_cells
 from drawloom.horse.folds import fold, fold_slices
 from drawloom.horse.memory import ask
 from drawloom.horse.phrases import PHRASES
+from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.reals import REALS
 from drawloom.horse.texts import TEXTS
 from drawloom.horse.types import BOOL, I64, STR
 from drawloom.horse.values import (
+    INT64_MIN,
     Array,
     Dictionary,
     Enumeration,
@@ -35,10 +39,12 @@ from drawloom.horse.values import (
     Vector,
     as_vector,
     bounds,
+    check_positions,
     integers,
+    only_number,
     strings,
 )
-from drawloom.horse.windows import WINDOWS
+from drawloom.horse.windows import WINDOWS, check_slices
 from drawloom.horse.words import words_of
 
 #: The text of rows that are not there.
@@ -47,6 +53,8 @@ _EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
 
 #: Builtins that hand on what they are given, without a copy.
 HANDED_ON: Final = frozenset(["list", "item", "keys", "values", "table", "with_null", "column_names", "columns"])
+#: Functions of vectors of one length, with which those of one entry go.
+SPREAD: Final = frozenset([name for name, made in BUILTINS.items() if made.shape in ("binary", "ternary")])
 #: Pairs of rows that a loop join compares at a time.
 _COMPARED: Final = 1 << 20
 #: Keys that are marked in a table at a time.
@@ -62,6 +70,8 @@ class FunctionValue(Value):
 
 def call(name: str, arguments: list[Value]) -> Value:
     """The value of ``@name(arguments)``. Raises DataError where it has none."""
+    if name in SPREAD:
+        length([as_vector(a) for a in arguments])
     return EVALUATE[name](name, arguments)
 
 
@@ -81,17 +91,19 @@ def _compress(name: str, arguments: list[Value]) -> Value:
 
 
 def _index(name: str, arguments: list[Value]) -> Value:
-    rows, index = arguments[0], as_vector(arguments[1])
-    if isinstance(rows, Enumeration):
-        return Enumeration(rows.rows.take(index.data), rows.foreign)
-    vector = as_vector(rows)
-    return vector.take(index.data)
+    rows, places = arguments[0], as_vector(arguments[1]).data
+    foreign = rows.foreign if isinstance(rows, Enumeration) else None
+    vector = rows.rows if isinstance(rows, Enumeration) else as_vector(rows)
+    check_positions(name, places, len(vector))
+    picked = vector.take(places)
+    return picked if foreign is None else Enumeration(picked, foreign)
 
 
 def _order(name: str, arguments: list[Value]) -> Value:
     columns = columns_of(arguments[0])
     ascending = as_vector(arguments[1]).data.tolist()
     nulls_first = as_vector(arguments[2]).data.tolist()
+    check_order(name, columns, [len(ascending), len(nulls_first)])
     keys: list[tuple[Array, int]] = []
     for column, up, first in zip(columns, ascending, nulls_first):
         codes, size = matching.ascending(column.data)
@@ -106,9 +118,23 @@ def _order(name: str, arguments: list[Value]) -> Value:
     codes, size = matching.composed(keys)
     if name == "order":
         return Vector(I64, matching.stable_order(codes, size)[0])
-    wanted = min(int(as_vector(arguments[3]).data[0]), len(codes))
+    wanted = min(wanted_rows(name, arguments[3]), len(codes))
     rows = matching.places(codes <= np.partition(codes, wanted - 1)[wanted - 1]) if wanted else np.zeros(0, np.int64)
     return Vector(I64, rows[matching.stable_order(codes[rows], size)[0]][:wanted])
+
+
+def check_order(name: str, columns: list[Vector], flags: list[int]) -> None:
+    """Raises DataError for columns of unlike lengths, and for other than a flag of each kind for each."""
+    if any(count != len(columns) for count in flags):
+        raise DataError(f"@{name} by {len(columns)} columns: a bool of each kind for each was expected")
+    check_alike(name, columns)
+
+
+def check_alike(name: str, columns: list[Vector]) -> None:
+    """Raises DataError for columns of unlike lengths."""
+    lengths = {len(c) for c in columns}
+    if len(lengths) > 1:
+        raise DataError(f"@{name} of columns of lengths {', '.join([str(n) for n in sorted(lengths)])}")
 
 
 def columns_of(value: Value) -> list[Vector]:
@@ -120,11 +146,24 @@ def columns_of(value: Value) -> list[Vector]:
     return [as_vector(c) for c in value.cells]
 
 
+def wanted_rows(name: str, value: Value) -> int:
+    """How many rows, or entries to skip, an argument of ``@name`` says. Raises DataError for less than none."""
+    wanted = only_number(name, value)
+    if wanted < 0:
+        raise DataError(f"@{name} of {wanted} rows")
+    return wanted
+
+
+def top_range(arguments: list[Value]) -> tuple[int, int]:
+    """The first entry that ``@top`` keeps, and that behind the last. Raises DataError."""
+    rows = len(as_vector(arguments[0]))
+    skip, keep = wanted_rows("top", arguments[1]), only_number("top", arguments[2])
+    stop = rows if keep < 0 else min(skip + keep, rows)
+    return min(skip, stop), stop
+
+
 def _top(name: str, arguments: list[Value]) -> Value:
-    vector = as_vector(arguments[0])
-    skip, keep = int(as_vector(arguments[1]).data[0]), int(as_vector(arguments[2]).data[0])
-    stop = len(vector) if keep < 0 else min(skip + keep, len(vector))
-    return vector.take(np.arange(min(skip, stop), stop))
+    return as_vector(arguments[0]).take(np.arange(*top_range(arguments)))
 
 
 def _group(name: str, arguments: list[Value]) -> Value:
@@ -135,6 +174,7 @@ def _group(name: str, arguments: list[Value]) -> Value:
     columns = columns_of(arguments[0])
     if not columns:
         raise DataError("@group of no columns")
+    check_alike(name, columns)
     keys: list[Array] = []
     for column in columns:
         key = column.data
@@ -159,7 +199,7 @@ def _each_right(name: str, arguments: list[Value]) -> Value:
     function, left, right = arguments
     assert isinstance(function, FunctionValue)
     if isinstance(right, Ragged) and function.name == "index":
-        return Ragged(as_vector(left).take(right.flat.data), right.offsets)
+        return Ragged(as_vector(_index("index", [left, right.flat])), right.offsets)
     return ListValue([call(function.name, [left, cell]) for cell in cells(right)])
 
 
@@ -184,6 +224,8 @@ def _each_item(name: str, arguments: list[Value]) -> Value:
 
 def _fill(name: str, arguments: list[Value]) -> Value:
     value, like = as_vector(arguments[0]), as_vector(arguments[1])
+    if len(value) == 0 and len(like):
+        raise DataError(f"@{name} with the first of no values")
     return value.take(np.zeros(len(like), dtype=np.int64))
 
 
@@ -194,7 +236,11 @@ def _raze(name: str, arguments: list[Value]) -> Value:
     parts = cells(value)
     if not parts:
         raise DataError("@raze of a list without cells")
-    if all(isinstance(p, Vector) for p in parts):
+    vectors = [p for p in parts if isinstance(p, Vector)]
+    if len(vectors) == len(parts):
+        types = {v.type.text for v in vectors}
+        if len(types) > 1:
+            raise DataError(f"@{name} of cells of types {' and '.join(sorted(types))}: one type was expected")
         return _concat(name, parts)
     return ListValue([cell for part in parts for cell in cells(part)])
 
@@ -207,6 +253,8 @@ def _key_columns(arguments: list[Value]) -> list[tuple[Array, Array]]:
     left, right = columns_of(arguments[0]), columns_of(arguments[1])
     if len(left) != len(right) or not left:
         raise DataError(f"keys of {len(left)} and {len(right)} columns do not go together")
+    check_alike("join", left)
+    check_alike("join", right)
     return [comparable(a, b) for a, b in zip(left, right)]
 
 
@@ -241,16 +289,20 @@ def _loop_join(name: str, arguments: list[Value]) -> Value:
 
 
 def _touched(name: str, arguments: list[Value]) -> Value:
-    made = np.zeros(len(as_vector(arguments[1])), dtype=bool)
-    made[as_vector(arguments[0]).data] = True
+    made, places = np.zeros(len(as_vector(arguments[1])), dtype=bool), as_vector(arguments[0]).data
+    check_positions(name, places, len(made))
+    made[places] = True
     return Vector(BOOL, made)
 
 
 def _present(name: str, arguments: list[Value]) -> Value:
     values = as_vector(arguments[0]).data
-    low, high = [int(as_vector(a).data[0]) for a in arguments[1:]]
-    ask(max(high - low + 1, 0), "a table of keys")
-    made = np.zeros(max(high - low + 1, 0), dtype=bool)
+    low, high = [only_number(name, a) for a in arguments[1:]]
+    count = max(high - low + 1, 0)
+    if count > MAX_ROWS:
+        raise DataError(f"@{name} of {count} keys")
+    ask(count, "a table of keys")
+    made = np.zeros(count, dtype=bool)
     for start in range(0, len(values), _MARKED):
         keys = values[start : start + _MARKED]
         least, most = bounds(keys)
@@ -266,6 +318,7 @@ def _where(name: str, arguments: list[Value]) -> Value:
 
 def _outer_index(name: str, arguments: list[Value]) -> Value:
     vector, rows = as_vector(arguments[0]), as_vector(arguments[1]).data
+    check_positions(name, rows, len(vector), INT64_MIN)
     none = rows < 0
     if not none.any():
         return vector.take(rows)
@@ -288,7 +341,7 @@ def _concat(name: str, arguments: list[Value]) -> Value:
 
 def _item(name: str, arguments: list[Value]) -> Value:
     parts = cells(arguments[0])
-    place = int(as_vector(arguments[1]).data[0])
+    place = only_number(name, arguments[1])
     if not 0 <= place < len(parts):
         raise DataError(f"@item {place} of a list of {len(parts)}")
     return parts[place]
@@ -320,6 +373,8 @@ def _list(name: str, arguments: list[Value]) -> Value:
 
 def _with_null(name: str, arguments: list[Value]) -> Value:
     vector, valid = as_vector(arguments[0]), as_vector(arguments[1])
+    if len(valid) not in (1, len(vector)):
+        raise DataError(f"@{name} of {len(vector)} entries with a mask of {len(valid)}")
     mask = np.broadcast_to(valid.data.astype(bool), (len(vector),))
     return Vector(vector.type, vector.data, vector.dictionary, mask)
 
@@ -333,6 +388,9 @@ def _list_ranks(name: str, arguments: list[Value]) -> Value:
     """For each list its place in the order of all: by the first element that differs, NULLs last, the shorter first.
     Those that are alike have one place. Each round goes one element further, while some lists are still alike."""
     flat, low, high, valid = [as_vector(a).data for a in arguments]
+    check_slices(name, low, high, len(flat))
+    if len(valid) not in (1, len(flat)):
+        raise DataError(f"@{name} of {len(flat)} elements, {len(valid)} of them known or not")
     _, codes = np.unique(flat, return_inverse=True)
     codes = np.where(valid, codes, len(codes))
     low, lengths = low.astype(np.int64), (high - low).astype(np.int64)

@@ -63,7 +63,7 @@ class _Finder:
         return name not in self.graph.live and all(r.name in self.found for r in self.graph.readers(name))
 
     def visit(self, node: Node, call: Call) -> None:
-        function, first = call.function.name, call.arguments[0]
+        function, first = call.function.name, call.arguments[0] if call.arguments else None
         if function == "raze" and isinstance(first, Name) and first.name in self.found and self.is_reduced(first.name):
             self.found[node.name] = self.found[first.name]
         elif function in ELEMENTS and isinstance(first, FunctionRef):

@@ -37,6 +37,10 @@ _HASHED: Final = 64
 MAX_PAIRS: Final = 1 << 28
 
 
+class PairsLimit(DataError):
+    """A join makes more pairs of rows than it may."""
+
+
 def pairs(keys: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     """The rows of the left and of the right side of every pair with equal keys, ordered by the row of the longer side
     (the left one of two as long), then by the other's.
@@ -300,7 +304,7 @@ def _looked_up(table: Array, probe: Array) -> tuple[Array, Array]:
 
 
 def check_pairs(count: int) -> None:
-    """Raises DataError for more than ``MAX_PAIRS`` pairs, OutOfMemoryError for more than there is memory for."""
+    """Raises PairsLimit for more than ``MAX_PAIRS`` pairs, OutOfMemoryError for more than there is memory for."""
     if count > MAX_PAIRS:
-        raise DataError(f"a join of {count} pairs of rows: at most {MAX_PAIRS} were expected")
+        raise PairsLimit(f"a join of {count} pairs of rows: at most {MAX_PAIRS} were expected")
     ask(2 * count * dtype_below(count).itemsize, f"a join of {count} pairs of rows")

@@ -104,7 +104,7 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
     splitter = _Splitter(made, main, facts, mode)
     outlined = Function("main", main.params, main.returns, splitter.body(main.body))
     others = [f for f in module.functions if f.name != "main"]
-    made.module = Module(module.name, module.imports, [outlined, *splitter.kernels, *others])
+    made.module = module.with_functions([outlined, *splitter.kernels, *others])
     return made
 
 
@@ -348,7 +348,9 @@ class _Builder:
         nodes = [n for n in self.graph.nodes if n.name in region.members]
         read = {v for n in nodes for v in n.reads if v not in region.members}
         params = [Param(p, self.types[p]) for p in sorted(read, key=lambda p: (self.graph.order(p), p))]
-        body: list[Statement] = [Assign([Target(n.name, self.types[n.name])], n.statement.value) for n in nodes]
+        body: list[Statement] = []
+        for node in nodes:
+            body.append(Assign([Target(node.name, self.types[node.name])], node.statement.value, node.statement.pos))
         body.append(Return([Name(r) for r in region.roots]))
         return Function(region.kernel, params, [self.types[r] for r in region.roots], body, True)
 

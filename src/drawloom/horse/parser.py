@@ -254,10 +254,9 @@ class _Parser:
         return condition
 
     def assignment(self, pos: Pos) -> Assign:
-        declares = self.sees("var")
         targets: list[Target] = []
         while not targets or self.take(","):
-            self.take("var")
+            declares = self.take("var")
             at = self.pos()
             name = self.need_kind("name", "a statement or '}'" if not targets else "a variable's name")
             type: Type | None = None
@@ -291,9 +290,24 @@ class _Parser:
             while not self.take(")"):
                 if arguments:
                     self.need(",")
-                arguments.append(self.function_ref() if self.sees("@") else self.operand())
+                arguments.append(self.argument())
             return Call(function, arguments, pos)
         return Use(self.operand(), pos)
+
+    def argument(self) -> Operand:
+        if not self.sees("@"):
+            return self.operand()
+        start = self.tokens[self.at].start
+        function = self.function_ref()
+        if self.sees("("):
+            raise self.nested(start)
+        return function
+
+    def nested(self, start: int) -> ParseError:
+        """The refusal of a call where an operand stands."""
+        return self.error(
+            "a call inside another statement's operands", start, "a variable that the call is assigned to"
+        )
 
     def function_ref(self) -> FunctionRef:
         pos = self.pos()
@@ -306,6 +320,8 @@ class _Parser:
     def operand(self) -> Operand:
         pos = self.pos()
         token = self.tokens[self.at]
+        if self.sees("@"):
+            raise self.nested(token.start)
         if token.kind == "name" and token.text not in ("nan", "inf") and token.text not in _STATEMENT_WORDS:
             self.at += 1
             return Name(token.text, pos)
@@ -476,4 +492,6 @@ def _read_time(word: str) -> int:
     seconds, _, fraction = parts[2].partition(".")
     if len(fraction) > 3:
         raise ValueError("a time of whole milliseconds")
+    if int(parts[1]) >= 60 or int(seconds) >= 60:
+        raise ValueError("at most 59 minutes and 59 seconds")
     return ((int(parts[0]) * 60 + int(parts[1])) * 60 + int(seconds)) * 1000 + int(fraction.ljust(3, "0") or 0)

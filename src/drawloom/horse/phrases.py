@@ -132,6 +132,13 @@ def _before_nth(text: str, by: str, count: int) -> str:
     return by.join(parts[:count] if count > 0 else parts[count:])
 
 
+def _digest(text: str, name: str) -> str:
+    try:
+        return hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
+    except ValueError:
+        raise DataError(f"there is no digest '{name}'") from None
+
+
 _ONE: Final[dict[str, Callable[..., Any]]] = {
     "reverse": lambda text: text[::-1],
     "pad_start": lambda text, count, by: _padding(text, count, by) + text[: max(count, 0)],
@@ -141,7 +148,7 @@ _ONE: Final[dict[str, Callable[..., Any]]] = {
     "split_part": _split_part,
     "code_of": lambda text: ord(text[0]) if text else 0,
     "char_of": _char_of,
-    "digest": lambda text, name: hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest(),
+    "digest": _digest,
     "contains_text": lambda text, part: part in text,
     "begins_with": lambda text, part: text.startswith(part),
     "ends_with": lambda text, part: text.endswith(part),

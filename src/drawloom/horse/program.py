@@ -17,7 +17,7 @@ from drawloom.horse.infer import infer, variable_types
 from drawloom.horse.inline import inline
 from drawloom.horse.interpret import run as interpret
 from drawloom.horse.ir import Assign, Call, Evaluate, Function, Module, Name, walk
-from drawloom.horse.kernel_plan import KernelPlan, Storage
+from drawloom.horse.kernel_plan import KernelError, KernelPlan, Storage
 from drawloom.horse.kernels.library import CALLS, Library, vectors_of
 from drawloom.horse.launch import LOOK_BACK, STORED_DTYPES, LoadedKernel, Resident
 from drawloom.horse.launch_cells import loaded_kernel
@@ -26,6 +26,8 @@ from drawloom.horse.memory import MemoryUse, counted_by
 from drawloom.horse.outline import Outline, outline
 from drawloom.horse.ranges import Facts, Range
 from drawloom.horse.results import whole
+from drawloom.horse.schema import check_tables
+from drawloom.horse.symbols import refused_data
 from drawloom.horse.templates import S32, fits
 from drawloom.horse.types import BOOL, F32, ListType, VectorType
 from drawloom.horse.values import Dictionary, ListValue, Ragged, Source, TableValue, Value, Vector
@@ -79,6 +81,7 @@ class Program:
         inlined = inline(self.module)
         if inlined is not self.module:
             inlined = infer(inlined)  # a function's wildcards are of one type where it is called
+        check_tables(inlined, sources)
         facts = SourceFacts(sources)
         self.find_columns(inlined)
         self.load_columns()
@@ -256,7 +259,10 @@ class LoadedProgram:
             # A join can make more rows than any table has, and their sums be wider than those of a table's.
             loaded = loaded_kernel(function, self.program.generate(function, rows), self.device)
             self.kernels[function.name] = loaded
-        results = loaded.run(arguments, self.resident)
+        try:
+            results = loaded.run(arguments, self.resident)
+        except KernelError as problem:
+            raise refused_data(self.program.outlined.module, problem, problem.pos) from None
         if self.resident.use is not None:
             for result in results:
                 hold_values(self.resident.use, result)

@@ -93,8 +93,9 @@ def _range(name: str, expression: Expression, types: dict[str, Type], facts: Fac
         return found.of(expression.operand, types[name])
     assert isinstance(expression, Call)
     function, arguments = expression.function.name, expression.arguments
-    if function == "load_table" and isinstance(arguments[0], Literal):
-        found.tables[name] = str(arguments[0].values[0])
+    if function == "load_table":
+        if isinstance(arguments[0], Literal) and len(arguments[0].values) == 1:
+            found.tables[name] = str(arguments[0].values[0])
         return None
     if function in ("column_value", "column_valid"):
         return _column_range(name, function, arguments, facts, found)
@@ -151,7 +152,9 @@ def _typed(operand: Operand, types: dict[str, Type], found: Ranges) -> tuple[Typ
 
 def _column_range(name: str, function: str, arguments: list[Operand], facts: Facts, found: Ranges) -> Range | None:
     table, column = arguments
-    if not isinstance(table, Name) or table.name not in found.tables or not isinstance(column, Literal):
+    if not isinstance(table, Name) or table.name not in found.tables:
+        return None
+    if not isinstance(column, Literal) or len(column.values) != 1:
         return None
     stored = (found.tables[table.name], str(column.values[0]))
     if function == "column_valid":

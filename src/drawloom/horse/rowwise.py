@@ -11,7 +11,7 @@ from typing import Final
 from drawloom.horse.elementwise import Templates, TextParam, literal
 from drawloom.horse.emit import Emitter, integer, zero
 from drawloom.horse.held import Held
-from drawloom.horse.ir import Assign, Call, Function, FunctionRef, Literal, Name, Operand
+from drawloom.horse.ir import NOWHERE, Assign, Call, Function, FunctionRef, Literal, Name, Operand, Pos
 from drawloom.horse.kernel_plan import KernelPlan, Storage, parameter
 from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import MAX_ROWS, Ranges
@@ -46,9 +46,11 @@ class Context:
         self.plan = plan
         self.emitter = Emitter(kernel.name)
         self.calls: dict[str, Call] = {}
+        self.places: dict[str, Pos] = {}
         for statement in kernel.body:
             if isinstance(statement, Assign) and isinstance(statement.value, Call):
                 self.calls[statement.targets[0].name] = statement.value
+                self.places[statement.targets[0].name] = statement.pos
         self.scalars: dict[str, Held] = {}
         self.origins: dict[str, Register] = {}
         self.text_params: list[TextParam] = []
@@ -114,11 +116,14 @@ class Context:
             return (*self.masks_of(arguments[2]), name_of(arguments[1]))
         return max([self.masks_of(a) for a in arguments], key=len, default=())
 
-    def error_code(self, message: str) -> int:
-        errors = self.plan.errors
-        if message not in errors:
-            errors.append(message)
-        return errors.index(message) + 1
+    def error_code(self, message: str, name: str) -> int:
+        """The code of an error in the statement that computes a variable."""
+        pos = self.places.get(name, NOWHERE)
+        for code, (said, place) in enumerate(self.plan.errors, 1):
+            if said == message and (place.line, place.column) == (pos.line, pos.column):
+                return code
+        self.plan.errors.append((message, pos))
+        return len(self.plan.errors)
 
 
 class RowValues:
@@ -150,7 +155,7 @@ class RowValues:
 
     def fail(self, bad: Register, function: str, type: VectorType, masks: tuple[str, ...]) -> None:
         """Reports an overflow where ``bad`` holds for a row that the masks select."""
-        code = self.context.error_code(f"overflow: a result of @{function} does not fit {type}")
+        code = self.context.error_code(f"overflow: a result of @{function} does not fit {type}", self.open[-1])
         assert self.context.error is not None
         selected = self.emitter.both(bad, self.mask(masks))
         self.emitter.guarded(selected, "mov.u32", [self.context.error, integer(code)])

@@ -59,14 +59,21 @@ def _show(name: str, arguments: list[Operand], types: list[Type]) -> Type:
 def _target(name: str, arguments: list[Operand], types: list[Type]) -> VectorType:
     """The type that the second argument names."""
     target = arguments[1] if len(arguments) > 1 else None
-    made = named_type(str(target.values[0])) if isinstance(target, Literal) and target.type == SYM else None
+    made = named_type(_literal_text(target)) if isinstance(target, Literal) and target.type == SYM else None
     if made is None or not 2 <= len(types) <= 3 or types[2:] not in ([], [BOOL]):
         raise refuse(name, types, "a vector, the name of a type as a sym, and a bool for where to look")
     return made
 
 
+def _literal_text(operand: Operand) -> str:
+    """The one value of a literal as text; "" for any other operand."""
+    return str(operand.values[0]) if isinstance(operand, Literal) and len(operand.values) == 1 else ""
+
+
 def _parse(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     made = _target(name, arguments, types)
+    if name == "parse" and types[0] not in (STR, SYM, WILDCARD):
+        raise refuse(name, types, "texts and the name of a type as a sym")
     return BOOL if name == "can_convert" else made
 
 
@@ -82,7 +89,7 @@ def _moment(name: str, arguments: list[Operand], types: list[Type]) -> Type:
 
 def _fold(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     """``(name, option, cells ...)`` or, of slices, ``(name, option, low, high, vector ...)``."""
-    function = str(arguments[0].values[0]) if arguments and isinstance(arguments[0], Literal) else ""
+    function = _literal_text(arguments[0]) if arguments else ""
     start = 2 if name == "fold" else 4
     if function not in FOLDS or len(types) != start + FOLDS[function].lists:
         raise SignatureError(f"@{name} of no '{function}'", f"one of {', '.join(FOLDS)}")

@@ -114,7 +114,7 @@ def _item(site: Site) -> Shape:
     if not isinstance(listed, ListShape):
         return Unknown(site.name)
     cell = listed.each()
-    if cell is None and isinstance(place, Literal) and isinstance(place.values[0], int):
+    if cell is None and isinstance(place, Literal) and len(place.values) == 1 and isinstance(place.values[0], int):
         cell = listed.cells[place.values[0]] if 0 <= place.values[0] < len(listed.cells) else None
     if cell is None:
         return Unknown(site.name)

@@ -302,11 +302,15 @@ def _group(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return DictType(I64, ListType(I64))
 
 
+#: What reads stored tables, by name: no cell has one.
+_OF_TABLES: Final = frozenset(["load_table", "column_value", "column_valid"])
+
+
 def _inner(name: str, operand: Operand, arguments: list[Operand], types: list[Type]) -> Type:
     """The type of the function handed to ``@each``, applied to one cell."""
     from drawloom.horse.builtins import BUILTINS
 
-    if not isinstance(operand, FunctionRef) or operand.name not in BUILTINS:
+    if not isinstance(operand, FunctionRef) or operand.name not in BUILTINS or operand.name in _OF_TABLES:
         raise SignatureError(f"@{name} takes a builtin function first", "a builtin such as @sum")
     return result_type(BUILTINS[operand.name].signature, operand.name, arguments, types)
 
@@ -483,17 +487,30 @@ def _of_type(given: VectorType, made: VectorType) -> Rule:
     """The rule for functions of one vector, with constant texts behind it where that is text."""
 
     def rule(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+        least, most = _OPTIONS.get(name, (0, 0))
         if not types or types[0] not in (given, WILDCARD) or any(t != STR for t in types[1:]):
             raise refuse(name, types, str(given))
+        if not least <= len(types) - 1 <= most:
+            raise refuse(name, types, f"{given} and {least} to {most} texts" if most else str(given))
         return made
 
     return rule
 
 
+#: How many texts stand behind the one that a function is of.
+_OPTIONS: Final[dict[str, tuple[int, int]]] = {
+    "trim": (0, 1), "trim_start": (0, 1), "trim_end": (0, 1), "replace": (2, 2), "regexp_replace": (2, 3),
+    "position": (1, 1),
+}  # fmt: skip
+
+
 def _date_like(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 2)
-    if types[0] not in (DATE, TIMESTAMP, WILDCARD) or types[1] not in (SYM, I64):
-        raise refuse(name, types, "a date or a timestamp, and a unit as a sym or months as i64")
+    second = SYM if name == "truncate" else I64
+    if types[0] not in (DATE, TIMESTAMP, WILDCARD) or types[1] not in (second, WILDCARD):
+        raise refuse(
+            name, types, f"a date or a timestamp, and {'a unit as a sym' if second == SYM else 'months as i64'}"
+        )
     return types[0]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.errors import VerifyError
+from drawloom.errors import DataError, StatementError, VerifyError
 from drawloom.horse.builtins import BUILTIN_MODULE, BUILTINS
 from drawloom.horse.ir import (
     Assign,
@@ -67,6 +67,13 @@ def refusal(module: Module, message: str, pos: Pos, expected: str = "") -> Verif
     lines = module.source.split("\n")
     line = lines[pos.line - 1] if 0 < pos.line <= len(lines) else ""
     return VerifyError(message, module.filename or "<horse>", pos.line, pos.column, line, expected)
+
+
+def refused_data(module: Module, problem: DataError, pos: Pos) -> DataError:
+    """The error with the place of the statement that it came from; itself where it has one, or there is none."""
+    if pos.line <= 0 or isinstance(problem, StatementError):
+        return problem
+    return StatementError(problem.message, str(refusal(module, problem.message, pos)))
 
 
 class _Scope:

@@ -184,6 +184,6 @@ def _is_member(left: _Side, right: _Side, options: Operand) -> bool:
         return False
     if left.type.kind == "text":
         return left.is_column and left.high < MAX_OPTIONS
-    if left.type == BOOL or len(options.values) > MAX_OPTIONS:
+    if left.type == BOOL or not 1 <= len(options.values) <= MAX_OPTIONS:
         return False
     return _compares(left, right)

@@ -17,8 +17,18 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.memory import ask
-from drawloom.horse.types import BOOL, F64, I64, VectorType
-from drawloom.horse.values import Array, RawText, Value, Vector, as_vector, narrowest, strings, taken
+from drawloom.horse.types import BOOL, F64, I64, STR, VectorType
+from drawloom.horse.values import (
+    Array,
+    RawText,
+    Value,
+    Vector,
+    as_vector,
+    narrowest,
+    only_number,
+    only_text,
+    taken,
+)
 from drawloom.horse.words import Strings, computed, picked, ranked
 
 #: Bytes that finding the distinct pairs of two texts takes for a row.
@@ -33,33 +43,33 @@ def coded(words: Strings, codes: Array | None, type: VectorType) -> Vector:
     return Vector(type, taken(ranks.astype(narrowest(0, max(len(ordered) - 1, 0))), codes), ordered)
 
 
-def _options(arguments: list[Value]) -> list[str]:
-    return [strings(as_vector(a))[0] for a in arguments[1:]]
+def _options(name: str, arguments: list[Value]) -> list[str]:
+    return [only_text(name, a) for a in arguments[1:]]
 
 
 def _text(name: str, arguments: list[Value]) -> Value:
-    text = as_vector(arguments[0])
-    words, codes = text.spelled()
-    options = _options(arguments)
+    given = as_vector(arguments[0])
+    words, codes = given.spelled()
+    options = _options(name, arguments)
     bound = _LONGER[name](words, *options) if name in _LONGER else _CHANGED * words.nbytes
-    return coded(computed(bound, lambda: _TO_TEXT[name](words, *options)), codes, text.type)
+    return coded(computed(bound, lambda: _TO_TEXT[name](words, *options)), codes, given.type)
 
 
 def _number(name: str, arguments: list[Value]) -> Value:
     words, codes = as_vector(arguments[0]).spelled()
-    made = _TO_NUMBER[name](words, *_options(arguments)).to_numpy(zero_copy_only=False).astype(np.int64)
+    made = _TO_NUMBER[name](words, *_options(name, arguments)).to_numpy(zero_copy_only=False).astype(np.int64)
     return Vector(I64, made if codes is None else taken(made, codes))
 
 
 def _substring(name: str, arguments: list[Value]) -> Value:
     """At most so many characters from a start, which counts from 1."""
-    text = as_vector(arguments[0])
-    start, count = [int(as_vector(a).data[0]) for a in arguments[1:]]
+    given = as_vector(arguments[0])
+    start, count = [only_number(name, a) for a in arguments[1:]]
     if start < 1 or count < 0:
         raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
-    words, codes = text.spelled()
+    words, codes = given.spelled()
     made = computed(words.nbytes, lambda: pc.utf8_slice_codeunits(words, start - 1, start - 1 + count))
-    return coded(made, codes, text.type)
+    return coded(made, codes, given.type)
 
 
 def _replaced(words: Strings, pattern: str, by: str) -> Strings:
@@ -136,7 +146,7 @@ def _join_text(name: str, arguments: list[Value]) -> Value:
     a, b = as_vector(arguments[0]), as_vector(arguments[1])
     left, right, rows = _pairs(a, b)
     first, second = picked(a.words.arrow, left), picked(b.words.arrow, right)
-    return coded(computed(first.nbytes + second.nbytes, lambda: _joined(first, second)), rows, a.type)
+    return coded(computed(first.nbytes + second.nbytes, lambda: _joined(first, second)), rows, STR)
 
 
 def _like_text(name: str, arguments: list[Value]) -> Value:

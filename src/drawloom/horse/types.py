@@ -207,6 +207,8 @@ def exact_bounds(type: VectorType) -> tuple[int, int]:
         return (-largest, largest)
     if type.kind in ("bool", "char"):
         return (0, 1 if type.kind == "bool" else 255)
+    if type == TIME:
+        return (0, DAY // 1000 - 1)
     if type.is_unsigned:
         return (0, (1 << type.bits) - 1)
     half = 1 << (type.bits - 1)

@@ -241,13 +241,17 @@ class Lists(Vector):
     def to_arrow(self) -> pa.Array:
         known = np.ones(len(self), dtype=bool) if self.valid is None else np.asarray(self.valid, dtype=bool)
         numbers = self.data[known]
+        check_positions("lists", numbers, len(self.low))
+        low, high = self.low[numbers], self.high[numbers]
+        if bool(((low < 0) | (low > high) | (high > len(self.flat))).any()):
+            raise DataError("@lists of cells that are not within their elements")
         counts = np.zeros(len(self), dtype=np.int64)
-        counts[known] = self.high[numbers] - self.low[numbers]
+        counts[known] = high - low
         offsets = np.concatenate([[0], np.cumsum(counts)])
         if offsets[-1] > (1 << 31) - 1:
             raise DataError("a column of lists with more than 2**31 - 1 elements")
         starts = np.zeros(len(self), dtype=np.int64)
-        starts[known] = self.low[numbers]
+        starts[known] = low
         ask(_PLACES * int(offsets[-1]), "elements of lists")
         places = np.arange(int(offsets[-1])) + np.repeat(starts - offsets[:-1], counts)
         elements = vector_to_arrow(self.flat.take(places))
@@ -541,6 +545,36 @@ def as_vector(value: Value) -> Vector:
     if not isinstance(value, Vector):
         raise DataError(f"a {type_name(value)} stands where a vector is expected")
     return value
+
+
+def some_words(words: Words | None) -> Words:
+    """A dictionary in which code 0, which is the least of no text, has a word: "" where there is none."""
+    return words if words is not None and len(words) else words_of([""])
+
+
+def only(name: str, value: Value) -> Vector:
+    """The argument of ``@name``, which must be a vector of one entry. Raises DataError."""
+    vector = as_vector(value)
+    if len(vector) != 1:
+        raise DataError(f"@{name} takes one value where it was given {len(vector)}")
+    return vector
+
+
+def only_number(name: str, value: Value) -> int:
+    """The integer that an argument of ``@name`` is. Raises DataError for several, and for none."""
+    return int(only(name, value).data[0])
+
+
+def only_text(name: str, value: Value) -> str:
+    """The text that an argument of ``@name`` is. Raises DataError for several, and for none."""
+    return strings(only(name, value))[0]
+
+
+def check_positions(name: str, positions: Array, rows: int, least: int = 0) -> None:
+    """Raises DataError for a position from ``least`` on that is none of a vector of so many rows."""
+    low, high = bounds(positions)
+    if len(positions) and (low < least or high >= rows):
+        raise DataError(f"@{name}: position {low if low < least else high} of a vector of {rows}")
 
 
 def type_name(value: Value) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import averages, exact
-from drawloom.horse.matching import check_pairs
+from drawloom.horse.matching import check_pairs, dtype_below, row_numbers
 from drawloom.horse.memory import ask
 from drawloom.horse.types import BOOL, F64, I64, I128, MAX_DIGITS, DecimalType, VectorType, scale_of
 from drawloom.horse.values import (
@@ -27,6 +27,7 @@ from drawloom.horse.values import (
     Vector,
     as_vector,
     bounds,
+    check_positions,
     integers,
 )
 
@@ -41,6 +42,8 @@ def run_bound(name: str, arguments: list[Value]) -> Value:
         raise DataError(f"@{name} takes a list of columns")
     columns = [as_vector(c).data for c in cells.cells]
     rows = len(columns[0])
+    if any(len(c) != rows for c in columns):
+        raise DataError(f"@{name} of columns of unlike lengths")
     begins = np.zeros(rows, dtype=bool)
     begins[:1] = True
     for data in columns:
@@ -58,13 +61,27 @@ def run_bound(name: str, arguments: list[Value]) -> Value:
 def before(name: str, arguments: list[Value]) -> Value:
     """How many entries of a mask are true before each of the positions."""
     mask, positions = as_vector(arguments[0]).data, as_vector(arguments[1]).data
+    check_positions(name, positions, len(mask) + 1)
     return Vector(I64, np.concatenate([[0], np.cumsum(mask, dtype=np.int64)])[positions])
+
+
+def check_slices(name: str, low: Array, high: Array, rows: int) -> None:
+    """Raises DataError for other than a lower and an upper bound of each slice, within so many rows where it has
+    any."""
+    if len(low) != len(high):
+        raise DataError(f"@{name} of slices from {len(low)} to {len(high)} positions")
+    some = high > low
+    if bool((some & ((low < 0) | (high > rows))).any()):
+        raise DataError(f"@{name} of slices that are not within {rows} rows")
 
 
 def search(name: str, arguments: list[Value]) -> Value:
     """For each row the first position from ``low`` on, and before ``high``, whose value is not below the row's target,
     or (``search_after``) is above it; ``high`` where there is none. The values between the two ascend."""
     values, low, high, targets = [integers(as_vector(a)) for a in arguments]
+    check_slices(name, low, high, len(values))
+    if len(low) != len(targets):
+        raise DataError(f"@{name} of {len(targets)} values in {len(low)} slices")
     low, high = low.copy(), high.copy()
     while bool((low < high).any()):
         middle = (low + high) >> 1
@@ -80,13 +97,18 @@ def distinct_slices(name: str, arguments: list[Value]) -> Value:
     """The rows of each slice that repeat no value of it, as pairs of the slice's number and the row's, in this order.
     ``previous`` is where a row's value stood before. Raises DataError for slices of too many rows together."""
     previous, low, high = [integers(as_vector(a)).astype(np.int64) for a in arguments]
-    counts = high - low
-    check_pairs(int(counts.sum()))
-    ask(_ENTRY * int(counts.sum()), "rows of all slices")
-    each = np.repeat(np.arange(len(counts)), counts)
-    places = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts) + low[each]
-    is_first = previous[places] < low[each]
-    return ListValue([Vector(I64, each[is_first]), Vector(I64, places[is_first])])
+    check_slices(name, low, high, len(previous))
+    counts = np.where(high > low, high - low, 0)
+    total = int(counts.sum())
+    check_pairs(total)
+    ask(_ENTRY * total, "rows of all slices")
+    each = np.repeat(row_numbers(len(counts)), counts)
+    places = np.arange(total, dtype=dtype_below(max(total, len(previous))))
+    places += np.repeat((low - np.cumsum(counts) + counts).astype(places.dtype), counts)
+    if total and bounds(previous)[1] >= int(low[counts > 0].min()):
+        is_first = previous[places] < low[each]
+        each, places = each[is_first], places[is_first]
+    return ListValue([Vector(I64, each), Vector(I64, places)])
 
 
 def each_slice(name: str, arguments: list[Value]) -> Value:
@@ -99,6 +121,7 @@ def each_slice(name: str, arguments: list[Value]) -> Value:
     if function.name not in _SLICES:
         raise DataError(f"@each_slice of @{function.name}: one of {', '.join(_SLICES)} was expected")
     low, high = [as_vector(a).data.astype(np.int64, copy=False) for a in arguments[2:]]
+    check_slices(name, low, high, len(values))
     # Rows of one frame follow each other: whole partitions and peers are reduced once.
     differs = np.ones(len(low), dtype=bool)
     differs[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])

@@ -287,13 +287,13 @@ class StoredSchema(Schema):
     def any_column(self, table: str) -> str:
         source = self.arrow(table)
         widths = {f.name: _width(f.type) for f in source.schema if horse_type(f.type) is not None}
+        if widths:
+            cheapest: str = min(widths, key=lambda name: (widths[name], name))
+            return cheapest
         nested = [f.name for f in source.schema if self.nested(table, f.name)]
-        if nested and not widths:
-            return f"{nested[0]}{INTO}{ROW}"
-        if not widths:
+        if not nested:
             raise DataError(f"table '{table}' has no column of a supported type")
-        cheapest: str = min(widths, key=lambda name: (widths[name], name))
-        return cheapest
+        return f"{nested[0]}{INTO}{ROW}"
 
 
 def _width(type: pa.DataType) -> int:

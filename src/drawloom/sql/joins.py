@@ -2,7 +2,8 @@
 
     inner              rows = @join(keys, keys), kept where the condition holds over the columns at those rows;
                        without keys @loop_join by the condition's comparisons between the sides, else @cross, and
-                       where more is to hold a part of the left side's rows at a time
+                       where more is to hold a part of the left side's rows at a time; by keys a part of the pairs
+                       at a time (``rounds.py``) where all of them were too many
     left, full         the rows without a partner behind them, with row number -1 for the other side
     semi, anti, mark   a mask over the left side's rows: @contains(keys, keys), or the rows that pairs @touched
 
@@ -14,12 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.horse.ir import Literal, Operand, Use, Value
+from drawloom.horse.ir import Literal, Operand, Value
 from drawloom.horse.types import BOOL, I64, SYM
-from drawloom.sql import lists, plan
+from drawloom.sql import lists, plan, rounds
 from drawloom.sql.coercion import drop_in_comparison, unified
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
-from drawloom.sql.loops import Mark, declared, set_variable
+from drawloom.sql.rounds import Kept, Pairs, Touched
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -39,14 +40,6 @@ class KeyPair:
         self.left = left
         self.right = right
         self.nulls_match = nulls_match
-
-
-class Pairs:
-    """Row numbers of both sides: those that match, and then, from an outer join, -1 for a side without a partner."""
-
-    def __init__(self, left: Operand, right: Operand) -> None:
-        self.left = left
-        self.right = right
 
 
 def join(t: Translator, relation: plan.Join) -> Frame:
@@ -103,6 +96,12 @@ def spread(t: Translator, result: Result, frame: Frame) -> Result:
 
 def key_lists(t: Translator, pairs: list[KeyPair], left: Frame, right: Frame) -> list[Operand]:
     """The vectors to match rows by, a list a side."""
+    # Lists of their own: one that a group has too could not go into that group's kernel.
+    return [t.emit("list", columns, "join") for columns in key_columns(t, pairs, left, right)]
+
+
+def key_columns(t: Translator, pairs: list[KeyPair], left: Frame, right: Frame) -> tuple[list[Operand], list[Operand]]:
+    """The vectors to match rows by, of each side."""
     lefts: list[Operand] = []
     rights: list[Operand] = []
     for pair in pairs:
@@ -121,8 +120,7 @@ def key_lists(t: Translator, pairs: list[KeyPair], left: Frame, right: Frame) ->
             if b.valid is not None:
                 lefts.append(t.spread(_TRUE, left))
                 rights.append(b.valid)
-    # Lists of their own: one that a group has too could not go into that group's kernel.
-    return [t.emit("list", lefts, "join"), t.emit("list", rights, "join")]
+    return lefts, rights
 
 
 def unlike(result: Result) -> Result:
@@ -147,6 +145,10 @@ def counted(relation: plan.Join) -> plan.Relation:
 
 def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair]) -> Pairs:
     """The rows whose keys and condition match."""
+    if pairs and t.in_rounds and relation.condition is not None:
+        made = Kept(t)
+        into_rounds(t, relation, left, right, pairs, made)
+        return made.pairs()
     if pairs:
         return filtered(t, t.emit("join", key_lists(t, pairs, left, right)), relation.condition, left, right)
     tests, condition = comparisons(relation)
@@ -169,44 +171,32 @@ def every_pair(t: Translator, tests: list[Comparison], left: Frame, right: Frame
     return looped(t, tests, left, right) if tests else t.emit("cross", [left.anchor(), right.anchor()])
 
 
-#: Pairs that are looked at in a round, about: of 2**18 to 2**22 this took a processor least.
-ROUND: Final = 1 << 21
-
-
 def in_parts(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> Pairs:
-    """The pairs for which the condition holds, without a place in memory for all pairs that there are.
-
-    while (more) {
-        rows = @top(every, first, part);  found = those pairs of these rows with the right side's
-        lefts = @concat(lefts, found);  rights = @concat(rights, found);  first = first + part;  more = count > first
-    }
-    """
+    """The pairs for which a condition without keys holds, without a place in memory for all pairs that there are."""
     tests, condition = comparisons(relation)
-    whole = [*left.columns, *right.columns]
-    for field in [p for c in plan.conjuncts(relation.condition) for p in plan.within(c) if isinstance(p, plan.Field)]:
-        whole[field.index]()  # before the loop, which would compute it in every round
-    zero, one = Literal([0], I64), Literal([1], I64)
-    count, others = [t.emit("len", [side.anchor()]) for side in (left, right)]
-    others = t.emit("if_else", [t.emit("gt", [others, zero]), others, one])
-    share = t.emit("floor", [t.emit("div", [Literal([ROUND], I64), others])])
-    part = t.emit("plus", [t.emit("convert", [share, Literal(["i64"], SYM)]), one])
-    part = t.emit("convert", [part, Literal(["i64"], SYM)])
-    every = t.emit("range", [count])
-    lefts, rights = [declared(t, Literal([], I64)) for _ in range(2)]
-    first, more = declared(t, zero), declared(t, t.emit("gt", [count, zero]))
-    inside = Mark(t)
-    rows = t.emit("top", [every, first, part])
-    some = t.picked(left, rows)
-    found = filtered(t, every_pair(t, tests, some, right), condition, some, right)
-    set_variable(t, lefts, Use(t.emit("concat", [lefts, t.index(rows, found.left)])))
-    set_variable(t, rights, Use(t.emit("concat", [rights, found.right])))
-    after = t.emit("convert", [t.emit("plus", [first, part]), Literal(["i64"], SYM)])
-    set_variable(t, more, Use(t.emit("gt", [count, after])))
-    set_variable(t, first, Use(after))
-    inside.enclose(more)
-    # By the same positions, so that both are known to have one length.
-    there = t.emit("where", [t.emit("geq", [lefts, zero])])
-    return Pairs(t.emit("index", [lefts, there]), t.emit("index", [rights, there]))
+    rounds.compute_columns(relation.condition, left, right)
+    made = rounds.Kept(t)
+
+    def found_of(some: Frame) -> Pairs:
+        return filtered(t, every_pair(t, tests, some, right), condition, some, right)
+
+    rounds.by_rows(t, left, right, found_of, made)
+    return made.pairs()
+
+
+def into_rounds(
+    t: Translator, relation: plan.Join, left: Frame, right: Frame, pairs: list[KeyPair], made: Kept | Touched
+) -> None:
+    """Puts the pairs whose keys and condition match into ``made``, a part of the pairs with equal keys at a time."""
+    condition = relation.condition
+    assert condition is not None
+    rounds.compute_columns(condition, left, right)
+
+    def filtered(some: Pairs) -> Pairs:
+        both = beside(t.picked(left, some.left), t.picked(right, some.right), some)
+        return kept(t, some, both, t.holds(condition, both))
+
+    rounds.by_keys(t, *key_columns(t, pairs, left, right), filtered, made)
 
 
 class Comparison:
@@ -332,6 +322,10 @@ def match(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> Trut
         return among_pairs(t, relation, left, right, pairs)
     if relation.condition is None:
         return Truth(t.emit("contains", key_lists(t, pairs or [always(t, left, right)], left, right)))
+    if pairs and t.in_rounds:
+        made = Touched(t, left)
+        into_rounds(t, relation, left, right, pairs, made)
+        return Truth(made.mask)
     found = matching(t, relation, left, right, pairs)
     return Truth(t.emit("touched", [found.left, left.anchor()]))
 

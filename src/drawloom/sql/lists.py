@@ -64,14 +64,18 @@ def shown(t: Translator, ids: Operand, type: ListOf) -> Operand:
 
 def gathered(t: Translator, value: Result, rows: Operand, counts: Operand) -> Result:
     """The lists of ``value`` at ``rows``, which are as many for each list as ``counts`` says; NULL for none."""
-    place = numbers_of(t, counts)
-    zeros = t.emit("fill", [_ZERO, counts])
-    before = t.result("raze", [t.emit("each_slice", [FunctionRef("sum"), counts, zeros, place])])
-    low = t.cast(before, I64).value
+    place, low = numbers_of(t, counts), sums_before(t, counts)
     valid = None if value.valid is None else t.index(value.valid, rows)
     elements = Result(t.index(value.value, rows), value.type, valid)
     type = ListOf(elements, low, t.emit("plus", [low, counts]))
     return Result(place, type, t.emit("gt", [counts, _ZERO]))
+
+
+def sums_before(t: Translator, counts: Operand) -> Operand:
+    """For each of many counts the sum of those before it."""
+    zeros = t.emit("fill", [_ZERO, counts])
+    sums = t.result("raze", [t.emit("each_slice", [FunctionRef("sum"), counts, zeros, numbers_of(t, counts)])])
+    return t.cast(sums, I64).value
 
 
 def together(t: Translator, results: list[Result]) -> list[Result]:

@@ -93,6 +93,8 @@ class Query:
         #: What the columns of the text before were called, and what was wrong with it.
         self.names: list[str] = []
         self.problem: SqlError | None = None
+        #: Whether joins by keys that have conditions, too, look at a part of their pairs at a time.
+        self.in_rounds = False
         self._logical: Any = None
         self._relation: plan.Plan | None = None
         self._module: Module | None = None
@@ -328,10 +330,22 @@ class Query:
             relation = self.relation()
             self.timed("load", lambda: self.load_columns(relation.root))
             try:
-                self._module = self.timed("horse", lambda: translate(relation, self.schema, self.text.names_double))
+                self._module = self.timed("horse", lambda: self.translated(relation))
             except SignatureError as problem:
                 raise UnsupportedError(_REFUSAL, [problem.message]) from None
         return self._module
+
+    def translated(self, relation: plan.Plan) -> Module:
+        return translate(relation, self.schema, self.text.names_double, self.in_rounds)
+
+    def goes_in_rounds(self) -> bool:
+        """Has the query made anew with joins that look at a part of their pairs at a time; whether that changes it."""
+        joins = [r for r in plan.relations(self.relation().root) if isinstance(r, plan.Join)]
+        if self.in_rounds or not any(j.keys and j.condition is not None for j in joins):
+            return False
+        self.in_rounds = True
+        self._module = self._program = self._loaded = None
+        return True
 
     def load_columns(self, relation: plan.Relation) -> None:
         """Reads and converts the columns that the plan reads, on all cores: the translation and the kernels depend on

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from drawloom.errors import DataError, UnsupportedError
+from drawloom.errors import DataError, OutOfMemoryError, UnsupportedError
 from drawloom.horse.blocks import aside, while_wanted
+from drawloom.horse.casts import shown_date
+from drawloom.horse.matching import PairsLimit
 from drawloom.horse.memory import counted_by
+from drawloom.horse.types import EPOCH
 from drawloom.horse.watch import Watch
 from drawloom.runtime.assembler import machine_code
 from drawloom.runtime.module import launches
@@ -34,6 +37,8 @@ _PIECE: Final = 1 << 14
 _PYTHON_VALUE: Final = 48
 #: What ``explain`` can show, in the order of the pipeline.
 STAGES: Final = ("plan", "relation", "horse", "outline", "ptx", "sass")
+#: The last day that Python has a date for, as its ordinal.
+_LAST_DAY: Final = datetime.date.max.toordinal()
 
 
 class Relation:
@@ -148,6 +153,12 @@ class Relation:
                 return table if self.rows is None else table.slice(*self.rows), profile
             finally:
                 query.progress = None
+            try:
+                return self.beside(lambda: self.answer(query, progress, profiled))
+            except (PairsLimit, OutOfMemoryError):
+                if not query.goes_in_rounds():
+                    raise
+            self.prepared(query)
             return self.beside(lambda: self.answer(query, progress, profiled))
 
     def prepared(self, query: Query) -> Program:
@@ -160,7 +171,8 @@ class Relation:
         return aside(work) if self.connection.device.is_host else work()
 
     def answer(self, query: Query, progress: Progress, profiled: bool) -> tuple[pa.Table, Profile | None]:
-        """The result of a query that is prepared, and what it took where that is asked for."""
+        """The result of a query that is prepared, and what it took where that is asked for. Raises PairsLimit and
+        OutOfMemoryError for more pairs of rows than a join may make, or has memory for."""
         connection = self.connection
         loaded = query.loaded(connection.resident)
         outlined = loaded.program.outlined
@@ -314,8 +326,9 @@ def _python_values(column: pa.ChunkedArray) -> list[Any]:
     try:
         return _list_of(column)
     except (OverflowError, ValueError):
-        texts = _list_of(column.cast(pa.string()))
-        return texts if pa.types.is_timestamp(column.type) else [_date(text) for text in texts]
+        if pa.types.is_timestamp(column.type):
+            return _list_of(column.cast(pa.string()))
+        return [_date(days) for days in _list_of(column.cast(pa.int32()))]
 
 
 def _list_of(column: pa.ChunkedArray) -> list[Any]:
@@ -325,13 +338,12 @@ def _list_of(column: pa.ChunkedArray) -> list[Any]:
     return values
 
 
-def _date(text: str | None) -> datetime.date | str | None:
-    if text is None:
+def _date(days: int | None) -> datetime.date | str | None:
+    """A date; as text where Python has none."""
+    if days is None:
         return None
-    year, month, day = text.rsplit("-", 2)
-    if int(year) < 1:
-        return f"{1 - int(year):04d}-{month}-{day} (BC)"
-    return datetime.date.fromisoformat(text) if int(year) <= datetime.MAXYEAR else text
+    ordinal = days + EPOCH
+    return datetime.date.fromordinal(ordinal) if 1 <= ordinal <= _LAST_DAY else shown_date(days)
 
 
 def _need(library: str) -> Any:

@@ -87,20 +87,22 @@ class Schema:
         raise NotImplementedError
 
 
-def translate(query: plan.Plan, schema: Schema, casts_are_asked_for: bool = True) -> Module:
+def translate(query: plan.Plan, schema: Schema, casts_are_asked_for: bool = True, in_rounds: bool = False) -> Module:
     """The checked HorseIR module for a plan whose relations and functions are all supported.
 
     ``main`` takes nothing and returns the result's table. ``casts_are_asked_for`` tells that casts to double may stand
-    in the SQL text; else they are the planner's. Raises DataError for a column without a type, UnsupportedError for
-    the quotient of an f32, which the planner widens, where nobody asked for that.
+    in the SQL text; else they are the planner's. ``in_rounds`` has joins by keys look at a part of their pairs at a
+    time. Raises DataError for a column without a type, UnsupportedError for the quotient of an f32, which the planner
+    widens, where nobody asked for that.
     """
-    return infer(Translator(schema, casts_are_asked_for).module(query))
+    return infer(Translator(schema, casts_are_asked_for, in_rounds).module(query))
 
 
 class Translator(Guarded):
-    def __init__(self, schema: Schema, casts_are_asked_for: bool) -> None:
+    def __init__(self, schema: Schema, casts_are_asked_for: bool, in_rounds: bool = False) -> None:
         super().__init__(schema)
         self.casts_are_asked_for = casts_are_asked_for
+        self.in_rounds = in_rounds
         #: What the steps of recursive queries read, by name; the rows of each such query.
         self.tables: dict[str, dict[str, Column]] = {}
         self.working: dict[str, Frame] = {}
@@ -186,9 +188,8 @@ class Translator(Guarded):
             return lambda: self.stored(table, relation.table, name)
 
         def anchor() -> Operand:
-            name = self.schema.any_column(relation.table)
-            plain = [c for c in relation.columns if not self.schema.nested(relation.table, c)]
-            return self.stored(table, relation.table, [*plain, name][0]).value
+            plain = next((c for c in relation.columns if not self.schema.nested(relation.table, c)), None)
+            return self.stored(table, relation.table, plain or self.schema.any_column(relation.table)).value
 
         return Frame([column(n) for n in relation.columns], anchor, "all")
 

@@ -88,10 +88,10 @@ def _outer_index(kernels: DeviceKernels, arguments: list[Value]) -> Value | None
 
 
 def _top(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
-    vector = as_vector(arguments[0])
-    skip, keep = [int(as_vector(a).data[0]) for a in arguments[1:]]
-    stop = len(vector) if keep < 0 else min(skip + keep, len(vector))
-    return gathered(kernels, vector, Vector(I64, np.arange(min(skip, stop), stop, dtype=ROW)))
+    from drawloom.horse.library import top_range
+
+    start, stop = top_range(arguments)
+    return gathered(kernels, as_vector(arguments[0]), Vector(I64, np.arange(start, stop, dtype=ROW)))
 
 
 def _each_right(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
@@ -349,7 +349,8 @@ def _raze(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
         return value.flat
     if not isinstance(value, ListValue) or not value.cells:
         return None
-    return joined(kernels, [as_vector(c) for c in value.cells])
+    parts = [as_vector(c) for c in value.cells]
+    return joined(kernels, parts) if len({p.type for p in parts}) == 1 else None
 
 
 def joined(kernels: DeviceKernels, parts: list[Vector]) -> Vector | None:

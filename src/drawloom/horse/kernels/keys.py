@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.horse.emit import Emitter, float64
-from drawloom.horse.evaluate import comparable
+from drawloom.horse.evaluate import check_comparable, comparable
 from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.rows import bits_of, storage_of
 from drawloom.horse.kernels.workspace import Memory
@@ -69,6 +69,7 @@ def key_pairs(left: list[Vector], right: list[Vector]) -> tuple[KeyColumns, KeyC
 
 
 def _pair(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    check_comparable(a.type, b.type)
     if _compare_as_stored(a, b):
         return a, b
     left, right = comparable(a, b)

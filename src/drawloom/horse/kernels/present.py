@@ -10,7 +10,7 @@ from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS, Rounds, RowKernel, integer64, stored
 from drawloom.horse.types import BOOL
-from drawloom.horse.values import Value, as_vector
+from drawloom.horse.values import Value, as_vector, only_number
 from drawloom.ptx.ir import Register
 from drawloom.ptx.types import U64
 
@@ -33,7 +33,7 @@ class Present(RowKernel):
 
 def _present(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     values = as_vector(arguments[0])
-    low, high = [int(as_vector(a).data[0]) for a in arguments[1:]]
+    low, high = [only_number("present", a) for a in arguments[1:]]
     storage, count = stored(values), max(high - low + 1, 0)
     if storage is None or storage[0] == "f" or count > MAX_ROWS:
         return None
