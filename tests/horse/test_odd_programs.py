@@ -131,4 +131,4 @@ def test_dates_that_python_lacks_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["host", "kernels"])
 def test_builtins_answer_or_refuse_whatever_they_are_given(by: str) -> None:
     library = Library(device("cpu"), "kernels") if by == "kernels" else None
-    assert random_calls(20261123, 6 if library is None else 2, library) > 90
+    assert random_calls(20261123, 6 if library is None else 2, library) > 60
