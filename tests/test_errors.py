@@ -20,10 +20,7 @@ from drawloom.errors import (
 def test_source_error_quotes_the_line_and_points() -> None:
     error = ParseError("unknown opcode 'frob'", "k.ptx", 3, 5, "    frob %r1;", "an instruction or '}'")
     assert str(error) == (
-        "k.ptx:3:5: unknown opcode 'frob'\n"
-        "      frob %r1;\n"
-        "      ^\n"
-        "  expected an instruction or '}'"
+        "k.ptx:3:5: unknown opcode 'frob'\n      frob %r1;\n      ^\n  expected an instruction or '}'"
     )
 
 
