@@ -621,6 +621,55 @@ def test_a_checked_run_of_correct_code_finds_nothing() -> None:
     np.testing.assert_array_equal(out, run(kernel(NESTED_LOOPS), "reference", 100))
 
 
+WAITS_IN_A_FUNCTION = """
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .global .u32 flag;
+.func wait_for(.param .u64 at) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  .reg .pred %p;
+  ld.param.u64 %rd1, [at];
+AGAIN:
+  ld.volatile.u32 %r1, [%rd1];
+  setp.eq.u32 %p, %r1, 0;
+  @%p bra AGAIN;
+  ret;
+}
+.visible .entry k(.param .u64 out) {
+  .reg .b64 %rd<5>;
+  .reg .b32 %r<4>;
+  .reg .pred %p;
+  mov.u64 %rd1, flag;
+  cvta.global.u64 %rd2, %rd1;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %nctaid.x;
+  sub.u32 %r2, %r2, 1;
+  setp.eq.u32 %p, %r1, %r2;
+  @%p bra LAST;
+  .param .u64 at;
+  st.param.u64 [at], %rd2;
+  call wait_for, (at);
+  bra DONE;
+LAST:
+  st.volatile.global.u32 [flag], 1;
+DONE:
+  ld.param.u64 %rd3, [out];
+  mad.wide.u32 %rd4, %r1, 4, %rd3;
+  st.global.u32 [%rd4], %r1;
+  ret;
+}
+"""
+
+
+def test_blocks_that_wait_in_a_function_let_others_go_on() -> None:
+    """A function that is not inlined and waits for another block kept its core for ever."""
+    out = np.zeros(300, dtype=np.uint32)
+    drawloom.load(WAITS_IN_A_FUNCTION, device="cpu")["k"][300, 1](out)
+    np.testing.assert_array_equal(out, np.arange(300))
+
+
 STOPS_WITH_A_PARAMETER_BY_ADDRESS = """
 .version 7.8
 .target sm_80

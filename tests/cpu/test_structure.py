@@ -130,7 +130,7 @@ def test_nested_regions_are_one() -> None:
 )
 def test_loops_that_wait_for_memory_spin(load: str, spins: bool) -> None:
     plan = plan_of(f"L: {load} %r2, [%rd0]; add.u32 %r3, %r2, 1; setp.ne.u32 %p2, %r3, 5; @%p2 bra L; ret;")
-    assert spinning_loops(plan) == ({block(plan, "L")} if spins else set())
+    assert spinning_loops(plan.cfg, plan.loops) == ({block(plan, "L")} if spins else set())
     assert varying_exits(plan) == set()
 
 
@@ -139,7 +139,7 @@ def test_lock_is_a_spinning_loop_with_varying_exits() -> None:
         "L: atom.global.cas.b32 %r2, [%rd0], 0, 1; setp.ne.u32 %p2, %r2, 0; @%p2 bra L; "
         "st.global.u32 [%rd0+4], %r1; atom.global.exch.b32 %r3, [%rd0], 0; ret;"
     )
-    assert spinning_loops(plan) == varying_exits(plan) == {block(plan, "L")}
+    assert spinning_loops(plan.cfg, plan.loops) == varying_exits(plan) == {block(plan, "L")}
 
 
 # -- random functions ----------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Calls of functions that must stop in the middle (barriers, and lane by lane warp operations) become their bodies.
+"""Calls of functions that must stop in the middle (barriers, waits for other threads, and lane by lane warp operations)
+become their bodies.
 
 Only a kernel can stop and go on, because its state is kept in one frame; a function that stops has to be part
 of it. Registers, labels and variables of the body get fresh names; parameters become the caller's ``.param``
@@ -7,7 +8,9 @@ variables, and those whose address the body takes ``.local`` ones: a kernel has 
 
 from __future__ import annotations
 
+from drawloom.cpu.spinning import spinning_loops
 from drawloom.errors import UnsupportedError
+from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import (
     Address,
     Arguments,
@@ -32,6 +35,7 @@ from drawloom.ptx.ir import (
 )
 from drawloom.ptx.isa import BARRIER, CALL, RETURN, WARP, decode
 from drawloom.ptx.layout import has_dynamic_stack, reachable_functions, scoped_name
+from drawloom.ptx.loops import find_loops
 from drawloom.ptx.template import copy_function
 from drawloom.ptx.types import integer_type
 
@@ -41,7 +45,8 @@ def inline_stopping(module: Module, kernel: Function, lanes: int) -> Function:
 
     Raises ``UnsupportedError`` when such a function is recursive or called indirectly.
     """
-    stopping = {f.name for f in reachable_functions(module, kernel) if f is not kernel and _stops(module, f, lanes)}
+    must_stop = {f.name for f in reachable_functions(module, kernel) if f is not kernel and _stops(module, f, lanes)}
+    stopping = must_stop | _waiting(module, kernel)
     if not stopping:
         return kernel
     function = copy_function(kernel)
@@ -64,7 +69,7 @@ def inline_stopping(module: Module, kernel: Function, lanes: int) -> Function:
         )
     indirect = any(_is_indirect(s) for s in function.body)
     if indirect:
-        hidden = stopping - _direct_only(module, kernel)
+        hidden = must_stop - _direct_only(module, kernel)
         if hidden:
             raise _cannot_stop(min(hidden), "is called indirectly", lanes)
     return function
@@ -83,6 +88,40 @@ def _stops(module: Module, function: Function, lanes: int) -> bool:
                 effect = statement.opcode.effect
                 if effect == BARRIER or (effect == WARP and not lanes):
                     return True
+    return False
+
+
+def _waiting(module: Module, kernel: Function) -> set[str]:
+    """The functions that wait for other threads in loops, or call such a one, and can become part of the kernel: other
+    blocks go on while one waits there."""
+    called = {
+        f.name: {_callee(s) for s in f.body if isinstance(s, Instruction)}
+        for f in reachable_functions(module, kernel)
+        if f is not kernel and f.has_body
+    }
+    out = {name for name in called if _spins(module, module.functions[name])}
+    while more := {name for name, callees in called.items() if callees & out} - out:
+        out |= more
+    recursive = {name for name in out if _reaches(called, name)}
+    return (out & _direct_only(module, kernel)) - recursive
+
+
+def _spins(module: Module, function: Function) -> bool:
+    cfg = build_cfg(function, module)
+    return bool(spinning_loops(cfg, find_loops(cfg)))
+
+
+def _reaches(called: dict[str, set[str]], name: str) -> bool:
+    """Whether a function calls itself, directly or not."""
+    seen: set[str] = set()
+    left = set(called[name])
+    while left:
+        one = left.pop()
+        if one == name:
+            return True
+        if one not in seen:
+            seen.add(one)
+            left |= called.get(one, set())
     return False
 
 
