@@ -45,6 +45,8 @@ struct CUevent_st {
 namespace drawloom {
 namespace {
 
+using Event = std::shared_ptr<CUevent_st>;
+
 constexpr size_t kAlignment = 256;                     // of what cudaMalloc gives
 constexpr size_t kGap = 4096;                          // between allocations while accesses are checked
 constexpr size_t kKeptAfterFree = size_t(256) << 20;   // freed memory that is not used again, to tell late accesses
@@ -377,8 +379,9 @@ class CpuDevice : public Device {
   }
   cudaError_t wait(cudaStream_t stream, cudaEvent_t event) override {
     Queue queue = Streams::find(stream);
-    if (!queue || !event) return cudaErrorInvalidResourceHandle;
-    Streams::add(queue, [] {}, true, event->last().ticket);
+    Event found = known(event);
+    if (!queue || !found) return cudaErrorInvalidResourceHandle;
+    Streams::add(queue, [] {}, true, found->last().ticket);
     return cudaSuccess;
   }
   cudaError_t call(cudaStream_t stream, cudaHostFn_t function, void *data) override {
@@ -387,35 +390,40 @@ class CpuDevice : public Device {
   }
 
   cudaError_t create(cudaEvent_t *event, unsigned flags) override {
-    *event = new CUevent_st{flags, {}, {}};
+    Event made(new CUevent_st{flags, {}, {}});
+    std::lock_guard<std::mutex> lock(events_mutex_);
+    events_[*event = made.get()] = made;
     return cudaSuccess;
   }
   cudaError_t destroy(cudaEvent_t event) override {
-    if (!event) return cudaErrorInvalidResourceHandle;
-    delete event;
-    return cudaSuccess;
+    std::lock_guard<std::mutex> lock(events_mutex_);
+    return events_.erase(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
   }
   cudaError_t record(cudaEvent_t event, cudaStream_t stream) override {
     Queue queue = Streams::find(stream);
-    if (!event || !queue) return cudaErrorInvalidResourceHandle;
+    Event found = known(event);
+    if (!found || !queue) return cudaErrorInvalidResourceHandle;
     auto when = std::make_shared<Clock::time_point>();
-    std::lock_guard<std::mutex> lock(event->mutex);
-    event->moment = {Streams::add(queue, [when] { *when = Clock::now(); }, true), when};
+    std::lock_guard<std::mutex> lock(found->mutex);
+    found->moment = {Streams::add(queue, [when] { *when = Clock::now(); }, true), when};
     return failed_;
   }
   cudaError_t synchronize(cudaEvent_t event) override {
-    if (!event) return cudaErrorInvalidResourceHandle;
-    Moment moment = event->last();
+    Event found = known(event);
+    if (!found) return cudaErrorInvalidResourceHandle;
+    Moment moment = found->last();
     Streams::wait(moment.ticket);
     return settled();
   }
   cudaError_t query(cudaEvent_t event) override {
-    if (!event) return cudaErrorInvalidResourceHandle;
-    return Streams::done(event->last().ticket) ? synchronize(event) : cudaErrorNotReady;
+    Event found = known(event);
+    if (!found) return cudaErrorInvalidResourceHandle;
+    return Streams::done(found->last().ticket) ? synchronize(event) : cudaErrorNotReady;
   }
   cudaError_t elapsed(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) override {
-    if (!begin || !end || ((begin->flags | end->flags) & cudaEventDisableTiming)) return cudaErrorInvalidResourceHandle;
-    Moment first = begin->last(), second = end->last();
+    Event from = known(begin), to = known(end);
+    if (!from || !to || ((from->flags | to->flags) & cudaEventDisableTiming)) return cudaErrorInvalidResourceHandle;
+    Moment first = from->last(), second = to->last();
     if (!first.when || !second.when) return cudaErrorInvalidResourceHandle;
     if (!Streams::done(first.ticket) || !Streams::done(second.ticket)) return cudaErrorNotReady;
     *milliseconds = std::chrono::duration<float, std::milli>(*second.when - *first.when).count();
@@ -569,7 +577,16 @@ class CpuDevice : public Device {
     return cudaSuccess;
   }
 
+  // Null for what is no event, or no longer one.
+  Event known(cudaEvent_t event) {
+    std::lock_guard<std::mutex> lock(events_mutex_);
+    auto found = events_.find(event);
+    return found == events_.end() ? nullptr : found->second;
+  }
+
   bool checked_, waits_;
+  std::mutex events_mutex_;
+  std::map<cudaEvent_t, Event> events_;
   std::atomic<cudaError_t> pending_{cudaSuccess};  // of a launch, until somebody synchronizes
   std::atomic<cudaError_t> failed_{cudaSuccess};   // told; from then on every call fails
 };
