@@ -126,8 +126,10 @@ def test_options() -> None:
         compile_cuda(source, standard="c++03")
     with pytest.raises(drawloom.UnsupportedError, match="'compute_80': expected sm_50 or later"):
         compile_cuda(source, "compute_80")
-    with pytest.raises(CompileError, match="sm_12"):
+    with pytest.raises(drawloom.UnsupportedError, match="'sm_12': expected sm_50 or later"):
         compile_cuda(source, "sm_12")
+    with pytest.raises(drawloom.UnsupportedError, match="'sm_999': this clang does not know it"):
+        compile_cuda(source, "sm_999")
 
 
 AGGREGATED = """
