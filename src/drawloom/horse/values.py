@@ -418,7 +418,7 @@ def column_to_arrow(vector: Vector) -> pa.ChunkedArray:
     if vector.type.kind != "text" or isinstance(vector, Lists | Structs):
         return pa.chunked_array([vector_to_arrow(vector)])
     strings, codes = vector.spelled()
-    mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
+    mask = _mask(vector)
     if codes is None and mask is None:
         chunks = strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]
         if all(chunk.nbytes <= _MOST_TEXT for chunk in chunks):
@@ -431,6 +431,11 @@ def column_to_arrow(vector: Vector) -> pa.ChunkedArray:
         return _pieces(strings, rows[start:end], None if mask is None else mask[start:end])
 
     return pa.chunked_array([p for pieces in in_blocks(len(rows), _TAKEN, chunk) for p in pieces], pa.string())
+
+
+def _mask(vector: Vector) -> Array | None:
+    """Where entries are NULL, as Arrow's masks have it."""
+    return None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
 
 
 def _pieces(strings: Strings, rows: Array, mask: Array | None) -> list[pa.Array]:
@@ -448,12 +453,15 @@ def vector_to_arrow(vector: Vector) -> pa.Array:
     if isinstance(vector, Lists | Structs):
         return vector.to_arrow()
     type = vector.type
+    mask = _mask(vector)
     if type.kind == "text":
-        text = column_to_arrow(vector)
-        if text.nbytes > _MOST_TEXT:
+        strings, codes = vector.spelled()
+        rows = np.arange(len(vector)) if codes is None else codes
+        ask_at(strings, rows, mask)
+        pieces = _pieces(strings, rows, mask)
+        if len(pieces) > 1:
             raise DataError(f"text of more than {_MOST_TEXT} bytes where one array holds all of it, as in lists")
-        return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
-    mask = None if vector.valid is None else ~np.asarray(vector.valid, dtype=bool)
+        return pieces[0]
     ask(_SHOWN * len(vector), "a column")
     if isinstance(type, DecimalType) or type == I128:
         return _decimals_to_arrow(vector, arrow_type(type), mask)

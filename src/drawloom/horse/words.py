@@ -107,8 +107,10 @@ def ask_at(strings: Strings, rows: Array, mask: Array | None = None) -> None:
     """Asks for what ``picked`` takes."""
     use = current_use()
     if use is not None and strings.nbytes * len(rows) > _LITTLE:
-        known, places = rows if mask is None else rows[~mask], _PLACE * len(rows)
-        use.ask(bytes_at(strings, known, use.limit - use.current - places) + places, "text")
+        known, beside = rows if mask is None else rows[~mask], _PLACE * len(rows)
+        if isinstance(strings, pa.ChunkedArray) and strings.num_chunks > 1:
+            beside += strings.nbytes  # Arrow puts the chunks together
+        use.ask(bytes_at(strings, known, use.limit - use.current - beside) + beside, "text")
 
 
 def together(parts: list[Strings]) -> Strings:
