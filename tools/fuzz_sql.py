@@ -1,10 +1,10 @@
 """Random queries on Drawloom and on DuckDB: finds those whose answers differ in any bit.
 
-    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins | --windows | --nested]
+    python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu [--joins | --windows | --nested | --values]
 
 ``--joins`` asks for joins, subqueries and unions of two tables, ``--windows`` for window functions, ``--nested`` for
-lists, structs, UNNEST, recursive queries and series; else queries are over one table. A seed is a table and five
-queries; ``--count`` counts queries.
+lists, structs, UNNEST, recursive queries and series, ``--values`` for expressions of every type; else queries are over
+one table. A seed is a table and five queries; ``--count`` counts queries.
 
 A query that DuckDB refuses for an overflow must be refused here too. The exit status is 1 when any query differed.
 """
@@ -27,6 +27,7 @@ from tests.sql.compare import differences, duckdb_exact
 from tests.sql.join_queries import JoinQueries, second_table
 from tests.sql.nested_queries import NestedQueries, nested_table
 from tests.sql.random_queries import Queries, random_table
+from tests.sql.value_queries import ValueQueries
 from tests.sql.window_queries import WindowQueries
 from tools import driver
 from tools.driver import Verdict
@@ -45,7 +46,7 @@ _QUERIES: Final = 5
 
 def check(
     seed: int, device: str, queries: int = _QUERIES, joins: bool = False, windows: bool = False, outline: str = "full",
-    nested: bool = False,
+    nested: bool = False, values: bool = False,
 ) -> list[str]:  # fmt: skip
     """Runs ``queries`` queries over one table (two for ``joins``), all from ``seed``; a line for each that differs.
     ``device`` may also be "interpreter"; ``outline`` is the outliner's mode."""
@@ -59,8 +60,8 @@ def check(
     for name, table in tables.items():
         ours.register(name, table)
         theirs.register(name, table)
-    kind = JoinQueries if joins else WindowQueries if windows else NestedQueries if nested else Queries
-    made = kind(rng)
+    kinds = {JoinQueries: joins, WindowQueries: windows, NestedQueries: nested, ValueQueries: values}
+    made = next((kind for kind, wanted in kinds.items() if wanted), Queries)(rng)
     found: list[str] = []
     for _ in range(queries):
         query = made.query()
@@ -89,8 +90,8 @@ def check(
     return found
 
 
-def verdict(seed: int, device: str, joins: bool, windows: bool, nested: bool) -> list[Verdict]:
-    lines = check(seed, device, _QUERIES, joins, windows, nested=nested)
+def verdict(seed: int, device: str, joins: bool, windows: bool, nested: bool, values: bool) -> list[Verdict]:
+    lines = check(seed, device, _QUERIES, joins, windows, nested=nested, values=values)
     return [Verdict("\n".join(lines), counts={"queries": _QUERIES, "queries that differ": len(lines)})]
 
 
@@ -100,9 +101,10 @@ def main() -> int:
     parser.add_argument("--joins", action="store_true", help="queries over two tables")
     parser.add_argument("--windows", action="store_true", help="queries with window functions")
     parser.add_argument("--nested", action="store_true", help="queries over lists, structs and tables that are made")
+    parser.add_argument("--values", action="store_true", help="queries of expressions of every type")
     given = parser.parse_args()
     given.count = -(-given.count // _QUERIES)
-    chosen = {name: getattr(given, name) for name in ("joins", "windows", "nested")}
+    chosen = {name: getattr(given, name) for name in ("joins", "windows", "nested", "values")}
     name = " ".join([given.device, *[kind for kind, wanted in chosen.items() if wanted]])
     return driver.run(given, [name], partial(verdict, device=given.device, **chosen), driver.say)
 

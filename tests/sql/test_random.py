@@ -55,6 +55,16 @@ def test_lists_and_made_tables_on_the_cpu_agree_with_duckdb(seed: int) -> None:
     assert check(seed, "cpu", 2, nested=True) == []
 
 
+@pytest.mark.parametrize("seed", range(5000, 5015))
+def test_values_of_every_type_by_the_interpreter_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "interpreter", 3, values=True) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_values_of_every_type_on_the_cpu_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "cpu", 2, values=True) == []
+
+
 @pytest.mark.parametrize("outline", ["none", "flow"])
 @pytest.mark.parametrize("seed", range(70000, 70005))
 def test_less_outlined_queries_agree_with_duckdb(seed: int, outline: str) -> None:

@@ -264,7 +264,10 @@ def test_what_is_tried_within_an_expression_is_null_where_there_is_none(shown: s
 
 
 def test_dates_are_tried_as_moments() -> None:
-    assert_agrees("select try_cast(d as timestamp) as x, try_cast(far as timestamp) is null as y from t", NULLIF)
+    assert_agrees("""
+        select try_cast(d as timestamp) as x, try_cast(far as timestamp) is null as y,
+        try_cast(d::timestamp + interval '90 minutes' as date) as z, try_cast(d::timestamp as time) as w from t
+        """, NULLIF)  # fmt: skip
 
 
 NULLIF = pa.table({

@@ -8,13 +8,13 @@ from __future__ import annotations
 from tests.sql.random_queries import Queries, RandomQuery
 
 PARTITIONS = ["k", "s", "s2", "q", "q2", "n", "f2", "e", "extract(year from dt2)", "k % 2"]
-ORDERS = ["k", "n", "s2", "dt2", "d2", "f2", "g", "q2", "e", "y", "s"]
+ORDERS = ["k", "n", "s2", "dt2", "d2", "f2", "g", "q2", "e", "y", "s", "tm2"]
 INTEGERS = ["k", "n", "i", "y"]
 #: Orders of frames whose offsets are no integers, each with some of those.
 RANGES = {
     "d2": ["1.5", "100.25", "0"], "e": ["2.125", "10"], "f2": ["0.5", "3"], "f": ["1.25", "100"],
     "dt2": ["interval '40' day", "interval '1' month"], "ts2": ["interval '1' year", "interval '36' hour"],
-    "moment2": ["interval '5' day"],
+    "moment2": ["interval '5' day"], "tm2": ["interval '2' hour", "interval '40' minute"],
 }  # fmt: skip
 VALUES = ["i", "n", "d2", "s2", "dt2", "q2", "f2", "e", "w", "s"]
 ROWS = ["unbounded preceding", "3 preceding", "1 preceding", "0 preceding", "current row", "2 following",
@@ -80,7 +80,8 @@ class WindowQueries(Queries):
         function = rng.choice(["sum", "sum", "avg", "min", "max", "count", "count(*)", "other"])
         if function == "other":
             call = rng.choice(["median(n)", "quantile_cont(d2, 0.3)", "bool_or(q2)", "bit_xor(n)", "bool_and(n > 2)",
-                               "median(f2)", "bit_and(u)"])  # fmt: skip
+                               "median(f2)", "bit_and(u)", "median(dt2)", "quantile_disc(s2, 0.3)",
+                               "quantile_cont(ts2, 0.3)"])  # fmt: skip
             return f"{call} over ({over})", f"{call} over ({over})"
         if function == "count(*)":
             made = f"count(*) over ({over})"

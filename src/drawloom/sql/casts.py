@@ -49,7 +49,8 @@ def cast(t: Translator, below: Result, type: VectorType) -> Result:
 def tried(t: Translator, below: Result, type: VectorType) -> Result:
     """TRY_CAST: NULL for what has no value in the type."""
     given = below.type
-    if type.kind == "text" or (given.kind != "text" and BOOL in (given, type)):
+    is_part = given.kind == "timestamp" and type in (DATE, CLOCK)
+    if type.kind == "text" or is_part or (given.kind != "text" and BOOL in (given, type)):
         return cast(t, below, type)
     if given == DATE:
         can = t.emit("can_convert", [below.value, _named(TIMESTAMP)])
