@@ -75,7 +75,7 @@ class MemoryUse:
         self.began = 0
         self._uses: Iterator[int] = itertools.count(1)
         self._current = 0
-        self._held: dict[int, tuple[int, object]] = {}
+        self._held: dict[int, tuple[int, Any]] = {}
         #: Arrays that are gone since the last look: finalizers run at any time, also in the middle of a sum. They run
         #: no Python code, in which a KeyboardInterrupt would be lost.
         self._gone: deque[Any] = deque()
@@ -178,6 +178,9 @@ class MemoryUse:
     def hold(self, owner: Any, size: int) -> None:
         """Counts ``size`` bytes for as long as ``owner`` lives."""
         key = id(owner)
+        known = self._held.get(key)
+        if known is not None and known[1]() is owner:
+            return
         with self._lock:
             held = self.current
             if key not in self._held:
