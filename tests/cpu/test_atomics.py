@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import drawloom
+from drawloom.cpu.compile import compile_kernel
+from drawloom.ptx import parse
 
 HEAD = """.version 8.3
 .target sm_80
@@ -62,6 +64,32 @@ def test_a_warp_at_one_address(operation: str) -> None:
 
 def test_lanes_at_addresses_of_their_own() -> None:
     agrees("mul.wide.u32 %d7, %r4, 4; add.s64 %d7, %d1, %d7; @%p atom.global.add.u32 %r5, [%d7], %r3;" + END)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_lanes_at_shared_addresses_of_their_own(operation: str) -> None:
+    """Whose old values nobody wants: by each lane's operand, and by one of all."""
+    name, _, operands = operation.partition(" ")
+    given = operands.partition(", ")[2].replace("AT", "%r6+16")
+    start = "st.shared.v4.u32 [tile+16], {3, 4, 0x40000000, 0x40800000}; and.b32 %r8, %r2, 1; shl.b32 %r8, %r8, 3;"
+    start += "mov.u32 %r6, tile; add.u32 %r6, %r6, %r8; bar.sync 0;"
+    end = "bar.sync 0; ld.shared.v2.u64 {%d7, %d8}, [tile+16]; st.global.u64 [%d1+8], %d7;"
+    end += "st.global.u64 [%d1+16], %d8; ret; }"
+    update = "atom" if "cas" in name or "exch" in name else "red"
+    target = "" if update == "red" else f"{operands.partition(', ')[0]}, "
+    agrees(f"{start} @%p {update}.shared.{name} {target}{given}; {end}")
+    constants = {"%f1": "0f3F800000", "%g1": "0d3FF0000000000000", "%r4": "%r1"}
+    one = constants.get(given.rpartition(", ")[2], "5")
+    agrees(f"{start} @%p {update}.shared.{name} {target}{given.rpartition(', ')[0]}, {one}; {end}")
+
+
+def test_hundreds_of_atomics_are_little_code() -> None:
+    """Each updates shared memory lane by lane, by a function of all that are alike."""
+    updates = "red.shared.add.u64 [%r6+8], %d5; red.shared.max.s32 [%r6], 7;" * 100
+    module = parse(f"{HEAD} mov.u32 %r6, tile; add.u32 %r6, %r6, %r4; {updates} ret; }}")
+    code = compile_kernel(module, "k", "32x1x1", False, frozenset(["avx2"])).text
+    assert code.count("define internal void @update.") == 2
+    assert len(code.splitlines()) < 5_000
 
 
 @pytest.mark.parametrize("type", ["u8", "s8", "u16", "s16", "v2.u8", "v4.u8", "v2.u16", "v4.u16"])

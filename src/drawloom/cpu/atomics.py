@@ -13,6 +13,7 @@ from typing import Final
 
 from drawloom.cpu import abi
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of, type_suffix
+from drawloom.cpu.frame import Frame
 from drawloom.cpu.memory import Memory
 from drawloom.cpu.shapes import UNIFORM
 from drawloom.errors import UnsupportedError
@@ -29,6 +30,11 @@ _RMW: Final[dict[str, str]] = {
 
 class Atomics(Memory):
     """Loads and stores, and atomics."""
+
+    def __init__(self, frame: Frame, check: bool) -> None:
+        super().__init__(frame, check)
+        #: Where vectors are passed to functions, by what they are.
+        self.slots: dict[str, str] = {}
 
     def atomic(self, instruction: Instruction, result_used: bool) -> None:
         f = self.f
@@ -59,7 +65,7 @@ class Atomics(Memory):
             if isinstance(target, Register):
                 f.write_as(target, old)
             return
-        if shared and not result_used and opcode.operation != "cas" and not self.check:
+        if shared and not result_used and not self.check and opcode.operation != "cas" and _is_combined(opcode):
             self.shared_updates(operands[0], operands[1], opcode, elem)
             self.order_after_atomic(opcode)
             return
@@ -81,8 +87,9 @@ class Atomics(Memory):
             f.write_as(target, f.load(results, elem, f.lanes))
 
     def shared_updates(self, address: Operand, source: Operand, opcode: Opcode, elem: str) -> None:
-        """Atomics on shared memory whose old values nobody wants: plain updates, lane by lane, straight through when
-        the whole warp takes part. This is what histograms consist of."""
+        """Atomics on shared memory whose old values nobody wants: plain updates, lane by lane. This is what histograms
+        consist of; a kernel may have hundreds, so each calls a function, of which there is one for all that are alike.
+        """
         f = self.f
         e = f.e
         if not isinstance(address, Address):
@@ -90,37 +97,68 @@ class Atomics(Memory):
         shared = f.word("%slot", abi.SLOT_SHARED, False)
         base = address.base
         if isinstance(base, Register):
-            offsets = self.spill(e.cast("trunc", f.read(base, f.lanes), "i32"))
+            offsets = e.cast("trunc", f.read(base, f.lanes), "i32")
             constant = address.offset
         else:
-            offsets = self.spill(int_const("i32", 0, f.lanes))
+            offsets = int_const("i32", 0, f.lanes)
             constant = address.offset + (f.shared_offsets[base.name] if isinstance(base, Symbol) else 0)
         shared = self.plus(shared, constant)
-        type = opcode.types[0]
-        value = self.stored_as(source, type, elem, f.lanes_of(source))
-        values = self.spill(value) if value.lanes else ""
-        every, some, done = f.label("every"), f.label("some"), f.label("updated")
-        f.branch_expected(e.icmp("eq", f.mask_bits(f.mask), int_const(f"i{f.lanes}", -1)), every, some)
-        f.place(every)
-        for number in range(f.lanes):
-            self.shared_update(shared, offsets, values, value, int_const("i32", number), opcode)
-        f.jump(done)
-        f.place(some)
-        lane = self.lane_loop_begin(f.mask)
-        self.shared_update(shared, offsets, values, value, lane, opcode)
-        self.lane_loop_end()
-        f.jump(done)
-        f.place(done)
+        value = self.stored_as(source, opcode.types[0], elem, f.lanes_of(source))
+        function = self.updating(opcode, value)
+        given = Value(self.passed("values", value), "ptr", 0) if value.lanes else value
+        mask = f.mask_bits(f.mask)
+        at = self.passed("offsets", offsets)
+        e.line(f"  call void @{function}({shared.typed}, ptr {at}, {given.typed}, {mask.typed})")
 
-    def shared_update(
-        self, base: Value, offsets: str, values: str, value: Value, lane: Value, opcode: Opcode
-    ) -> None:  # fmt: skip
-        e = self.f.e
-        offset = e.cast("sext", self.element(offsets, "i32", lane), "i64")
-        one = self.element(values, value.elem, lane) if values else value
-        head, tail, left = self.head, self.tail, self.left
-        self.one_atomic(e.binary("add", base, offset), opcode, [one], value.elem, True)
-        self.head, self.tail, self.left = head, tail, left
+    def passed(self, what: str, value: Value) -> str:
+        """A vector in memory, for as long as a call takes."""
+        slot = self.slots.get(f"{what} {value.elem}")
+        if slot is None:
+            slot = self.slots[f"{what} {value.elem}"] = self.f.alloca(what, value.type, 64)
+        self.f.store(value, slot)
+        return slot
+
+    def updating(self, opcode: Opcode, value: Value) -> str:
+        """The function that updates shared memory at an address and each lane's offset, by each lane's value or by one
+        that all have: straight through when all lanes take part."""
+        f = self.f
+        e = f.e
+        lanes, elem = f.lanes, value.elem
+        name = f"update.{opcode.operation}.{opcode.types[0].name}.{lanes}.{'each' if value.lanes else 'all'}"
+        if name in e.functions:
+            return name
+        bits, given = f"i{lanes}", "ptr" if value.lanes else elem
+        base, mask = Value("%base", "i64", 0), Value("%mask", bits, 0)
+        outer, e.lines = e.lines, []
+
+        def update(lane: Value) -> None:
+            offset = e.cast("sext", self.element("%offsets", "i32", lane), "i64")
+            one = self.element("%value", elem, lane) if value.lanes else Value("%value", elem, 0)
+            self.one_atomic(e.binary("add", base, offset), opcode, [one], elem, True)
+
+        e.line(f"define internal void @{name}(i64 %base, ptr %offsets, {given} %value, {bits} %mask) #0 {{")
+        e.line("start:")
+        every = e.icmp("eq", mask, int_const(bits, -1))
+        e.line(f"  br {every.typed}, label %every, label %some, !prof !1")
+        e.line("every:")
+        for number in range(lanes):
+            update(int_const("i32", number))
+        e.line("  ret void")
+        e.line("some:")
+        none = e.icmp("eq", mask, int_const(bits, 0))
+        e.line(f"  br {none.typed}, label %done, label %lane")
+        e.line("lane:")
+        left = Value("%left", bits, 0)
+        e.line(f"  %left = phi {bits} [ %mask, %some ], [ %rest, %lane ]")
+        update(f.first_bit(left))
+        e.line(f"  %rest = and {bits} %left, {e.binary('sub', left, int_const(bits, 1)).text}")
+        last = e.icmp("eq", Value("%rest", bits, 0), int_const(bits, 0))
+        e.line(f"  br {last.typed}, label %done, label %lane")
+        e.line("done:")
+        e.line("  ret void")
+        e.line("}")
+        e.functions[name], e.lines = e.lines, outer
+        return name
 
     def vector_atomic(self, instruction: Instruction) -> None:
         """``atom.v4.f32`` and its kin: atomic in each element (PTX ISA 9.0 section 9.7.13.5), one after the other."""

@@ -101,6 +101,7 @@ def _compile(
     text = "\n".join(
         [
             *emitter.lines,
+            *[line for lines in emitter.functions.values() for line in lines],
             runtime,
             *[d for name, d in sorted(emitter.declarations.items()) if name not in declared],
             # A frame touches each of its pages, so that one past the stack meets the guard page, not another's stack.

@@ -67,11 +67,13 @@ def float_const(elem: str, value: float, lanes: int = 0) -> Value:
 
 
 class Emitter:
-    """Collects the lines of one LLVM function body and the external declarations that they need."""
+    """Collects the lines of LLVM functions, and what they need: external declarations, and ``functions`` by name that
+    many places call."""
 
     def __init__(self, features: frozenset[str] = frozenset()) -> None:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
+        self.functions: dict[str, list[str]] = {}
         #: CPU features of the target, LLVM's names: "avx512f", "avx512vbmi", "avx2" ...
         self.features = features
         self._next = 0
