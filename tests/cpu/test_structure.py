@@ -16,11 +16,19 @@ from drawloom.cpu.structure import Structure
 from drawloom.ptx import parse, verify
 from drawloom.ptx.cfg import build_cfg
 
-HEADER = ".version 8.3\n.target sm_80\n.address_size 64\n"
+HEADER = """.version 8.3
+.target sm_80
+.address_size 64
+.func (.param .u32 value) current(.param .u64 place)
+{
+.reg .b32 %r<1>; .reg .b64 %rd<1>;
+ld.param.u64 %rd0, [place]; ld.volatile.u32 %r0, [%rd0]; st.param.u32 [value], %r0; ret;
+}
+"""
 #: %p0 differs from lane to lane, %p1 does not; %r0 varies, %r1 is the same for all.
 START = """.visible .entry k(.param .u64 out)
 {
-.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<4>;
+.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<4>; .local .u32 kept; .shared .u32 shown;
 mov.u32 %r0, %lanemask_lt; ld.param.u64 %rd0, [out]; mov.u32 %r1, %ctaid.x;
 setp.lt.u32 %p0, %r0, 9; setp.lt.u32 %p1, %r1, 9;
 """
@@ -31,6 +39,11 @@ def plan_of(body: str) -> Structure:
     verify(module)
     function = module.functions["k"]
     return Structure(build_cfg(function, module), Rules(32, frozenset(["out"]), frozenset(), 0), True)
+
+
+def spinning(plan: Structure, body: str) -> set[int]:
+    module = parse(HEADER + START + body + "\n}\n")
+    return spinning_loops(module, plan.cfg, plan.loops)
 
 
 def block(plan: Structure, label: str) -> int:
@@ -129,17 +142,42 @@ def test_nested_regions_are_one() -> None:
     [("ld.volatile.global.u32", True), ("ld.acquire.gpu.global.u32", True), ("ld.global.u32", False)],
 )
 def test_loops_that_wait_for_memory_spin(load: str, spins: bool) -> None:
-    plan = plan_of(f"L: {load} %r2, [%rd0]; add.u32 %r3, %r2, 1; setp.ne.u32 %p2, %r3, 5; @%p2 bra L; ret;")
-    assert spinning_loops(plan.cfg, plan.loops) == ({block(plan, "L")} if spins else set())
+    body = f"L: {load} %r2, [%rd0]; add.u32 %r3, %r2, 1; setp.ne.u32 %p2, %r3, 5; @%p2 bra L; ret;"
+    plan = plan_of(body)
+    assert spinning(plan, body) == ({block(plan, "L")} if spins else set())
     assert varying_exits(plan) == set()
 
 
+CALL = "st.param.u64 [place], %rd0; call (value), current, (place); ld.param.u32 %r2, [value];"
+
+
+@pytest.mark.parametrize(
+    ("read", "spins"),
+    [
+        ("ld.volatile.u32 %r3, [%rd0]; st.local.u32 [kept], %r3; ld.local.u32 %r2, [kept];", True),
+        ("cvta.local.u64 %rd2, %rd1; ld.volatile.u32 %r3, [%rd0]; st.u32 [%rd2], %r3; ld.local.u32 %r2, [kept];", True),
+        ("atom.or.b32 %r3, [%rd0], 0; st.shared.u32 [shown], %r3; bar.sync 0; ld.shared.u32 %r2, [shown];", True),
+        ("{ .param .u64 place; .param .u32 value; " + CALL + " }", True),
+        ("mov.u32 %r2, 0; ld.volatile.u32 %r3, [%rd0]; setp.ne.u32 %p3, %r3, 0; @%p3 bra N; mov.u32 %r2, 1; N:", True),
+        ("ld.volatile.u32 %r3, [%rd0]; st.local.u32 [kept+4], %r1; ld.local.u32 %r2, [kept];", False),
+        ("ld.volatile.u32 %r3, [%rd0]; st.global.u32 [%rd0], %r3; ld.global.u32 %r2, [%rd0+4];", False),
+    ],
+    ids="local generic shared call branch another own_global".split(),
+)
+def test_loops_that_wait_by_way_of_memory_calls_and_branches_spin(read: str, spins: bool) -> None:
+    """Only registers were followed from a load to the branch that leaves a loop; code at -O0 has them in memory."""
+    body = f"mov.u64 %rd1, kept; L: {read} setp.ne.u32 %p2, %r2, 0; @%p2 bra L; ret;"
+    plan = plan_of(body)
+    assert spinning(plan, body) == ({block(plan, "L")} if spins else set())
+
+
 def test_lock_is_a_spinning_loop_with_varying_exits() -> None:
-    plan = plan_of(
+    body = (
         "L: atom.global.cas.b32 %r2, [%rd0], 0, 1; setp.ne.u32 %p2, %r2, 0; @%p2 bra L; "
         "st.global.u32 [%rd0+4], %r1; atom.global.exch.b32 %r3, [%rd0], 0; ret;"
     )
-    assert spinning_loops(plan.cfg, plan.loops) == varying_exits(plan) == {block(plan, "L")}
+    plan = plan_of(body)
+    assert spinning(plan, body) == varying_exits(plan) == {block(plan, "L")}
 
 
 # -- random functions ----------------------------------------------------------------------------------------

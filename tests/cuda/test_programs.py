@@ -36,6 +36,12 @@ def test_program_does_as_it_says(name: str, tmp_path: Path) -> None:
     assert difference(PROGRAMS / f"{name}.cu", tmp_path / name) == ""
 
 
+def test_more_blocks_than_cores_meet_at_the_grid_barrier_without_optimisation(tmp_path: Path) -> None:
+    """At -O0 the barrier reads what it waits for through calls and local memory: the first blocks kept their cores."""
+    cc(str(PROGRAMS / "grid_sync.cu"), "-O0", "-unchecked", "-o", str(tmp_path / "grid_sync"))
+    assert run(tmp_path / "grid_sync") == "grid barrier: 0 of 2048 wrong\n"
+
+
 def run(program: Path, *words: str | Path) -> str:
     environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}
     command = [str(program), *(str(word) for word in words)]

@@ -108,7 +108,7 @@ def _waiting(module: Module, kernel: Function) -> set[str]:
 
 def _spins(module: Module, function: Function) -> bool:
     cfg = build_cfg(function, module)
-    return bool(spinning_loops(cfg, find_loops(cfg)))
+    return bool(spinning_loops(module, cfg, find_loops(cfg)))
 
 
 def _reaches(called: dict[str, set[str]], name: str) -> bool:

@@ -68,7 +68,7 @@ class FunctionLowering:
         self.lanes = lanes
         self.is_kernel = body.is_kernel
         self.plan = body.plan
-        spinning = spinning_loops(body.plan.cfg, body.plan.loops)
+        spinning = spinning_loops(module, body.plan.cfg, body.plan.loops)
         if lanes and any(body.plan.region_of[h] >= 0 and h in varying_exits(body.plan) for h in spinning):
             raise NeedsLanes("lanes leave a loop one by one, as memory that others write tells them")
         if body.f.at_once:
