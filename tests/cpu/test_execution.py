@@ -614,6 +614,33 @@ def test_checked_accesses_name_line_thread_and_address() -> None:
     assert "st.global.u32" in error.source_line
 
 
+TWO_VARIABLES = """
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .global .u32 first[4];
+.visible .global .u32 second[4];
+.visible .entry k(.param .u32 at) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r;
+  ld.param.u32 %r, [at];
+  mov.u64 %rd1, first;
+  mad.wide.u32 %rd2, %r, 4, %rd1;
+  st.global.u32 [%rd2], 7;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_an_access_past_a_variable_into_the_next_is_told(device: str) -> None:
+    """They stood next to each other, and all of them were one range."""
+    module = drawloom.load(TWO_VARIABLES, device=device, check="memory")
+    module["k"][1, 1](3)
+    with pytest.raises(drawloom.Error, match="outside (of )?every buffer"):
+        module["k"][1, 1](4)
+
+
 def test_a_checked_run_of_correct_code_finds_nothing() -> None:
     module = drawloom.load(kernel(NESTED_LOOPS), device="cpu", check="memory")
     out = np.zeros(100, dtype=np.uint32)

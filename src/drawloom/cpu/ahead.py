@@ -214,9 +214,8 @@ class _Object:
 
     def tables(self, layout: GlobalsLayout, kernels: list[str]) -> str:
         variables = [
-            _row(self.string(v.name), layout.offsets[v.name], v.size, int(v.space == "const"))
-            for v in self.module.variables.values()
-            if v.name in layout.offsets
+            _row(self.string(name), offset, size, int(offset >= layout.const_begin))
+            for name, offset, size in layout.ranges
         ]
         relocations = [_row(*address) for address in layout.addresses()]
         files, lines = _source_lines(self.module, self.hidden)

@@ -32,6 +32,8 @@ from drawloom.ptx.types import Type
 
 #: Function ids are multiples of this, so that a function's "address" is never 0 and never odd.
 FUNCTION_ID_STEP: Final = 16
+#: Bytes between variables of a module: a cache line, so that code without checks does not share more of them.
+RED_ZONE: Final = 64
 _FLOAT_BITS: Final = 1 << 64
 
 
@@ -68,16 +70,19 @@ def scoped_name(function: Function, variable: Variable) -> str:
 
 
 class GlobalsLayout:
-    """All ``.global`` and ``.const`` variables of a module in one image.
+    """All ``.global`` and ``.const`` variables of a module in one image, with ``RED_ZONE`` bytes between them that
+    belong to none: checked code tells of accesses past the end of a variable.
 
     ``offsets`` has the module's variables by name and those that a function body declares by ``scoped_name``.
     ``unresolved`` lists the names that are only declared ``.extern``: they have no place. The ``.const`` variables
-    stand behind the others, from ``const_begin`` to ``size``.
+    stand behind the others, from ``const_begin`` to ``size``. ``ranges`` are ``(name, offset, size)`` of all that
+    have a place.
     """
 
     def __init__(self, module: Module) -> None:
         self.module = module
         self.offsets: dict[str, int] = {}
+        self.ranges: list[tuple[str, int, int]] = []
         self.unresolved: list[str] = []
         self.size = 0
         self.align = 1
@@ -100,8 +105,9 @@ class GlobalsLayout:
 
     def _add(self, variable: Variable, name: str, function: Function | None) -> None:
         alignment = variable.alignment
-        offset = align_up(self.size, alignment)
+        offset = align_up(self.size + RED_ZONE if self._placed else 0, alignment)
         self.offsets[name] = offset
+        self.ranges.append((name, offset, variable.size))
         self.size = offset + variable.size
         self.align = max(self.align, alignment)
         self._placed.append((variable, offset, function))

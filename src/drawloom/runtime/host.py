@@ -181,8 +181,7 @@ class HostProgram(Program):
 
     def launch(self, request: Request) -> Timing:
         ranges = request.arguments.host_ranges()
-        if self.image.memory.nbytes:
-            ranges.append((self.image.address, self.image.memory.nbytes))
+        ranges.extend(self.image.ranges())
         try:
             return self.run(request, ranges)
         except Exception as error:

@@ -78,9 +78,14 @@ class ModuleImage:
             )
         self.module = module
         self.offsets: dict[str, int] = dict(layout.offsets)
+        self.places = [(offset, size) for _, offset, size in layout.ranges if size]
         self.memory = aligned_bytes(layout.size, max(ALLOCATION_ALIGNMENT, layout.align))
         self.address = self.memory.ctypes.data
         self.memory[:] = np.frombuffer(layout.build(self.address), dtype=np.uint8)
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """(address, bytes) of each variable."""
+        return [(self.address + offset, size) for offset, size in self.places]
 
     def view(self, name: str) -> Array:
         """The variable's memory itself."""

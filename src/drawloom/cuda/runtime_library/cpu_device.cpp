@@ -56,6 +56,11 @@ struct Allocation {
   size_t size;
   Memory kind;
   bool registered;  // the program's own memory, from cudaHostRegister
+  const char *variable = nullptr;  // the name of what is no allocation
+
+  std::string called() const {
+    return (variable ? "variable " + readable_name(variable) : "an allocation") + " of " + std::to_string(size) + " bytes";
+  }
 };
 
 size_t host_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)); }
@@ -83,12 +88,15 @@ class Allocations {
       return cudaErrorInvalidValue;
     used_ -= found->second.size;
     if (checked) {
+      InFlight::forget(found->first);
+      InFlight::add(Use::freed, found->first, found->second.size + kGap);
       freed_[found->first] = found->second.size;
       freed_bytes_ += found->second.size;
       live_.erase(found);
       while (freed_bytes_ > kKeptAfterFree) {
         auto oldest = freed_.begin();
         freed_bytes_ -= oldest->second;
+        InFlight::forget(oldest->first);
         std::free(reinterpret_cast<void *>(oldest->first));
         freed_.erase(oldest);
       }
@@ -114,10 +122,10 @@ class Allocations {
     return cudaSuccess;
   }
 
-  // Module variables: memory of the device that nobody frees.
-  void add_variables(void *memory, size_t size) {
+  // A module's variable: memory of the device that nobody frees.
+  void add_variable(void *memory, const Variable &variable) {
     std::lock_guard<std::mutex> lock(mutex_);
-    live_[address(memory)] = {size, Memory::device, true};
+    live_[address(memory)] = {size_t(variable.size), Memory::device, true, static_cast<const char *>(variable.name)};
   }
 
   // The allocation that `memory` points into; false where there is none.
@@ -142,27 +150,21 @@ class Allocations {
   // What an address that is in no allocation is near to.
   std::string explain(uint64_t at) {
     std::lock_guard<std::mutex> lock(mutex_);
-    char text[160] = "";
     for (auto &one : freed_) {
       if (at - one.first >= one.second) continue;
-      snprintf(text, sizeof text, ", use after free: %llu bytes into an allocation of %zu bytes that was freed",
-               static_cast<unsigned long long>(at - one.first), one.second);
-      return text;
+      return ", use after free: " + std::to_string(at - one.first) + " bytes into an allocation of " +
+             std::to_string(one.second) + " bytes that was freed";
     }
     auto after = live_.upper_bound(at);
     if (after != live_.begin()) {
       auto before = std::prev(after);
       uint64_t past = at - before->first - before->second.size;
       if (past < kGap) {
-        snprintf(text, sizeof text, ", %llu bytes past the end of an allocation of %zu bytes",
-                 static_cast<unsigned long long>(past), before->second.size);
-        return text;
+        return ", " + std::to_string(past) + " bytes past the end of " + before->second.called();
       }
     }
-    if (after != live_.end() && after->first - at < kGap)
-      snprintf(text, sizeof text, ", %llu bytes before an allocation of %zu bytes",
-               static_cast<unsigned long long>(after->first - at), after->second.size);
-    return text;
+    if (after == live_.end() || after->first - at >= kGap) return "";
+    return ", " + std::to_string(after->first - at) + " bytes before " + after->second.called();
   }
 
   size_t used() {
@@ -203,7 +205,9 @@ char *variables_of(Program &program) {
     if (uint64_t mask = uint64_t(one.mask)) value = (value & mask) >> __builtin_ctzll(mask);
     memcpy(base + one.offset, &value, size_t(one.width));
   }
-  if (image.size) allocations().add_variables(base, size_t(image.size));
+  const Variable *variables = static_cast<const Variable *>(image.variables);
+  for (int64_t i = 0; i < image.variable_count; ++i)
+    if (variables[i].size) allocations().add_variable(base + variables[i].offset, variables[i]);
   program.variables = base;
   return base;
 }
@@ -263,13 +267,12 @@ class CpuDevice : public Device {
     cudaError_t error = allocations().take(memory, size, kind, checked_);
     // No other allocation begins in the page that this one ends in.
     if (!error && checked_ && kind == Memory::device)
-      InFlight::add(nullptr, reinterpret_cast<uint64_t>(*memory), size + kGap, "");
+      InFlight::add(Use::device, reinterpret_cast<uint64_t>(*memory), size + kGap);
     return error;
   }
 
   cudaError_t release(void *memory, bool pinned) override {
     if (cudaError_t error = synchronize()) return error;
-    if (checked_) InFlight::forget(reinterpret_cast<uint64_t>(memory));
     cudaError_t error = allocations().give(memory, pinned, checked_);
     if (error && checked_)
       fprintf(stderr, "drawloom: %s of 0x%llx, where no such allocation begins%s\n", pinned ? "cudaFreeHost" : "cudaFree",
@@ -331,7 +334,7 @@ class CpuDevice : public Device {
         uint64_t first = reinterpret_cast<uint64_t>(rows.to), size = rows.width * rows.height;
         // No other allocation begins in the page that one of ours ends in.
         bool alone = !to.registered && first + size == to_begin + to.size;
-        InFlight::add(stream, first, size + (alone ? kGap : 0), "an asynchronous copy");
+        InFlight::add(Use::work, first, size + (alone ? kGap : 0), stream, "an asynchronous copy");
       }
     });
   }
@@ -562,7 +565,7 @@ class CpuDevice : public Device {
       uint64_t begin;
       Allocation found;
       if (!allocations().find(pointer, begin, found) || found.kind != Memory::managed) continue;
-      InFlight::add(launch.stream, begin, found.size + kGap, work.c_str());
+      InFlight::add(Use::work, begin, found.size + kGap, launch.stream, work.c_str());
     }
   }
 
