@@ -637,7 +637,7 @@ def test_an_access_past_a_variable_into_the_next_is_told(device: str) -> None:
     """They stood next to each other, and all of them were one range."""
     module = drawloom.load(TWO_VARIABLES, device=device, check="memory")
     module["k"][1, 1](3)
-    with pytest.raises(drawloom.Error, match="outside (of )?every buffer"):
+    with pytest.raises(drawloom.Error, match=r"outside (of )?every buffer"):
         module["k"][1, 1](4)
 
 
@@ -695,6 +695,55 @@ def test_blocks_that_wait_in_a_function_let_others_go_on() -> None:
     out = np.zeros(300, dtype=np.uint32)
     drawloom.load(WAITS_IN_A_FUNCTION, device="cpu")["k"][300, 1](out)
     np.testing.assert_array_equal(out, np.arange(300))
+
+
+STOPS_BESIDE_AN_INDIRECT_CALL = """
+.version 7.8
+.target sm_80
+.address_size 64
+.func (.param .u32 out) twice(.param .u32 in) {
+  .reg .b32 %r;
+  ld.param.u32 %r, [in];
+  add.u32 %r, %r, %r;
+  st.param.u32 [out], %r;
+  ret;
+}
+.func meet() {
+  bar.sync 0;
+  ret;
+}
+.visible .entry k(.param .u64 out) {
+  .reg .b64 %rd<5>;
+  .reg .b32 %r<3>;
+  .shared .u32 line[64];
+  mov.u32 %r1, %tid.x;
+  mov.u64 %rd1, line;
+  mad.wide.u32 %rd2, %r1, 4, %rd1;
+  st.shared.u32 [%rd2], %r1;
+  call meet;
+  xor.b32 %r2, %r1, 63;
+  mad.wide.u32 %rd2, %r2, 4, %rd1;
+  ld.shared.u32 %r2, [%rd2];
+  mov.u64 %rd3, twice;
+  .param .u32 in;
+  .param .u32 doubled;
+  st.param.u32 [in], %r2;
+  P: .callprototype (.param .u32 _) _ (.param .u32 _);
+  call (doubled), %rd3, (in), P;
+  ld.param.u32 %r2, [doubled];
+  ld.param.u64 %rd4, [out];
+  mad.wide.u32 %rd4, %r1, 4, %rd4;
+  st.global.u32 [%rd4], %r2;
+  ret;
+}
+"""
+
+
+def test_an_indirect_call_reaches_no_function_whose_address_nobody_takes() -> None:
+    """A function with a barrier was refused in a kernel that also calls something by its address."""
+    out = np.zeros(64, dtype=np.uint32)
+    drawloom.load(STOPS_BESIDE_AN_INDIRECT_CALL, device="cpu")["k"][1, 64](out)
+    np.testing.assert_array_equal(out, 2 * (63 - np.arange(64)))
 
 
 STOPS_WITH_A_PARAMETER_BY_ADDRESS = """

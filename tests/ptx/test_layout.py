@@ -96,6 +96,9 @@ def test_shared_memory_of_the_call_tree() -> None:
 def test_indirect_calls_reach_every_function_they_may() -> None:
     text = """
 .func one () { ret; } .func two () { .shared .b64 x; st.shared.u64 [x], 1; ret; } .func three () { ret; }
+.func four () { .shared .b64 y; st.shared.u64 [y], 1; ret; }
+.global .u64 table[2] = {one, two};
+.entry takes () { .reg .b64 %f; mov.u64 %f, three; st.global.u64 [table], %f; call four; ret; }
 .entry all (.param .u64 f) { .reg .b64 %f; ld.param.u64 %f, [f]; p: .callprototype _ (); call %f, p; ret; }
 .entry some (.param .u64 f) { .reg .b64 %f; ld.param.u64 %f, [f]; t: .calltargets one, three; call %f, t; ret; }
 """

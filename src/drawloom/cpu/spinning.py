@@ -10,7 +10,7 @@ from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import DominatorTree, dominators
 from drawloom.ptx.ir import Address, Arguments, Instruction, Module, Operand, Register, Symbol, collect_read
 from drawloom.ptx.isa import ATOMIC, CALL, LOAD, STORE
-from drawloom.ptx.layout import reachable_functions
+from drawloom.ptx.layout import addressed_functions, reachable_functions
 from drawloom.ptx.loops import Loop, LoopForest
 
 
@@ -49,7 +49,7 @@ class _Calls:
     def read_anew(self, callee: Operand) -> bool:
         if isinstance(callee, Symbol):
             return self.function_reads_anew(callee.name)
-        return any(self.function_reads_anew(f.name) for f in self.module.functions.values() if not f.is_entry)
+        return any(self.function_reads_anew(name) for name in addressed_functions(self.module))
 
     def function_reads_anew(self, name: str) -> bool:
         found = self.known.get(name)

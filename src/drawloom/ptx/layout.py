@@ -27,7 +27,7 @@ from drawloom.ptx.ir import (
     Variable,
     Vector,
 )
-from drawloom.ptx.isa import SIDE
+from drawloom.ptx.isa import CALL, SIDE
 from drawloom.ptx.types import Type
 
 #: Function ids are multiples of this, so that a function's "address" is never 0 and never odd.
@@ -260,14 +260,19 @@ def has_dynamic_stack(function: Function) -> bool:
 def reachable_functions(module: Module, function: Function) -> list[Function]:
     """``function`` and every function that it may call, directly or not, in the order they are found.
 
-    An indirect call reaches the functions that some ``.calltargets`` names, or every function of the module
-    when it has no such list.
+    An indirect call reaches the functions that some ``.calltargets`` names, or every function whose address the
+    module takes when it has no such list.
     """
     found: list[Function] = [function]
     seen = {function.name}
+    addressed: list[str] | None = None
     at = 0
     while at < len(found):
-        names = _called(module, found[at])
+        names, anywhere = _called(found[at])
+        if anywhere:
+            if addressed is None:
+                addressed = addressed_functions(module)
+            names += addressed
         at += 1
         for name in names:
             callee = module.functions.get(name)
@@ -277,22 +282,43 @@ def reachable_functions(module: Module, function: Function) -> list[Function]:
     return found
 
 
-def _called(module: Module, function: Function) -> list[str]:
+def addressed_functions(module: Module) -> list[str]:
+    """The functions whose addresses instructions, arguments or initialisers take, in the module's order."""
+    used: set[str] = set()
+    for function in module.functions.values():
+        for statement in function.body:
+            if isinstance(statement, Instruction):
+                for operand in statement.operands[2 if statement.opcode.effect == CALL else 0 :]:
+                    _collect_symbols(operand, used)
+        _collect_initial(function.variables, used)
+    _collect_initial(list(module.variables.values()), used)
+    return [f.name for f in module.functions.values() if not f.is_entry and f.name in used]
+
+
+def _collect_initial(variables: list[Variable], out: set[str]) -> None:
+    for variable in variables:
+        out.update([item.value.name for item in variable.initializer or [] if isinstance(item.value, Symbol)])
+
+
+def _called(function: Function) -> tuple[list[str], bool]:
+    """The functions that calls in a body name, and whether some call may reach any whose address is known."""
     names: list[str] = []
+    anywhere = False
     targets: dict[str, list[str]] = {}
     for statement in function.body:
         if isinstance(statement, CallTargets):
             targets[statement.name] = statement.functions
     for statement in function.body:
-        if not isinstance(statement, Instruction) or statement.opcode.name != "call":
+        if not isinstance(statement, Instruction) or statement.opcode.effect != CALL:
             continue
         callee = statement.operands[1]
         if isinstance(callee, Symbol):
             names.append(callee.name)
             continue
         listed = targets.get(repr(statement.operands[3]), []) if len(statement.operands) > 3 else []
-        names.extend(listed if listed else [f.name for f in module.functions.values() if not f.is_entry])
-    return names
+        names.extend(listed)
+        anywhere = anywhere or not listed
+    return names, anywhere
 
 
 def _reachable_shared(module: Module, function: Function) -> list[tuple[str, Variable]]:

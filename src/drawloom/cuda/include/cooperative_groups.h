@@ -14,7 +14,12 @@ __DL_DEVICE unsigned int __dl_rank_in_block() { return (threadIdx.z * blockDim.y
 
 class thread_block {
  public:
+  struct arrival_token {};
+
   static __DL_MEMBER void sync() { __syncthreads(); }
+  // Threads meet where they wait: a block's barrier cannot be told of an arrival by those who wait at it later.
+  static __DL_MEMBER arrival_token barrier_arrive() { return arrival_token(); }
+  static __DL_MEMBER void barrier_wait(arrival_token &&) { __syncthreads(); }
   static __DL_MEMBER unsigned int thread_rank() { return __dl_rank_in_block(); }
   static __DL_MEMBER unsigned int size() { return blockDim.x * blockDim.y * blockDim.z; }
   static __DL_MEMBER unsigned int num_threads() { return size(); }
@@ -39,18 +44,24 @@ class grid_group {
   static __DL_MEMBER dim3 dim_blocks() { return gridDim; }
   static __DL_MEMBER dim3 group_dim() { return gridDim; }
   static __DL_MEMBER dim3 block_index() { return blockIdx; }
-  static __DL_MEMBER void sync() {
+  using arrival_token = unsigned int;
+  // A block has arrived when all its threads have; its first thread then counts it, and gets the count before.
+  static __DL_MEMBER arrival_token barrier_arrive() {
     __syncthreads();
+    if (__dl_rank_in_block()) return 0;
+    // All additions together are 2^31, so that the count of those who wait is zero again.
+    unsigned int others = (unsigned int)num_blocks() - 1;
+    __threadfence();
+    return atomicAdd(&__dl_grid_barrier, block_rank() == 0 ? 0x80000000u - others : 1u);
+  }
+  static __DL_MEMBER void barrier_wait(arrival_token &&seen) {
     if (__dl_rank_in_block() == 0) {
-      // All additions together are 2^31, so that the count of those who wait is zero again.
-      unsigned int others = (unsigned int)num_blocks() - 1;
-      __threadfence();
-      unsigned int seen = atomicAdd(&__dl_grid_barrier, block_rank() == 0 ? 0x80000000u - others : 1u);
       while (((atomicAdd(&__dl_grid_barrier, 0u) ^ seen) & 0x80000000u) == 0) __nanosleep(32);
       __threadfence();
     }
     __syncthreads();
   }
+  static __DL_MEMBER void sync() { barrier_wait(barrier_arrive()); }
 };
 __DL_DEVICE grid_group this_grid() { return grid_group(); }
 
@@ -172,6 +183,19 @@ template <class Group, class T> __DL_DEVICE coalesced_group labeled_partition(co
 template <class Group> __DL_DEVICE void sync(const Group &group) { group.sync(); }
 template <class Group> __DL_DEVICE unsigned int thread_rank(const Group &group) { return group.thread_rank(); }
 template <class Group> __DL_DEVICE unsigned int group_size(const Group &group) { return group.size(); }
+
+// Calls `function` in one thread of a group; with `broadcast`, all of a tile or of a coalesced group get the result.
+template <class Group, class Function, class... Arguments>
+__DL_DEVICE void invoke_one(const Group &group, Function &&function, Arguments &&...arguments) {
+  if (group.thread_rank() == 0) function(static_cast<Arguments &&>(arguments)...);
+}
+template <class Group, class Function, class... Arguments>
+__DL_DEVICE auto invoke_one_broadcast(const Group &group, Function &&function, Arguments &&...arguments)
+    -> __remove_cvref(decltype(function(static_cast<Arguments &&>(arguments)...))) {
+  __remove_cvref(decltype(function(static_cast<Arguments &&>(arguments)...))) value{};
+  if (group.thread_rank() == 0) value = function(static_cast<Arguments &&>(arguments)...);
+  return group.shfl(value, 0);
+}
 
 template <class T = void> struct plus { __DL_MEMBER T operator()(T a, T b) const { return a + b; } };
 template <class T = void> struct less { __DL_MEMBER T operator()(T a, T b) const { return b < a ? b : a; } };
