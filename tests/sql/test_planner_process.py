@@ -2,6 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -60,3 +64,38 @@ def test_a_process_that_ended_is_an_error_and_the_next_query_runs(con: Connectio
     with pytest.raises(SqlError, match="its process ended"):
         con.sql("select max(a) from t").arrow()
     assert con.sql("select max(a) from t").fetchall() == [(3,)]
+
+
+ASKED_AND_KILLED = """
+import os, signal, threading, time
+import pyarrow as pa
+from drawloom.sql import connect
+
+con = connect("cpu").register("t", pa.table({"a": [1]}))
+long = "select " + " + ".join(["a"] * 800) + " as s from t"
+threading.Thread(target=lambda: con.planner.process.ask("serialised", long, True)).start()
+while con.planner.process.known != con.planner.process.told:  # until it is asked
+    time.sleep(0.01)
+time.sleep(0.2)
+print(con.planner.process.process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="signals for pipes that end are Linux's")
+def test_the_process_ends_with_the_one_that_asks() -> None:
+    asker = subprocess.run([sys.executable, "-c", ASKED_AND_KILLED], stdout=subprocess.PIPE, text=True, timeout=100)
+    assert asker.returncode == -signal.SIGKILL
+    state = Path("/proc") / asker.stdout.strip() / "stat"
+    until = time.monotonic() + 5
+    while (still := runs(state)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not still
+
+
+def runs(state: Path) -> bool:
+    """Whether there is such a process that has not ended, awaited or not."""
+    try:
+        return state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
