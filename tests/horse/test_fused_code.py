@@ -43,7 +43,8 @@ def test_selected_rows_of_several_tiles(target: int) -> None:
     (kernel,) = [f for f in made.outlined.module.functions if f.is_kernel]
     (known,) = made.plans.values()
     outlined = made.outlined
-    plan = generate(kernel, outlined.types, outlined.ranges, outlined.shapes, known.storage, ROWS, True, TILE)
+    types, ranges, shapes, inside = outlined.types, outlined.ranges, outlined.shapes, outlined.picks_inside
+    plan = generate(kernel, types, ranges, shapes, known.storage, inside, ROWS, True, TILE)
     given = columns(plan, table)
     given.update({"out": np.zeros(1, np.int64), "error": np.zeros(1, np.uint32), "rows": ROWS})
     states = np.zeros(states_for(TILE.blocks(ROWS), 2), np.uint64)

@@ -52,8 +52,10 @@ class Elements(RowValues):
         function, inner, operands = call.function.name, call.arguments[0], call.arguments[1:]
         assert isinstance(inner, FunctionRef)
         if function == "each_right" and inner.name == "index":
-            rows = self.value(operands[1])
-            return self.picked(name_of(operands[0]), rows, self.mask(rows.masks)).masked(rows.masks)
+            rows, source = self.value(operands[1]), name_of(operands[0])
+            is_inside = name in self.context.picks_inside
+            guard = self.mask(rows.masks) if is_inside else self.checked("index", source, rows)
+            return self.picked(source, rows, guard).masked(rows.masks)
         if function == "each_item" and inner.name == "compress":
             held = self.value(operands[1])
             return held.masked((*held.masks, name_of(operands[0])))

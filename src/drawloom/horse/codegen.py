@@ -36,6 +36,7 @@ def generate(
     ranges: Ranges,
     shapes: dict[str, Shape],
     storage: dict[str, Storage],
+    picks_inside: set[str],
     rows: int,
     reduces_lanes: bool,
     tile: Tile | None,
@@ -50,7 +51,7 @@ def generate(
     plan.reduces_lanes = reduces_lanes
     plan.storage = storage
     plan.most_rows = rows
-    context = Context(kernel, types, ranges, shapes, storage, plan)
+    context = Context(kernel, types, ranges, shapes, storage, picks_inside, plan)
     context.declare(kernel)
     if listed(kernel):
         return CellKernel(kernel, context).run()

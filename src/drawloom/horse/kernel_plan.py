@@ -62,7 +62,8 @@ class KernelError(DataError):
 class KernelPlan:
     """A generated kernel and all that a launch needs to know.
 
-    ``columns``, ``scalars`` and ``text_params`` are parameters by name, ``storage`` how the columns lie in memory, and
+    ``columns``, ``scalars`` and ``text_params`` are parameters by name, ``lengths`` the columns whose lengths are so,
+    too, ``storage`` how the columns lie in memory, and
     ``linear`` the columns that have the kernel's rows (from others rows are only picked): ``most_rows`` at most, and
     ``is_stored`` says that they are a stored table's. ``only_picks`` says that nothing is computed from them.
 
@@ -86,6 +87,7 @@ class KernelPlan:
         self.storage: dict[str, Storage] = {}
         self.scalars: list[str] = []
         self.text_params: list[TextParam] = []
+        self.lengths: list[str] = []
         self.row_buffers: list[str] = []
         self.counters = 0
         self.tile: Tile | None = None
@@ -116,3 +118,8 @@ class KernelPlan:
 def parameter(variable: str) -> str:
     """The PTX parameter of a HorseIR variable: no name of an instruction, and none of the kernel's own."""
     return "p_" + variable
+
+
+def length_parameter(variable: str) -> str:
+    """The PTX parameter that says how many elements a column has."""
+    return "n_" + variable

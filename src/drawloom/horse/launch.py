@@ -11,7 +11,7 @@ from drawloom.horse.emit import WARP
 from drawloom.horse.evaluate import averages
 from drawloom.horse.groups import FEW_GROUPS
 from drawloom.horse.ir import Function
-from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
+from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, length_parameter, parameter
 from drawloom.horse.kernels.device import level_for
 from drawloom.horse.kernels.library import LEAST_THERE, Library
 from drawloom.horse.kernels.look_back import states_for
@@ -181,6 +181,7 @@ class LoadedKernel:
             given[parameter(name)] = resident.column(named[name], plan.storage[name])
         given.update({parameter(name): scalar(named[name]) for name in plan.scalars})
         given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
+        given.update({length_parameter(n): len(named[n]) for n in plan.lengths})
         given.update({f"result{i}": b for i, b in enumerate(buffers)})
         given.update({name: report.argument(name) for name in report.parts})
         launch = self.kernel[shape.blocks, shape.threads, workspace.stream]

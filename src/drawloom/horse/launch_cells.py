@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.horse.ir import Function
-from drawloom.horse.kernel_plan import KernelPlan, parameter
+from drawloom.horse.kernel_plan import KernelPlan, length_parameter, parameter
 from drawloom.horse.launch import ROW_DTYPES, LoadedKernel, Report, Resident, geometry, scalar
 from drawloom.horse.lists import MAX_CELL
 from drawloom.horse.values import Ragged, Value, Vector, as_vector
@@ -67,6 +67,7 @@ class LoadedCells(LoadedKernel):
         given.update({parameter(n): resident.column(named[n], plan.storage[n]) for n in plan.columns})
         given.update({parameter(n): scalar(named[n]) for n in plan.scalars})
         given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
+        given.update({length_parameter(n): len(named[n]) for n in plan.lengths})
         given.update({f"result{i}": b for i, b in enumerate(buffers)})
         given.update({"cells": workspace.put(offsets), "error": report.argument("error")})
         launch = self.kernel[shape.blocks, shape.threads, workspace.stream]

@@ -43,6 +43,7 @@ from drawloom.horse.ir import (
 from drawloom.horse.lists import lists_in_place
 from drawloom.horse.liveness import live
 from drawloom.horse.placement import Placement, Root
+from drawloom.horse.positions import picks_inside
 from drawloom.horse.probes import with_probes
 from drawloom.horse.ranges import Facts, Ranges
 from drawloom.horse.shape_analysis import analyse as analyse_shapes
@@ -73,7 +74,8 @@ class Block:
 class Outline:
     """The outlined module, and the analyses of ``main`` that code generation reads.
 
-    ``ranges`` and ``types`` are by the variable names of ``main``, which kernels keep. ``blocks`` is what was outlined.
+    ``ranges`` and ``types`` are by the variable names of ``main``, which kernels keep; ``picks_inside`` are those
+    that pick only rows that are there. ``blocks`` is what was outlined.
     """
 
     def __init__(self, module: Module, types: dict[str, Type], ranges: Ranges, shapes: dict[str, Shape]) -> None:
@@ -81,6 +83,7 @@ class Outline:
         self.types = types
         self.ranges = ranges
         self.shapes = shapes
+        self.picks_inside: set[str] = set()
         self.blocks: list[Block] = []
 
 
@@ -101,6 +104,7 @@ def outline(module: Module, facts: Facts, mode: str = "full") -> Outline:
             main, types = probed, variable_types(probed)
             ranges, shapes = ranges_module.analyse(main, types, facts), analyse_shapes(main, module)
     made = Outline(module, types, ranges, shapes)
+    made.picks_inside = picks_inside(main, types, ranges, shapes, facts)
     splitter = _Splitter(made, main, facts, mode)
     outlined = Function("main", main.params, main.returns, splitter.body(main.body))
     others = [f for f in module.functions if f.name != "main"]

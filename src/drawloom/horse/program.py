@@ -116,7 +116,8 @@ class Program:
         rows = max([rows, *[self.sources[t].rows for t in outlined.ranges.tables.values()]])
         power = 1 << max(rows - 1, 1).bit_length()
         types, shapes, lanes = outlined.types, outlined.shapes, self.reduces_lanes
-        return generate(kernel, types, outlined.ranges, shapes, storage, power, lanes, LOOK_BACK[lanes])
+        inside = outlined.picks_inside
+        return generate(kernel, types, outlined.ranges, shapes, storage, inside, power, lanes, LOOK_BACK[lanes])
 
     def is_scalar(self, name: str) -> bool:
         return str(self.outlined.shapes[name].size) == "1"

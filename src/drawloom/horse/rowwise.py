@@ -12,13 +12,13 @@ from drawloom.horse.elementwise import Templates, TextParam, literal
 from drawloom.horse.emit import Emitter, integer, zero
 from drawloom.horse.held import Held
 from drawloom.horse.ir import NOWHERE, Assign, Call, Function, FunctionRef, Literal, Name, Operand, Pos
-from drawloom.horse.kernel_plan import KernelPlan, Storage, parameter
+from drawloom.horse.kernel_plan import KernelPlan, Storage, length_parameter, parameter
 from drawloom.horse.placement import PICKS
 from drawloom.horse.ranges import MAX_ROWS, Ranges
 from drawloom.horse.shapes import Constant, Shape
 from drawloom.horse.types import BOOL, ListType, Type, VectorType
 from drawloom.ptx.ir import Address, Register
-from drawloom.ptx.types import B32, B64, F64, PRED, S32, S64
+from drawloom.ptx.types import B32, B64, F64, PRED, S32, S64, U64
 from drawloom.ptx.types import F32 as PTX_F32
 from drawloom.ptx.types import Type as PtxType
 
@@ -37,12 +37,14 @@ class Context:
         ranges: Ranges,
         shapes: dict[str, Shape],
         storage: dict[str, Storage],
+        picks_inside: set[str],
         plan: KernelPlan,
     ) -> None:
         self.types = types
         self.ranges = ranges
         self.shapes = shapes
         self.storage = storage
+        self.picks_inside = picks_inside
         self.plan = plan
         self.emitter = Emitter(kernel.name)
         self.calls: dict[str, Call] = {}
@@ -55,6 +57,7 @@ class Context:
         self.origins: dict[str, Register] = {}
         self.text_params: list[TextParam] = []
         self.error: Register | None = None
+        self.lengths: dict[str, Register] = {}
 
     def declare(self, kernel: Function) -> None:
         """Sorts the kernel's parameters into columns, a list too, and scalars."""
@@ -93,6 +96,15 @@ class Context:
             current, emitter.body = emitter.body, emitter.prologue
             found = self.origins[param] = emitter.pointer(param)
             emitter.body = current
+        return found
+
+    def length(self, column: str) -> Register:
+        """How many elements a column has, loaded in the prologue (u64)."""
+        found = self.lengths.get(column)
+        if found is None:
+            self.plan.lengths.append(column)
+            self.emitter.scalar_param(length_parameter(column), U64)
+            found = self.lengths[column] = self.emitter.hoisted_param(length_parameter(column), U64)
         return found
 
     def picks_itself(self, call: Call) -> bool:
@@ -155,7 +167,11 @@ class RowValues:
 
     def fail(self, bad: Register, function: str, type: VectorType, masks: tuple[str, ...]) -> None:
         """Reports an overflow where ``bad`` holds for a row that the masks select."""
-        code = self.context.error_code(f"overflow: a result of @{function} does not fit {type}", self.open[-1])
+        self.report(bad, f"overflow: a result of @{function} does not fit {type}", masks)
+
+    def report(self, bad: Register, message: str, masks: tuple[str, ...]) -> None:
+        """Reports an error of the innermost statement where ``bad`` holds for a row that the masks select."""
+        code = self.context.error_code(message, self.open[-1])
         assert self.context.error is not None
         selected = self.emitter.both(bad, self.mask(masks))
         self.emitter.guarded(selected, "mov.u32", [self.context.error, integer(code)])
@@ -240,13 +256,26 @@ class RowValues:
         if self.context.picks_itself(call):
             return self.value(call.arguments[0]).masked(rows.masks)
         guard = self.mask(rows.masks)
-        if call.function.name == "outer_index":
+        source = name_of(call.arguments[0])
+        if self.open[-1] not in self.context.picks_inside:
+            guard = self.checked(call.function.name, source, rows)
+        elif call.function.name == "outer_index":
             row = self.templates.in_register(rows, "s64")
             guard = emitter.both(guard, emitter.made(PRED, "setp.ge.s64", [row, integer(0)]))
-        held = self.picked(name_of(call.arguments[0]), rows, guard)
+        held = self.picked(source, rows, guard)
         if call.function.name == "outer_index" and not held.type.is_float:
             held.low, held.high = min(held.low, 0), max(held.high, 0)
         return held.masked(rows.masks)
+
+    def checked(self, function: str, name: str, rows: Held) -> Register:
+        """Where a column has the row, for a pick by ``function``; reports other rows."""
+        emitter = self.emitter
+        row, length = self.templates.in_register(rows, "s64"), self.context.length(name)
+        # As an unsigned number a negative one is past every length.
+        outside = "setp.ge.s64" if function == "outer_index" else "setp.ge.u64"
+        bad = emitter.made(PRED, outside, [row, length])
+        self.report(bad, f"@{function}: a position that the vector does not have", rows.masks)
+        return emitter.both(self.mask(rows.masks), emitter.made(PRED, "setp.lt.u64", [row, length]))
 
     def picked(self, name: str, rows: Held, guard: Register) -> Held:
         """The element of a column in a row, where ``guard`` holds."""
@@ -303,9 +332,9 @@ class SelectedRows(NumberedRows):
         for count in range(len(chosen)):
             self.masks[chosen[: count + 1]] = inside
 
-    def fail(self, bad: Register, function: str, type: VectorType, masks: tuple[str, ...]) -> None:
+    def report(self, bad: Register, message: str, masks: tuple[str, ...]) -> None:
         if masks == self.chosen:
-            super().fail(bad, function, type, masks)
+            super().report(bad, message, masks)
         elif self.open[-1] not in self.unchecked:
             self.unchecked.append(self.open[-1])
 
