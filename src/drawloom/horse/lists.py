@@ -131,7 +131,8 @@ class _Finder:
     def picks(self, source: Operand, rows: str) -> bool:
         by = self.element(rows)
         assert by is not None
-        return isinstance(source, Name) and self.placed.is_loaded(source) and not by.is_float and by.kind != "text"
+        has = isinstance(source, Name) and self.placed.is_loaded(source)
+        return has and operand_size(source, self.placed.shapes) != ONE and not by.is_float and by.kind != "text"
 
     def computes(self, function: str, operands: list[Operand]) -> bool:
         """An element-wise function of elements, and of scalars."""

@@ -13,7 +13,7 @@ from typing import Final
 from drawloom.horse.graph import Graph, Node
 from drawloom.horse.ir import Call, Name, Operand
 from drawloom.horse.ranges import Ranges
-from drawloom.horse.shapes import Compressed, Constant, Dynamic, Shape, Size, Symbol, base, operand_size
+from drawloom.horse.shapes import ONE, Compressed, Dynamic, Shape, Size, Symbol, base, operand_size
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import Type, VectorType
 
@@ -124,7 +124,9 @@ class Placement:
         sizes: list[Size] = []
         for place, argument in enumerate(node.call.arguments):
             size = operand_size(argument, self.shapes)
-            if size is None or (isinstance(size, Constant) and size.count == 1):
+            if size == ONE and place == 0 and node.function in PICKS:
+                return None  # a kernel has one value in a register
+            if size is None or size == ONE:
                 continue
             if place == 1 and node.function == "member":
                 continue

@@ -31,11 +31,9 @@ from drawloom.horse.shapes import (
     Compressed,
     Constant,
     Dynamic,
-    ListShape,
     Shape,
     Size,
     Symbol,
-    VectorShape,
     operand_size,
 )
 from drawloom.horse.types import Type, VectorType, exact_bounds
@@ -78,8 +76,9 @@ def _picks(call: Call) -> bool:
 
 
 class _Finder:
-    """What is known of the variables that are assigned ``once``: the ``values`` that they have, the ``rows`` whose
-    numbers they hold (in all cells, of a list), and of lists with several such cells the rows of each, ``cells``."""
+    """What is known of the variables that are assigned ``once``: the ``values`` that they have, what integers are
+    ``within`` whatever overflows, the ``rows`` whose numbers they hold (in all cells, of a list), and of lists with
+    several such cells the rows of each, ``cells``."""
 
     def __init__(
         self, main: Function, types: dict[str, Type], ranges: Ranges, shapes: dict[str, Shape], facts: Facts
@@ -90,6 +89,7 @@ class _Finder:
         self.facts = facts
         self.once = assigned_once(main)
         self.values: dict[str, Call | Use] = {}
+        self.within: dict[str, Range] = {}
         self.rows: dict[str, Rows] = {}
         self.cells: dict[str, list[Rows | None]] = {}
         for statement in walk(main.body):
@@ -124,6 +124,9 @@ class _Finder:
             return
         assert isinstance(value, Call | Use)
         self.values[name] = value
+        range = self.computed(name, value)
+        if range is not None:
+            self.within[name] = range
         if isinstance(value, Call) and value.function.name in ("join", "loop_join"):
             self.cells[name] = [self.of_columns(a) for a in value.arguments[-2:]]
         elif isinstance(value, Call) and value.function.name == "cross":
@@ -214,13 +217,15 @@ class _Finder:
         """What integers are within, whatever overflows; None where that is not known."""
         if isinstance(operand, Literal):
             return self.ranges.of(operand, operand.type)
-        if not isinstance(operand, Name) or operand.name not in self.values:
-            return None
-        if operand.name in self.ranges.columns:
-            return self.ranges.ranges.get(operand.name)
-        value, type = self.values[operand.name], self.types[operand.name]
+        return self.within.get(operand.name) if isinstance(operand, Name) else None
+
+    def computed(self, name: str, value: Call | Use) -> Range | None:
+        """The range of a variable from those of what it is computed from; None where it may pass its type's bounds."""
+        if name in self.ranges.columns:
+            return self.ranges.ranges.get(name)
         if isinstance(value, Use):
             return self.range(value.operand)
+        type = self.types[name]
         if not isinstance(type, VectorType) or not type.is_integer or (_picks(value) and not self.are_inside(value)):
             return None
         made = call_range(value.function.name, type, [(self.type(a), self.range(a)) for a in value.arguments])
@@ -248,17 +253,26 @@ class _Finder:
 
     def bounds(self, condition: Operand, operand: Operand) -> tuple[int | None, int | None]:
         """What a condition says of a variable's least and greatest value; None for nothing."""
-        call = self.call(condition)
-        if call is None or not isinstance(operand, Name):
-            return (None, None)
-        first, *others = call.arguments
-        if call.function.name == "and":
-            (low, high), (least, most) = self.bounds(first, operand), self.bounds(others[0], operand)
-            return (least if low is None else low, most if high is None else high)
-        range = self.range(others[0]) if isinstance(first, Name) and first.name == operand.name and others else None
-        if range is None:
-            return (None, None)
-        return {"geq": (range[0], None), "leq": (None, range[1])}.get(call.function.name, (None, None))
+        low: int | None = None
+        high: int | None = None
+        parts = [condition]
+        seen: set[str] = set()
+        while parts:
+            part = parts.pop()
+            call = self.call(part)
+            if call is None or not isinstance(part, Name) or part.name in seen or not isinstance(operand, Name):
+                continue
+            seen.add(part.name)
+            name, first = call.function.name, call.arguments[0]
+            if name == "and":
+                parts.extend(call.arguments)
+            elif name in ("geq", "leq") and isinstance(first, Name) and first.name == operand.name:
+                bound = self.range(call.arguments[1])
+                if bound is not None and name == "geq":
+                    low = bound[0] if low is None else max(low, bound[0])
+                elif bound is not None:
+                    high = bound[1] if high is None else min(high, bound[1])
+        return (low, high)
 
     def length(self, vector: Operand) -> int:
         """How many elements a vector has at least."""
