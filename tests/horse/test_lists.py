@@ -161,3 +161,56 @@ def test_the_vendors_assembler_takes_it(ptxas: str, tmp_path: Path) -> None:
         path.write_text(str(plan.module))
         done = subprocess.run([ptxas, "-arch=sm_80", str(path), "-o", "/dev/null"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+#: Picks, functions of one and two cells and of a scalar, text, reductions, also of empty cells, and lists of these.
+LISTED = f"""{GROUPED} var top:? = @max(h);
+        var ic:? = @each_right(@index, i, rows); var hc:? = @each_right(@index, h, rows);
+        var dc:? = @each_right(@index, d, rows); var fc:? = @each_right(@index, f, rows);
+        var sc:? = @each_right(@index, s, rows); var nc:? = @each(@neg, ic); var pc:? = @each_item(@plus, nc, hc);
+        var uc:? = @each_right(@mul, 3:i16, pc); var vc:? = @each_left(@minus, uc, top);
+        var bc:? = @each_item(@lt, hc, vc); var kc:? = @each_item(@compress, bc, dc);
+        var ec:? = @each_left(@eq, sc, "bb":str);
+        var s0c:? = @each(@sum, vc); var s0:? = @raze(s0c); var s1c:? = @each(@avg, kc); var s1:? = @raze(s1c);
+        var s2c:? = @each(@max, ec); var s2:? = @raze(s2c); var s3c:? = @each(@min, sc); var s3:? = @raze(s3c);
+        var s4c:? = @each(@sum, fc); var s4:? = @raze(s4c); var s5c:? = @each(@len, kc); var s5:? = @raze(s5c);
+        var s6c:? = @each(@neg, s0c); var s6:? = @raze(s6c); var s7:? = @plus(s0, s6);
+        {result([f"s{n}" for n in range(8)])}"""
+
+
+@pytest.mark.parametrize(("count", "device"), [*[(n, "cpu") for n in SIZES], (33, "reference")])
+@pytest.mark.parametrize("mode", ["none", "flow", "full"])
+def test_lists_that_leave_kernels(mode: str, count: int, device: str) -> None:
+    """Compression of cells alone is control code where kernels do not compute masks and what they select together."""
+    if count:
+        made = program(table(count), LISTED, count % 2 == 0, mode)
+        left = [text.partition("(")[0] for text in control(made).split("@each")[1:]]
+        assert mode == "full" or left == ["_item"]
+        same(made, device)
+    same(program(table(count), every_reduction("d f"), count % 2 == 0, mode), device)
+
+
+@pytest.mark.parametrize(("mode", "kernels"), [("none", 4), ("flow", 2), ("full", 1)])
+def test_kernels_over_lists_by_mode(mode: str, kernels: int) -> None:
+    """Each statement alone; along data flow, also what razes a list's reductions; all."""
+    text = f"""{GROUPED} var c:? = @each_right(@index, i, rows); var nc:? = @each(@neg, c);
+        var sc:? = @each(@sum, nc); var s0:? = @raze(sc); var xc:? = @each(@max, nc); var x0:? = @raze(xc);"""
+    if mode == "flow":
+        text = text.replace("@each(@max, nc)", "@each(@max, rows)")
+    made = same(program(table(97), text + result(["s0", "x0"]), mode=mode))
+    assert len([p for p in made.kernels.values() if p.plan.cells or p.plan.is_flat]) == kernels
+
+
+def test_lists_of_unlike_cells_are_the_interpreters() -> None:
+    """As are lists that are not one vector."""
+    text = f"""{GROUPED} var c:? = @each_right(@index, h, rows); var nc:? = @each_item(@plus, c, rows);
+        var sc:? = @each(@sum, nc); var s0:? = @raze(sc); {result(["s0"])}"""
+    made = program(table(97), text, mode="none")
+    where = find_device("cpu")
+    loads = LoadedProgram(made, where, Resident(where, "kernels")).kernels.values()
+    (loaded,) = [k for k in loads if [p.name for p in k.function.params] == ["rows", "c"]]
+    given = Vector(I64, np.arange(5))
+    lists: list[Value] = [Ragged(given, np.array(ends)) for ends in ([0, 2, 5], [0, 3, 5])]
+    assert loaded.rows([lists[0], lists[0]]) == 5
+    assert loaded.rows(lists) == -1
+    assert loaded.rows([lists[0], ListValue([given])]) == -1

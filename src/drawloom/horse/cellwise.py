@@ -16,6 +16,7 @@ from drawloom.horse.held import REGISTERS, Held
 from drawloom.horse.ir import Function, FunctionRef, Name, Return
 from drawloom.horse.kernel_plan import KernelPlan, Output, parameter
 from drawloom.horse.lists import ELEMENTS, MAX_CELL
+from drawloom.horse.placement import REDUCTIONS
 from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.rowwise import (
     ROW_BYTES,
@@ -71,13 +72,15 @@ class CellKernel:
         returned = kernel.body[-1]
         assert isinstance(returned, Return)
         self.results = [v.name for v in returned.values if isinstance(v, Name)]
-        #: By what is razed, the lists that it reduces and how.
+        #: By what is razed, or leaves as a list of one value a cell, the lists that it reduces and how.
         self.razed: dict[str, tuple[str, str]] = {}
         for name, call in context.calls.items():
-            if call.function.name == "raze":
-                each = context.calls[name_of(call.arguments[0])]
-                assert isinstance(each.arguments[0], FunctionRef)
-                self.razed[name] = each.arguments[0].name, name_of(each.arguments[1])
+            each = context.calls[name_of(call.arguments[0])] if call.function.name == "raze" else call
+            function = each.arguments[0]
+            is_reduction = isinstance(function, FunctionRef) and function.name in REDUCTIONS
+            if call.function.name == "raze" or (name in self.results and is_reduction):
+                assert isinstance(function, FunctionRef)
+                self.razed[name] = function.name, name_of(each.arguments[1])
         self.updates: list[Accumulator] = []
         steps = ELEMENTS | {"raze"}
         others = [c for c in context.calls.values() if c.function.name not in steps]

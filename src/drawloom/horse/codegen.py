@@ -17,6 +17,7 @@ from __future__ import annotations
 from drawloom.horse.cellwise import CellKernel, listed
 from drawloom.horse.compaction import Compaction, Walk, tile_within
 from drawloom.horse.emit import ALL_LANES, WARP, Emitter, integer
+from drawloom.horse.flat import flat_types, flattened, is_flat
 from drawloom.horse.ir import Function, Name, Return
 from drawloom.horse.kernel_plan import KernelPlan, Output, Storage, parameter
 from drawloom.horse.kernels.rows import Tile
@@ -51,6 +52,10 @@ def generate(
     plan.reduces_lanes = reduces_lanes
     plan.storage = storage
     plan.most_rows = rows
+    plan.is_flat = is_flat(kernel)
+    if plan.is_flat:
+        types, shapes = flat_types(kernel, types, shapes)
+        kernel = flattened(kernel)
     context = Context(kernel, types, ranges, shapes, storage, picks_inside, plan)
     context.declare(kernel)
     if listed(kernel):

@@ -67,7 +67,8 @@ class KernelPlan:
     ``linear`` the columns that have the kernel's rows (from others rows are only picked): ``most_rows`` at most, and
     ``is_stored`` says that they are a stored table's. ``only_picks`` says that nothing is computed from them.
 
-    ``cells`` is the column that is a list, over whose cells the kernel is; "" for a kernel over rows.
+    ``cells`` is the column that is a list, over whose cells the kernel is; "" for a kernel over rows. ``is_flat`` says
+    that these are the elements of lists.
 
     ``row_buffers`` are the register kinds of its row results, ``counters`` by how many masks these are selected, and
     with a ``tile`` by look-back over such; ``errors`` by error code, from 1, what to say and of which place in the
@@ -81,6 +82,7 @@ class KernelPlan:
         self.columns: list[str] = []
         self.linear: list[str] = []
         self.cells = ""
+        self.is_flat = False
         self.most_rows = 0
         self.is_stored = False
         self.only_picks = False

@@ -1,4 +1,5 @@
-"""Runs a kernel over the cells of a list: the list's elements and offsets in, vectors with an element a cell out."""
+"""Runs a kernel over the cells of a list: the list's elements and offsets in, vectors with an element a cell out, or
+lists of one; and one over the elements of lists, of which it makes more."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from drawloom.horse.ir import Function
 from drawloom.horse.kernel_plan import KernelPlan, length_parameter, parameter
 from drawloom.horse.launch import ROW_DTYPES, LoadedKernel, Report, Resident, geometry, scalar
 from drawloom.horse.lists import MAX_CELL
-from drawloom.horse.values import Ragged, Value, Vector, as_vector
+from drawloom.horse.types import ListType
+from drawloom.horse.values import Array, Ragged, Value, Vector, as_vector
 from drawloom.runtime.machine import Device
 
 #: From how many rows a cell has on average on it gets a warp on a CPU, else a thread. Two cores, 4,000,000 rows, ms of
@@ -33,7 +35,9 @@ WIDEST: Final = 5
 
 
 def loaded_kernel(function: Function, plan: KernelPlan, device: Device) -> LoadedKernel:
-    """The plan on a device, over cells or rows."""
+    """The plan on a device, over cells, elements or rows."""
+    if plan.is_flat:
+        return LoadedElements(function, plan, device)
     return LoadedCells(function, plan, device) if plan.cells else LoadedKernel(function, plan, device)
 
 
@@ -78,4 +82,34 @@ class LoadedCells(LoadedKernel):
         for output in plan.outputs:
             words = named[output.column].dictionary if output.type.kind == "text" else None
             made.append(workspace.vector(output.type, buffers[output.value], cells, words))
-        return made
+        ones = np.arange(cells + 1, dtype=np.int64)
+        return listed_results(self.function, made, ones)
+
+
+class LoadedElements(LoadedKernel):
+    """A kernel over the elements of lists of the same cells."""
+
+    def rows(self, arguments: list[Value]) -> int:
+        """How many elements there are; -1 also for lists that are not one vector, or are of unlike cells."""
+        lists = [a for p, a in zip(self.function.params, arguments) if isinstance(p.type, ListType)]
+        cells = [a.offsets for a in lists if isinstance(a, Ragged)]
+        if len(cells) < len(lists) or any(c is not cells[0] and not np.array_equal(c, cells[0]) for c in cells):
+            return -1
+        return super().rows(flat_values(arguments))
+
+    def run(self, arguments: list[Value], resident: Resident) -> list[Value]:
+        offsets = [a.offsets for a in arguments if isinstance(a, Ragged)]
+        return listed_results(self.function, super().run(flat_values(arguments), resident), offsets[0])
+
+
+def flat_values(values: list[Value]) -> list[Value]:
+    """Lists as the vectors that their elements lie in."""
+    return [v.flat if isinstance(v, Ragged) else v for v in values]
+
+
+def listed_results(function: Function, made: list[Value], offsets: Array) -> list[Value]:
+    """The results that are lists in cells."""
+    results: list[Value] = []
+    for value, type in zip(made, function.returns, strict=True):
+        results.append(Ragged(as_vector(value), offsets) if isinstance(type, ListType) else value)
+    return results

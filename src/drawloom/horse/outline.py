@@ -47,7 +47,7 @@ from drawloom.horse.positions import picks_inside
 from drawloom.horse.probes import with_probes
 from drawloom.horse.ranges import Facts, Ranges
 from drawloom.horse.shape_analysis import analyse as analyse_shapes
-from drawloom.horse.shapes import Shape, base
+from drawloom.horse.shapes import ListShape, Shape, Size, base
 from drawloom.horse.types import Type, VectorType
 from drawloom.horse.widths import parts, too_wide
 
@@ -191,14 +191,15 @@ class _Splitter:
         types, ranges, shapes = self.made.types, self.made.ranges, self.made.shapes
         graph = Graph(statements, self.live(statements), shapes)
         is_fused = self.mode == "full"
-        placed = Placement(graph, types, ranges, shapes, {}, {}, is_fused)
+        grouped: dict[str, tuple[str, str]] = {}
+        placed = Placement(graph, types, ranges, shapes, grouped, {}, is_fused)
         if is_fused:
             grouped = groups_in_place(graph, placed, self.facts)
             placed = Placement(graph, types, ranges, shapes, grouped, {}, is_fused)
-            listed = lists_in_place(graph, placed)
-            placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused)
-            if cut := too_wide(placed):
-                placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused, cut)
+        listed = lists_in_place(graph, placed, self.mode != "none")
+        placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused)
+        if is_fused and (cut := too_wide(placed)):
+            placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused, cut)
         builder = _Builder(placed, _REGIONS[self.mode](placed), self.kernels, self.names)
         body = builder.block()
         self.made.blocks.append(Block(graph, builder.called))
@@ -241,8 +242,15 @@ def _kernel_of_successors(placed: Placement, node: Node, joined: dict[str, str])
     if len(kernels) != 1 or node.name in graph.live or any(e.is_synchronised for e in edges):
         return ""
     kernel = kernels.pop()
-    is_alike = kernel and node.geometry is not None and graph.writer[kernel].geometry == node.geometry
+    is_alike = kernel and node.geometry is not None and _geometry(placed, graph.writer[kernel]) == node.geometry
     return kernel if is_alike else ""
+
+
+def _geometry(placed: Placement, node: Node) -> Size | ListShape | None:
+    """Of threads; where a kernel razes what it reduces, of the cells that it reduces (thesis section 7.5.2)."""
+    if node.function == "raze" and node.name in placed.list_steps:
+        return placed.graph.writer[node.reads[0]].geometry
+    return node.geometry
 
 
 def _full(placed: Placement) -> list[Region]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from drawloom.horse.graph import Graph, Node
 from drawloom.horse.ir import Call, Name, Operand
-from drawloom.horse.ranges import Ranges
+from drawloom.horse.ranges import Range, Ranges
 from drawloom.horse.shapes import ONE, Compressed, Dynamic, Shape, Size, Symbol, base, operand_size
 from drawloom.horse.templates import S64, fits, has_template
 from drawloom.horse.types import Type, VectorType
@@ -37,6 +37,11 @@ class Root:
         self.rows = rows
         self.level = level
         self.group = group
+
+
+def is_loadable(range: Range | None, type: VectorType) -> bool:
+    """Whether kernels read such elements out of memory."""
+    return type.is_float or type.kind == "text" or fits(range, S64)
 
 
 class Placement:
@@ -158,14 +163,13 @@ class Placement:
     def is_loaded(self, operand: Name) -> bool:
         """Whether a kernel can read the elements out of memory."""
         type = self.types[operand.name]
-        if not isinstance(type, VectorType):
-            return False
-        return type.is_float or type.kind == "text" or fits(self.ranges.of(operand, type), S64)
+        return isinstance(type, VectorType) and is_loadable(self.ranges.of(operand, type), type)
 
     def is_in_memory(self, pick: Call) -> bool:
         """Whether a kernel can pick from an operand: it is in memory before the kernel runs.
 
-        What is computed over the very rows that pick from it would have to be read and computed under one name.
+        What is computed over the very rows that pick from it would have to be read and computed under one name, in a
+        kernel that computes both.
         """
         operand, rows = pick.arguments
         if not isinstance(operand, Name) or not self.is_loaded(operand):
@@ -173,7 +177,8 @@ class Placement:
         size, over = [operand_size(a, self.shapes) for a in (operand, rows)]
         if size is None or over is None:
             return False
-        return operand.name not in self.inside or operand.name in self.roots or base(over) != base(size)
+        is_own = self.is_fused and operand.name in self.inside and operand.name not in self.roots
+        return not is_own or base(over) != base(size)
 
     def picks_itself(self, node: Node) -> bool:
         """Whether a call picks the rows that a mask of the same kernel selects: every thread has its own already."""
