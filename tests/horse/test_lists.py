@@ -16,6 +16,7 @@ from drawloom.horse.types import I64
 from drawloom.horse.values import ListValue, Ragged, Value, Vector
 from drawloom.ptx import parse, verify
 from drawloom.runtime.machine import device as find_device
+from tests.horse.apart import Apart
 from tests.horse.programs import columns, control, program, result
 from tests.horse.test_kernels import numbers
 from tests.horse.test_rows import same
@@ -178,16 +179,19 @@ LISTED = f"""{GROUPED} var top:? = @max(h);
         {result([f"s{n}" for n in range(8)])}"""
 
 
+#: What a list without cells has a value of, too.
+PICKED = f"""{GROUPED} var c:? = @each_right(@index, d, rows); var sc:? = @each(@sum, c); var s0:? = @raze(sc);
+    var lc:? = @each(@len, rows); var l0:? = @raze(lc); {result(["s0", "l0"])}"""
+
+
 @pytest.mark.parametrize(("count", "device"), [*[(n, "cpu") for n in SIZES], (33, "reference")])
 @pytest.mark.parametrize("mode", ["none", "flow", "full"])
 def test_lists_that_leave_kernels(mode: str, count: int, device: str) -> None:
     """Compression of cells alone is control code where kernels do not compute masks and what they select together."""
-    if count:
-        made = program(table(count), LISTED, count % 2 == 0, mode)
-        left = [text.partition("(")[0] for text in control(made).split("@each")[1:]]
-        assert mode == "full" or left == ["_item"]
-        same(made, device)
-    same(program(table(count), every_reduction("d f"), count % 2 == 0, mode), device)
+    made = program(table(count), LISTED if count else PICKED, count % 2 == 0, mode)
+    left = [text.partition("(")[0] for text in control(made).split("@each")[1:]]
+    assert mode == "full" or left == (["_item"] if count else [])
+    same(made, device)
 
 
 @pytest.mark.parametrize(("mode", "kernels"), [("none", 4), ("flow", 2), ("full", 1)])
@@ -204,7 +208,7 @@ def test_kernels_over_lists_by_mode(mode: str, kernels: int) -> None:
 def test_lists_of_unlike_cells_are_the_interpreters() -> None:
     """As are lists that are not one vector."""
     text = f"""{GROUPED} var c:? = @each_right(@index, h, rows); var nc:? = @each_item(@plus, c, rows);
-        var sc:? = @each(@sum, nc); var s0:? = @raze(sc); {result(["s0"])}"""
+        var nl:? = @raze(nc); var s0:? = @sum(nl); {result(["s0"])}"""
     made = program(table(97), text, mode="none")
     where = find_device("cpu")
     loads = LoadedProgram(made, where, Resident(where, "kernels")).kernels.values()
@@ -214,3 +218,11 @@ def test_lists_of_unlike_cells_are_the_interpreters() -> None:
     assert loaded.rows([lists[0], lists[0]]) == 5
     assert loaded.rows(lists) == -1
     assert loaded.rows([lists[0], ListValue([given])]) == -1
+
+
+@pytest.mark.parametrize("mode", ["none", "flow"])
+def test_lists_stay_on_a_device_apart(mode: str) -> None:
+    made = program(table(997), PICKED, mode == "none", mode)
+    where = Apart()
+    ours = LoadedProgram(made, where, Resident(where, "kernels")).run().to_arrow()
+    assert repr(ours.to_pylist()) == repr(made.interpret().to_arrow().to_pylist())
