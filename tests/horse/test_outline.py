@@ -54,11 +54,14 @@ def test_element_wise_in_every_mode(mode: str) -> None:
         assert len(kernels(made)) == 1 + 9 + len(ELEMENT_WISE)
 
 
-@pytest.mark.parametrize("mode", ["none", "flow"])
-def test_groups_are_control_code_but_in_full(mode: str) -> None:
-    """What picks the groups' keys is a kernel of its own."""
+@pytest.mark.parametrize(
+    ("mode", "sums"),
+    [("none", [["index"], ["each_right"], ["each"]]), ("flow", [["each_right", "each", "raze"], ["index"]])],
+)
+def test_groups_are_control_code_but_in_full(mode: str, sums: list[list[str]]) -> None:
+    """What picks the groups' keys is a kernel of its own, and so is what sums their rows up."""
     made = program(numbers(500), GROUPED + result(["k0", "s0"]), mode=mode)
-    assert kernels(made) == [["gt"], ["compress"], ["compress"], ["index"]]
+    assert kernels(made) == [["gt"], ["compress"], ["compress"], *sums]
     assert on_device(made, "cpu") == made.interpret().to_arrow()
 
 
