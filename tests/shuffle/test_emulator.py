@@ -112,7 +112,8 @@ def test_lanes_count_along_x_only_where_the_block_says_so() -> None:
     assert kinds(emulate(TWO)) == {LANES_ALONG_X}
     assert kinds(emulate(TWO, ".reqntid 64, 4, 1")) == set()
     assert kinds(emulate(TWO, ".reqntid 48")) == set()
-    assert pairs(emulate(TWO, ".reqntid 16, 16, 1")) == []
+    row = emulate(TWO, ".reqntid 16, 16, 1")
+    assert pairs(row) == [(1, 0, 17)] and kinds(row) == set(), "lanes 0 to 14 have it from the next row"
     assert kinds(emulate(TWO, ".maxntid 64, 4, 1")) == {LANES_ALONG_X}
 
 
@@ -137,23 +138,52 @@ SOME = "shr.u32 %r10, %r3, 5; setp.eq.s32 %p1, %r10, 0;"
 
 
 @pytest.mark.parametrize(
-    ("body", "needs"),
+    ("body", "needs", "distance"),
     [
-        (LANES + LOADS, False),
-        (LANES + LOADS + "st.global.f32 [%rd6], %f1;", False),  # what %tid.x is read for comes after
-        (LANES + LOADS + SOME + "@%p1 bra L; st.global.f32 [%rd6], %f1; L:", False),
-        (LANES + SOME + "@%p1 bra L;" + LOADS + "L:", True),
-        (LANES + SOME + "@%p1 ld.global.f32 %f1, [%rd11]; @%p1 ld.global.f32 %f2, [%rd11+4];", True),
-        (LANES + BY_TID, True),
-        (LANES + CARRIED, True),
-        ("and.b32 %r9, %r3, 31; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;" + LOADS, True),
-        (LANES + "mov.u32 %r10, %tid.y; mad.wide.u32 %rd11, %r10, 64, %rd11;" + LOADS, True),
+        (LANES + LOADS, False, 1),
+        (LANES + LOADS + "st.global.f32 [%rd6], %f1;", False, 1),  # what %tid.x is read for comes after
+        (LANES + LOADS + SOME + "@%p1 bra L; st.global.f32 [%rd6], %f1; L:", False, 1),
+        (LANES + SOME + "@%p1 bra L;" + LOADS + "L:", True, 1),
+        (LANES + SOME + "@%p1 ld.global.f32 %f1, [%rd11]; @%p1 ld.global.f32 %f2, [%rd11+4];", True, 0),
+        (LANES + "@%p1 st.global.f32 [%rd2], %f3;".replace("@", SOME + "@") + LOADS, True, 1),
+        (LANES + BY_TID, True, 0),
+        (LANES + CARRIED, True, 1),
+        ("and.b32 %r9, %r3, 31; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, %rd10;" + LOADS, True, 17),
+        (LANES + "mov.u32 %r10, %tid.y; mad.wide.u32 %rd11, %r10, 64, %rd11;" + LOADS, True, 0),
     ],
 )
-def test_lanes_need_to_count_along_x_only_where_tid_matters(body: str, needs: bool) -> None:
+def test_lanes_need_to_count_along_x_only_where_tid_matters(body: str, needs: bool, distance: int) -> None:
+    """``distance`` is that in a block of 16 by 4, where it is known which lane is where; 0 where there is none."""
     assert pairs(emulate(body)) == [(1, 0, 1)]
     assert kinds(emulate(body)) == ({LANES_ALONG_X} if needs else set())
-    assert pairs(emulate(body, ".reqntid 16, 4, 1")) == ([] if needs else [(1, 0, 1)])
+    known = emulate(body, ".reqntid 16, 4, 1")
+    assert pairs(known) == ([(1, 0, distance)] if distance else []) and kinds(known) == set()
+
+
+OF_THREAD = "and.b32 %r10, %r3, 31; mul.wide.u32 %rd12, %r10, 4; add.s64 %rd13, %rd1, %rd12;"
+TWICE = LANES + OF_THREAD + "ld.global.f32 %f1, [%rd11]; {} ld.global.f32 %f2, [{}];"
+
+
+@pytest.mark.parametrize(
+    ("between", "address"),
+    [
+        ("", "%rd13"),
+        ("setp.ne.s32 %p1, %r10, %r9; @%p1 st.global.f32 [%rd11], %f3;", "%rd11"),
+        ("setp.ne.s32 %p1, %r10, %r9; @!%p1 bra L; st.global.f32 [%rd11], %f3; L:", "%rd11"),
+        ("sub.s64 %rd14, %rd13, %rd11; add.s64 %rd14, %rd11, %rd14; st.global.f32 [%rd14+4], %f3;", "%rd11"),
+    ],
+)
+def test_that_tid_is_laneid_rests_on_lanes_along_x_in_one_lane_too(between: str, address: str) -> None:
+    """The value that this lane has loaded by the one, it has by the other; a guard is never true; a store is beside."""
+    body = TWICE.format(between, address)
+    found = emulate(body)
+    last = found.loads[-1]
+    copies = [c for c in found.find(last, set()) if c.delta == 0]
+    assert all({a.kind for a in c.assumptions} == {LANES_ALONG_X} for c in copies)
+    assert copies or "[%rd14+4]" in between
+    assert kinds(emulate(body, ".reqntid 64, 2, 1")) == set()
+    across = emulate(body, ".reqntid 8, 4, 1")
+    assert not [c for c in across.find(across.loads[-1], set()) if c.delta == 0]
 
 
 def test_the_lane_of_tid_and_its_warp() -> None:

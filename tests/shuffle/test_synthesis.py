@@ -102,11 +102,24 @@ def test_what_no_block_of_a_known_shape_does_does_not_pay(shape: str, shuffles: 
     )
     report = shuffle(text, arch="sm_61").report
     assert report.shuffles == shuffles
-    assert (
-        shuffles
-        or "of a warp" in report.functions[0].kept[1].reason
-        or "full warp" in report.functions[0].kept[1].reason
-    )
+    if not shuffles:
+        reason = report.functions[0].kept[1].reason
+        assert "does not pay" in reason or "full warp" in reason
+
+
+def test_laneid_beside_tid_in_every_shape_of_block() -> None:
+    """%laneid and %tid.x & 31 name one place in blocks of some shapes only."""
+    text = kernel("""
+    mov.u32 %r9, %laneid; and.b32 %r10, %r4, 31; mul.wide.u32 %l9, %r9, 4; add.s64 %l9, %l1, %l9;
+    mul.wide.u32 %l10, %r10, 4; add.s64 %l10, %l1, %l10; ld.global.u32 %r6, [%l9]; ld.global.u32 %r7, [%l10];
+    mov.u32 %r11, %tid.y; mad.lo.u32 %r11, %r11, %r3, %r4; mul.wide.u32 %l7, %r11, 8; add.s64 %l8, %l2, %l7;
+    mad.wide.u32 %l9, %r6, %r7, 1;""")
+    made = same_on_the_cpu(text, 1)
+    assert "shfl" not in str(made) and "%ntid.z" in str(made)
+    assert shuffle(text).report.shuffles == 1
+    assert shuffle(str(made), apply="all").report.shuffles == 0
+    assert shuffle(text.replace("u32 n)", "u32 n) .reqntid 64")).report.shuffles == 1
+    assert shuffle(text.replace("u32 n)", "u32 n) .reqntid 8, 4, 1"), apply="profitable").report.shuffles == 0
 
 
 def test_the_report_tells_what_is_tested_from_what_is_taken_for_granted() -> None:

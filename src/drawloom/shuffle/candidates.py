@@ -11,14 +11,15 @@ from typing import Final
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import dominators
-from drawloom.ptx.ir import Instruction, Register
+from drawloom.ptx.ir import Register
 from drawloom.shuffle.decide import UNTESTABLE, Requirement
 from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import ALONG_X, DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
-from drawloom.shuffle.frame import Frame, thread_registers
+from drawloom.shuffle.frame import Frame
 from drawloom.shuffle.reasons import reason
 from drawloom.shuffle.show import show
 from drawloom.shuffle.state import assume, exclusive, within
+from drawloom.shuffle.threads import Threads
 from drawloom.shuffle.trail import Instance, Trail
 
 #: Candidates of one load that are worked out; those with the smallest distance come first.
@@ -35,9 +36,7 @@ class Finder:
         self.x: Expressions = trail.x
         self.tree = dominators(cfg)
         self._texts: dict[int, str] = {}
-        #: By register, whether it depends on ``%tid``, and where that decides a branch, once that was asked.
-        self._threads: list[bool] = []
-        self._branches = 0
+        self._threads: Threads | None = None
         self.block_of: dict[int, int] = {}
         for block in cfg.blocks:
             for at in range(block.first, block.last + 1):
@@ -65,15 +64,14 @@ class Finder:
 
     def why(self, at: int) -> str:
         """Why a load has no candidate."""
-        if any(self.is_across(at, s.access.at) for one in self.trail.instances.get(at, []) for s in one.sources):
-            extents = " x ".join([str(extent) for extent in self.frame.extents])
-            return f"in a block of {extents} threads no lanes of a warp need count along x"
-        return reason(self.trail, at)
+        why = reason(self.trail, at)
+        if not self.frame.is_shape_known or self.frame.lanes_along_x or not self.threads.by_thread.reaches(at):
+            return why
+        extents = " x ".join([str(extent) for extent in self.frame.extents])
+        return f"{why}; in a block of {extents} threads the lanes of a warp do not count along x"
 
     def candidate(self, at: int, source: int, element: int, delta: int, instances: list[Instance]) -> Candidate | None:
         """A candidate with what it rests on, None where it does not hold in some flow."""
-        if delta and self.is_across(at, source):
-            return None
         chosen = [(instance, instance.source(source, element, delta)) for instance in instances]
         givers = [*chosen, *[(idle, idle.source(source, element, delta)) for idle in self.trail.idle.get(at, [])]]
         assumptions: dict[tuple[object, ...], Assumption] = {}
@@ -96,8 +94,7 @@ class Finder:
                     if assumption is not None:
                         assumptions[assumption.key()] = assumption
         found_all = sorted(assumptions.values(), key=lambda a: (a.at, a.text))
-        if delta:
-            found_all.extend(self.about_lanes(at, source))
+        found_all.extend(self.about_lanes(at, source, delta))
         if any(own is not None and own.access.address in self.trail.aliases.promised for _, own in chosen):
             found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
         return Candidate(at, source, delta, element, found_all, len(instances))
@@ -110,37 +107,22 @@ class Finder:
             assume(self.x, conditions, instance.access.guard, True)
         return conditions
 
-    def about_lanes(self, at: int, source: int) -> list[Assumption]:
+    @property
+    def threads(self) -> Threads:
+        """What depends on ``%tid`` and ``%laneid``."""
+        if self._threads is None:
+            self._threads = Threads(self.cfg)
+        return self._threads
+
+    def about_lanes(self, at: int, source: int, delta: int) -> list[Assumption]:
         """What must hold for the lanes of a warp to be what they are taken for."""
         out: list[Assumption] = []
-        if not self.frame.lanes_along_x and self.is_by_thread(at, source):
+        if not self.frame.is_shape_known and self.threads.rests_on_shape(at, source, delta):
             out.append(Assumption(LANES_ALONG_X, ALONG_X))
         # A device function may be called again by some lanes before others have called it.
-        if self.trail.rounds.may_be_apart(self.block_of[at]) or not self.cfg.function.is_entry:
+        if delta and (self.trail.rounds.may_be_apart(self.block_of[at]) or not self.cfg.function.is_entry):
             out.append(Assumption(LOCKSTEP, "lanes that run the loop together are in the same iteration of it"))
         return out
-
-    def is_across(self, at: int, source: int) -> bool:
-        """Whether it is known that lanes do not count along x where that matters."""
-        return self.frame.extents[0] > 0 and not self.frame.lanes_along_x and self.is_by_thread(at, source)
-
-    def is_by_thread(self, at: int, source: int) -> bool:
-        """Whether the address or the guard of either load depends on ``%tid``, or a branch that leads there."""
-        if not self._threads:
-            self._threads = thread_registers(self.cfg)
-            for block in self.cfg.blocks:
-                end = block.terminator
-                if end is not None and any(self._threads[register.id] for register in end.sources()):
-                    self._branches |= 1 << block.id
-        for pred in self.cfg.blocks[self.block_of[at]].preds:
-            if self.trail.rounds.leading_to(pred) & self._branches:
-                return True
-        for place in (at, source):
-            load = self.cfg.function.body[place]
-            assert isinstance(load, Instruction)
-            if any(self._threads[register.id] for register in load.sources()):
-                return True
-        return False
 
     # -- indices that must not wrap ----------------------------------------------------------------------
 

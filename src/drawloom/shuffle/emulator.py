@@ -25,12 +25,13 @@ from drawloom.shuffle.corners import Corners
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import Executor
 from drawloom.shuffle.expressions import OPAQUE, Expressions
-from drawloom.shuffle.facts import Options, Refusal, Report
-from drawloom.shuffle.frame import Frame, relevant_registers
+from drawloom.shuffle.facts import ALONG_X, Options, Refusal, Report
+from drawloom.shuffle.frame import Frame, block_bounds, relevant_registers
 from drawloom.shuffle.lanes import replaced
 from drawloom.shuffle.loops import Round, Rounds, step
 from drawloom.shuffle.solve import Prover
 from drawloom.shuffle.state import JOINED, Ending, State, assume, common_conditions, exclusive, same_but_conditions
+from drawloom.shuffle.threads import Threads
 from drawloom.shuffle.trail import Trail
 
 __all__ = ["Options", "analyse"]
@@ -75,8 +76,10 @@ class _Emulation:
         self.options = options
         self.report = report
         self.live = liveness(cfg)
-        # Candidates hold under the condition that lanes count along x (``LANES_ALONG_X``).
-        self.uniform = uniformity(cfg, BlockShape(x_is_warps=True), self.live)
+        # Where the shape of the block is not known, what rests on it holds if lanes count along x (``LANES_ALONG_X``).
+        extents = block_bounds(cfg.function)[0]
+        shape = BlockShape(extents[0], extents[1], extents[2]) if extents[0] else BlockShape(x_is_warps=True)
+        self.uniform = uniformity(cfg, shape, self.live)
         self.rounds = Rounds(cfg, self.uniform)
         prover = Prover(x, options.solver_steps) if options.solver_steps > 0 else None
         self.decider = Decider(x, prover)
@@ -87,6 +90,7 @@ class _Emulation:
         self.incoming: list[list[State]] = []
         self.read: list[list[int] | None] = [None] * len(cfg.blocks)
         self.final = True
+        self.threads: Threads | None = None
 
     def run(self) -> None:
         """Run everything, twice where there are loops."""
@@ -113,7 +117,17 @@ class _Emulation:
             report.refusals.append(Refusal(at, trail.refused[at]))
         for at in report.loads:
             if at not in trail.instances and at not in trail.refused:
-                report.refusals.append(Refusal(at, "no flow comes to it"))
+                report.refusals.append(Refusal(at, "no flow comes to it" + self.if_along_x(at)))
+
+    def if_along_x(self, at: int) -> str:
+        """What a branch not taken rests on, where ``%tid`` and ``%laneid`` have a part in it."""
+        if self.frame.is_shape_known:
+            return ""
+        if self.threads is None:
+            self.threads = Threads(self.cfg)
+        threads = self.threads
+        is_mixed = threads.may_decide(threads.by_thread, at) and threads.may_decide(threads.by_lane, at)
+        return f", if {ALONG_X}" if is_mixed else ""
 
     def walk(self) -> None:
         cfg = self.cfg

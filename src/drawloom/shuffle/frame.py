@@ -27,9 +27,11 @@ from drawloom.ptx.specials import SPECIALS, canonical
 from drawloom.ptx.types import PRED, U32, Type
 from drawloom.ptx.uniformity import BlockShape
 from drawloom.shuffle.expressions import OPAQUE, Expressions
+from drawloom.shuffle.expressions import WARP as WARP_SIZE
 from drawloom.shuffle.state import State
 
 #: Largest extents of blocks and grids (CUDA programming guide, technical specifications).
+_COMPONENTS: Final = "xyz"
 _LIMITS: Final = (("x", 1024, (1 << 31) - 1), ("y", 1024, 65535), ("z", 64, 65535))
 
 
@@ -66,6 +68,11 @@ class Frame:
         self._specials: dict[str, int] = {}
         #: Where the instruction stands that reads: a volatile register is another number each time.
         self.at = -1
+
+    @property
+    def is_shape_known(self) -> bool:
+        """Whether it is known where in the block the lanes of a warp stand."""
+        return self.extents[0] > 0
 
     def _read_directives(self) -> None:
         extents, bounds, most = block_bounds(self.function)
@@ -133,6 +140,8 @@ class Frame:
         limits = self.limits.get(name)
         if name == "%laneid":
             found = x.lane
+        elif base == "%tid" and component in _COMPONENTS and self.is_shape_known and not self.lanes_along_x:
+            found = self._divided(_COMPONENTS.index(component))
         elif name == "%tid.x":
             assert limits is not None
             warp = x.leaf("warp", 32, "", 0, limits[1] // 32) if limits[1] >= 32 else x.constant(0, 32)
@@ -150,6 +159,16 @@ class Frame:
             )
         self._specials[name] = found
         return found
+
+    def _divided(self, k: int) -> int:
+        """A component of ``%tid`` in a block of known extents: of the number of the thread, which is
+        32 * warp + lane (PTX ISA 9.0, section 10.1)."""
+        x = self.x
+        last = (prod(self.extents) - 1) // WARP_SIZE
+        warp = x.leaf("warp", 32, "block", 0, last) if last else x.constant(0, 32)
+        number = x.add(x.scale(warp, WARP_SIZE), x.lane)
+        number = x.divide("udiv", number, x.constant(prod(self.extents[:k]), 32))
+        return number if k == 2 else x.divide("urem", number, x.constant(self.extents[k], 32))
 
     def address(self, state: State, address: Address) -> int:
         """The address of an access, in bytes."""
@@ -206,28 +225,3 @@ def relevant_registers(cfg: Cfg) -> list[bool]:
                 continue
             stack.extend(writer.sources())
     return relevant
-
-
-def thread_registers(cfg: Cfg) -> list[bool]:
-    """By register id (the carry flag behind the last), whether its value may depend on ``%tid``."""
-    readers: dict[int, list[Instruction]] = {}
-    carry = len(cfg.function.registers)
-    depends = [False] * (carry + 1)
-    stack: list[Instruction] = []
-    for block_id in cfg.rpo:
-        for instruction in cfg.blocks[block_id].instructions:
-            for register in instruction.sources():
-                readers.setdefault(register.id, []).append(instruction)
-            if instruction.opcode.reads_carry:
-                readers.setdefault(carry, []).append(instruction)
-            for operand in instruction.operands:
-                if isinstance(operand, SpecialRegister) and canonical(operand.name).startswith("%tid"):
-                    stack.append(instruction)
-    while stack:
-        instruction = stack.pop()
-        written = [register.id for register in instruction.destinations()]
-        for number in [*written, carry] if instruction.opcode.writes_carry else written:
-            if not depends[number]:
-                depends[number] = True
-                stack.extend(readers.get(number, []))
-    return depends

@@ -37,9 +37,9 @@ def _text(x: Expressions, e: int, depth: int) -> str:
         return _sum(x, e, depth)
     args = x.args[e]
     if not args:
-        if name in _NAMED:
-            return _NAMED[name]
         payload = x.payloads[e]
+        if name in _NAMED and not payload:
+            return _NAMED[name]
         if name in ("special", "symbol"):
             return payload
         return f"{name}({payload})"

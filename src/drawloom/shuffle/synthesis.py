@@ -110,6 +110,8 @@ class _Synthesis:
         self.failed: dict[tuple[object, ...], Register] = {}
         #: The lane as shuffles with this need see it: lanes along x or not, up or down.
         self.lanes: dict[tuple[bool, bool], Register] = {}
+        #: Whether lanes do not count along x, where something rests on it.
+        self.across: Register | None = None
         #: The active lanes and whether some are missing, since the last place where lanes may have parted.
         self.mask: Register | None = None
         self.incomplete: Register | None = None
@@ -162,21 +164,24 @@ class _Synthesis:
 
     def prologue(self) -> None:
         """Put the lane into a register, or one without a source where lanes do not count along ``%tid.x``."""
+        if self.variant != SOUND:
+            return
+        if any(self.need(candidate)[0] for candidate in self.chosen.values()):
+            self.across = self.lanes_across()
         for at in sorted(self.chosen):
             candidate = self.chosen[at]
-            if candidate.delta and self.variant != NO_LOAD:
+            if candidate.delta:
                 self.lanes[self.need(candidate)] = self.after.new_register(B32)
-        if not self.lanes or self.variant == NO_CORNER:
+        if not self.lanes:
             return
         lane = self.after.new_register(B32)
         self.emit("mov.u32", [lane, SpecialRegister("%laneid")])
-        across: Register | None = None
         for (along_x, is_up), register in sorted(self.lanes.items()):
             if not along_x:
                 self.lanes[along_x, is_up] = lane
                 continue
-            across = self.lanes_across() if across is None else across
-            self.emit("selp.b32", [register, Immediate(0 if is_up else LAST_LANE), lane, across])
+            assert self.across is not None
+            self.emit("selp.b32", [register, Immediate(0 if is_up else LAST_LANE), lane, self.across])
 
     def lanes_across(self) -> Register:
         """A predicate: the lanes of a warp may stand in several rows of the block."""
@@ -261,6 +266,8 @@ class _Synthesis:
                 self.emit("setp.lt.or.u32", [corner, lane, Immediate(-candidate.delta), self.incomplete])
             else:
                 self.emit("setp.gt.or.u32", [corner, lane, Immediate(LAST_LANE - candidate.delta), self.incomplete])
+        elif self.need(candidate)[0]:
+            corner = self.across
         for assumption in candidate.assumptions:
             failed = self.failed.get(assumption.key())
             if failed is not None:

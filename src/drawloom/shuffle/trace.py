@@ -11,13 +11,14 @@ from typing import Final
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.demangle import readable
 from drawloom.ptx.ir import Function, Module
-from drawloom.ptx.uniformity import BlockShape
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, WARP, Expressions, signed
 from drawloom.shuffle.facts import ALONG_X, LANES_ALONG_X, NO_WRAP, Access, Report
-from drawloom.shuffle.frame import block_bounds, thread_registers
-from drawloom.shuffle.lanes import shifted
+from drawloom.shuffle.frame import block_bounds
+from drawloom.shuffle.lanes import replaced, shifted
+from drawloom.shuffle.loops import steady
 from drawloom.shuffle.show import show
+from drawloom.shuffle.threads import Threads
 
 #: Bytes that global memory moves at once, and the width and number of the banks of shared memory (CUDA programming
 #: guide, compute capability 5.x and later).
@@ -178,9 +179,8 @@ class _Classifier:
     def __init__(self, x: Expressions, function: Function, module: Module) -> None:
         self.x = x
         self.decider = Decider(x, None)
-        self.threads = thread_registers(build_cfg(function, module))
-        self.extents = block_bounds(function)[0]
-        self.along_x = BlockShape(self.extents[0], self.extents[1], self.extents[2]).lanes_along_x
+        self.threads = Threads(build_cfg(function, module))
+        self.is_shape_known = block_bounds(function)[0][0] > 0
 
     def classify(self, row: Row) -> None:
         access = row.access
@@ -200,10 +200,9 @@ class _Classifier:
         x = self.x
         exact = row.access.address
         address = self.decider.ideal(exact)
-        by_thread = any(self.threads[register.id] for register in row.access.instruction.sources())
-        if x.varies[address] & OPAQUE or (by_thread and self.extents[0] and not self.along_x):
+        if x.varies[address] & OPAQUE:
             return []
-        if by_thread and not self.along_x:
+        if not self.is_shape_known and self.rests_on_shape(row.access):
             row.rests_on.append(LANES_ALONG_X)
         if not x.varies[address] & HAS_LANE:
             row.kind, row.stride = UNIFORM, "0"
@@ -211,17 +210,47 @@ class _Classifier:
         step = x.sub(shifted(x, address, 1, {}), address)
         known = x.value(step)
         if known < 0 and x.varies[step]:
-            row.rests_on.clear()
-            return []
+            return self.by_lane(row)
         if x.sub(shifted(x, exact, 1, {}), exact) != step:
             row.rests_on.append(NO_WRAP)
         if known < 0:
             row.kind, row.stride = STRIDED, show(x, step)
             return []
         stride = signed(known, x.widths[step])
-        row.kind = CONTIGUOUS if abs(stride) == row.access.bytes else STRIDED
-        row.stride = str(stride)
+        self.name(row, stride)
         return [lane * stride for lane in range(WARP)]
+
+    def name(self, row: Row, stride: int) -> None:
+        """The class of a stride that is a number."""
+        row.kind = UNIFORM if stride == 0 else CONTIGUOUS if abs(stride) == row.access.bytes else STRIDED
+        row.stride = str(stride)
+
+    def by_lane(self, row: Row) -> list[int]:
+        """The same of an address that is no linear function of the lane, with each lane's number put in."""
+        x = self.x
+        address = row.access.address
+        first = replaced(x, address, {x.lane: x.constant(0, 32)})
+        offsets: list[int] = []
+        for lane in range(WARP):
+            apart = x.distance(replaced(x, address, {x.lane: x.constant(lane, 32)}), first)
+            if apart < 0:
+                row.rests_on.clear()
+                return []
+            offsets.append(signed(apart, x.widths[address]))
+        stride = offsets[1]
+        if offsets == [lane * stride for lane in range(WARP)]:
+            self.name(row, stride)
+        return offsets
+
+    def rests_on_shape(self, access: Access) -> bool:
+        """Whether the class rests on how lanes count along x: by its address or its guard; by what was decided on the
+        way there, if the address has more in it than what the thread began with, or ``%laneid`` has a part in it."""
+        threads = self.threads
+        if threads.by_thread.reaches(access.at):
+            return True
+        if steady(self.x, access.address) and not threads.may_decide(threads.by_lane, access.at):
+            return False
+        return threads.may_decide(threads.by_thread, access.at)
 
 
 def sectors(offsets: list[int], size: int) -> int:

@@ -1,0 +1,118 @@
+"""What a function's loads have to do with ``%tid`` and ``%laneid``: from a CFG to the registers that depend on a
+special register, and to the instructions that are done or not, or done elsewhere, by it.
+
+``%tid.x`` is 32 * warp + lane only where lanes count along x (``LANES_ALONG_X``). What has been decided on the way to a
+load rests on that if ``%tid`` has a part in it: by the load's address, its guard, or what came before.
+"""
+
+from __future__ import annotations
+
+from drawloom.ptx.cfg import Cfg
+from drawloom.ptx.ir import Address, Instruction, Register, SpecialRegister
+from drawloom.ptx.specials import canonical
+
+
+class Dependence:
+    """What depends on the special registers whose names begin in one way."""
+
+    def __init__(self, cfg: Cfg, name: str) -> None:
+        self.cfg = cfg
+        self.registers = dependent_registers(cfg, name)
+        #: By block, the places of what is done or not by it, or with addresses that depend on it.
+        self.deciding: dict[int, list[int]] = {}
+        for block_id in cfg.rpo:
+            block = cfg.blocks[block_id]
+            for at in range(block.first, block.last + 1):
+                if self.decides(at):
+                    self.deciding.setdefault(block_id, []).append(at)
+
+    def decides(self, at: int) -> bool:
+        """Whether a guard, an address or the target of a branch depends on it."""
+        instruction = self.cfg.function.body[at]
+        if not isinstance(instruction, Instruction):
+            return False
+        used: list[Register] = [] if instruction.guard is None else [instruction.guard]
+        for operand in instruction.operands:
+            if isinstance(operand, Address) and isinstance(operand.base, Register):
+                used.append(operand.base)
+        if instruction.opcode.name == "brx.idx":
+            used.extend(instruction.sources())
+        return any(self.registers[register.id] for register in used)
+
+    def leads_to(self, at: int, block_id: int, leading: int) -> bool:
+        """Whether it has decided anything before ``function.body[at]`` of a block; ``leading`` are the blocks from
+        which control can come to that block's predecessors, as a bit set."""
+        for deciding, places in self.deciding.items():
+            if leading >> deciding & 1 or (deciding == block_id and places[0] < at):
+                return True
+        return False
+
+    def reaches(self, at: int) -> bool:
+        """Whether the address or the guard of an access depends on it."""
+        access = self.cfg.function.body[at]
+        return isinstance(access, Instruction) and any(self.registers[r.id] for r in access.sources())
+
+
+class Threads:
+    """Whether a load rests on how lanes count along x, in a block of unknown shape."""
+
+    def __init__(self, cfg: Cfg) -> None:
+        self.cfg = cfg
+        self.by_thread = Dependence(cfg, "%tid")
+        self.by_lane = Dependence(cfg, "%laneid")
+        self._block_of = {at: block.id for block in cfg.blocks for at in range(block.first, block.last + 1)}
+        self._leading: dict[int, int] = {}
+
+    def may_decide(self, by: Dependence, at: int) -> bool:
+        """Whether a special register has a part in the address of an access, its guard, or what came before."""
+        block_id = self._block_of[at]
+        return by.reaches(at) or by.leads_to(at, block_id, self.before(block_id))
+
+    def rests_on_shape(self, load: int, source: int, delta: int) -> bool:
+        """Whether it rests on how lanes count along x that a load has the value of a source: another lane's, if
+        ``%tid`` has a part in it; this lane's, if ``%laneid`` has one, too, because ``%tid.x`` alone is as good as
+        any number made of two parts."""
+        if not (self.may_decide(self.by_thread, load) or self.by_thread.reaches(source)):
+            return False
+        return delta != 0 or self.may_decide(self.by_lane, load) or self.by_lane.reaches(source)
+
+    def before(self, block_id: int) -> int:
+        """The blocks that may run before a block's first instruction, as a bit set; itself if it is in a cycle."""
+        known = self._leading.get(block_id, -1)
+        if known >= 0:
+            return known
+        found = 0
+        stack = [block_id]
+        while stack:
+            for pred in self.cfg.blocks[stack.pop()].preds:
+                if not found >> pred & 1:
+                    found |= 1 << pred
+                    stack.append(pred)
+        self._leading[block_id] = found
+        return found
+
+
+def dependent_registers(cfg: Cfg, name: str) -> list[bool]:
+    """By register id (the carry flag behind the last), whether its value may depend on special registers whose names
+    begin so."""
+    readers: dict[int, list[Instruction]] = {}
+    carry = len(cfg.function.registers)
+    depends = [False] * (carry + 1)
+    stack: list[Instruction] = []
+    for block_id in cfg.rpo:
+        for instruction in cfg.blocks[block_id].instructions:
+            for register in instruction.sources():
+                readers.setdefault(register.id, []).append(instruction)
+            if instruction.opcode.reads_carry:
+                readers.setdefault(carry, []).append(instruction)
+            for operand in instruction.operands:
+                if isinstance(operand, SpecialRegister) and canonical(operand.name).startswith(name):
+                    stack.append(instruction)
+    while stack:
+        instruction = stack.pop()
+        written = [register.id for register in instruction.destinations()]
+        for number in [*written, carry] if instruction.opcode.writes_carry else written:
+            if not depends[number]:
+                depends[number] = True
+                stack.extend(readers.get(number, []))
+    return depends
