@@ -37,6 +37,8 @@ QUERIES = {
     "of frames": """select id, array_agg(a) over (partition by g order by id) as l, array_agg(id) over (order by id rows
         between 2 preceding and 1 preceding) as m from t""",
     "of joins": f"select t.id, l from t left join {LISTS} on t.g = v.g and t.id > 2",
+    "with a list of one constant": """select g, l || [9::bigint] as a, [9::bigint] || l as b from (select g,
+        array_agg(id order by id) as l from t group by g) v""",
     "in an order": f"select g, l from {LISTS} order by g desc nulls last limit 3",
     "elements": f"select g, l[1] as a, l[-1] as b, l[2] as c, l[0] as d, l is null as e from {LISTS}",
     "elements by the row": "select id, l[id] as x from (select id, array_agg(a) over (order by id desc) as l from t) v",

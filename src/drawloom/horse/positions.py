@@ -182,7 +182,8 @@ class _Finder:
 
     def either(self, call: Call) -> Rows | None:
         """Row numbers out of several vectors, or negative numbers."""
-        choices = call.arguments[1:] if call.function.name == "if_else" else call.arguments
+        is_choice = call.function.name == "if_else"
+        choices = call.arguments[1:] if is_choice else call.arguments
         found: Rows | None = None
         lacks = False
         for choice in choices:
@@ -191,7 +192,7 @@ class _Finder:
                 lacks = True
                 continue
             known = self.of(choice)
-            if known is None and choice is call.arguments[1]:
+            if known is None and is_choice and choice is choices[0]:
                 known = self.picked_where_there(call.arguments[0], choice)
             if known is None or (found is not None and known.size != found.size):
                 return None
