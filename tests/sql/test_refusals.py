@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import drawloom
 from drawloom.sql import connect
@@ -222,6 +223,34 @@ def test_a_file_that_changed_is_noticed(tmp_path: Path) -> None:
     pq.write_table(TABLE.select(["a"]).slice(0, 2), path)
     with pytest.raises(drawloom.DataError, match="changed after it was registered"):
         con.sql("select sum(a) from t").arrow()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_file_of_a_glob_that_changed_or_went_is_noticed_by_the_next_query(tmp_path: Path, ending: str) -> None:
+    def write(path: Path, values: list[int]) -> None:
+        table = pa.table({"a": values})
+        pq.write_table(table, path) if ending == "parquet" else csv.write_csv(table, path)
+
+    first, second = tmp_path / f"1.{ending}", tmp_path / f"2.{ending}"
+    write(first, [1, 2])
+    write(second, [3, 4])
+    con = connect("cpu").register("t", tmp_path / f"*.{ending}").register("u", pa.table({"t": [1]}))
+    query = con.sql("select sum(a) as s from t")
+    assert query.fetchall() == [(10,)]
+    write(second, [3, 5])
+    with pytest.raises(drawloom.DataError, match=f"2.{ending}: the file changed after it was registered as 't'"):
+        query.arrow()
+    second.unlink()
+    with pytest.raises(drawloom.DataError, match=f"2.{ending}: the file is gone after it was registered as 't'"):
+        con.sql("select count(*) from t", fallback="datafusion").arrow()
+    assert con.sql("select t from u").fetchall() == [(1,)]
+
+
+def test_a_csv_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\n1,Genève\n".encode("latin-1"))
+    with pytest.raises(drawloom.DataError, match=r"t.csv: column 'b' has text that is not UTF-8"):
+        connect("cpu").register("t", path)
 
 
 def test_text_columns_that_are_damaged_are_named(tmp_path: Path) -> None:

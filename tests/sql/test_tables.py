@@ -30,6 +30,8 @@ QUERIES = {
     "counting": f"{ONE_TO_FIVE} select n from r",
     "counting, with names": """with recursive r(n) as (select 1 union all select n + 1 from r where n < 100)
         select sum(n) as s from r""",
+    "constants that are the same": """with recursive f(n, a, b) as (select 1::bigint, 0::bigint, 1::bigint
+        union all select n + 1, b, a + b from f where n < 9) select n, a, b from f""",
     "until nothing is new": """with recursive r as (select 1::bigint as n union select (n + 1) % 4 from r)
         select n from r""",
     "levels of a tree": """with recursive c as (select id, boss, 0::bigint as depth from e where boss is null

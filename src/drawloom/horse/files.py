@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.horse.memory import ask, hold
-from drawloom.horse.store import ArrowSource, first_line, from_arrow, horse_type, open_parquet
+from drawloom.horse.store import ArrowSource, Stamp, first_line, from_arrow, horse_type, open_parquet
 
 #: The formats of files, by how a name ends; CSV files may be compressed.
 FORMATS: Final[dict[str, str]] = {
@@ -87,11 +87,19 @@ def open_files(name: str, given: Sequence[str], format: str = "", csv: Csv | Non
     other = next((path for path in paths if formats[path] != first), None)
     if other is not None:
         raise DataError(f"{paths[0]} is {_WORDS[first]} and {other} is {_WORDS[formats[other]]}: one was expected")
-    if first == "csv":
-        return joined_csv(name, paths, [read_csv(path, csv or Csv()) for path in paths])
-    if csv is not None:
+    if first != "csv" and csv is not None:
         raise DataError(f"{paths[0]}: options for CSV do not go with a Parquet file")
-    parts = [open_parquet(name, path) for path in paths]
+    stamps = [Stamp(path) for path in paths]  # before they are read
+    if first == "csv":
+        source = joined_csv(name, paths, [read_csv(path, csv or Csv()) for path in paths])
+    else:
+        source = joined_parquet(name, [open_parquet(name, path) for path in paths])
+    source.stamps = stamps
+    return source
+
+
+def joined_parquet(name: str, parts: list[ArrowSource]) -> ArrowSource:
+    """One table of Parquet files with the same columns. Raises DataError for others."""
     for part in parts[1:]:
         check_same(parts[0], part)
     return parts[0] if len(parts) == 1 else Files(name, parts[0].schema, parts)
@@ -190,6 +198,8 @@ def read_csv(path: str, options: Csv) -> pa.Table:
     except (OSError, pa.ArrowException, ValueError, TypeError) as problem:
         raise DataError(f"{path}: this is not a readable CSV file: {first_line(problem)}") from None
     for number, field in enumerate(table.schema):
+        if pa.types.is_binary(field.type) and field.name not in options.types:  # as what is no UTF-8 is inferred
+            raise DataError(f"{path}: column '{field.name}' has text that is not UTF-8")
         if pa.types.is_timestamp(field.type) and field.type.tz is None and field.name not in options.types:
             table = table.set_column(number, field.name, _in_microseconds(table.column(number)))
     ask(table.nbytes, path)

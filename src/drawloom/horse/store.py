@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -64,6 +65,29 @@ def horse_type(type: pa.DataType) -> VectorType | None:
     return CLOCK if pa.types.is_time(type) else _TYPES.get(type)
 
 
+class Stamp:
+    """What tells a file from another in its place: its size, its inode and when it changed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.state = self.found()
+
+    def found(self) -> tuple[int, int, int] | None:
+        """None for what is no file, or none that stays."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return None
+        return (now.st_size, now.st_ino, now.st_mtime_ns) if stat.S_ISREG(now.st_mode) else None
+
+    def check(self, name: str) -> None:
+        """Raises DataError where the file is not what it was."""
+        if self.state is not None and self.found() != self.state:
+            is_there = os.path.exists(self.path)
+            raise DataError(f"{self.path}: the file {'changed' if is_there else 'is gone'} after it was registered as "
+                            f"'{name}'")  # fmt: skip
+
+
 class ArrowSource(Source):
     """A table in memory (``data``) or in a Parquet file (``path``); columns are kept once converted."""
 
@@ -73,12 +97,19 @@ class ArrowSource(Source):
         self.rows = rows
         self.data = data
         self.path = path
+        #: The files that it was registered from.
+        self.stamps: list[Stamp] = []
         self.columns: dict[str, Column] = {}
         #: What columns are counted by, if anybody counts; which of its uses was each one's last; and what kernels were
         #: made for, also of columns that were dropped since.
         self.use: MemoryUse | None = None
         self.last_use: dict[str, int] = {}
         self.kinds: dict[str, tuple[object, ...]] = {}
+
+    def check_files(self) -> None:
+        """Raises DataError where a file is not what was registered."""
+        for stamp in self.stamps:
+            stamp.check(self.name)
 
     def column_names(self) -> list[str]:
         return list(self.schema.names)
@@ -171,7 +202,7 @@ class Elements(ArrowSource):
         self.part = table._find(name)
         schema = pa.schema([pa.field(ITEM, self.part.type.value_type)])
         super().__init__(f"{table.name}{INTO}{name}", schema, table.column(name + INTO + HIGH).high, None, table.path)
-        self.use = table.use
+        self.use, self.stamps = table.use, table.stamps
 
     def _chunks(self, name: str) -> Iterator[pa.Array]:
         what = f"column '{self.part.column}' of table '{self.table.name}'"

@@ -88,9 +88,12 @@ class Fallback:
         if self.context is None:
             self.context = new_context()
         for name, source in self.sources.items():
-            if name in self.known or not names_table(sql, name):
+            if not names_table(sql, name):
                 continue
             assert isinstance(source, ArrowSource)
+            source.check_files()
+            if name in self.known:
+                continue
             self.known[name] = [quoted(spelling) for spelling in self.planner.spellings[name]]
             for spelling in self.known[name]:
                 self.put(spelling, source)

@@ -14,6 +14,7 @@ from drawloom.horse.launch import Resident
 from drawloom.horse.memory import ask
 from drawloom.horse.program import LoadedProgram, Program
 from drawloom.horse.rules import SignatureError
+from drawloom.horse.store import ArrowSource
 from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
@@ -215,10 +216,16 @@ class Query:
         if not makes_tables(given):
             return
         names: list[str] = []
-        try:
-            names = list(self.planner.schema(given).names)
-        except SqlError as problem:  # DataFusion does not see the columns of tables before an UNNEST in its argument
-            self.problem = self.located(problem)
+        for _ in range(_TIMES_APART):
+            try:
+                names = list(self.planner.schema(given).names)
+                break
+            except SqlError as problem:
+                apart = told_apart(given, problem.message)
+                if apart == given:  # DataFusion does not see the columns of tables before an UNNEST in its argument
+                    self.problem = self.located(problem)
+                    break
+                given = apart
         self.text.sql = self.with_tables(given, unsupported)
         if self.text.sql != given:
             self.names = names
@@ -346,6 +353,14 @@ class Query:
         self.in_rounds = True
         self._module = self._program = self._loaded = None
         return True
+
+    def check_files(self) -> None:
+        """Raises DataError where a file that the query reads is not what was registered."""
+        read = {part.table for part in plan.relations(self.relation().root) if isinstance(part, plan.Read)}
+        for name in sorted(read):
+            source = self.sources.get(name)
+            if isinstance(source, ArrowSource):
+                source.check_files()
 
     def load_columns(self, relation: plan.Relation) -> None:
         """Reads and converts the columns that the plan reads, on all cores: the translation and the kernels depend on

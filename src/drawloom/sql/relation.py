@@ -163,7 +163,7 @@ class Relation:
 
     def prepared(self, query: Query) -> Program:
         """The query's program. The planner works in the main thread: it stops for itself."""
-        query.relation()
+        query.check_files()
         return self.beside(query.program)
 
     def beside(self, work: Callable[[], T]) -> T:
