@@ -37,13 +37,15 @@ from drawloom.ptx.ir import (
     Symbol,
     Vector,
 )
-from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, RETURN
+from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, RETURN, SIDE
 from drawloom.ptx.loops import Loop, find_loops
 from drawloom.ptx.types import Type
 from tests.shuffle.proofs import Equalities
 from tests.shuffle.terms import Term, Terms, Unknown
 
 ALL_LANES = 0xFFFFFFFF
+#: Side effects behind which memory is what it was.
+_QUIET = ("nanosleep", "prefetch", "prefetchu", "pmevent", "brkpt")
 _SIMPLE = {
     "add": Kind.BV_ADD, "sub": Kind.BV_SUB, "and": Kind.BV_AND, "or": Kind.BV_OR, "xor": Kind.BV_XOR,
     "not": Kind.BV_NOT, "neg": Kind.BV_NEG,
@@ -93,6 +95,16 @@ def required_shape(function: Function) -> list[int]:
             given = [int(word) for word in directive.text.split(",")]
             return [*given, 1, 1][:3]
     return []
+
+
+def shows(instruction: Instruction) -> bool:
+    """Whether others' writes may be seen from an instruction on."""
+    opcode = instruction.opcode
+    if opcode.effect == SIDE:
+        return opcode.name not in _QUIET
+    ordered = any(opcode.has(word) for word in ("volatile", "relaxed", "acquire", "mmio", "cv"))
+    is_ordered = opcode.name == "ld" and ordered
+    return is_ordered or opcode.name == "bar.warp" or opcode.effect in (ATOMIC, BARRIER, CALL, FENCE)
 
 
 @dataclass
@@ -233,9 +245,8 @@ class _Run:
             self.registers[name] = self.terms.make(
                 Kind.BV_ADD, [start, self.terms.make(Kind.BV_MUL, [iteration, step])]
             )
-        effects = [i.opcode.effect for b in loop.blocks for i in self.cfg.blocks[b].instructions]
-        stores = any(i.opcode.name == "st" for b in loop.blocks for i in self.cfg.blocks[b].instructions)
-        if stores or any(effect in (ATOMIC, BARRIER, CALL, FENCE) for effect in effects):
+        inside = [i for b in loop.blocks for i in self.cfg.blocks[b].instructions]
+        if any(i.opcode.name == "st" or shows(i) for i in inside):
             self.version = self.terms.constant(f"memory in {loop.header}", 64, of_lane=True)
             self.writes = []
 
@@ -247,22 +258,30 @@ class _Run:
         if name == "st":
             self.store(instruction)
         elif name == "ld":
+            if shows(instruction):
+                self.others_write()
             self.load(instruction)
+            if shows(instruction):
+                self.others_write()
         elif name == "activemask":
             mask = self.terms.constant(f"mask {self.place}", 32)
             self.masks.append((self.terms.equal(mask, self.terms.number(ALL_LANES, 32)), self.condition))
             self.write(instruction, operands[0], mask)
         elif name == "shfl":
             self.shuffle(instruction)
-        elif opcode.effect in (ATOMIC, BARRIER, CALL, FENCE):
-            self.effects += 1
-            self.version = self.terms.constant(f"memory {self.effects}", 64)
-            self.writes = []
+        elif shows(instruction):
+            self.others_write()
             for register in instruction.destinations():
                 fresh = self.terms.constant(f"{register.name} {self.effects}", register.type.bits, of_lane=True)
                 self.write(instruction, register, fresh)
         else:
             self.compute(instruction)
+
+    def others_write(self) -> None:
+        """Of the memory nothing is known any more."""
+        self.effects += 1
+        self.version = self.terms.constant(f"memory {self.effects}", 64, of_lane=True)
+        self.writes = []
 
     def compute(self, instruction: Instruction) -> None:
         opcode, operands = instruction.opcode, instruction.operands

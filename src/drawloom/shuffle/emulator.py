@@ -8,7 +8,7 @@ is an uninterpreted value. Loops are entered once, in any iteration; a first run
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 
 from drawloom.errors import SourceError
@@ -23,8 +23,8 @@ from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.candidates import Finder
 from drawloom.shuffle.corners import Corners
 from drawloom.shuffle.decide import Decider
-from drawloom.shuffle.execute import Executor
-from drawloom.shuffle.expressions import OPAQUE, Expressions
+from drawloom.shuffle.execute import Executor, version_of
+from drawloom.shuffle.expressions import APART, OPAQUE, Expressions
 from drawloom.shuffle.facts import ALONG_X, Options, Refusal, Report
 from drawloom.shuffle.frame import Frame, block_bounds, relevant_registers
 from drawloom.shuffle.lanes import replaced
@@ -80,7 +80,7 @@ class _Emulation:
         extents = block_bounds(cfg.function)[0]
         shape = BlockShape(extents[0], extents[1], extents[2]) if extents[0] else BlockShape(x_is_warps=True)
         self.uniform = uniformity(cfg, shape, self.live)
-        self.rounds = Rounds(cfg, self.uniform)
+        self.rounds = Rounds(cfg, self.uniform, module)
         prover = Prover(x, options.solver_steps) if options.solver_steps > 0 else None
         self.decider = Decider(x, prover)
         self.frame = Frame(x, cfg, module.address_size)
@@ -91,15 +91,26 @@ class _Emulation:
         self.read: list[list[int] | None] = [None] * len(cfg.blocks)
         self.final = True
         self.threads: Threads | None = None
+        #: Whether something was found by which the walk would have gone another way before.
+        self.stale = False
+        #: The blocks that make leaves; by header of a loop, what expressions are behind it.
+        self.made_in: dict[int, int] = {}
+        self.block_of = {at: block.id for block in cfg.blocks for at in range(block.first, block.last + 1)}
+        self.behind: dict[int, dict[int, int]] = {}
 
     def run(self) -> None:
-        """Run everything, twice where there are loops."""
+        """Run everything, twice where there are loops, and again while lanes turn out to be apart in more places."""
         if self.rounds.by_header:
             self.final = False
             self.walk()
             self.final = True
             self.trail.start_again()
+        self.stale = False
         self.walk()
+        while self.stale:
+            self.stale = False
+            self.trail.start_again()
+            self.walk()
         report, trail = self.report, self.trail
         report.trace = trail.accesses
         divergent = parted(self.cfg, self.uniform.is_divergent)
@@ -169,6 +180,8 @@ class _Emulation:
             self.go_on(state, block, block.fallthrough)
             return
         guard = executor.guard(state, terminator)
+        if not self.uniform.is_divergent(block.id):
+            self.doubt(guard)
         if terminator.opcode.effect != BRANCH:
             if guard != self.x.false:
                 self.report.flows += 1
@@ -210,13 +223,13 @@ class _Emulation:
         if index[target] <= index[block.id]:
             self.report.flows += 1
             cycle = self.rounds.by_header.get(target)
-            if cycle is not None and not self.final:
-                self.compare(state, cycle)
+            if cycle is not None:
+                self.go_round(state, cycle)
             return
         for cycle in self.rounds.around(block.id):
             if target not in cycle.blocks:
                 self.trail.leave(state, cycle.blocks)
-                if cycle.parts:
+                if cycle.parts or self.rounds.doubtful:
                     self.part(state, cycle, target)
         self.incoming[target].append(state)
 
@@ -262,17 +275,19 @@ class _Emulation:
                     first.available[place] = left
                 else:
                     del first.available[place]
+            first.apart = first.apart or other.apart
             if first.version != other.version:
                 first.version = -1 - block_id
         for r in registers:
             values = {state.env[r] for state in states}
             if len(values) == 1:
                 continue
+            self.doubt_register(r, values)
             own = first.env[r]
             if shared and min(values) >= 0 and not any(x.varies[x.sub(value, own)] for value in values):
                 register = self.cfg.function.registers[r]
                 name = f"{self.label(block_id)}:{register.name} of the warp"
-                first.env[r] = x.add(own, x.leaf("phi", register.type.bits, name))
+                first.env[r] = x.add(own, self.made(x.leaf("phi", register.type.bits, name), block_id))
             else:
                 first.env[r] = self.unknown("phi", block_id, r)
         return first
@@ -280,8 +295,28 @@ class _Emulation:
     def unknown(self, name: str, block_id: int, register_id: int) -> int:
         """An uninterpreted value of a register at a block's entry."""
         register = self.cfg.function.registers[register_id]
+        payload = f"{self.label(block_id)}:{register.name}"
+        if self.rounds.doubtful:
+            return self.x.leaf(name, register.type.bits, f"{payload} of each lane", varies=OPAQUE)
         varies = 0 if self.uniform.is_uniform(register_id) else OPAQUE
-        return self.x.leaf(name, register.type.bits, f"{self.label(block_id)}:{register.name}", varies=varies)
+        return self.made(self.x.leaf(name, register.type.bits, payload, varies=varies), block_id)
+
+    def made(self, leaf: int, block_id: int) -> int:
+        """Remember which block makes a leaf."""
+        self.made_in[leaf] = block_id
+        return leaf
+
+    def doubt(self, e: int) -> None:
+        """What ``uniformity`` takes to be the same in all lanes is not where they read it at different times."""
+        if self.x.varies[e] & APART and not self.rounds.doubtful:
+            self.rounds.doubtful = self.stale = True
+
+    def doubt_register(self, register_id: int, values: Iterable[int]) -> None:
+        """``doubt`` what comes into a register."""
+        if self.uniform.is_uniform(register_id):
+            for value in values:
+                if value >= 0:
+                    self.doubt(value)
 
     def label(self, block_id: int) -> str:
         """What a block is called: by its first label, else by its number."""
@@ -293,10 +328,12 @@ class _Emulation:
     def enter(self, state: State, cycle: Round) -> None:
         """Let a state be that of any iteration."""
         x = self.x
-        iteration = x.leaf("iteration", 64, self.label(cycle.header))
+        iteration = self.made(x.leaf("iteration", 64, self.label(cycle.header)), cycle.header)
+        state.apart = state.apart or cycle.sees_apart
         for r in self.registers(cycle.header):
             if not cycle.written >> r & 1:
                 continue
+            self.doubt_register(r, [state.env[r]])
             added = cycle.steps.get(r, -1)
             if self.final and added >= 0 and cycle.index >= 0 and state.env[r] >= 0:
                 times = x.truncate(iteration, x.widths[added])
@@ -309,6 +346,16 @@ class _Emulation:
         if cycle.writes_memory:
             state.version = -1 - cycle.header
 
+    def go_round(self, state: State, cycle: Round) -> None:
+        """The next iteration begins as this one ends."""
+        if state.apart and not cycle.sees_apart:
+            cycle.sees_apart = self.stale = True
+        for r in self.registers(cycle.header):
+            if cycle.written >> r & 1:
+                self.doubt_register(r, [state.env[r]])
+        if not self.final:
+            self.compare(state, cycle)
+
     def compare(self, state: State, cycle: Round) -> None:
         """See at the end of an iteration what it has added to each register."""
         for r in self.registers(cycle.header):
@@ -318,13 +365,35 @@ class _Emulation:
                 cycle.steps[r] = found if known is None or known == found else -1
 
     def part(self, state: State, cycle: Round, target: int) -> None:
-        """A loop is left that lanes may leave in different iterations: its count is another one in each."""
+        """A loop is left that lanes may leave in different iterations: what an iteration has made or read, and what was
+        decided by it, is that of another one in each."""
         x = self.x
-        mine = x.leaf("iteration", 64, f"{self.label(cycle.header)} of each lane", varies=OPAQUE)
-        what = {x.leaf("iteration", 64, self.label(cycle.header)): mine}
-        for r in self.registers(target):
+        done = self.behind.setdefault(cycle.header, {})
+        for r in [*self.registers(target), -1]:
             if state.env[r] >= 0:
-                state.env[r] = replaced(x, state.env[r], what)
+                state.env[r] = replaced(x, state.env[r], done, lambda e: self.own(e, cycle))
+        conditions = state.conditions
+        state.conditions = {}
+        for atom, truth in conditions.items():
+            assume(x, state.conditions, replaced(x, atom, done, lambda e: self.own(e, cycle)), truth)
+        if cycle.writes_memory:
+            state.apart = True
+
+    def own(self, e: int, cycle: Round) -> int:
+        """What a leaf or a load becomes behind a loop: each lane's own, where it may be another in each iteration."""
+        x = self.x
+        is_load = x.names[e] == "load" and bool(x.args[e])
+        made_in = self.block_of_version(version_of(x, e)) if is_load else self.made_in.get(e, -1)
+        if x.names[e] != "deep" and made_in not in cycle.blocks:
+            return e
+        which = str(e) if is_load else x.payloads[e]
+        return x.leaf(x.names[e], x.widths[e], f"{which} of each lane", x.low[e], x.high[e], OPAQUE)
+
+    def block_of_version(self, version: int) -> int:
+        """The block that has made a version of the memory; -1 for what was there before."""
+        if version <= 0:
+            return -1 - version
+        return self.block_of[version - 1]
 
 
 def apart_together(x: Expressions, states: list[State]) -> bool:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from drawloom.ptx.ir import Address, Instruction, Operand, Pair, Register, Symbol, Vector
-from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, SIDE, STORE, Opcode
-from drawloom.ptx.types import PRED
+from drawloom.ptx.isa import ATOMIC, CALL, LOAD, PURE, STORE, Opcode
+from drawloom.ptx.types import PRED, Type
 from drawloom.shuffle import facts
-from drawloom.shuffle.expressions import OPAQUE, Expressions
+from drawloom.shuffle.expressions import APART, OPAQUE, Expressions
 from drawloom.shuffle.facts import Access
 from drawloom.shuffle.frame import Frame, operand_types
 from drawloom.shuffle.semantics import computed, predicates, result_type, uninterpreted, with_carry
 from drawloom.shuffle.state import State, decided
+from drawloom.shuffle.visibility import brings_together, is_met_apart, is_ordered, shows_writes
 
 if TYPE_CHECKING:
     from drawloom.shuffle.trail import Trail
-
-#: Side effects that touch no memory that a load could have read.
-_HARMLESS: Final = frozenset("brkpt nanosleep pmevent setmaxnreg prefetch prefetchu applypriority stacksave".split())
-#: Loads that anything may have written to since: the program says so.
-_ORDERED: Final = frozenset("volatile relaxed acquire mmio cv".split())
 
 
 class Executor:
@@ -53,18 +49,22 @@ class Executor:
         elif effect == ATOMIC:
             if opcode.name != "mbarrier":
                 self.trail.write(state, self.access(state, facts.ATOMIC, at, instruction, guard, block))
-            self.trail.forget(state, at)
+            self.show(state, at, instruction, guard)
             self.unknown(state, at, instruction, guard)
         else:
-            if (
-                effect in (FENCE, BARRIER, CALL)
-                or opcode.name == "bar.warp"
-                or (effect == SIDE and opcode.name not in _HARMLESS)
-            ):
-                self.trail.forget(state, at)
+            if shows_writes(opcode):
+                self.show(state, at, instruction, guard)
             self.unknown(state, at, instruction, guard)
             if effect == CALL:
                 state.env[-1] = self.x.leaf("opaque", 1, f"{at}.carry", varies=OPAQUE)
+
+    def show(self, state: State, at: int, instruction: Instruction, guard: int) -> None:
+        """What others have written becomes visible, for all lanes at once or for each as it comes."""
+        self.trail.forget(state, at)
+        if is_met_apart(instruction):
+            state.apart = True
+        elif guard == self.x.true and brings_together(instruction):
+            state.apart = False
 
     def matters(self, instruction: Instruction) -> bool:
         operands = instruction.operands
@@ -108,10 +108,14 @@ class Executor:
         x = self.x
         opcode = instruction.opcode
         guard = self.guard(state, instruction)
-        if guard == x.false or not instruction.operands:
+        if not instruction.operands:
             return
         operands = instruction.operands
         types = operand_types(opcode, len(operands))
+        if opcode.half == "wide" or opcode.name == "cvt":
+            self.note_widening(state, opcode, at, operands, types)
+        if guard == x.false:
+            return
         target = operands[0]
         if opcode.name == "mov" and (isinstance(target, Vector) or isinstance(operands[1], Vector)):
             self.pack(state, at, instruction, guard)
@@ -133,22 +137,22 @@ class Executor:
         if types[0].bits != width and opcode.name not in ("setp", "testp"):
             width = max(types[0].bits, 1)  # results of a type of their own, as of popc
         value = computed(x, opcode, sources, width)
-        if opcode.half == "wide" or opcode.name == "cvt":
-            self.note_widening(opcode, at, operands, sources, width)
         self.write(state, target, value, guard, opcode.name == "cvt" and type.is_signed)
 
-    def note_widening(self, opcode: Opcode, at: int, operands: list[Operand], sources: list[int], width: int) -> None:
-        """Remember where an index that may wrap is widened."""
+    def note_widening(self, state: State, opcode: Opcode, at: int, operands: list[Operand], types: list[Type]) -> None:
+        """Remember where an index that may wrap is widened. A test of it stands there without the guard that the
+        instruction may have, so it is of what the register holds on every flow that comes by."""
         type = opcode.types[-1]
         if type.is_float or opcode.types[0].is_float:
             return
+        width = types[0].bits
         for k in range(1, min(3, len(operands))):
             operand = operands[k]
-            source = sources[k - 1]
-            if isinstance(operand, Register) and self.x.widths[source] < width:
-                wide = self.x.extend(source, width, type.is_signed)
-                if operand.type.bits == type.bits:
-                    self.trail.widened(wide, at, operand)
+            if not isinstance(operand, Register) or operand.type.bits != type.bits:
+                continue
+            source = self.frame.source(state, operand, types[k])
+            if self.x.widths[source] < width:
+                self.trail.widened(self.x.extend(source, width, type.is_signed), at, operand)
 
     def carry(self, state: State, opcode: Opcode, target: Operand, sources: list[int], guard: int) -> None:
         """Extended precision; the carry flag stands behind the last register."""
@@ -241,18 +245,25 @@ class Executor:
         if access.space == "param":
             self.parameter(state, at, instruction, access, guard)
             return
-        ordered = not _ORDERED.isdisjoint(opcode.modifiers)
+        ordered = is_ordered(opcode)
         self.trail.read(state, access, ordered)
         if ordered or access.space == "local" or (not access.space and not access.read_only):
             if ordered:
-                self.trail.forget(state, at)
+                self.show(state, at, instruction, guard)
             self.unknown(state, at, instruction, guard)
             return
         for register, place in elements(instruction):
             if self.relevant[register.id]:
                 address = x.scale(access.address, 1, place * type.bytes)
-                value = x.atom("load", type.bits, (address,), f"{access.space} {access.version}")
+                value = self.loaded(state, access, address, type.bits)
                 self.write(state, register, value, guard, type.is_signed)
+
+    def loaded(self, state: State, access: Access, address: int, bits: int) -> int:
+        """What is at an address: where lanes see the memory at different times, something else in each."""
+        payload = f"{access.space} {access.version}"
+        if state.apart and not access.read_only:
+            return self.x.leaf("read", bits, f"{payload} {address}", varies=OPAQUE | APART)
+        return self.x.atom("load", bits, (address,), payload)
 
     def parameter(self, state: State, at: int, instruction: Instruction, access: Access, guard: int) -> None:
         """A kernel's parameter, which is the same in all lanes; of a function or a call nothing is known."""
@@ -269,6 +280,11 @@ class Executor:
             offset = operand.offset + place * type.bytes
             value = x.leaf("param", type.bits, f"{name}+{offset}" if offset else name)
             self.write(state, register, value, guard, type.is_signed)
+
+
+def version_of(x: Expressions, load: int) -> int:
+    """Which version of the memory a load is from (``Executor.loaded``)."""
+    return int(x.payloads[load].rpartition(" ")[2])
 
 
 def elements(instruction: Instruction) -> list[tuple[Register, int]]:

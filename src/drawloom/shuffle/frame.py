@@ -136,7 +136,7 @@ class Frame:
         special = SPECIALS[base]
         bits = special.type.bits
         if special.volatile:
-            return x.leaf("special", bits, f"{name} {self.at}", varies=OPAQUE)
+            return x.leaf("volatile", bits, f"{name} {self.at}", varies=OPAQUE)
         limits = self.limits.get(name)
         if name == "%laneid":
             found = x.lane

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from drawloom.shuffle.expressions import OPAQUE, SUM, Expressions
 
 
@@ -30,20 +32,22 @@ def shifted(x: Expressions, e: int, delta: int, done: dict[int, int]) -> int:
     return out
 
 
-def replaced(x: Expressions, e: int, what: dict[int, int]) -> int:
-    """``e`` with some of its atoms replaced; ``what`` also keeps what was found."""
+def replaced(x: Expressions, e: int, what: dict[int, int], change: Callable[[int], int] | None = None) -> int:
+    """``e`` with some of its atoms replaced, those in ``what`` and those for which ``change`` gives something else;
+    ``what`` also keeps what was found."""
     known = what.get(e)
     if known is not None:
         return known
     name = x.names[e]
     width = x.widths[e]
-    out = e
     if name == SUM:
-        out = x.of_atoms(e, width, lambda atom: replaced(x, atom, what))
-    elif x.args[e]:
-        inner = tuple([replaced(x, arg, what) for arg in x.args[e]])
-        if inner != x.args[e]:
-            out = rebuilt(x, e, inner, 0)
+        out = x.of_atoms(e, width, lambda atom: replaced(x, atom, what, change))
+    else:
+        out = e if change is None else change(e)
+        if out == e and x.args[e]:
+            inner = tuple([replaced(x, arg, what, change) for arg in x.args[e]])
+            if inner != x.args[e]:
+                out = rebuilt(x, e, inner, 0)
     what[e] = out
     return out
 

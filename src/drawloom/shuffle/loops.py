@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, SIDE, STORE
+from drawloom.ptx.ir import Module
+from drawloom.ptx.isa import CALL, STORE
 from drawloom.ptx.loops import find_loops
 from drawloom.ptx.uniformity import Branches
 from drawloom.shuffle.expressions import SUM, Expressions
+from drawloom.shuffle.visibility import may_part, shows_writes
 
-#: What ends the life of loaded values wherever it stands in a loop.
-_WRITING: Final = (STORE, ATOMIC, FENCE, BARRIER, CALL, SIDE)
 #: Leaves that are the same in every iteration.
 _STEADY: Final = frozenset("param special lane warp symbol window".split())
 
@@ -31,6 +31,7 @@ class Round:
         self.written = 0  # a bit set of register ids
         self.writes_memory = False
         self.parts = False  # lanes may leave it in different iterations
+        self.sees_apart = False  # lanes may see the memory at different times when an iteration begins
         #: By register: what each way round adds to it, an expression; -1 where that is not one number.
         self.steps: dict[int, int] = {}
 
@@ -38,8 +39,16 @@ class Round:
 class Rounds:
     """The cycles of a function by the block that is entered."""
 
-    def __init__(self, cfg: Cfg, branches: Branches) -> None:
+    def __init__(self, cfg: Cfg, branches: Branches, module: Module) -> None:
         self.cfg = cfg
+        #: Whether lanes may part at branches that ``branches`` takes to be the same for all.
+        self.doubtful = False
+        #: The blocks from which lanes may go on apart, as a bit set.
+        self._parting = 0
+        for block in cfg.blocks:
+            calls = [i for i in block.instructions if i.opcode.effect == CALL]
+            if cfg.is_reachable(block.id) and any(may_part(call, module) for call in calls):
+                self._parting |= 1 << block.id
         self.forest = find_loops(cfg)
         self.branches = branches
         self._leading: dict[int, int] = {}
@@ -67,8 +76,7 @@ class Rounds:
                 opcode = instruction.opcode
                 for register in instruction.destinations():
                     one.written |= 1 << register.id
-                weak = opcode.effect == LOAD and opcode.order in ("", "weak")
-                if opcode.effect in _WRITING or (opcode.effect == LOAD and not weak):
+                if opcode.effect == STORE or shows_writes(opcode):
                     one.writes_memory = True
 
     def around(self, block_id: int) -> list[Round]:
@@ -77,10 +85,13 @@ class Rounds:
 
     def may_be_apart(self, block_id: int) -> bool:
         """Whether lanes that run a block together may be there for the first time and the second: it is in a cycle, and
-        they may have parted before on ways that both come to it. (Lanes that left for good run nothing together.)"""
+        they may have parted before on ways that both come to it, or in a function that they have called. (Lanes that
+        left for good run nothing together.)"""
         if not self.around(block_id):
             return False
         leads_there = self.leading_to(block_id)
+        if self.doubtful or leads_there & self._parting:
+            return True
         for block in self.cfg.blocks:
             if self.branches.is_divergent(block.id) and self.cfg.is_reachable(block.id):
                 if sum(leads_there >> successor & 1 for successor in block.succs) > 1:

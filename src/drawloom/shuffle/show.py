@@ -40,7 +40,7 @@ def _text(x: Expressions, e: int, depth: int) -> str:
         payload = x.payloads[e]
         if name in _NAMED and not payload:
             return _NAMED[name]
-        if name in ("special", "symbol"):
+        if name in ("special", "symbol", "volatile"):
             return payload
         return f"{name}({payload})"
     if name == "zero":

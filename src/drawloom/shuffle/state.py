@@ -40,20 +40,22 @@ class Ending:
 class State:
     """One flow. ``env[r]`` is the expression in register ``r`` (the carry flag behind the last), -1 where it was never
     written; ``conditions`` has predicates (atoms) that are decided; ``available`` has by place the accesses, with the
-    element, that nothing has overwritten since, ``ending`` the last of those that something has."""
+    element, that nothing has overwritten since, ``ending`` the last of those that something has; ``apart`` says that
+    the lanes on this flow may see the memory at different times."""
 
     def __init__(
         self, env: list[int], conditions: dict[int, bool], available: dict[Place, tuple[tuple[int, int], ...]],
-        version: int, ending: Ending | None = None,
+        version: int, ending: Ending | None = None, apart: bool = False,
     ) -> None:  # fmt: skip
         self.env = env
         self.conditions = conditions
         self.available = available
         self.version = version
         self.ending = ending
+        self.apart = apart
 
     def copy(self) -> State:
-        return State(list(self.env), dict(self.conditions), dict(self.available), self.version, self.ending)
+        return State(list(self.env), dict(self.conditions), dict(self.available), self.version, self.ending, self.apart)
 
 
 def assume(x: Expressions, conditions: dict[int, bool], predicate: int, truth: bool) -> None:
@@ -150,7 +152,7 @@ def within(x: Expressions, conditions: dict[int, bool], e: int, is_signed: bool)
 
 def same_but_conditions(a: State, b: State, registers: list[int]) -> bool:
     """Whether two flows go on in the same way: equal in the registers that are read from here on, and in memory."""
-    if a.version != b.version or a.available != b.available:
+    if a.version != b.version or a.apart != b.apart or a.available != b.available:
         return False
     return all(a.env[r] == b.env[r] for r in registers)
 
