@@ -88,6 +88,12 @@ def test_a_report_never_takes_the_place_of_another_file(tmp_path: Path) -> None:
     assert source.read_text() == KERNEL.read_text() and not out.exists()
 
 
+def test_without_a_place_for_the_report_there_is_no_output(tmp_path: Path) -> None:
+    out, report = tmp_path / "out.ptx", tmp_path / "none" / "r.json"
+    done = CliRunner().invoke(command, [str(KERNEL), "-o", str(out), "--report=json", "--report-file", str(report)])
+    assert done.exit_code != 0 and not out.exists()
+
+
 @pytest.mark.parametrize("apply", ["none", "all"])
 def test_bytes_that_are_no_text_come_out_as_they_went_in(apply: str, tmp_path: Path) -> None:
     """Whatever the terminal's encoding is."""
@@ -318,14 +324,14 @@ def test_the_wrapper_passes_on_what_it_cannot_read(assembler: Path, capfd: pytes
     assert "leaves" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("options", ['--apply="all', "--apply=bogus", "--help"])
-def test_the_wrapper_passes_on_what_its_options_do_not_let_it_rewrite(
+@pytest.mark.parametrize("options", ['--apply="all', "--apply=bogus", "--nope", "--help"])
+def test_the_wrapper_refuses_options_that_are_none(
     options: str, assembler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(OPTIONS, options)
-    assert run([str(KERNEL)]) == 7
-    assert (assembler / "kept").read_text() == KERNEL.read_text()
-    assert f"leaves {KERNEL} as it is" in capfd.readouterr().err
+    assert run([str(KERNEL)]) == 2
+    assert not (assembler / "words").exists(), "another build than was asked for"
+    assert f"error: {OPTIONS}: " in capfd.readouterr().err
 
 
 def test_the_wrapper_keeps_its_own_output(assembler: Path, monkeypatch: pytest.MonkeyPatch) -> None:

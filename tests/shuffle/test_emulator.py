@@ -332,6 +332,37 @@ def test_the_same_value_again_across_a_store_elsewhere() -> None:
     assert pairs(emulate(body)) == [(1, 0, 0)]
 
 
+BETWEEN_VARIABLES = """mov.u64 %rd20, ga; mov.u64 %rd21, gb; add.s64 %rd22, %rd20, %rd4; add.s64 %rd25, %rd21, %rd4;
+{} ld.global.f32 %f1, [%rd25]; st.global.f32 [%rd22], %f3; ld.global.f32 %f2, [%rd25];"""
+
+
+@pytest.mark.parametrize(
+    ("between", "is_based"),
+    [
+        ("", True),
+        ("mad.wide.u32 %rd22, %r1, 4, %rd22;", True),
+        ("shl.b64 %rd23, %rd3, 2; add.s64 %rd22, %rd22, %rd23;", True),  # a count of 64 bits
+        (
+            "sub.s64 %rd23, %rd21, %rd20; cvt.u32.u64 %r9, %rd23; cvt.s64.s32 %rd23, %r9; add.s64 %rd22, %rd22, %rd23;",
+            False,
+        ),
+        (
+            "sub.s64 %rd23, %rd3, %rd2; cvt.u32.u64 %r9, %rd23; cvt.s64.s32 %rd23, %r9; add.s64 %rd22, %rd22, %rd23;",
+            False,
+        ),
+        ("sub.s64 %rd23, %rd3, %rd2; add.s64 %rd22, %rd22, %rd23;", False),
+        ("xor.b64 %rd23, %rd3, %rd2; shl.b64 %rd23, %rd23, 2; add.s64 %rd22, %rd22, %rd23;", False),
+        ("sub.s64 %rd23, %rd21, %rd20; shr.s64 %rd23, %rd23, 2; mad.lo.s64 %rd22, %rd23, 4, %rd22;", False),
+    ],
+)
+def test_the_difference_of_two_pointers_leads_from_one_variable_to_the_other(between: str, is_based: bool) -> None:
+    head = HEAD.replace("DIRECTIVES", "").replace(".visible", "".join(
+        [f".global .align 4 .b8 {name}[512];\n" for name in ("ga", "gb")]) + ".visible")  # fmt: skip
+    module = parse(head + BETWEEN_VARIABLES.format(between) + "\n ret;\n}\n")
+    verify(module)
+    assert pairs(analyse(module, module.kernels[0])) == ([(1, 0, 0)] if is_based else [])
+
+
 def test_parameters_that_are_promised_to_be_apart() -> None:
     body = BETWEEN.format("st.global.f32 [%rd6], %f1;")
     report = emulate(body, distinct_parameters=True)

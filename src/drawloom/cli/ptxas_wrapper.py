@@ -2,8 +2,8 @@
 section 6: to be put before ptxas in a build that exists, also under its name).
 
 The real one is `$DRAWLOOM_PTXAS`, else the first `ptxas` on the PATH that is not this program. `$DRAWLOOM_SHUFFLE`
-holds options of `drawloom shuffle`, such as `--apply=all`. What cannot be rewritten is passed on as it is, with a
-warning: the build must not fail for it.
+holds options of `drawloom shuffle`, such as `--apply=all`; words that are none end the build, which would be another
+one than was asked for. What cannot be rewritten is passed on as it is, with a warning: the build must not fail for it.
 """
 
 import os
@@ -23,6 +23,7 @@ from drawloom.cli.ptxas_options import needs_value
 
 ASSEMBLER: Final = "DRAWLOOM_PTXAS"
 OPTIONS: Final = "DRAWLOOM_SHUFFLE"
+EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 127
 #: What a shell adds to the number of the signal that has ended a program.
 EXIT_SIGNALLED: Final = 128
@@ -46,7 +47,8 @@ def main() -> None:
 
 
 def run(words: list[str]) -> int:
-    """Assemble with rewritten files: the assembler's exit status, 127 if there is no assembler."""
+    """Assemble with rewritten files: the assembler's exit status, 127 if there is no assembler, 2 if the options of the
+    environment are none."""
     real = assembler()
     if real is not None and Path(shutil.which(real) or real).resolve() == Path(sys.argv[0]).resolve():
         print(f"error: {ASSEMBLER} is drawloom-ptxas itself: set it to the real ptxas", file=sys.stderr)
@@ -57,9 +59,13 @@ def run(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         given = expanded(words, 0)
         arch, passed = target(given), list(given)
-        for k in inputs(given):
-            file = standard_input(Path(folder, str(k))) if given[k] == STANDARD_INPUT else given[k]
-            passed[k] = rewritten(file, arch, Path(folder, f"{k}.new"))
+        try:
+            for k in inputs(given):
+                file = standard_input(Path(folder, str(k))) if given[k] == STANDARD_INPUT else given[k]
+                passed[k] = rewritten(file, arch, Path(folder, f"{k}.new"))
+        except click.UsageError as refusal:
+            print(f"error: {OPTIONS}: {refusal.format_message()}", file=sys.stderr)
+            return EXIT_USAGE
         try:
             status = subprocess.run([real, *passed], check=False).returncode
         except OSError as refusal:
@@ -162,18 +168,21 @@ def standard_input(folder: Path) -> str:
 
 
 def rewritten(file: str, arch: str, folder: Path) -> str:
-    """The path of a rewritten file for that of a PTX file; itself where nothing is rewritten."""
+    """The path of a rewritten file for that of a PTX file; itself where nothing is rewritten. Raises UsageError for
+    what the environment asks for."""
     from drawloom.cli.shuffle import command
     from drawloom.errors import Error
 
     folder.mkdir()
     to = folder / Path(file).name
-    message = f"{OPTIONS} has it write nothing"
     try:
         options = [*(["--arch", arch] if arch else []), *given_options()]
         command.main([*options, "-o", str(to), "--", file], standalone_mode=False)
-        if to.is_file():
-            return file if to.read_bytes() == Path(file).read_bytes() else str(to)
+        if not to.is_file():
+            raise click.UsageError("it has nothing written")
+        return file if to.read_bytes() == Path(file).read_bytes() else str(to)
+    except click.UsageError:
+        raise
     except click.ClickException as refusal:
         message = refusal.format_message()
     except Error as refusal:
@@ -187,7 +196,7 @@ def given_options() -> list[str]:
     try:
         return shlex.split(os.environ.get(OPTIONS, ""))
     except ValueError as refusal:
-        raise click.UsageError(f"{OPTIONS}: {refusal}") from None
+        raise click.UsageError(str(refusal)) from None
 
 
 if __name__ == "__main__":

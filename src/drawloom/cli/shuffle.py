@@ -52,13 +52,12 @@ def command(
         for function in module.functions.values():
             if function.unread is not None:
                 click.echo(f"warning: {function.name} stays as it is: {function.unread.refusal}", err=True)
+    said = {"text": summary.text, "json": summary.json, "html": summary.html}[report]() if report is not None else ""
+    if report_file is not None:
+        write(report_file, said)  # before the output, which a command that fails must not leave
     write(output, text)
-    if report is not None:
-        said = {"text": summary.text, "json": summary.json, "html": summary.html}[report]()
-        if report_file is None:
-            click.echo(said, nl=False, err=True)
-        else:
-            write(report_file, said)
+    if report_file is None:
+        click.echo(said, nl=False, err=True)
 
 
 def check_report_file(report: str | None, report_file: str | None, file: str, output: str) -> None:

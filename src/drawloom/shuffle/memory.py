@@ -20,6 +20,9 @@ FARTHEST: Final = 31
 #: What an address may be counted from, and what is only a number that is added to it.
 _BASES: Final = ("param", "symbol", "window")
 _NUMBERS: Final = frozenset("zext sext trunc and lshr urem udiv special lane warp iteration".split())
+#: What makes bits of a pointer into bits of another one if it has two of them.
+_MIXING: Final = frozenset("and or xor".split())
+_POINTER_BITS: Final = 64
 
 
 class Aliases:
@@ -36,6 +39,7 @@ class Aliases:
         self.pointers = pointers
         self.promised: set[int] = set()
         self._bases: dict[int, tuple[str, str]] = {}
+        self._pointers: dict[int, bool] = {}
         self._distances: dict[tuple[int, int, int, int], bool] = {}
 
     def base(self, address: int) -> tuple[str, str]:
@@ -48,26 +52,58 @@ class Aliases:
     def _base(self, address: int) -> tuple[str, str]:
         x = self.x
         found: list[tuple[str, str]] = []
-        if x.names[address] != SUM:
-            parts = [(address, 1)]
-        else:
-            args = x.args[address]
-            parts = []
-            for k in range(1, len(args), 2):
-                atoms = x.monomials[args[k]]
-                parts.append((atoms[0] if len(atoms) == 1 else -1, args[k + 1]))
-        for atom, factor in parts:
-            if atom < 0 or factor != 1:
-                continue
-            name = x.names[atom]
-            if name in _BASES:
-                found.append((name, x.payloads[atom]))
-            elif name not in _NUMBERS:
+        for m, factor in x.terms(address)[1].items():
+            atoms = x.monomials[m]
+            name = x.names[atoms[0]]
+            if len(atoms) == 1 and factor == 1 and name in _BASES:
+                found.append((name, x.payloads[atoms[0]]))
+            elif self.is_part(atoms, signed(factor, x.widths[address])):
+                return "", ""  # the difference of two pointers leads from one to the other
+            elif len(atoms) == 1 and factor == 1 and name not in _NUMBERS:
                 return "", ""  # this may be the pointer, and a parameter the number
         if len(found) > 1:
-            declared = [f for f in found if f[0] != "param" or f[1] in self.pointers]
-            found = declared if len(declared) == 1 else []
+            declared = [f for f in found if f[0] == "param" and f[1] in self.pointers]
+            found = declared if len(declared) == 1 and all(f[0] == "param" for f in found) else []
         return found[0] if found else ("", "")
+
+    def is_part(self, atoms: tuple[int, ...], factor: int) -> bool:
+        """Whether a term may hold some of a pointer's bits: of a variable's address, or of a parameter that is one or
+        may be and is subtracted."""
+        if any(self.holds_pointer(atom) for atom in atoms):
+            return True
+        return len(atoms) == 1 and factor < 0 and self.may_be_pointer(atoms[0])
+
+    def holds_pointer(self, e: int) -> bool:
+        """Whether an expression has bits of a pointer, or of the difference of two."""
+        known = self._pointers.get(e)
+        if known is None:
+            known = self._pointers[e] = self._holds_pointer(e)
+        return known
+
+    def _holds_pointer(self, e: int) -> bool:
+        x = self.x
+        name = x.names[e]
+        if name == SUM:
+            terms = x.terms(e)[1]
+            return any(self.is_part(x.monomials[m], signed(f, x.widths[e])) for m, f in terms.items())
+        if name in ("symbol", "window"):
+            return True
+        if name == "param":
+            return x.payloads[e] in self.pointers
+        if name == "load" or x.widths[e] == 1:
+            return False  # a number from memory, or what is only decided by pointers
+        if name in _MIXING and all(self.may_be_pointer(arg) for arg in x.args[e]):
+            return True
+        return any(self.holds_pointer(arg) for arg in x.args[e])
+
+    def may_be_pointer(self, e: int) -> bool:
+        """Whether an expression has bits of a parameter that is as wide as a pointer."""
+        x = self.x
+        if x.names[e] == "param":
+            return x.widths[e] >= _POINTER_BITS
+        if x.names[e] == SUM:
+            return any(len(x.monomials[m]) == 1 and self.may_be_pointer(x.monomials[m][0]) for m in x.terms(e)[1])
+        return x.names[e] != "load" and x.widths[e] > 1 and any(self.may_be_pointer(arg) for arg in x.args[e])
 
     def space(self, space: str, address: int) -> str:
         """The space of an access, that of its base where it is generic. A pointer among a kernel's parameters is never
