@@ -1,5 +1,6 @@
 """Expressions of constants alone have the values that they have of columns, and in DuckDB; so have compared casts."""
 
+import datetime
 from decimal import Decimal
 
 import duckdb
@@ -90,3 +91,25 @@ def test_columns_that_are_cast_keep_their_names() -> None:
         "t.d", "abs(t.d) + Int64(1)", "x",
     ]  # fmt: skip
     assert con.sql("select arrow_typeof(d), d::int as i from t", fallback="datafusion").fetchall() == [("Float64", 1)]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["ts = timestamp '9990-01-01'", "ts between timestamp '2019-01-01' and timestamp '9999-01-01 12:00:00.000001'",
+     "coalesce(ts, timestamp '1066-10-14')", "ts > timestamp '1066-10-14 09:00:00'",
+     "case when ts > timestamp '2021-01-01' then timestamp '9999-12-31' else ts end"],
+)  # fmt: skip
+def test_moments_that_nanoseconds_do_not_reach_are_constants(expression: str) -> None:
+    moments = [datetime.datetime(9990, 1, 1), datetime.datetime(2020, 1, 1), None]
+    table = pa.table({"ts": pa.array(moments, pa.timestamp("us"))})
+    query = f"select {expression} as x from t"
+    oracle = duckdb.connect()
+    oracle.register("t", table)
+    assert drawloom.connect("cpu").register("t", table).sql(query).fetchall() == oracle.execute(query).fetchall()
+
+
+@pytest.mark.filterwarnings("error")
+def test_floats_that_no_decimal_holds_are_null_without_a_warning() -> None:
+    table = pa.table({"f": [1e308, -1e308, 2.5, None]})
+    ours = drawloom.connect("cpu").register("t", table).sql("select try_cast(f as decimal(5, 2)) as x from t")
+    assert ours.fetchall() == [(None,), (None,), (Decimal("2.50"),), (None,)]

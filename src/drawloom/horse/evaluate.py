@@ -308,9 +308,10 @@ def divide_rounding(data: Array, divisor: int) -> Array:
 
 def _round_floats(vector: Vector, scale: int, type: VectorType) -> Array:
     """DuckDB rounds a float to the nearest integer, halves to even, and to a decimal halves away from zero."""
-    scaled = vector.data.astype(np.float64) * float(10**scale)
-    if not np.isfinite(scaled).all():
+    values, factor = vector.data.astype(np.float64), float(10**scale)
+    if not (np.abs(values) <= np.finfo(np.float64).max / factor).all():
         raise DataError(f"overflow in @convert: a float that is not finite does not fit {type}")
+    scaled = values * factor
     if isinstance(type, DecimalType):
         rounded = np.trunc(scaled + np.copysign(0.5, scaled))
     else:

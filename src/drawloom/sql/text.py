@@ -51,6 +51,9 @@ _CAST: Final = re.compile(
 )
 #: A constant text that has a part taken from its end, which the planner takes from its beginning.
 _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:''|[^'])*')(?=\s*,\s*-)", re.IGNORECASE)
+#: A moment's constant, which DataFusion takes for nanoseconds, and the years that have all their moments in those.
+_MOMENT: Final = re.compile(r"timestamp\s*'\s*(?P<year>\d{4,})-", re.IGNORECASE)
+_NANOSECOND_YEARS: Final = range(1678, 2262)
 #: The function that doubles are, which the planner knows by name and cannot fold.
 DOUBLE: Final = "drawloom_double"
 _UNFOLDED: Final = re.compile(rf"(?P<function>{DOUBLE}|{TEXT})\((?P<text>'(?:''|[^'])*')\)")
@@ -128,6 +131,7 @@ def read(text: str) -> SqlText:
         pieces.extend([(behind, start), (behind + len(by), end)])
         at = end
 
+    is_far = any(int(m["year"]) not in _NANOSECOND_YEARS for m in _MOMENT.finditer(text))
     put_in = balanced(text)
     for offset, marks in rounded(text).items():
         put_in[offset] = put_in.get(offset, "") + marks if marks.startswith(")") else marks + put_in.get(offset, "")
@@ -162,6 +166,8 @@ def read(text: str) -> SqlText:
         if fetch is not None:
             replace(fetch.start(), fetch.end(), f"limit {fetch['count'] or 1}")
             continue
+        if is_far and word == "timestamp" and _MOMENT.match(text, token.start()):
+            replace(token.end(), token.end(), "(6)")  # microseconds
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if word in _FOLDED and text[token.end() :].lstrip().startswith("("):
