@@ -198,7 +198,7 @@ class _Splitter:
             placed = Placement(graph, types, ranges, shapes, grouped, {}, is_fused)
         listed = lists_in_place(graph, placed, self.mode != "none")
         placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused)
-        if is_fused and (cut := too_wide(placed)):
+        if self.mode != "none" and (cut := too_wide(placed)):
             placed = Placement(graph, types, ranges, shapes, grouped, listed, is_fused, cut)
         builder = _Builder(placed, _REGIONS[self.mode](placed), self.kernels, self.names)
         body = builder.block()
@@ -239,7 +239,7 @@ def _kernel_of_successors(placed: Placement, node: Node, joined: dict[str, str])
     graph = placed.graph
     edges = graph.successors[node.name]
     kernels = {joined.get(e.sink.name, "") for e in edges}
-    if len(kernels) != 1 or node.name in graph.live or any(e.is_synchronised for e in edges):
+    if len(kernels) != 1 or node.name in graph.live | placed.cut or any(e.is_synchronised for e in edges):
         return ""
     kernel = kernels.pop()
     is_alike = kernel and node.geometry is not None and _geometry(placed, graph.writer[kernel]) == node.geometry
