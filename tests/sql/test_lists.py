@@ -138,3 +138,28 @@ def test_what_lists_are_not_taken_for(query: str, item: str) -> None:
     with pytest.raises(drawloom.UnsupportedError) as refusal:
         connect("cpu").register("t", T).sql(query).arrow()
     assert item in refusal.value.items
+
+
+HOLES = pa.table({
+    "id": [1, 2, 3, 4], "l": pa.array([None, [], [1, None], [None, 2]], pa.list_(pa.int64())),
+    "m": pa.array([[7], None, [8], None], pa.list_(pa.int64())),
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["select l || [9] as a, [9] || l as b, l || m as c from t order by id",
+     "select l || null as a, null || l as b, l || m || null as c, l || null::bigint[] as d from t order by id",
+     "select array_concat(l, m) as a, list_append(l, null) as b from t order by id",
+     "select array_concat(l, m) as a, 'x' || id::varchar as b from t order by id"],
+)  # fmt: skip
+def test_lists_joined_with_null_by_the_operator_are_null_and_by_functions_are_not(query: str) -> None:
+    oracle = duckdb_exact()
+    oracle.register("t", HOLES)
+    assert connect("cpu").register("t", HOLES).sql(query).fetchall() == oracle.sql(query).fetchall()
+
+
+@pytest.mark.parametrize("query", ["select null || [3]", "select l || m, array_concat(l, m) from t"])
+def test_joined_lists_that_a_plan_does_not_tell_from_calls_are_refused(query: str) -> None:
+    with pytest.raises(drawloom.UnsupportedError, match=r"operator: \|\| of lists"):
+        connect("cpu").register("t", HOLES).sql(query).arrow()

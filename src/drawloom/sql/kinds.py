@@ -375,7 +375,7 @@ _COMPARISONS: Final = frozenset([
 _OVER_LISTS: Final[dict[str, str]] = {
     "array_has": "bool", "array_position": "int", "array_min": "element", "array_max": "element",
     **dict.fromkeys(["array_slice", "array_sort", "array_reverse", "array_distinct", "array_remove", "array_remove_all",
-                     "array_append", "array_prepend", "array_concat"], "list"),
+                     "array_append", "array_prepend", "array_concat", "array_joined"], "list"),
 }  # fmt: skip
 #: What the kinds of structs begin with, before the table and the column that has them.
 _STRUCT: Final = "struct of "

@@ -240,6 +240,14 @@ def _concat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     return _lists(t, _together(t, parts), frame, valid)
 
 
+def _joined(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """What ``||`` makes of two lists, NULL where one is."""
+    given = [_argument(t, call, number, frame) for number in range(len(call.arguments))]
+    parts = [_pairs(t, g, g.type)[0] for g in given if isinstance(g.type, ListOf)]
+    valids = [g.valid if isinstance(g.type, ListOf) else _FALSE for g in given]
+    return _lists(t, _together(t, parts), frame, t.both(valids))
+
+
 # Lists of other things
 
 
@@ -316,6 +324,6 @@ _RULES: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
     "array_has": _has, "array_position": _position, "array_min": _extreme, "array_max": _extreme,
     "array_slice": _slice, "array_sort": _sort, "array_reverse": _reverse, "array_distinct": _distinct,
     "array_remove": _remove, "array_remove_all": _remove, "array_append": _concat, "array_prepend": _concat,
-    "array_concat": _concat, "range": _range, "generate_series": _range,
+    "array_concat": _concat, "array_joined": _joined, "range": _range, "generate_series": _range,
     "array_repeat": _repeat, "string_to_array": _split, "list_cast": _cast,
 }  # fmt: skip

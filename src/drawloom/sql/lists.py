@@ -27,7 +27,7 @@ FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "array_max": (1,), "array_slice": (3, 4), "array_sort": (1, 2, 3), "array_reverse": (1,), "array_distinct": (1,),
     "array_remove": (2,), "array_remove_all": (2,), "array_append": (2,), "array_prepend": (2,),
     "array_concat": tuple(range(1, 100)), "range": (1, 2, 3), "generate_series": (1, 2, 3), "array_repeat": (2,),
-    "string_to_array": (2,), "list_cast": (2,),
+    "array_joined": (2,), "string_to_array": (2,), "list_cast": (2,),
 }  # fmt: skip
 #: Those of them that this file knows; the others are those of ``listfunctions.py``.
 OWN: Final = frozenset([

@@ -23,6 +23,7 @@ from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
 from drawloom.sql.kinds import unsupported_kinds
 from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
+from drawloom.sql.listjoins import mark_joined_lists
 from drawloom.sql.misuse import misuse
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
@@ -269,6 +270,7 @@ class Query:
         if bags:
             mark_counts(joins, bags, only_bags, unsupported)
         find_lost(made.root, optimised, unsupported)
+        mark_joined_lists(made.root, sql, self.planner, unsupported)
         unsupported.extend([w for w in self.hidden_by_folding(sql, subqueries) if w not in unsupported])
         return made
 
