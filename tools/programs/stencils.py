@@ -1,10 +1,11 @@
 """Generated stencil-like kernels: loads at offsets from an index of the thread, for the synthesis of shuffles.
 
 Every thread folds what it loads into a number, which goes to a place of its own. What is random: the shape of the block
-and the grid; how the index is made (rows or linear, a stride, 16 or 32 bits that wrap or 64) and made wide; types,
-vectors, ``.nc``; offsets; guards that differ in a warp or not; branches around loads; loops over rows, over a grid, of
-different length in each lane, with iterations left early; stores before loads, to where a lane or another one loads;
-barriers; loads from shared memory. No program has a race: what is written is read by its lane, or behind a barrier.
+and the grid; how the index is made (rows or linear, the lane beside the column of the block, a stride, 16 or 32 bits
+that wrap or 64) and made wide; types, vectors, ``.nc``; offsets; guards that differ in a warp or not; branches around
+loads; loops over rows, over a grid, of different length in each lane, with iterations left early; stores before loads,
+to where a lane or another one loads; barriers; loads from shared memory. No program has a race: what is written is read
+by its lane, or behind a barrier.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class _Stencil:
 {{
 {declared}
     .reg .b64 %in, %out, %acc, %sum, %own; .reg .b32 %tx, %ty, %tz, %nx, %ny, %cx, %cy, %thread, %threads, %i, %n;
-    .reg .b32 %place;
+    .reg .b32 %place, %lane, %column;
 {body}
 }}
 """
@@ -119,6 +120,7 @@ class _Stencil:
             "ld.param.u64 %in, [in];", "ld.param.u64 %out, [out];", "ld.param.u64 %acc, [acc];",
             "ld.param.u32 %n, [n];", "cvta.to.global.u64 %in, %in;",
             "mov.u32 %tx, %tid.x;", "mov.u32 %ty, %tid.y;", "mov.u32 %tz, %tid.z;",
+            "mov.u32 %lane, %laneid;", "and.b32 %column, %tx, 31;",
             "mov.u32 %nx, %ntid.x;", "mov.u32 %ny, %ntid.y;", "mov.u32 %cx, %ctaid.x;", "mov.u32 %cy, %ctaid.y;",
             "mad.lo.s32 %thread, %tz, %ny, %ty;", "mad.lo.s32 %thread, %thread, %nx, %tx;", "mov.u32 %r0, %nctaid.x;",
             "mad.lo.s32 %r0, %cy, %r0, %cx;", "mov.u32 %threads, %ntid.z;", "mul.lo.s32 %threads, %threads, %ny;",
@@ -147,6 +149,8 @@ class _Stencil:
         if self.random.random() < 0.4:
             self.emit("setp.ge.s32 %p0, %i, %n;")
             self.emit("@%p0 bra DONE;")
+        if self.random.random() < 0.3:  # one place in blocks of some shapes
+            self.bases += [self.base("%lane"), self.base("%column")]
         for _ in range(self.random.randrange(2)):
             other = self.name("r")
             self.emit(f"add.s32 {other}, %i, {self.random.randint(-33, 33)};")
@@ -251,6 +255,7 @@ class _Stencil:
                 f"setp.ne.s32 {predicate}, %cx, 0;",
                 f"setp.lt.u32 {predicate}, %thread, 37;",
                 f"setp.gt.s32 {predicate}, %tx, 0;",
+                f"setp.{self.random.choice(('ne', 'eq', 'lt'))}.s32 {predicate}, %lane, %column;",
             )
         )
 
@@ -314,11 +319,16 @@ class _Stencil:
         value, size = self.name("r"), SIZE[self.type]
         self.load("%own", 0)
         self.emit(f"cvt.u32.u64 {value}, %sum;")
+        guard = ""
+        if self.random.random() < 0.3:
+            predicate = self.name("p")
+            self.emit(self.condition(predicate))
+            guard = f"@{self.random.choice(('', '!'))}{predicate} "
         if size == 8:
-            self.emit("st.global.u64 [%own], %sum;")
+            self.emit(f"{guard}st.global.u64 [%own], %sum;")
         else:
             narrow = {1: "u8", 2: "u16", 4: "u32"}[size]
-            self.emit(f"st.global.{narrow} [%own], {value};")
+            self.emit(f"{guard}st.global.{narrow} [%own], {value};")
         self.load("%own", 0)
 
     def exchange(self, depth: int) -> None:

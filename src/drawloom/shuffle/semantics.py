@@ -1,7 +1,8 @@
 """A pure instruction and the expressions of its sources to those of its results (PTX ISA 9.0 chapter 9).
 
-Integers are exact, bit for bit. Floating point, packed types, video instructions and what counts bits are uninterpreted
-functions named by the opcode: equal sources, equal results.
+Integers are exact, bit for bit. Floating point, packed types, video instructions and ``fns`` are uninterpreted
+functions named by the opcode: equal sources, equal results. So are ``lop3``, ``prmt`` and ``szext`` with a table, an
+order or a width that is no constant.
 """
 
 from __future__ import annotations
@@ -37,12 +38,8 @@ _MOVES: Final = frozenset("mov selp slct".split())
 
 
 def uninterpreted(x: Expressions, opcode: Opcode, sources: list[int], width: int) -> int:
-    """A function of which only the name is known; some have a small range."""
-    high = _HIGHEST.get(opcode.name, -1)
-    return x.atom("f", width, tuple(sources), opcode.spelling, 0, high)
-
-
-_HIGHEST: Final[dict[str, int]] = {"popc": 64, "clz": 64}
+    """A function of which only the name is known."""
+    return x.atom("f", width, tuple(sources), opcode.spelling)
 
 
 def _type(opcode: Opcode) -> Type:
@@ -192,32 +189,112 @@ def _permute(x: Expressions, op: Opcode, v: list[int]) -> int:
 
 
 def _field(x: Expressions, op: Opcode, v: list[int]) -> int:
-    """``bfe`` of a known field."""
+    """``bfe``: shifted left until it is on top, then right until nothing is below it."""
     type = _type(op)
-    position, length = x.value(v[1]) & 0xFF, x.value(v[2]) & 0xFF
-    if x.value(v[1]) < 0 or x.value(v[2]) < 0:
-        return -1
-    if not length:
-        return x.constant(0, type.bits)
-    if position >= type.bits:
-        if not type.is_signed:
-            return x.constant(0, type.bits)
-        return x.shift_right(v[0], x.constant(type.bits - 1, 32), True)
-    length = min(length, type.bits - position)
-    return x.extend(x.extracted(v[0], position, length), type.bits, type.is_signed)
+    position, length = x.masked(v[1], 0xFF), x.masked(v[2], 0xFF)
+    bits = x.constant(type.bits, 32)
+    above = x.sub(bits, _least(x, x.add(position, length), bits))
+    out = x.shift_right(x.shift_left(v[0], above), x.add(above, position), type.is_signed)
+    return x.select(x.equal(length, x.constant(0, 32)), x.constant(0, type.bits), out)
 
 
 def _inserted(x: Expressions, op: Opcode, v: list[int]) -> int:
-    """``bfi`` into a known field."""
-    bits = _type(op).bits
-    position, length = x.value(v[2]) & 0xFF, x.value(v[3]) & 0xFF
-    if x.value(v[2]) < 0 or x.value(v[3]) < 0:
-        return -1
-    if not length or position >= bits:
-        return v[1]
-    mask = ((1 << length) - 1) << position & (1 << bits) - 1
-    field = x.logic("and", x.scale(v[0], 1 << position), x.constant(mask, bits))
-    return x.logic("or", field, x.logic("and", v[1], x.constant(~mask, bits)))
+    """``bfi``."""
+    position = x.masked(v[2], 0xFF)
+    mask = x.shift_left(_low_ones(x, x.masked(v[3], 0xFF), _type(op).bits), position)
+    field = x.logic("and", x.shift_left(v[0], position), mask)
+    return x.logic("or", field, x.logic("and", v[1], x.complement(mask)))
+
+
+def _low_ones(x: Expressions, count: int, bits: int) -> int:
+    """So many ones below zeros; all ones from the width on."""
+    return x.complement(x.shift_left(x.constant(-1, bits), count))
+
+
+def _least(x: Expressions, a: int, b: int) -> int:
+    return x.select(x.less(a, b, False), a, b)
+
+
+def _mask(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``bmsk``: the ones from a position on without those behind them."""
+    most = x.constant(32, 32)
+    if op.has("clamp"):
+        position, length = _least(x, v[0], most), _least(x, v[1], most)
+    else:
+        position, length = x.masked(v[0], 31), x.masked(v[1], 31)
+    behind = _low_ones(x, position, 32)
+    return x.logic("and", _low_ones(x, x.add(position, length), 32), x.complement(behind))
+
+
+def _groups(x: Expressions, a: int, size: int) -> tuple[int, int]:
+    """Every second group of ``size`` bits: those at even places, and those at odd ones moved to these."""
+    bits = x.widths[a]
+    even = sum([((1 << size) - 1) << at for at in range(0, bits, 2 * size)])
+    return x.masked(a, even), x.masked(x.shift_right(a, x.constant(size, 32), False), even)
+
+
+def _count(x: Expressions, a: int) -> int:
+    """How many bits are ones: of two, of four, and so on together."""
+    bits = x.widths[a]
+    size = 1
+    while size < bits:
+        low, high = _groups(x, a, size)
+        a = x.add(low, high)
+        size *= 2
+    return x.masked(a, 2 * bits - 1)
+
+
+def _leading(x: Expressions, a: int) -> int:
+    """How many zeros are on top: those that are left when every one is copied to all below it."""
+    bits = x.widths[a]
+    size = 1
+    while size < bits:
+        a = x.logic("or", a, x.shift_right(a, x.constant(size, 32), False))
+        size *= 2
+    return _count(x, x.complement(a))
+
+
+def _ones(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return _count(x, v[0])
+
+
+def _zeros_on_top(x: Expressions, op: Opcode, v: list[int]) -> int:
+    return _leading(x, v[0])
+
+
+def _found(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``bfind``: the place of the highest bit that is no sign, or how far it is from the top; all ones without one."""
+    type = _type(op)
+    zero = x.constant(0, type.bits)
+    a = v[0]
+    if type.is_signed:
+        a = x.select(x.less(a, zero, True), x.complement(a), a)
+    above = x.truncate(_leading(x, a), 32)
+    place = above if op.has("shiftamt") else x.scale(above, -1, type.bits - 1)
+    return x.select(x.equal(a, zero), x.constant(-1, 32), place)
+
+
+def _reversed(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``brev``: neighbouring bits change places, then pairs of them, and so on."""
+    a = v[0]
+    size = 1
+    while size < x.widths[a]:
+        low, high = _groups(x, a, size)
+        a = x.add(x.scale(low, 1 << size), high)
+        size *= 2
+    return a
+
+
+def _dot_product(x: Expressions, op: Opcode, v: list[int]) -> int:
+    """``dp4a``, and ``dp2a`` with the lower or upper two bytes of the second."""
+    count, first = (4, 0) if op.name == "dp4a" else (2, 2 if op.half == "hi" else 0)
+    bits = 32 // count
+    out = v[2]
+    for k in range(count):
+        a = x.extend(x.extracted(v[0], bits * k, bits), 32, op.types[0].is_signed)
+        b = x.extend(x.extracted(v[1], 8 * (first + k), 8), 32, op.types[1].is_signed)
+        out = x.add(out, x.mul(a, b))
+    return out
 
 
 def _selected(x: Expressions, op: Opcode, v: list[int]) -> int:
@@ -287,7 +364,8 @@ RULES: Final[dict[str, Rule]] = {
     "sad": _difference, "and": _logic, "or": _logic, "xor": _logic, "not": _not, "cnot": _is_zero, "shl": _shift,
     "shr": _shift, "shf": _funnel, "lop3": _lop3, "prmt": _permute, "bfe": _field, "bfi": _inserted,
     "selp": _selected, "slct": _by_sign, "mov": _moved, "cvt": _converted, "szext": _sign_extended,
-    "setp": _compared, "set": _set,
+    "setp": _compared, "set": _set, "popc": _ones, "clz": _zeros_on_top, "bfind": _found, "brev": _reversed,
+    "bmsk": _mask, "dp4a": _dot_product, "dp2a": _dot_product,
 }  # fmt: skip
 
 
