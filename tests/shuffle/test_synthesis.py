@@ -118,6 +118,11 @@ def test_laneid_beside_tid_in_every_shape_of_block() -> None:
     assert "shfl" not in str(made) and "%ntid.z" in str(made)
     assert shuffle(text).report.shuffles == 1
     assert shuffle(str(made), apply="all").report.shuffles == 0
+    start = "mov.u32 %r9, %laneid;"
+    guard = start + " setp.lt.s32 %p2, %r1, 50; mov.b64 {%r6, %r7}, %l1;"
+    guarded = text.replace("ld.global", "@%p2 ld.global").replace(start, guard)
+    made = same_on_the_cpu(guarded.replace("mov.u32 %r11", "@%p2 ld.global.u32 %r9, [%l10]; mov.u32 %r11"), 2)
+    assert shuffle(str(made), apply="all").report.shuffles == 0
     assert shuffle(text.replace("u32 n)", "u32 n) .reqntid 64")).report.shuffles == 1
     assert shuffle(text.replace("u32 n)", "u32 n) .reqntid 8, 4, 1"), apply="profitable").report.shuffles == 0
 

@@ -112,6 +112,24 @@ def test_a_block_of_several_rows_is_found() -> None:
     )
 
 
+COLUMN = """and.b32 %r6, %r4, 31; mul.wide.u32 %rd6, %r6, 4; add.s64 %rd4, %rd1, %rd6;"""
+LANE = "mov.u32 %r7, %laneid; mul.wide.u32 %rd7, %r7, 4; add.s64 %rd7, %rd1, %rd7;"
+
+
+@pytest.mark.parametrize(
+    ("assumptions", "shape", "holds"),
+    [([], "", False), ([ALONG_X], "", True), ([], " .reqntid 8, 4, 1", False), ([], " .reqntid 64", True)],
+)
+def test_that_tid_is_laneid_is_proved_where_lanes_count_along_x_only(
+    assumptions: list[Assumption], shape: str, holds: bool
+) -> None:
+    text = KERNEL.format(index=WIDE, between=COLUMN, shape=shape)
+    module = parse(text.replace("ld.global.f32 %f1, [%rd4+8];", LANE + "ld.global.f32 %f1, [%rd7];"))
+    function = module.kernels[0]
+    after = synthesize(function, [candidate(function, 0, assumptions)])
+    assert (validate(module, function, after).counterexample is None) == holds
+
+
 def test_a_store_that_may_hit_the_source_is_found() -> None:
     assert verdict(WIDE, -2, [ALONG_X], between=STORE).counterexample is not None
 

@@ -209,7 +209,13 @@ class Trail:
     def is_corner(self, instance: Instance) -> bool:
         """Whether a load replaces what a shuffle has given, or what was loaded from the same address."""
         is_shuffled, loads = self.corners.replaced(instance.access.at)
-        return is_shuffled or any(s.delta == 0 and s.access.at in loads for s in instance.sources)
+        if is_shuffled or any(s.delta == 0 and s.access.at in loads for s in instance.sources):
+            return True
+        address = instance.access.address
+        for copied in [one.access for at in loads for one in self.instances.get(at, [])]:
+            if self.x.distance(address, copied.address) in range(copied.bytes):
+                return True  # under a guard of its own
+        return False
 
     def ended(self, state: State, access: Access, type: Type, rest: int, strides: int) -> Ending | None:
         """What ended the last source that a load would have had."""
