@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import drawloom
+from drawloom.errors import UnsupportedError
 from drawloom.sql import Connection, connect, planner_process
 from drawloom.sql.planner import SqlError
-from drawloom.sql.planner_process import PlanApart, takes_long
+from drawloom.sql.planner_process import PlanApart, endless_chain, takes_long
 from drawloom.sql.tpch import QUERIES, text
 
 TABLE = pa.table({"a": [1, 2, 3], "s": ["x", "y", "z"]})
@@ -30,6 +31,32 @@ def test_usual_queries_do_not() -> None:
     assert not any(takes_long(text(number)) for number in QUERIES)
     assert not takes_long("select " + ", ".join([f"sum(a + {i})" for i in range(90)]) + " from t")
     assert not takes_long("select '" + "+" * 200 + "', a -- " + "-" * 200 + "\nfrom t")
+
+
+def test_a_chain_of_too_many_terms_is_refused_at_its_place_before_it_is_planned() -> None:
+    with connect("cpu") as connection:
+        connection.register("t", TABLE)
+        relation = connection.sql("select a,\n " + "+".join(["a"] * 3000) + " from t")
+        with pytest.raises(UnsupportedError, match="3,000 terms, of which 1,000 end at line 2, column 2001: put"):
+            relation.fetchall()
+        with pytest.raises(UnsupportedError, match="3,000 terms"):
+            relation.explain("plan")
+        assert connection.sql("select count(*) from t").fetchall() == [(3,)]
+
+
+def test_a_chain_of_as_many_terms_in_brackets_runs() -> None:
+    part = "(" + "+".join(["a"] * 40) + ")"
+    with connect("cpu") as connection:
+        connection.register("t", TABLE)
+        assert connection.sql(f"select {'+'.join([part] * 40)} from t").fetchall() == [(1600,), (3200,), (4800,)]
+
+
+def test_only_the_terms_of_one_chain_are_counted() -> None:
+    assert endless_chain("select " + "+".join(["a"] * 1000) + " from t") is None
+    assert endless_chain("select " + "+".join(["a * b"] * 1000) + " from t") is None
+    assert endless_chain("select " + ", ".join(["a + 1"] * 1001) + " from t") is None
+    assert endless_chain("select '" + "+" * 1001 + "'") is None
+    assert endless_chain("select " + "||".join(["s"] * 1001) + " from t") == (1000, 7 + 999 * 3 + 1)
 
 
 @pytest.fixture

@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 #: What takes DataFusion some tenths of a second: it takes time by the cube of the length of a chain of operators, which
 #: is its depth, and by the square of the number of columns and joins.
 _LONG_CHAIN: Final = 100
+#: Operators of a chain, at most: 999 took a minute on a busy machine, and time goes by the cube.
+MOST_OPERATORS: Final = 999
 _LONG_TEXT: Final = 4000
 _MANY_RELATIONS: Final = 48
 _OPERATORS: Final = ("+", "-", "*", "/", "%", "||", "|", "&", "#")
+#: Those that a chain of products is one operand of: what is deep by their number.
+_OUTER: Final = ("+", "-", "||", "|", "&", "#")
 #: Words between operands of two chains.
 _BETWEEN: Final = frozenset([
     ",", ";", "select", "from", "where", "and", "or", "on", "when", "then", "else", "group", "having", "order", "by",
@@ -45,22 +49,34 @@ def takes_long(sql: str) -> bool:
     lower = sql.lower()
     if lower.count("join") + lower.count("select") > _MANY_RELATIONS:
         return True
-    return sum([sql.count(mark) for mark in "+-*/%|&#"]) >= _LONG_CHAIN and _longest_chain(sql) >= _LONG_CHAIN
+    return sum([sql.count(mark) for mark in "+-*/%|&#"]) >= _LONG_CHAIN and longest_chain(sql)[0] >= _LONG_CHAIN
 
 
-def _longest_chain(sql: str) -> int:
-    """The most operators between operands of one chain, those of chains in its brackets not among them."""
-    longest = 0
+def endless_chain(sql: str) -> tuple[int, int] | None:
+    """The number of operators of a chain that has more than ``MOST_OPERATORS``, and the offset of the first that is too
+    many; None where there is no such chain."""
+    if sum([sql.count(mark) for mark in "+-*/%|&#"]) <= MOST_OPERATORS:
+        return None
+    count, offset = longest_chain(sql, _OUTER)
+    return (count, offset) if count > MOST_OPERATORS else None
+
+
+def longest_chain(sql: str, operators: tuple[str, ...] = _OPERATORS) -> tuple[int, int]:
+    """The most of these operators between operands of one chain, those of chains in its brackets not among them, and
+    the offset of the one behind the first ``MOST_OPERATORS``, -1 where there are no more."""
+    longest, offset = 0, -1
     counts: dict[int, int] = {}
     for token in Sql(sql).tokens:
         for deeper in [d for d in counts if d > token.depth]:
             del counts[deeper]
-        if token.is_mark(*_OPERATORS):
+        if token.is_mark(*operators):
             counts[token.depth] = counts.get(token.depth, 0) + 1
             longest = max(longest, counts[token.depth])
+            if offset < 0 and counts[token.depth] > MOST_OPERATORS:
+                offset = token.start
         elif token.text in _BETWEEN and token.kind in ("word", "mark"):
             counts[token.depth] = 0
-    return longest
+    return longest, offset
 
 
 class PlannerProcess:

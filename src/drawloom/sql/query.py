@@ -27,6 +27,7 @@ from drawloom.sql.listjoins import mark_joined_lists
 from drawloom.sql.misuse import misuse
 from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
+from drawloom.sql.planner_process import MOST_OPERATORS, endless_chain
 from drawloom.sql.progress import Progress
 from drawloom.sql.repeated import shown_again, told_apart
 from drawloom.sql.sink import sink_casts
@@ -118,6 +119,7 @@ class Query:
     def logical(self) -> Any:
         """DataFusion's optimised logical plan. Raises SqlError."""
         if self._logical is None:
+            self.refuse_endless()
             text = without_using(self.text.sql, self.planner)
             try:
                 text, self._logical = self.timed("plan", lambda: self.planned(text))
@@ -125,6 +127,18 @@ class Query:
                 raise self.located(problem) if text == self.text.sql else problem from None
             self.text.sql = text
         return self._logical
+
+    def refuse_endless(self) -> None:
+        """Raises UnsupportedError for a chain of operators that DataFusion would plan for many minutes."""
+        found = endless_chain(self.text.sql)
+        if found is None:
+            return
+        count, offset = found
+        line, column, _ = line_and_column(self.text.given, self.text.offset(offset))
+        raise UnsupportedError(_REFUSAL, [
+            f"a chain of {count + 1:,} terms, of which {MOST_OPERATORS + 1:,} end at line {line}, column {column}: put "
+            "brackets around parts of it, a few dozen terms each",
+        ])  # fmt: skip
 
     def planned(self, text: str) -> tuple[str, Any]:
         """The plan of the text, or of one that tells columns of one name, or functions of several types, apart, with
@@ -164,6 +178,7 @@ class Query:
     def relation(self) -> plan.Plan:
         """The relational tree. Raises UnsupportedError with everything in the query that it cannot say."""
         if self._relation is None:
+            self.refuse_endless()
             given = self.text.sql
             wrong = misuse(given, self.planner)
             if wrong is not None:
