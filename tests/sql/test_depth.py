@@ -43,3 +43,8 @@ def test_the_last_to_leave_gives_the_frames_back() -> None:
     assert sys.getrecursionlimit() > before
     second.__exit__(None, None, None)
     assert sys.getrecursionlimit() == before
+
+
+def test_brackets_that_the_parser_does_not_follow_are_said_to_be_nested_too_deeply() -> None:
+    with pytest.raises(drawloom.Error, match="nested too deeply"):
+        drawloom.connect("cpu").sql(f"select {'(' * 100}1{')' * 100}").arrow()

@@ -218,6 +218,8 @@ def planner_message(problem: Exception) -> str:
     parser = _PARSER_ERROR.fullmatch(text)
     if parser is not None:
         text = parser.group(1).replace('\\"', '"').replace("\\'", "'")
+    if text.startswith("RecursionLimitExceeded"):
+        return "the query is nested too deeply for DataFusion's parser"
     return _NO_TABLE.sub(_missing, _NO_MATCH.sub("", text))
 
 
