@@ -159,6 +159,19 @@ def test_dates_beyond_pythons_are_text() -> None:
     assert rows == [datetime.date(1970, 1, 1), "10000-01-01", "0001-12-31 (BC)", None]
 
 
+@pytest.mark.parametrize("zone, end", [(None, ""), ("UTC", "+00")])
+def test_moments_beyond_pythons_are_text(zone: str | None, end: str) -> None:
+    ticks = pa.array([0, 253402300800000000, -62167219200000000, None], pa.int64()).cast(pa.timestamp("us", zone))
+    con = connect("cpu").register("t", pa.table({"x": ticks}))
+    rows = [r[0] for r in con.sql("select x from t").fetchall()]
+    assert rows == [ticks[0].as_py(), f"10000-01-01 00:00:00{end}", f"0001-01-01 (BC) 00:00:00{end}", None]
+
+
+def test_the_century_of_the_first_year_begins_before_it() -> None:
+    query = "select date_trunc('century', timestamp '0001-05-05 00:00:00')"
+    assert connect("cpu").sql(query).fetchall() == [("0001-01-01 (BC) 00:00:00",)]
+
+
 def test_a_table_name_is_text() -> None:
     with pytest.raises(drawloom.DataError, match="'3' is no table name"):
         connect("cpu").register(3, TABLE)  # type: ignore[arg-type]

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from drawloom.errors import DataError, OutOfMemoryError, UnsupportedError
 from drawloom.horse.blocks import aside, while_wanted
-from drawloom.horse.casts import shown_date
+from drawloom.horse.casts import shown, shown_date
 from drawloom.horse.matching import PairsLimit
 from drawloom.horse.memory import counted_by
+from drawloom.horse.store import horse_type
 from drawloom.horse.types import EPOCH
 from drawloom.horse.watch import Watch
 from drawloom.runtime.assembler import machine_code
@@ -215,8 +216,8 @@ class Relation:
         return polars.from_arrow(table.rename_columns(unlike(table.column_names)))
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None. A date that Python's
-        ``date`` does not hold is text, such as "10000-01-01" or "0045-03-15 (BC)"."""
+        """The rows as tuples of Python values: Decimal, date, str, int, float, bool, None. A date or moment
+        that Python does not hold is text, such as "10000-01-01" or "0045-03-15 (BC)"."""
         table, use = self.arrow(), self.connection.memory
         with counted_by(use):
             use.ask(python_bytes(table), "Python's values of the result", begins=True)
@@ -327,7 +328,7 @@ def _python_values(column: pa.ChunkedArray) -> list[Any]:
         return _list_of(column)
     except (OverflowError, ValueError):
         if pa.types.is_timestamp(column.type):
-            return _list_of(column.cast(pa.string()))
+            return _moments(column)
         return [_date(days) for days in _list_of(column.cast(pa.int32()))]
 
 
@@ -336,6 +337,21 @@ def _list_of(column: pa.ChunkedArray) -> list[Any]:
     for start in _pieces(len(column)):
         values.extend(column.slice(start, _PIECE).to_pylist())
     return values
+
+
+def _moments(column: pa.ChunkedArray) -> list[Any]:
+    """Moments; as text where Python has none."""
+    type = horse_type(column.type)
+    assert type is not None
+    show = shown(type)
+
+    def value(moment: pa.Scalar) -> Any:
+        try:
+            return moment.as_py()
+        except (OverflowError, ValueError):
+            return show(moment.value)
+
+    return [value(m) for start in _pieces(len(column)) for m in column.slice(start, _PIECE)]
 
 
 def _date(days: int | None) -> datetime.date | str | None:
