@@ -18,13 +18,17 @@ class Dependence:
     def __init__(self, cfg: Cfg, name: str) -> None:
         self.cfg = cfg
         self.registers = dependent_registers(cfg, name)
-        #: By block, the places of what is done or not by it, or with addresses that depend on it.
-        self.deciding: dict[int, list[int]] = {}
+        #: The first place in a block of what is done or not by it, or with an address that depends on it; and these
+        #: blocks as a bit set.
+        self.first: dict[int, int] = {}
+        self.blocks = 0
         for block_id in cfg.rpo:
             block = cfg.blocks[block_id]
             for at in range(block.first, block.last + 1):
                 if self.decides(at):
-                    self.deciding.setdefault(block_id, []).append(at)
+                    self.first[block_id] = at
+                    self.blocks |= 1 << block_id
+                    break
 
     def decides(self, at: int) -> bool:
         """Whether a guard, an address or the target of a branch depends on it."""
@@ -42,10 +46,7 @@ class Dependence:
     def leads_to(self, at: int, block_id: int, leading: int) -> bool:
         """Whether it has decided anything before ``function.body[at]`` of a block; ``leading`` are the blocks from
         which control can come to that block's predecessors, as a bit set."""
-        for deciding, places in self.deciding.items():
-            if leading >> deciding & 1 or (deciding == block_id and places[0] < at):
-                return True
-        return False
+        return leading & self.blocks != 0 or self.first.get(block_id, at) < at
 
     def reaches(self, at: int) -> bool:
         """Whether the address or the guard of an access depends on it."""
