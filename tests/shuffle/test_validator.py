@@ -238,3 +238,32 @@ def test_memory_is_that_of_the_way_to_a_load() -> None:
         function = module.kernels[0]
         after = synthesize(function, [candidate(function, 0, [])])
         assert (validate(module, function, after).counterexample is None) == holds
+
+
+@pytest.mark.parametrize("shown", ["bar.warp.sync -1;", "griddepcontrol.wait;", "ld.volatile.global.f32 %f4, [%rd2];"])
+@pytest.mark.parametrize("around", ["{0}", "LOOP: {0} add.s32 %r6, %r6, 1; setp.lt.s32 %p, %r6, %r1; @%p bra LOOP;"])
+def test_what_others_write_is_seen_behind_whatever_orders_it(shown: str, around: str) -> None:
+    text = KERNEL.format(index=WIDE, between="mov.u32 %r6, 0;" + around.format(shown), shape="")
+    module = parse(text.replace("[%rd4+8]", "[%rd4]").replace("@%p ret;", "").replace("sm_70", "sm_90"))
+    function = module.kernels[0]
+    at = [k for k, s in enumerate(function.body) if isinstance(s, Instruction) and s.name == "ld"]
+    copied = synthesize(function, [Candidate(at[-1], next(k for k in at if k > at[2]), 0, 0, [], 1)])
+    assert validate(module, function, function).counterexample is None
+    assert validate(module, function, copied).counterexample is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "and.b32 %r7, %r6, 1; setp.eq.u32 %p, %r7, 0; mov.u64 %rd6, 0; @%p bra SKIP; mov.u64 %rd6, 64; SKIP:",
+        "mov.u32 %r7, 0; IN: add.s32 %r7, %r7, 1; setp.le.u32 %p, %r7, %r6; @%p bra IN; mul.wide.u32 %rd6, %r7, 4;",
+        "cvt.u64.u32 %rd6, %r5; mul.lo.s32 %r5, %r5, 3;",
+    ],
+)
+def test_what_an_iteration_made_is_found_to_be_each_lanes_own(body: str) -> None:
+    loop = f"""mov.u32 %r6, 0; mov.u32 %r5, 4; LOOP: {body} add.s32 %r6, %r6, 1;
+    setp.le.u32 %p, %r6, %r4; @%p bra LOOP; add.s64 %rd4, %rd1, %rd3; add.s64 %rd4, %rd4, %rd6;"""
+    text = KERNEL.format(index=WIDE, between="", shape=" .reqntid 64")
+    module = parse(text.replace("add.s64 %rd4, %rd1, %rd3;", loop).replace("@%p ret;", "").replace("%rd4+8", "%rd4+4"))
+    function = module.kernels[0]
+    assert validate(module, function, synthesize(function, [candidate(function, -1, [])])).counterexample is not None

@@ -280,7 +280,7 @@ class _Run:
     def others_write(self) -> None:
         """Of the memory nothing is known any more."""
         self.effects += 1
-        self.version = self.terms.constant(f"memory {self.effects}", 64, of_lane=True)
+        self.version = self.terms.constant(f"memory {self.effects}", 64)
         self.writes = []
 
     def compute(self, instruction: Instruction) -> None:

@@ -3,9 +3,9 @@
 Every thread folds what it loads into a number, which goes to a place of its own. What is random: the shape of the block
 and the grid; how the index is made (rows or linear, the lane beside the column of the block, a stride, 16 or 32 bits
 that wrap or 64) and made wide; types, vectors, ``.nc``; offsets; guards that differ in a warp or not; branches around
-loads; loops over rows, over a grid, of different length in each lane, with iterations left early; stores before loads,
-to where a lane or another one loads; barriers; loads from shared memory. No program has a race: what is written is read
-by its lane, or behind a barrier.
+loads; loops over rows, over a grid, of different length in each lane, with iterations left early, and what their last
+ones made; indices widened under a guard; stores before loads, to where a lane or another one loads; barriers;
+loads from shared memory. No program has a race: what is written is read by its lane, or behind a barrier.
 """
 
 from __future__ import annotations
@@ -81,9 +81,8 @@ class _Stencil:
         self.prologue()
         self.index()
         for _ in range(self.random.randint(2, 5)):
-            self.random.choice(
-                (self.loads, self.loads, self.branch, self.loop, self.lane_loop, self.store, self.exchange, self.shared)
-            )(0)
+            kinds = (self.loads, self.loads, self.branch, self.loop, self.lane_loop, self.store, self.exchange)
+            self.random.choice((*kinds, self.shared, self.behind_loop, self.widened_under_guard))(0)
         if self.has_left():
             self.lines.append("DONE:")
         self.emit("st.global.u64 [%acc], %sum;")
@@ -313,6 +312,83 @@ class _Stencil:
         self.emit(f"@{predicate} bra {end};")
         self.emit(f"bra {head};")
         self.lines.append(f"{end}:")
+
+    def behind_loop(self, depth: int) -> None:
+        """Loads by what the last iteration has made, of a loop that lanes leave together or apart."""
+        last, count, value, other = self.name("r"), self.name("r"), self.name("r"), self.name("r")
+        predicate, address, head = self.name("p"), self.name("l"), self.label()
+        self.emit(f"and.b32 {last}, {self.random.choice(('%tx', '%thread', '%n', '%cx'))}, 7;")
+        self.emit(f"mov.u32 {count}, 0;")
+        self.emit(f"mov.u32 {other}, 1;")
+        self.lines.append(f"{head}:")
+        if self.random.random() < 0.4:
+            mask = self.name("r")
+            self.load(self.random.choice((self.bases[0], "%own")), 0)
+            self.emit(f"activemask.b32 {mask};")
+            self.emit(f"bar.warp.sync {mask};")
+        if self.random.random() < 0.3:
+            self.store(depth)
+        self.iteration(count, value, other)
+        self.emit(f"add.u32 {count}, {count}, 1;")
+        self.emit(f"setp.le.u32 {predicate}, {count}, {last};")
+        self.emit(f"@{predicate} bra {head};")
+        self.emit(f"and.b32 {value}, {value}, 1023;")
+        self.emit(f"mul.wide.u32 {address}, {value}, {SIZE[self.type] * self.vector};")
+        self.emit(f"add.s64 {address}, {address}, {self.random.choice(self.bases)};")
+        saved, self.bases = self.bases, [address]
+        self.loads(depth)
+        self.bases = saved
+
+    def iteration(self, count: str, value: str, other: str) -> None:
+        """A value that each iteration makes, the same in all lanes that are in it together."""
+        kind = self.random.randrange(4)
+        if kind == 0:  # by branches
+            self.emit(f"mov.u32 {value}, 0;")
+            for bit in range(self.random.choice((1, 2, 5))):
+                part, zero, skip = self.name("r"), self.name("p"), self.label()
+                self.emit(f"and.b32 {part}, {count}, {1 << bit};")
+                self.emit(f"setp.eq.u32 {zero}, {part}, 0;")
+                self.emit(f"@{zero} bra {skip};")
+                self.emit(f"add.u32 {value}, {value}, {3 << bit};")
+                self.lines.append(f"{skip}:")
+        elif kind == 1:  # a variable that is no count, before it is changed
+            self.emit(f"mov.u32 {value}, {other};")
+            self.emit(f"mad.lo.u32 {other}, {other}, 3, 1;")
+        elif kind == 2:  # the count of a loop inside
+            again, inner = self.name("p"), self.label()
+            self.emit(f"mov.u32 {value}, 0;")
+            self.lines.append(f"{inner}:")
+            self.emit(f"add.u32 {value}, {value}, 1;")
+            self.emit(f"setp.le.u32 {again}, {value}, {count};")
+            self.emit(f"@{again} bra {inner};")
+        else:  # a load from one address
+            place = self.name("l")
+            self.emit(f"mul.wide.u32 {place}, {count}, {self.random.choice((0, 4))};")
+            self.emit(f"add.s64 {place}, %in, {place};")
+            self.emit(f"and.b64 {place}, {place}, -4;")
+            self.emit(f"ld.global{self.nc}.u32 {value}, [{place}];")
+
+    def widened_under_guard(self, depth: int) -> None:
+        """Loads by an index of 16 bits that is widened on one way from a branch, and under a guard on the other."""
+        low, first, second = self.name("r"), self.name("s"), self.name("s")
+        predicate, wide, odd, both = self.name("p"), self.name("l"), self.label(), self.label()
+        self.emit(f"add.s32 {low}, %i, {self.random.choice((0, 65500, 65520, 65535))};")
+        self.emit(f"cvt.u16.u32 {first}, {low};")
+        self.emit(f"mov.u64 {wide}, 0;")
+        self.emit(self.condition(predicate))
+        self.emit(f"@{predicate} bra {odd};")
+        self.emit(f"cvt.u64.u16 {wide}, {first};")
+        self.emit(f"mov.b16 {second}, {self.random.choice(('0', first))};")
+        self.emit(f"bra {both};")
+        self.lines.append(f"{odd}:")
+        self.emit(f"mov.b16 {second}, {first};")
+        self.lines.append(f"{both}:")
+        self.emit(f"@{predicate} cvt.u64.u16 {wide}, {second};")
+        self.emit(f"mul.lo.u64 {wide}, {wide}, {SIZE[self.type] * self.vector};")
+        self.emit(f"add.s64 {wide}, %in, {wide};")
+        saved, self.bases = self.bases, [wide]
+        self.loads(depth)
+        self.bases = saved
 
     def store(self, depth: int) -> None:
         """Load from, store to, and load from the lane's own place in the output."""
