@@ -89,9 +89,16 @@ def test_bytes_that_several_lanes_ask_for_count_once() -> None:
     assert (rows[2]["stride"], rows[2]["bytes_used"], rows[2]["bytes_moved"]) == ("4", 31 * 4 + 16, 160)
 
 
+def test_bytes_of_an_irregular_function_of_the_lane_are_exact() -> None:
+    rows = traced("and.b32 %r2, %r1, 5; mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;", "ld.global.f32 %f1, [%a3];")
+    assert (rows[2]["bytes_used"], rows[2]["bytes_moved"], rows[2]["bytes_are_bounds"]) == (16, 32, False)
+
+
 def test_bytes_of_an_irregular_access_are_bounds() -> None:
     rows = traced(
-        "and.b32 %r2, %r1, 5; mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;", "  ld.global.f32 %f1, [%a3];"
+        "mul.wide.u32 %a2, %r1, 4; add.s64 %a3, %a1, %a2; ld.global.u32 %r2, [%a3]; "
+        "mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;",
+        "  ld.global.f32 %f1, [%a3];",
     )
     assert rows[2]["class"] == "irregular"
     assert (rows[2]["bytes_used"], rows[2]["bytes_moved"], rows[2]["bytes_are_bounds"]) == (128, 1024, True)

@@ -83,7 +83,7 @@ def test_what_is_nearly_ptx_is_refused_or_rewritten(seed: int) -> None:
 
 def test_around_unknown_instructions_results_are_the_same_bits() -> None:
     shuffles = unknown = 0
-    for seed in (1, 2, 5, 9, 15, 19, 21, 28, 31, 32, 33, 39):
+    for seed in (1, 2, 5, 9, 15, 19, 21, 28, 31, 32, 33, 39, 46, 55, 69):
         program = generate_stencil(seed)
         unknown += hidden(program).count(HIDDEN)
         message, made = check_program(program, device="", in_part=True)
