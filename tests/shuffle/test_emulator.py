@@ -540,6 +540,19 @@ def test_a_pointer_and_an_index_that_count_together() -> None:
     assert pairs(emulate(loop(faster, before="mov.u64 %rd13, %rd5;"))) == []
 
 
+#: An expression that has its beginning in it thousands of times, by a handful of others.
+COUNTED = "clz.b32 %r12, %r12; add.u32 %r12, %r12, %r4; xor.b32 %r12, %r12, %r2; " * 4
+
+
+def test_what_an_expression_has_in_it_many_times_is_looked_at_once() -> None:
+    """Whether it has a pointer in it, and whether an iteration changes it, was asked on each way down to a leaf."""
+    before = "mov.u32 %r12, %r1;" + COUNTED
+    apart = "mad.wide.u32 %rd12, %r12, 4, %rd5; ld.global.f32 %f1, [%rd12]; ld.global.f32 %f2, [%rd12+4];"
+    assert pairs(emulate(before + apart + "st.global.f32 [%rd12], %f1;")) == [(1, 0, 1)]
+    row = ROW + "ld.global.nc.f32 %f2, [%rd12+4]; add.u32 %r10, %r10, %r12;"
+    assert pairs(emulate(loop(row, before=before))) == [(1, 0, 1)]
+
+
 def test_lanes_that_may_be_in_different_iterations() -> None:
     """Who has left the loop does not come back, so the lanes of a whole warp have always been together; not so where
     they may have parted before, and each goes round as it comes."""

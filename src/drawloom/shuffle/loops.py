@@ -126,15 +126,21 @@ def step(x: Expressions, before: int, after: int) -> int:
 
 def steady(x: Expressions, e: int) -> bool:
     """Whether an expression is made of what no iteration changes."""
-    args = x.args[e]
-    if x.names[e] == SUM:
-        for k in range(1, len(args), 2):
-            for atom in x.monomials[args[k]]:
-                if not steady(x, atom):
-                    return False
-        return True
-    if not args:
-        return x.names[e] in _STEADY and "@" not in x.payloads[e]
-    if x.names[e] == "load":
-        return False
-    return all(steady(x, arg) for arg in args)
+    seen = {e}
+    stack = [e]
+    while stack:
+        e = stack.pop()
+        args = x.args[e]
+        parts: list[int] = []
+        if x.names[e] == SUM:
+            for k in range(1, len(args), 2):
+                parts.extend(x.monomials[args[k]])
+        elif args and x.names[e] != "load":
+            parts.extend(args)
+        elif args or x.names[e] not in _STEADY or "@" in x.payloads[e]:
+            return False
+        for part in parts:
+            if part not in seen:
+                seen.add(part)
+                stack.append(part)
+    return True

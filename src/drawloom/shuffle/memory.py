@@ -40,6 +40,7 @@ class Aliases:
         self.promised: set[int] = set()
         self._bases: dict[int, tuple[str, str]] = {}
         self._pointers: dict[int, bool] = {}
+        self._perhaps: dict[int, bool] = {}
         self._distances: dict[tuple[int, int, int, int], bool] = {}
 
     def base(self, address: int) -> tuple[str, str]:
@@ -98,6 +99,12 @@ class Aliases:
 
     def may_be_pointer(self, e: int) -> bool:
         """Whether an expression has bits of a parameter that is as wide as a pointer."""
+        known = self._perhaps.get(e)
+        if known is None:
+            known = self._perhaps[e] = self._may_be_pointer(e)
+        return known
+
+    def _may_be_pointer(self, e: int) -> bool:
         x = self.x
         if x.names[e] == "param":
             return x.widths[e] >= _POINTER_BITS
