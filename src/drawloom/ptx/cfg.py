@@ -72,6 +72,8 @@ class Cfg:
         #: What `dominators` and `find_loops` found, once.
         self.tree: DominatorTree | None = None
         self.loops: LoopForest | None = None
+        self._before: dict[int, int] = {}
+        self._block_at: list[int] = []
 
     @property
     def entry(self) -> Block:
@@ -81,6 +83,28 @@ class Cfg:
     def is_reachable(self, block_id: int) -> bool:
         """Whether any path leads from the entry to the block."""
         return self.rpo_index[block_id] >= 0
+
+    def before(self, block_id: int) -> int:
+        """The blocks that may run before a block's first instruction, as a bit set; itself if it is in a cycle."""
+        known = self._before.get(block_id, -1)
+        if known >= 0:
+            return known
+        found = 0
+        stack = [block_id]
+        while stack:
+            for pred in self.blocks[stack.pop()].preds:
+                if not found >> pred & 1:
+                    found |= 1 << pred
+                    stack.append(pred)
+        self._before[block_id] = found
+        return found
+
+    def block_at(self, at: int) -> int:
+        """The block that ``function.body[at]`` stands in."""
+        if not self._block_at:
+            for block in self.blocks:
+                self._block_at.extend([block.id] * (block.last + 1 - block.first))
+        return self._block_at[at]
 
 
 def build_cfg(function: Function, module: Module | None = None) -> Cfg:

@@ -37,10 +37,6 @@ class Finder:
         self.tree = dominators(cfg)
         self._texts: dict[int, str] = {}
         self._threads: Threads | None = None
-        self.block_of: dict[int, int] = {}
-        for block in cfg.blocks:
-            for at in range(block.first, block.last + 1):
-                self.block_of[at] = block.id
 
     def find(self, at: int, excluded: set[int]) -> Iterator[Candidate]:
         """The candidates of the load ``function.body[at]``, the smallest distance first, without some sources."""
@@ -120,7 +116,7 @@ class Finder:
         if not self.frame.is_shape_known and self.threads.rests_on_shape(at, source, delta):
             out.append(Assumption(LANES_ALONG_X, ALONG_X))
         # A device function may be called again by some lanes before others have called it.
-        if delta and (self.trail.rounds.may_be_apart(self.block_of[at]) or not self.cfg.function.is_entry):
+        if delta and (self.trail.rounds.may_be_apart(self.cfg.block_at(at)) or not self.cfg.function.is_entry):
             out.append(Assumption(LOCKSTEP, "lanes that run the loop together are in the same iteration of it"))
         return out
 
@@ -154,9 +150,9 @@ class Finder:
 
     def site(self, wide: int, at: int) -> tuple[int, Register] | None:
         """An instruction that widens the index on every way to the load, in the same iteration."""
-        block = self.block_of[at]
+        block = self.cfg.block_at(at)
         for place, register in self.trail.sites.get(wide, []):
-            there = self.block_of[place]
+            there = self.cfg.block_at(place)
             if not (self.tree.dominates(there, block) and (there != block or place < at)):
                 continue
             if all(block in cycle.blocks for cycle in self.trail.rounds.around(there)):

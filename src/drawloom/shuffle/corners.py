@@ -23,12 +23,11 @@ class Corners:
         self.cfg = cfg
         #: By register: where moves, shuffles and loads write it; built when it is asked for.
         self._writers: dict[int, list[int]] = {}
-        self._block_of: dict[int, int] = {}
 
     def replaced(self, at: int) -> tuple[bool, frozenset[int]]:
         """Whether what the guarded load ``function.body[at]`` replaces comes from a shuffle, and from which loads it
         comes; nothing of it where anything else has written the register last."""
-        if not self._block_of:
+        if not self._writers:
             self._look()
         load = self._instruction(at)
         found: set[int] = set()
@@ -44,7 +43,6 @@ class Corners:
         body = self.cfg.function.body
         for block in self.cfg.blocks:
             for at in range(block.first, block.last + 1):
-                self._block_of[at] = block.id
                 statement = body[at]
                 if isinstance(statement, Instruction):
                     for register in statement.destinations():
@@ -57,10 +55,10 @@ class Corners:
 
     def _last(self, register: Register, before: int) -> int:
         """The last writer of a register before a place, in its block; -1 if there is none."""
-        block = self._block_of[before]
+        block = self.cfg.block_at(before)
         for at in reversed(self._writers.get(register.id, [])):
             if at < before:
-                return at if self._block_of[at] == block else -1
+                return at if self.cfg.block_at(at) == block else -1
         return -1
 
     def _follow(self, register: Register, before: int, moves: int, found: set[int]) -> None:

@@ -95,7 +95,6 @@ class _Emulation:
         self.stale = False
         #: The blocks that make leaves; by header of a loop, what expressions are behind it.
         self.made_in: dict[int, int] = {}
-        self.block_of = {at: block.id for block in cfg.blocks for at in range(block.first, block.last + 1)}
         self.behind: dict[int, dict[int, int]] = {}
 
     def run(self) -> None:
@@ -393,7 +392,7 @@ class _Emulation:
         """The block that has made a version of the memory; -1 for what was there before."""
         if version <= 0:
             return -1 - version
-        return self.block_of[version - 1]
+        return self.cfg.block_at(version - 1)
 
 
 def apart_together(x: Expressions, states: list[State]) -> bool:

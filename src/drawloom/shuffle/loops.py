@@ -51,7 +51,6 @@ class Rounds:
                 self._parting |= 1 << block.id
         self.forest = find_loops(cfg)
         self.branches = branches
-        self._leading: dict[int, int] = {}
         self.by_header: dict[int, Round] = {}
         self.irregular: set[int] = set()
         for loop in self.forest.loops:
@@ -89,7 +88,7 @@ class Rounds:
         left for good run nothing together.)"""
         if not self.around(block_id):
             return False
-        leads_there = self.leading_to(block_id)
+        leads_there = self.cfg.before(block_id) | 1 << block_id
         if self.doubtful or leads_there & self._parting:
             return True
         for block in self.cfg.blocks:
@@ -97,21 +96,6 @@ class Rounds:
                 if sum(leads_there >> successor & 1 for successor in block.succs) > 1:
                     return True
         return False
-
-    def leading_to(self, block_id: int) -> int:
-        """The blocks from which control can come to a block, with itself, as a bit set."""
-        known = self._leading.get(block_id, 0)
-        if known:
-            return known
-        found = 1 << block_id
-        stack = [block_id]
-        while stack:
-            for pred in self.cfg.blocks[stack.pop()].preds:
-                if not found >> pred & 1:
-                    found |= 1 << pred
-                    stack.append(pred)
-        self._leading[block_id] = found
-        return found
 
     def depth(self, block_id: int) -> int:
         """How many loops are around a block."""

@@ -61,13 +61,11 @@ class Threads:
         self.cfg = cfg
         self.by_thread = Dependence(cfg, "%tid")
         self.by_lane = Dependence(cfg, "%laneid")
-        self._block_of = {at: block.id for block in cfg.blocks for at in range(block.first, block.last + 1)}
-        self._leading: dict[int, int] = {}
 
     def may_decide(self, by: Dependence, at: int) -> bool:
         """Whether a special register has a part in the address of an access, its guard, or what came before."""
-        block_id = self._block_of[at]
-        return by.reaches(at) or by.leads_to(at, block_id, self.before(block_id))
+        block_id = self.cfg.block_at(at)
+        return by.reaches(at) or by.leads_to(at, block_id, self.cfg.before(block_id))
 
     def rests_on_shape(self, load: int, source: int, delta: int) -> bool:
         """Whether it rests on how lanes count along x that a load has the value of a source: another lane's, if
@@ -76,21 +74,6 @@ class Threads:
         if not (self.may_decide(self.by_thread, load) or self.by_thread.reaches(source)):
             return False
         return delta != 0 or self.may_decide(self.by_lane, load) or self.by_lane.reaches(source)
-
-    def before(self, block_id: int) -> int:
-        """The blocks that may run before a block's first instruction, as a bit set; itself if it is in a cycle."""
-        known = self._leading.get(block_id, -1)
-        if known >= 0:
-            return known
-        found = 0
-        stack = [block_id]
-        while stack:
-            for pred in self.cfg.blocks[stack.pop()].preds:
-                if not found >> pred & 1:
-                    found |= 1 << pred
-                    stack.append(pred)
-        self._leading[block_id] = found
-        return found
 
 
 def dependent_registers(cfg: Cfg, name: str) -> list[bool]:
