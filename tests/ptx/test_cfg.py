@@ -180,3 +180,14 @@ def test_random_graph_comes_back(graph: Graph):
         assert any(p in reached or p in cfg.rpo for p in cfg.blocks[block_id].preds)
         reached.add(block_id)
     assert {s for b in cfg.rpo for s in cfg.blocks[b].succs} | {0} == set(cfg.rpo)
+
+
+@given(graphs())
+def test_every_place_has_its_block_and_every_block_what_runs_before_it(graph: Graph):
+    cfg = build_cfg(function_from(graph))
+    assert [cfg.block_at(at) for b in cfg.blocks for at in range(b.first, b.last + 1)] == [
+        b.id for b in cfg.blocks for _ in range(b.first, b.last + 1)
+    ]
+    for block in cfg.blocks:
+        found = {b.id for b in cfg.blocks if cfg.before(block.id) >> b.id & 1}
+        assert found == {p for s in {block.id} | found for p in cfg.blocks[s].preds}
