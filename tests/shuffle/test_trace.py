@@ -61,3 +61,10 @@ def test_what_is_said_of_tid_rests_on_how_lanes_count() -> None:
     again = traced(LOAD.format("%r3") + LOAD.format("%r4").replace("mul", "and.b32 %r4, %r1, 31; mul")).rows[1]
     [(_, _, lane, why)] = [one for one in again.overlaps if one[2] == 0]
     assert lane == 0 and any(LANES_ALONG_X in reason for reason in why)
+
+
+def test_a_function_that_was_not_analysed_has_a_note() -> None:
+    """Its trace raised again what the analysis had noted."""
+    out = traced("bra NOWHERE;")
+    assert out.rows == []
+    assert out.notes == ["the function was not analysed: <text>:8:5: undefined label 'NOWHERE'"]

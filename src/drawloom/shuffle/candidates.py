@@ -29,14 +29,14 @@ _MOST_OPTIONS: Final = 12
 class Finder:
     """Works out the candidates of one function's loads."""
 
-    def __init__(self, trail: Trail, frame: Frame, cfg: Cfg) -> None:
+    def __init__(self, trail: Trail, frame: Frame, cfg: Cfg, threads: Threads) -> None:
         self.trail = trail
         self.frame = frame
         self.cfg = cfg
         self.x: Expressions = trail.x
         self.tree = dominators(cfg)
         self._texts: dict[int, str] = {}
-        self._threads: Threads | None = None
+        self.threads = threads
 
     def find(self, at: int, excluded: set[int]) -> Iterator[Candidate]:
         """The candidates of the load ``function.body[at]``, the smallest distance first, without some sources."""
@@ -102,13 +102,6 @@ class Finder:
             conditions = dict(conditions)
             assume(self.x, conditions, instance.access.guard, True)
         return conditions
-
-    @property
-    def threads(self) -> Threads:
-        """What depends on ``%tid`` and ``%laneid``."""
-        if self._threads is None:
-            self._threads = Threads(self.cfg)
-        return self._threads
 
     def about_lanes(self, at: int, source: int, delta: int) -> list[Assumption]:
         """What must hold for the lanes of a warp to be what they are taken for."""

@@ -26,7 +26,7 @@ from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import Executor, version_of
 from drawloom.shuffle.expressions import APART, OPAQUE, Expressions
 from drawloom.shuffle.facts import ALONG_X, Options, Refusal, Report
-from drawloom.shuffle.frame import Frame, block_bounds, relevant_registers
+from drawloom.shuffle.frame import Frame, relevant_registers
 from drawloom.shuffle.lanes import replaced
 from drawloom.shuffle.loops import Round, Rounds, step
 from drawloom.shuffle.solve import Prover
@@ -51,7 +51,7 @@ def analyse(module: Module, function: Function, options: Options | None = None) 
         cfg = build_cfg(function, module)
         emulation = _Emulation(module, cfg, x, options, report)
         emulation.run()
-        finder = Finder(emulation.trail, emulation.frame, cfg)
+        finder = Finder(emulation.trail, emulation.frame, cfg, emulation.threads)
         report.find, report.why = finder.find, finder.why
         if emulation.decider.prover is not None:
             report.shortfall = emulation.decider.prover.shortfall
@@ -77,20 +77,22 @@ class _Emulation:
         self.report = report
         self.live = liveness(cfg)
         # Where the shape of the block is not known, what rests on it holds if lanes count along x (``LANES_ALONG_X``).
-        extents = block_bounds(cfg.function)[0]
-        shape = BlockShape(extents[0], extents[1], extents[2]) if extents[0] else BlockShape(x_is_warps=True)
+        self.frame = Frame(x, cfg, module.address_size)
+        extents = self.frame.extents
+        is_known = self.frame.is_shape_known
+        shape = BlockShape(extents[0], extents[1], extents[2]) if is_known else BlockShape(x_is_warps=True)
         self.uniform = uniformity(cfg, shape, self.live)
         self.rounds = Rounds(cfg, self.uniform, module)
         prover = Prover(x, options.solver_steps) if options.solver_steps > 0 else None
         self.decider = Decider(x, prover)
-        self.frame = Frame(x, cfg, module.address_size)
         self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds, Corners(cfg))
         self.relevant = relevant_registers(cfg)
         self.executor = Executor(x, self.frame, self.relevant, self.trail)
         self.incoming: list[list[State]] = []
         self.read: list[list[int] | None] = [None] * len(cfg.blocks)
         self.final = True
-        self.threads: Threads | None = None
+        self.threads = Threads(cfg)
+        report.threads = self.threads
         #: Whether something was found by which the walk would have gone another way before.
         self.stale = False
         #: The blocks that make leaves; by header of a loop, what expressions are behind it.
@@ -133,8 +135,6 @@ class _Emulation:
         """What a branch not taken rests on, where ``%tid`` and ``%laneid`` have a part in it."""
         if self.frame.is_shape_known:
             return ""
-        if self.threads is None:
-            self.threads = Threads(self.cfg)
         threads = self.threads
         is_mixed = threads.may_decide(threads.by_thread, at) and threads.may_decide(threads.by_lane, at)
         return f", if {ALONG_X}" if is_mixed else ""

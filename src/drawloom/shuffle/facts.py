@@ -17,6 +17,7 @@ from drawloom.ptx.ir import Function, Instruction, Register
 
 if TYPE_CHECKING:
     from drawloom.shuffle.expressions import Expressions
+    from drawloom.shuffle.threads import Threads
 
 LOAD: Final = "load"
 STORE: Final = "store"
@@ -176,8 +177,9 @@ class Report:
     ``trace`` has each access once for each address, guard and memory version that flows come to it with.
     ``find(at, excluded)`` goes through the candidates of the load ``function.body[at]`` with no source among
     ``excluded``, the smallest ``|delta|`` first, each worked out when it is asked for; ``why(at)`` says why it has
-    none, and ``shortfall()``, behind them, why some may be missing. ``divergent`` are the accesses before which lanes
-    may have parted and not met again. ``merged`` counts the flows that were joined because there were too many.
+    none, and ``shortfall()``, behind them, why some may be missing. ``threads`` says what depends on ``%tid``, None
+    of a function that has no CFG. ``divergent`` are the accesses before which lanes may have parted and not met again.
+    ``merged`` counts the flows that were joined because there were too many.
     """
 
     def __init__(self, function: Function, expressions: Expressions) -> None:
@@ -188,6 +190,7 @@ class Report:
         self.find: Callable[[int, set[int]], Iterator[Candidate]] = no_candidates
         self.why: Callable[[int], str] = not_looked_at
         self.shortfall: Callable[[], str] = nothing_missing
+        self.threads: Threads | None = None
         self.divergent: set[int] = set()
         self.refusals: list[Refusal] = []
         self.flows = 0

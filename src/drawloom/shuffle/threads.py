@@ -59,8 +59,22 @@ class Threads:
 
     def __init__(self, cfg: Cfg) -> None:
         self.cfg = cfg
-        self.by_thread = Dependence(cfg, "%tid")
-        self.by_lane = Dependence(cfg, "%laneid")
+        self._by_thread: Dependence | None = None
+        self._by_lane: Dependence | None = None
+
+    @property
+    def by_thread(self) -> Dependence:
+        """What depends on ``%tid``, looked for when it is asked for."""
+        if self._by_thread is None:
+            self._by_thread = Dependence(self.cfg, "%tid")
+        return self._by_thread
+
+    @property
+    def by_lane(self) -> Dependence:
+        """The same of ``%laneid``."""
+        if self._by_lane is None:
+            self._by_lane = Dependence(self.cfg, "%laneid")
+        return self._by_lane
 
     def may_decide(self, by: Dependence, at: int) -> bool:
         """Whether a special register has a part in the address of an access, its guard, or what came before."""

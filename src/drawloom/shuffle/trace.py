@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.demangle import readable
-from drawloom.ptx.ir import Function, Module
+from drawloom.ptx.ir import Module
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, WARP, Expressions, signed
 from drawloom.shuffle.facts import ALONG_X, LANES_ALONG_X, NO_WRAP, Access, Report
@@ -145,7 +144,7 @@ class Trace:
 def trace(module: Module, report: Report) -> Trace:
     """The table of what the emulator found in one function."""
     x = report.expressions
-    classifier = _Classifier(x, report.function, module)
+    classifier = _Classifier(report)
     out = Trace(report.function.name, report.flows, report.merged)
     body = report.function.body
     seen: set[tuple[int, int, int]] = set()
@@ -176,11 +175,11 @@ def trace(module: Module, report: Report) -> Trace:
 class _Classifier:
     """Finds the stride, the class, and what a warp moves."""
 
-    def __init__(self, x: Expressions, function: Function, module: Module) -> None:
-        self.x = x
-        self.decider = Decider(x, None)
-        self.threads = Threads(build_cfg(function, module))
-        self.is_shape_known = block_bounds(function)[0][0] > 0
+    def __init__(self, report: Report) -> None:
+        self.x: Expressions = report.expressions
+        self.decider = Decider(self.x, None)
+        self.threads: Threads | None = report.threads
+        self.is_shape_known = block_bounds(report.function)[0][0] > 0
 
     def classify(self, row: Row) -> None:
         access = row.access
@@ -246,6 +245,7 @@ class _Classifier:
         """Whether the class rests on how lanes count along x: by its address or its guard; by what was decided on the
         way there, if the address has more in it than what the thread began with, or ``%laneid`` has a part in it."""
         threads = self.threads
+        assert threads is not None  # what has accesses was emulated
         if threads.by_thread.reaches(access.at):
             return True
         if steady(self.x, access.address) and not threads.may_decide(threads.by_lane, access.at):
