@@ -15,7 +15,7 @@ from drawloom.ptx.scanner import BLANKS, is_name
 COMMENT: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|//[^\n]*|/\*(?:.*?\*/)?', re.DOTALL)
 #: What Python takes for white space and PTX does not: in ASCII, and all of it outside strings.
 _ODD_SPACES: Final = ("\x1c", "\x1d", "\x1e", "\x1f")
-ODD_SPACE: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|([^\S \t\n\r\f\v])')
+_ODD_SPACE: Final = re.compile(r'"(?>[^"\\\n]+|\\.)*+"?|([^\S \t\n\r\f\v])')
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
 _HEADER: Final = re.compile(
     r"(?:(\.(?:visible|extern|weak|common))\s+)?\.(entry|func)(?![\w:])\s*(?:\(([^()]*)\)\s*)?([%$_a-zA-Z][\w$]*)\s*"
@@ -174,7 +174,10 @@ class ModuleParser(BodyParser):
 
     def refuse_odd_space(self) -> None:
         """White space that is none in PTX stands in strings at most."""
-        for match in ODD_SPACE.finditer(self.text):
+        self.refuse_odd_space_in(0, len(self.text))
+
+    def refuse_odd_space_in(self, start: int, end: int) -> None:
+        for match in _ODD_SPACE.finditer(self.text, start, end):
             if match.group(1) is not None:
                 raise self.scan.fail(f"found {match.group(1)!r}", "a space, a tab or a line end", match.start(1))
 

@@ -26,7 +26,7 @@ from drawloom.ptx.ir import (
     collect_read,
 )
 from drawloom.ptx.isa import BRANCH, CALL
-from drawloom.ptx.parser import COMMENT, ODD_SPACE, ModuleParser, parse
+from drawloom.ptx.parser import COMMENT, ModuleParser, parse
 from drawloom.ptx.printer import print_instruction
 from drawloom.ptx.unread import Unknown, Unread
 from drawloom.ptx.verifier import faults, verify
@@ -103,11 +103,7 @@ class _Recovery(ModuleParser):
         self.loose = {}
         try:
             super().module_item()
-            odd = ODD_SPACE.search(self.text, start, self.scan.pos)
-            while odd is not None and odd.group(1) is None:
-                odd = ODD_SPACE.search(self.text, odd.end(), self.scan.pos)
-            if odd is not None:
-                raise self.scan.fail(f"found {odd.group(1)!r}", "a space, a tab or a line end", odd.start(1))
+            self.refuse_odd_space_in(start, self.scan.pos)
         except SourceError as refusal:
             end = self.end_of_item(start)
             self.scan.pos = end
