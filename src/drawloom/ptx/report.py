@@ -19,6 +19,10 @@ class Reporter:
         error = self.module.error(VerifyError, pos, message, expected)
         if not isinstance(error, VerifyError):
             raise error
+        self.add(error)
+
+    def add(self, error: VerifyError) -> None:
+        """One error that says already where it is."""
         self.errors.append(error)
         if self.first_only:
             raise error

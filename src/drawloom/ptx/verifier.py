@@ -166,12 +166,11 @@ class _Verifier:
 
     def refuse(self, refusal: SourceError) -> None:
         """One error for what the parser did not understand."""
-        error = VerifyError(
-            refusal.message, refusal.file, refusal.line, refusal.column, refusal.source_line, refusal.expected
+        self.reporter.add(
+            VerifyError(
+                refusal.message, refusal.file, refusal.line, refusal.column, refusal.source_line, refusal.expected
+            )
         )
-        self.reporter.errors.append(error)
-        if self.reporter.first_only:
-            raise error
 
     # -- one function ------------------------------------------------------------------------------------
 
