@@ -67,6 +67,11 @@ class Literal(Operand):
         self.type = type
 
 
+def literal_value(operand: Operand) -> Value | None:
+    """The one value of a literal; None for several, for none, and for any other operand."""
+    return operand.values[0] if isinstance(operand, Literal) and len(operand.values) == 1 else None
+
+
 class FunctionRef(Operand):
     """``@name`` or ``@module.name``; ``module`` is "" when it is not given."""
 

@@ -24,6 +24,7 @@ from drawloom.horse.ir import (
     Operand,
     Use,
     assigned_once,
+    literal_value,
     walk,
 )
 from drawloom.horse.ranges import Facts, Range, Ranges, call_range
@@ -158,8 +159,9 @@ class _Finder:
             return self.of_columns(arguments[0])
         if name == "range":
             counted = self.call(arguments[0])
-            is_length = counted is not None and counted.function.name == "len"
-            return self.of_vector(counted.arguments[0]) if counted is not None and is_length else None
+            if counted is None or counted.function.name != "len":
+                return None
+            return self.of_vector(counted.arguments[0])
         if name == "item":
             return self.item(arguments[0], arguments[1])
         if name in _SELECTIONS:
@@ -170,14 +172,14 @@ class _Finder:
             return self.of(arguments[-2]) if self.are_inside(call) else None
         if name in ("if_else", "concat"):
             return self.either(call)
-        known = self.of(arguments[2]) if name == "fold" and _chooses(arguments[0]) else None
+        known = self.of(arguments[2]) if name == "fold" and literal_value(arguments[0]) in _CHOICES else None
         return None if known is None else Rows(known.size, True)
 
     def item(self, listed: Operand, place: Operand) -> Rows | None:
         cells = self.cells.get(listed.name) if isinstance(listed, Name) else None
         if cells is None:
             return self.of(listed)
-        number = place.values[0] if isinstance(place, Literal) and len(place.values) == 1 else -1
+        number = literal_value(place)
         return cells[number] if isinstance(number, int) and 0 <= number < len(cells) else None
 
     def either(self, call: Call) -> Rows | None:
@@ -286,7 +288,3 @@ class _Finder:
             return 0
         low, high = self.range(call.arguments[1]), self.range(call.arguments[2])
         return 0 if low is None or high is None else high[0] - low[1] + 1
-
-
-def _chooses(function: Operand) -> bool:
-    return isinstance(function, Literal) and function.values[:1] != [] and function.values[0] in _CHOICES

@@ -21,6 +21,7 @@ from drawloom.horse.ir import (
     Operand,
     Use,
     assigned_once,
+    literal_value,
     walk,
 )
 from drawloom.horse.types import DATE, DAY, EPOCH, TIMESTAMP, ListType, Type, VectorType, exact_bounds, scale_of
@@ -94,8 +95,9 @@ def _range(name: str, expression: Expression, types: dict[str, Type], facts: Fac
     assert isinstance(expression, Call)
     function, arguments = expression.function.name, expression.arguments
     if function == "load_table":
-        if isinstance(arguments[0], Literal) and len(arguments[0].values) == 1:
-            found.tables[name] = str(arguments[0].values[0])
+        table = literal_value(arguments[0])
+        if table is not None:
+            found.tables[name] = str(table)
         return None
     if function in ("column_value", "column_valid"):
         return _column_range(name, function, arguments, facts, found)
@@ -151,12 +153,10 @@ def _typed(operand: Operand, types: dict[str, Type], found: Ranges) -> tuple[Typ
 
 
 def _column_range(name: str, function: str, arguments: list[Operand], facts: Facts, found: Ranges) -> Range | None:
-    table, column = arguments
-    if not isinstance(table, Name) or table.name not in found.tables:
+    table, column = arguments[0], literal_value(arguments[1])
+    if not isinstance(table, Name) or table.name not in found.tables or column is None:
         return None
-    if not isinstance(column, Literal) or len(column.values) != 1:
-        return None
-    stored = (found.tables[table.name], str(column.values[0]))
+    stored = (found.tables[table.name], str(column))
     if function == "column_valid":
         return (0, 1)
     found.columns[name] = stored

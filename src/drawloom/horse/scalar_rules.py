@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.horse.ir import Literal, Operand
+from drawloom.horse.ir import Literal, Operand, literal_value
 from drawloom.horse.plain import FOLDS, PLAIN
 from drawloom.horse.rules import Rule, SignatureError, refuse
 from drawloom.horse.types import (
@@ -67,7 +67,8 @@ def _target(name: str, arguments: list[Operand], types: list[Type]) -> VectorTyp
 
 def _literal_text(operand: Operand) -> str:
     """The one value of a literal as text; "" for any other operand."""
-    return str(operand.values[0]) if isinstance(operand, Literal) and len(operand.values) == 1 else ""
+    value = literal_value(operand)
+    return "" if value is None else str(value)
 
 
 def _parse(name: str, arguments: list[Operand], types: list[Type]) -> Type:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from drawloom.errors import DataError
-from drawloom.horse.ir import Assign, Call, CheckCast, Literal, Module, Name, Operand, Pos, walk
+from drawloom.horse.ir import Assign, Call, CheckCast, Module, Name, Operand, Pos, literal_value, walk
 from drawloom.horse.symbols import refusal, refused_data
 from drawloom.horse.types import accepts
 from drawloom.horse.values import Source
@@ -62,5 +62,5 @@ def _check_column(module: Module, source: Source, column: str, cast: CheckCast |
 
 def _only(operand: Operand) -> str:
     """The one name that a literal has; "" for any other operand."""
-    is_one = isinstance(operand, Literal) and len(operand.values) == 1
-    return str(operand.values[0]) if isinstance(operand, Literal) and is_one else ""
+    name = literal_value(operand)
+    return "" if name is None else str(name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.builtins import BUILTINS
-from drawloom.horse.ir import FunctionRef, Literal, Name, Operand
+from drawloom.horse.ir import FunctionRef, Name, Operand, literal_value
 from drawloom.horse.shapes import (
     ONE,
     Compressed,
@@ -113,9 +113,9 @@ def _item(site: Site) -> Shape:
     listed, place = site.shapes[0], site.operands[1] if len(site.operands) > 1 else None
     if not isinstance(listed, ListShape):
         return Unknown(site.name)
-    cell = listed.each()
-    if cell is None and isinstance(place, Literal) and len(place.values) == 1 and isinstance(place.values[0], int):
-        cell = listed.cells[place.values[0]] if 0 <= place.values[0] < len(listed.cells) else None
+    cell, number = listed.each(), None if place is None else literal_value(place)
+    if cell is None and isinstance(number, int):
+        cell = listed.cells[number] if 0 <= number < len(listed.cells) else None
     if cell is None:
         return Unknown(site.name)
     is_each = isinstance(cell.size, Dynamic) and cell.size.is_each
