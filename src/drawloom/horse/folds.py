@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats
 from drawloom.horse.memory import ask
-from drawloom.horse.plain import FOLDS, QUANTILES
+from drawloom.horse.plain import FOLDS, INTERPOLATED, QUANTILES
 from drawloom.horse.types import F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, only_text, strings
 from drawloom.horse.windows import check_slices
@@ -163,7 +163,7 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
         raise DataError(f"a quantile of {share}: a share from 0 to 1 was expected")
     made = np.zeros(len(counts), dtype=data.dtype)
     some = counts > 0
-    if "disc" in name:  # as DuckDB counts
+    if name not in INTERPOLATED:  # as DuckDB counts
         low = high = np.maximum(counts[some] - np.floor(counts[some] - share * counts[some]).astype(np.int64), 1) - 1
         rest = np.zeros(len(low))
     else:

@@ -156,4 +156,6 @@ FOLDS: Final[dict[str, Fold]] = {
     "regr_intercept": Fold(2, "f64", 1), "regr_r2": Fold(2, "f64", 1), "regr_slope": Fold(2, "f64", 1),
     "regr_sxx": Fold(2, "f64", 1), "regr_sxy": Fold(2, "f64", 1), "regr_syy": Fold(2, "f64", 1),
 }  # fmt: skip
-QUANTILES: Final = frozenset(["quantile", "quantile_down", "quantile_disc", "quantile_disc_down"])
+#: Those that give what is between two values, and all.
+INTERPOLATED: Final = frozenset(["quantile", "quantile_down"])
+QUANTILES: Final = INTERPOLATED | {"quantile_disc", "quantile_disc_down"}

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
-from drawloom.horse.plain import FOLDS, QUANTILES
+from drawloom.horse.plain import FOLDS, INTERPOLATED, QUANTILES
 from drawloom.horse.types import BOOL, DATE, F64, I64, INTERVAL, STR, SYM, TIMESTAMP, VectorType, scale_of
 from drawloom.sql import lists, plan
 from drawloom.sql.coercion import drop_in_sum, drop_nothing, drop_to_double
@@ -238,7 +238,7 @@ def folded_argument(t: Translator, argument: plan.Expression, frame: Frame, name
     """What is folded: quantiles keep decimals, are doubles of integers and moments of dates."""
     if FOLDS[name].gives == "f64" or FOLDS[name].lists == 2:
         return t.cast(t.expression(argument, frame), F64)
-    if name not in QUANTILES or "disc" in name:
+    if name not in INTERPOLATED:
         return t.expression(argument, frame)
     made = t.uncast(argument, frame, drop_nothing if t.casts_are_asked_for else drop_to_double)
     if made.type.is_integer:

@@ -10,7 +10,7 @@ from typing import Final
 
 from drawloom.errors import DataError
 from drawloom.horse.nested import INTO, ITEM
-from drawloom.horse.plain import FOLDS
+from drawloom.horse.plain import FOLDS, INTERPOLATED
 from drawloom.horse.types import DAY
 from drawloom.sql.aggregates import CHOSEN, FOLDED
 from drawloom.sql.casts import can_cast
@@ -173,7 +173,7 @@ class _Checker:
             return "decimal" if kind in ("int", "bool") else kind
         if function in FOLDED and FOLDS[FOLDED[function]].gives != "same":
             return {"f64": "float", "str": "text"}.get(FOLDS[FOLDED[function]].gives, "int")
-        if function in FOLDED and FOLDED[function] in ("quantile", "quantile_down"):
+        if FOLDED.get(function) in INTERPOLATED:
             return {"int": "float", "time": "timestamp"}.get(kind or "", kind)
         return {"avg": "float", "count": "int", "approx_distinct": "int"}.get(function, kind)
 
@@ -403,7 +403,7 @@ _NAMES: Final[dict[str, str]] = {"time": "date", "int": "integer", "float": "dou
 _AGGREGATED: Final[dict[str, tuple[str, ...]]] = {
     **{name: _NUMBERS for name, fold in FOLDED.items() if FOLDS[fold].gives in ("f64", "u32")},
     **{name: (*_NUMBERS, "time", "timestamp", "clock") for name, fold in FOLDED.items()
-       if fold in ("quantile", "quantile_down")},
+       if fold in INTERPOLATED},
     "sum": (*_NUMBERS, "bool", "interval"), "avg": _NUMBERS, "string_agg": ("text",),
     "bool_and": ("bool",), "bool_or": ("bool",),
     **dict.fromkeys(["bit_and", "bit_or", "bit_xor"], ("int",)),
