@@ -176,13 +176,8 @@ class LoadedKernel:
         shape = geometry(self.device, rows, plan.tile)
         report = self.report(workspace, shape, rows)
         buffers = self.buffers(workspace, padded_rows(rows))
-        given: dict[str, object] = {"rows": rows, "chunk": shape.chunk}
-        for name in plan.columns:
-            given[parameter(name)] = resident.column(named[name], plan.storage[name])
-        given.update({parameter(name): scalar(named[name]) for name in plan.scalars})
-        given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
-        given.update({length_parameter(n): len(named[n]) for n in plan.lengths})
-        given.update({f"result{i}": b for i, b in enumerate(buffers)})
+        given = self.given(named, resident, buffers)
+        given.update({"rows": rows, "chunk": shape.chunk})
         given.update({name: report.argument(name) for name in report.parts})
         launch = self.kernel[shape.blocks, shape.threads, workspace.stream]
         launch(*[given[p.name] for p in self.kernel.parameters])
@@ -201,6 +196,18 @@ class LoadedKernel:
         if plan.marks:
             results.present = places(report.words("out")[plan.slots * plan.groups :].view(np.uint8)[: plan.groups])
         return results.outputs()
+
+    def given(self, named: dict[str, Vector], resident: Resident, buffers: list[Memory]) -> dict[str, object]:
+        """The kernel's arguments that are its operands and its row results, by parameter."""
+        plan = self.plan
+        given: dict[str, object] = {}
+        for name in plan.columns:
+            given[parameter(name)] = resident.column(named[name], plan.storage[name])
+        given.update({parameter(name): scalar(named[name]) for name in plan.scalars})
+        given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
+        given.update({length_parameter(name): len(named[name]) for name in plan.lengths})
+        given.update({f"result{i}": b for i, b in enumerate(buffers)})
+        return given
 
     def buffers(self, workspace: Workspace, rows: int) -> list[Memory]:
         """Memory for the row results. On a host what is selected by warps takes only the pages that are written, which

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from drawloom.horse.ir import Function
-from drawloom.horse.kernel_plan import KernelPlan, length_parameter, parameter
-from drawloom.horse.launch import ROW_DTYPES, LoadedKernel, Report, Resident, geometry, scalar
+from drawloom.horse.kernel_plan import KernelPlan
+from drawloom.horse.launch import ROW_DTYPES, LoadedKernel, Report, Resident, geometry
 from drawloom.horse.lists import MAX_CELL
 from drawloom.horse.types import ListType
 from drawloom.horse.values import Array, Ragged, Value, Vector, as_vector
@@ -67,12 +67,8 @@ class LoadedCells(LoadedKernel):
         shape = geometry(self.device, cells << shift)
         report = Report(workspace, {"error": 1}, 1)
         buffers = [workspace.empty(cells, ROW_DTYPES[kind]) for kind in plan.row_buffers]
-        given: dict[str, object] = {"rows": cells, "chunk": shape.chunk, "shift": shift}
-        given.update({parameter(n): resident.column(named[n], plan.storage[n]) for n in plan.columns})
-        given.update({parameter(n): scalar(named[n]) for n in plan.scalars})
-        given.update({p.name: p.value(named[p.column].words) for p in plan.text_params})
-        given.update({length_parameter(n): len(named[n]) for n in plan.lengths})
-        given.update({f"result{i}": b for i, b in enumerate(buffers)})
+        given = self.given(named, resident, buffers)
+        given.update({"rows": cells, "chunk": shape.chunk, "shift": shift})
         given.update({"cells": workspace.put(offsets), "error": report.argument("error")})
         launch = self.kernel[shape.blocks, shape.threads, workspace.stream]
         launch(*[given[p.name] for p in self.kernel.parameters])
@@ -82,6 +78,8 @@ class LoadedCells(LoadedKernel):
         for output in plan.outputs:
             words = named[output.column].dictionary if output.type.kind == "text" else None
             made.append(workspace.vector(output.type, buffers[output.value], cells, words))
+        if not any(isinstance(type, ListType) for type in self.function.returns):
+            return made
         ones = np.arange(cells + 1, dtype=np.int64)
         return listed_results(self.function, made, ones)
 
