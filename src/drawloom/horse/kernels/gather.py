@@ -16,6 +16,7 @@ from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS, ROW, Rounds, RowKernel, bits_of, integer64, storage_of, stored
 from drawloom.horse.kernels.scan import Walk, scan, scanned
 from drawloom.horse.kernels.workspace import Memory
+from drawloom.horse.library import FunctionValue, top_range
 from drawloom.horse.types import BOOL, I64
 from drawloom.horse.values import ListValue, Ragged, Value, Vector, as_vector
 from drawloom.ptx.ir import Address, Register
@@ -88,15 +89,11 @@ def _outer_index(kernels: DeviceKernels, arguments: list[Value]) -> Value | None
 
 
 def _top(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
-    from drawloom.horse.library import top_range
-
     start, stop = top_range(arguments)
     return gathered(kernels, as_vector(arguments[0]), Vector(I64, np.arange(start, stop, dtype=ROW)))
 
 
 def _each_right(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
-    from drawloom.horse.library import FunctionValue
-
     function, vector, cells = arguments
     if not isinstance(function, FunctionValue) or function.name != "index" or not isinstance(cells, Ragged):
         return None
@@ -203,8 +200,6 @@ def _before(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
 
 
 def _each_item(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
-    from drawloom.horse.library import FunctionValue
-
     function, masks, cells = arguments
     if not isinstance(function, FunctionValue) or function.name != "compress":
         return None
