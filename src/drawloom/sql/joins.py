@@ -160,8 +160,11 @@ def matching(t: Translator, relation: plan.Join, left: Frame, right: Frame, pair
 def filtered(t: Translator, rows: Operand, condition: plan.Expression | None, left: Frame, right: Frame) -> Pairs:
     """The pairs of a list of both sides' rows for which the condition holds."""
     found = Pairs(*[t.emit("item", [rows, Literal([side], I64)]) for side in (0, 1)])
-    if condition is None:
-        return found
+    return found if condition is None else holding(t, found, condition, left, right)
+
+
+def holding(t: Translator, found: Pairs, condition: plan.Expression, left: Frame, right: Frame) -> Pairs:
+    """Those of some pairs for which the condition holds."""
     both = beside(t.picked(left, found.left), t.picked(right, found.right), found)
     return kept(t, found, both, t.holds(condition, both))
 
@@ -175,7 +178,7 @@ def in_parts(t: Translator, relation: plan.Join, left: Frame, right: Frame) -> P
     """The pairs for which a condition without keys holds, without a place in memory for all pairs that there are."""
     tests, condition = comparisons(relation)
     rounds.compute_columns(relation.condition, left, right)
-    made = rounds.Kept(t)
+    made = Kept(t)
 
     def found_of(some: Frame) -> Pairs:
         return filtered(t, every_pair(t, tests, some, right), condition, some, right)
@@ -191,12 +194,8 @@ def into_rounds(
     condition = relation.condition
     assert condition is not None
     rounds.compute_columns(condition, left, right)
-
-    def filtered(some: Pairs) -> Pairs:
-        both = beside(t.picked(left, some.left), t.picked(right, some.right), some)
-        return kept(t, some, both, t.holds(condition, both))
-
-    rounds.by_keys(t, *key_columns(t, pairs, left, right), filtered, made)
+    lefts, rights = key_columns(t, pairs, left, right)
+    rounds.by_keys(t, lefts, rights, lambda some: holding(t, some, condition, left, right), made)
 
 
 class Comparison:
