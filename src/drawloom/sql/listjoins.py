@@ -46,7 +46,7 @@ def mark_joined_lists(root: Relation, sql: str, planner: Planner, unsupported: l
             call.function = JOINED
     has_null = any(t.is_word("null") for t in text.tokens)
     if has_null and not calls and not named:
-        if _OF_NULL.search(str(planner.plan(sql, optimised=False).display_indent())):
+        if _OF_NULL.search(planner.bound(sql)):
             unsupported.append(f"{_REFUSED} and NULL, all of them constants")
 
 
@@ -64,7 +64,7 @@ def _are_all_called(text: Sql, planner: Planner) -> bool:
     calls = [(t, _ALIKE.get(_CALLS.get(t.text, ""))) for i, t in enumerate(text.tokens) if text.is_at(i + 1, "(")]
     others = replaced(text.text, [(t.start, t.end, other) for t, other in calls if other])
     try:
-        bound = str(planner.plan(others, optimised=False).display_indent())
+        bound = planner.bound(others)
     except SqlError:
         return False
     return not any(f"{name}(" in bound for name in _PLANNED)

@@ -137,6 +137,10 @@ class Planner:
             return self.plan_here(sql, optimised)
         return PlanApart(self.process, sql, optimised, self.from_process("text", sql, optimised))
 
+    def bound(self, sql: str) -> str:
+        """The text of a query's plan before optimisation. Raises SqlError."""
+        return str(self.plan(sql, optimised=False).display_indent())
+
     def plan_here(self, sql: str, optimised: bool) -> Any:
         return self.asked(sql, lambda frame: frame.optimized_logical_plan() if optimised else frame.logical_plan())
 

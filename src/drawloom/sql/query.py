@@ -157,7 +157,7 @@ class Query:
 
     def bound(self) -> str:
         """The text of the plan before optimisation. Raises SqlError."""
-        return str(self.planner.plan(self.text.sql, optimised=False).display_indent())
+        return self.planner.bound(self.text.sql)
 
     def located(self, problem: SqlError) -> SqlError:
         """The error with the place in the query's text that it is about, where that can be told."""
@@ -268,7 +268,7 @@ class Query:
         """The tree of a text's plan, in which calls of functions may stand for ``subqueries``; None for a plan that has
         no Substrait form, or none that says what the text does."""
         if self.text.selects > 1 and may_be_wrong(sql):
-            if is_planned_wrongly(str(self.planner.plan(sql, optimised=False).display_indent())):
+            if is_planned_wrongly(self.planner.bound(sql)):
                 return None
         try:
             data = self.timed("substrait", lambda: self.planner.serialise(logical))
