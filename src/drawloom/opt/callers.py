@@ -16,7 +16,7 @@ from drawloom.opt.spaces import argument_spaces, is_generic, joined_spaces
 from drawloom.opt.work import Work
 from drawloom.ptx.cfg import reverse_postorder
 from drawloom.ptx.ir import CallTargets, Function, Instruction, Module, Symbol
-from drawloom.ptx.isa import CALL
+from drawloom.ptx.layout import addressed_functions
 
 
 class Callers:
@@ -36,18 +36,14 @@ class Callers:
         place = {function.name: index for index, function in enumerate(self.order)}
         called: list[list[int]] = [[] for _ in self.order]
         known = {function.name for function in self.order if _learns(function)}
+        known.difference_update(addressed_functions(self.module))
         for function in self.order:
             for statement in function.body:
                 if isinstance(statement, CallTargets):
                     known.difference_update(statement.functions)
                 elif isinstance(statement, Instruction):
-                    names = [o.name for o in statement.operands if isinstance(o, Symbol) and o.name in place]
-                    if statement.opcode.effect != CALL:
-                        known.difference_update(names)
-                    called[place[function.name]] += [place[name] for name in names]
-        for variable in [*self.module.variables.values(), *[v for f in self.order for v in f.variables]]:
-            items = variable.initializer or []
-            known.difference_update([item.value.name for item in items if isinstance(item.value, Symbol)])
+                    names = [o.name for o in statement.operands if isinstance(o, Symbol)]
+                    called[place[function.name]] += [place[name] for name in names if name in place]
         self.waiting = {name: set() for name in known}
         for index, callees in enumerate(called):
             for callee in callees:

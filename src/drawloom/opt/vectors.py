@@ -60,7 +60,6 @@ class _Run:
         self.opcode = opcode
         self.first = place
         self.members: dict[int, Instruction] = {}
-        self.order: dict[int, int] = {}  # of the members, by their offset, too
         self.bits = 0
         self.blocked = 0
 
@@ -95,7 +94,6 @@ def _runs(memory: Memory, block: SsaBlock) -> list[_Run]:
             takers = [_Run(place, statement.opcode)]
             open = [*open[-_MOST_OPEN + 1 :], *takers]
             found += takers
-        takers[-1].order[place.offset] = len(takers[-1].members)
         takers[-1].members[place.offset] = statement
         takers[-1].bits |= place.bit
     return [run for run in found if len(run.members) > 1]
@@ -111,6 +109,7 @@ def _join(work: Work, run: _Run, zeros: _Zeros, joined: dict[int, Instruction | 
     first load or the last store, and None for the others."""
     size = run.first.size
     offsets = sorted(run.members, reverse=True)
+    order = {offset: number for number, offset in enumerate(run.members)}
     while offsets:
         offset = offsets[-1]
         for count in (4, 2):
@@ -122,7 +121,7 @@ def _join(work: Work, run: _Run, zeros: _Zeros, joined: dict[int, Instruction | 
                 if opcode is not None:
                     made = _vector_access(members, opcode)
                     joined.update(dict.fromkeys([id(member) for member in members]))
-                    taken.sort(key=run.order.__getitem__)
+                    taken.sort(key=order.__getitem__)
                     joined[id(run.members[taken[0 if opcode.effect == LOAD else -1]])] = made
                     work.changed(made, f"in the place of {count}")
                     while offsets and offsets[-1] < offset + count * size:
@@ -153,7 +152,7 @@ def _replace(block: SsaBlock, joined: dict[int, Instruction | None]) -> None:
     """Put what is joined into its place."""
     out: list[Statement] = []
     for statement in block.statements:
-        made = joined.get(id(statement)) if id(statement) in joined else statement
+        made = joined.get(id(statement), statement)
         if made is not None:
             out.append(made)
     block.statements = out
