@@ -21,6 +21,7 @@ from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vec
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import Type
 
+#: LLVM's atomicrmw operation by PTX operation and type kind.
 _RMW: Final[dict[str, str]] = {
     "add u": "add", "add s": "add", "add f": "fadd", "and b": "and", "or b": "or", "xor b": "xor", "exch b": "xchg",
     "exch u": "xchg", "exch s": "xchg", "exch f": "xchg", "min u": "umin", "min s": "min", "max u": "umax",
@@ -74,13 +75,11 @@ class Atomics(Memory):
         results = f.alloca("old", type_of(elem, f.lanes), 64)
         f.store(Value("zeroinitializer", elem, f.lanes), results)
         lane = self.lane_loop_begin(f.mask)
-        head, tail, left = self.head, self.tail, self.left
         old = self.one_atomic(
             self.element(at, "i64", lane), opcode, [self.element(s, elem, lane) for s in slots], elem, shared
         )
         if result_used:
             self.set_element(results, old, lane)
-        self.head, self.tail, self.left = head, tail, left
         self.lane_loop_end()
         self.order_after_atomic(opcode)
         if isinstance(target, Register):
@@ -176,12 +175,10 @@ class Atomics(Memory):
         slots = [self.spill(self.stored_as(o, type, elem, f.lanes)) for o in sources]
         results = [f.alloca("old", type_of(elem, f.lanes), 64) for _ in sources]
         lane = self.lane_loop_begin(f.mask) if f.lanes else int_const("i32", 0)
-        head, tail, left = self.head, self.tail, self.left
         for i, slot in enumerate(slots):
             address = self.plus(self.element(at, "i64", lane), i * type.bytes)
             old = self.one_atomic(address, opcode, [self.element(slot, elem, lane)], elem, False)
             self.set_element(results[i], old, lane)
-        self.head, self.tail, self.left = head, tail, left
         if f.lanes:
             self.lane_loop_end()
         elements = target.elements if isinstance(target, Vector) else []

@@ -24,7 +24,6 @@ from drawloom.ptx.types import Type
 #: Features of which one says that there are gathers.
 _GATHERING: Final = frozenset({"avx2", "avx512f"})
 _STRONG: Final = frozenset({"volatile", "relaxed", "acquire", "release"})
-#: LLVM's atomicrmw operation by PTX operation and type kind.
 
 
 class Place:
