@@ -51,8 +51,8 @@ GROUPS = {
     "nvcc -O3": "nvcc/*.O3.ptx", "nvcc -O0": "nvcc/*.O0.ptx", "clang -O3": "clang/*.O3.ptx",
     "clang -O0": "clang/*.O0.ptx", "triton": "triton/*.ptx",
 }  # fmt: skip
-#: A column: what is added, and all that runs then, in its order.
 INTEGERS = "copies fold flow spaces number invariant narrow strength addresses"
+#: A column: what is added, and all that runs then, in its order.
 STEPS = (
     ("copies, dead", "copies dead"),
     ("fold, flow", "copies fold flow dead"),

@@ -1,6 +1,6 @@
 // Memory that work under way may still read or write, memory that is the device's alone, and freed memory: the host's
-// accesses to it, before anything waited for that work or at all, are told on standard error. The CPU device is done when a call returns,
-// and its memory is the host's; a GPU's would not be.
+// accesses to it, before anything waited for that work or at all, are told on standard error. The CPU device is done
+// when a call returns, and its memory is the host's; a GPU's would not be.
 #pragma once
 #include "device.h"
 
