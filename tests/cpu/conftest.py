@@ -1,0 +1,11 @@
+"""The ways in which the cpu device runs a kernel."""
+
+import pytest
+
+
+@pytest.fixture(params=["default", "warps", "lanes", "block"])
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """All ways in which the cpu device runs a kernel."""
+    lanes = {"default": "", "warps": "32", "lanes": "1", "block": "block"}
+    monkeypatch.setenv("DRAWLOOM_LANES", lanes[request.param])
+    return str(request.param)
