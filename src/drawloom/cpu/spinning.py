@@ -45,11 +45,14 @@ class _Calls:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.known: dict[str, bool] = {}
+        self.addressed: list[str] | None = None  # found at the first indirect call
 
     def read_anew(self, callee: Operand) -> bool:
         if isinstance(callee, Symbol):
             return self.function_reads_anew(callee.name)
-        return any(self.function_reads_anew(name) for name in addressed_functions(self.module))
+        if self.addressed is None:
+            self.addressed = addressed_functions(self.module)
+        return any(self.function_reads_anew(name) for name in self.addressed)
 
     def function_reads_anew(self, name: str) -> bool:
         found = self.known.get(name)
