@@ -153,6 +153,42 @@ select a from t where (a, s) in (select a from u)
                                 ^
 the subquery has 1 column: 2 were expected
 ---
+select s from t join t on true
+                     ^
+duplicate qualified field name t.a
+---
+select v.a from t v, (select 1 from t) w, t join t on true
+                                                 ^
+duplicate qualified field name t.a
+---
+select a, s ~ 'x', ~s from t
+                   ^
+unary operator BitwiseNot
+---
+insert into t values (1)
+^
+DML not supported: Insert Into
+---
+copy t to 'file'
+^
+DML not supported: COPY
+---
+select a from t where a > 1 and s > 3
+                                ^
+Cannot compare a text with a number
+---
+select a from t where a between 1 and 3 and 3 < s
+                                                ^
+Cannot compare a text with a number
+---
+select a from t where a = 3 and d = 3
+                                ^
+Cannot compare a date with a number
+---
+select a from t join u on a = b and s < b
+                                    ^
+Cannot compare a text with a number
+---
 select a from t where row_number() over (order by a) = 1
                       ^
 Window functions are not allowed in the WHERE clause
@@ -170,6 +206,15 @@ def test_the_caret_is_under_what_is_wrong(case: str) -> None:
     assert (error.line, error.column) == (1, len(caret))
     assert first.startswith(f"query:1:{len(caret)}: ")
     assert (line, shown) == ("  " + query, "  " + caret)
+
+
+def test_texts_compare_with_numbers_by_a_cast_or_as_constants() -> None:
+    con = connect("cpu").register("v", pa.table({"a": pa.array([3, 12], pa.int32()), "s": ["10", "9"]}))
+    query = "select a from v where {} order by a"
+    assert con.sql(query.format("s::int > 9")).fetchall() == [(3,)]
+    assert con.sql(query.format("s > '8'")).fetchall() == [(12,)]
+    assert con.sql(query.format("a > '8'")).fetchall() == [(12,)]
+    assert con.sql(query.format("s = 9")).fetchall() == [(12,)]
 
 
 def test_a_place_is_of_the_text_as_it_was_given() -> None:

@@ -16,7 +16,7 @@ _TOKEN: Final = pattern_of(
 )
 _OPENS: Final = {"(": ")", "[": "]", "{": "}"}
 #: The words that clauses of a SELECT begin with.
-_CLAUSES: Final = frozenset(
+CLAUSES: Final = frozenset(
     ["from", "where", "group", "having", "window", "qualify", "order", "limit", "offset", "fetch"]
 )
 #: What stands between two SELECTs.
@@ -113,7 +113,7 @@ class Sql:
             token = self.tokens[i]
             if token.depth < depth or token.is_mark(";") or (token.depth == depth and token.is_word(*SETS)):
                 return Select(start, i, depth, clauses)
-            if token.depth == depth and token.is_word(*_CLAUSES) and token.text not in clauses:
+            if token.depth == depth and token.is_word(*CLAUSES) and token.text not in clauses:
                 is_comparison = token.text == "from" and self.is_at(i - 1, "distinct") and i > start + 2
                 is_name = self.tokens[i - 1].is_mark(".") or self.tokens[i - 1].is_word("as", "within")
                 if not (is_comparison or is_name):

@@ -11,7 +11,7 @@ from typing import Final
 from drawloom.errors import DataError
 from drawloom.horse.nested import INTO, ITEM
 from drawloom.horse.plain import FOLDS, INTERPOLATED
-from drawloom.horse.types import DAY
+from drawloom.horse.types import DATE, DAY
 from drawloom.sql.aggregates import CHOSEN, FOLDED
 from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import KINDS, SCALARS
@@ -23,6 +23,7 @@ from drawloom.sql.plan import (
     Case,
     Cast,
     Constant,
+    Dependent,
     Empty,
     Exists,
     Expression,
@@ -52,17 +53,18 @@ _NUMBERS: Final = ("int", "float", "decimal")
 _SAME_KIND: Final = frozenset(["add", "subtract", "multiply", "negate", "abs"])
 
 
-def unsupported_kinds(relation: Relation, schema: Schema) -> list[str]:
-    """What is unsupported for the types that it is applied to, each thing once, in the order of the plan."""
-    checker = _Checker(schema)
-    checker.relation(relation)
-    return checker.unsupported
+class KindChecker:
+    """What a plan asks of kinds of values: ``unsupported`` is what there is no rule for, each thing once, in the order
+    of the plan; ``mixed`` says which kinds are compared that only a cast makes alike, "" for none. The planner casts
+    one side of such for itself: ``casts_texts`` tells that it may have done so with a text, ``days`` are the dates that
+    it may have made of numbers of days."""
 
-
-class _Checker:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.unsupported: list[str] = []
+        self.mixed = ""
+        self.casts_texts = False
+        self.days: set[int] = set()
         #: The kinds of what the steps of recursive queries read.
         self.working: dict[str, dict[str, str | None]] = {}
 
@@ -220,18 +222,21 @@ class _Checker:
         if isinstance(expression, Field):
             return below[expression.index] if expression.index < len(below) else None
         if isinstance(expression, Constant):
+            if expression.type == DATE and isinstance(expression.value, int):
+                self.days.add(expression.value)
             return expression.type.kind
         if isinstance(expression, Cast):
             return self.cast(expression, below)
         if isinstance(expression, Case):
             return self.case(expression, below)
         if isinstance(expression, InList):
-            for part in [expression.input, *expression.options]:
-                self.key(part, below)
+            kind = self.key(expression.input, below)
+            for option in expression.options:
+                self.compared("equal", [kind, self.key(option, below)])
             return "bool"
-        if isinstance(expression, Scalar):
+        if isinstance(expression, Scalar) or (isinstance(expression, Dependent) and expression.kind == "scalar"):
             return next(iter(self.relation(expression.relation)), None)
-        if isinstance(expression, Exists | InRelation):
+        if isinstance(expression, Exists | InRelation | Dependent):
             self.relation(expression.relation)
             for part in expression.parts():
                 self.expression(part, below)
@@ -257,7 +262,17 @@ class _Checker:
             return _joined(function, kinds)
         if function in SCALARS:
             return self.scalar(expression, kinds)
+        if function in _COMPARISONS:
+            constants = [isinstance(a, Constant) for a in expression.arguments]
+            self.compared(function, [None if c and k == "text" else k for c, k in zip(constants, kinds)])
         return "bool"
+
+    def compared(self, function: str, kinds: Kinds) -> None:
+        """Says which kinds do not compare, of whatever number: texts are equal to numbers that they are."""
+        number = next((k for k in kinds if k in _NUMBERS), None)
+        other = next((k for k in kinds if k == "time" or (k == "text" and function in _ORDERED)), None)
+        if number and other:
+            self.mixed = f"Cannot compare a {_NAMES.get(other, other)} with a number: an explicit cast was expected"
 
     def field(self, kind: str | None, call: Apply) -> str | None:
         name = call.arguments[1]
@@ -338,6 +353,7 @@ class _Checker:
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
         given, made = self.expression(cast.input, below), cast.type.kind
+        self.casts_texts = self.casts_texts or (given == "text" and made in _NUMBERS and not cast.is_try)
         if given is not None and not can_cast(given, made):
             if not (isinstance(cast.input, Constant) and cast.input.value is None):
                 self.refuse(f"cast: {_NAMES.get(str(given), given)} to {_NAMES.get(made, made)}")
@@ -368,9 +384,8 @@ _LISTS_OF: Final[dict[str, str]] = {
     "string_to_array": "text",
     "array_repeat": "",
 }
-_COMPARISONS: Final = frozenset([
-    "equal", "not_equal", "lt", "lte", "gt", "gte", "is_distinct_from", "is_not_distinct_from",
-])  # fmt: skip
+_ORDERED: Final = frozenset(["lt", "lte", "gt", "gte"])
+_COMPARISONS: Final = _ORDERED | {"equal", "not_equal", "is_distinct_from", "is_not_distinct_from"}
 #: What functions give that look through lists: "list" is one of the same kind.
 _OVER_LISTS: Final[dict[str, str]] = {
     "array_has": "bool", "array_position": "int", "array_min": "element", "array_max": "element",

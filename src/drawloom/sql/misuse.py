@@ -1,22 +1,31 @@
 """Wrong queries that DataFusion plans: subqueries of other numbers of columns than what they are compared with has, of
-which it takes the first, and window functions in clauses that choose the rows that these are over.
+which it takes the first, and window functions in clauses that choose the rows that these are over. Statements that it
+looks into before it refuses them.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from drawloom.sql.clauses import Select, Sql, left_side
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.subqueries import named_before, row_of, with_named
 
 _QUANTIFIERS = ("any", "some", "all")
+#: What statements that DataFusion finds other mistakes in first begin with, and what it calls them.
+_STATEMENTS: Final[dict[str, str]] = {"insert": "Insert Into", "copy": "COPY", "merge": "MergeInto", "update": "Update"}
 
 
 def misuse(text: str, planner: Planner) -> tuple[str, int] | None:
     """What is wrong with a query, and the offset of that; None where nothing is."""
     lower = text.lower()
+    sql = Sql(text) if any(word in lower for word in _STATEMENTS) else None
+    first = sql.tokens[0] if sql is not None and sql.tokens else None
+    if first is not None and first.is_word(*_STATEMENTS):
+        return f"DML not supported: {_STATEMENTS[first.text]}", first.start
     if lower.count("select") < 2 and "over" not in lower:
         return None
-    sql = Sql(text)
+    sql = sql or Sql(text)
     for i, token in enumerate(sql.tokens[:-1]):
         if (
             token.is_word("over")

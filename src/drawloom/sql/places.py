@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.sql.clauses import SETS, Sql
+from drawloom.sql.clauses import BEFORE, CLAUSES, OPERATORS, SETS, Sql
+from drawloom.sql.clauses import Token as SqlToken
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 
 #: Seconds that looking for a place may take, in which a query of usual length is planned some hundred times.
@@ -43,6 +44,13 @@ _MORE_STATEMENTS: Final = re.compile(r"only supports a single SQL statement")
 _WIDTHS: Final = re.compile(r"(?:UNION|INTERSECT|EXCEPT) queries have different number of columns")
 _ALIASES: Final = re.compile(r"contains \d+ columns? but only (\d+) names? given as column alias")
 _ROW: Final = re.compile(r"Inconsistent data length across values list: .* in row (\d+)")
+#: What two tables of one name have, of which neither has another name in the query.
+_SAME_TABLE: Final = re.compile(r"duplicate qualified field name (?:\w+\.)*?(\"[^\"]+\"|\w+)\.(?:\"[^\"]+\"|\w+)$")
+_BEHIND_TABLES: Final = (
+    "join", "inner", "left", "right", "full", "cross", "natural", "semi", "anti", "on", "using", "lateral",
+    "tablesample",
+)  # fmt: skip
+_UNARY: Final = re.compile(r"Unsupported SQL unary operator BitwiseNot")
 _NAME: Final = rf"(?: {QUOTED_NAME} | {WORD} )"
 _TOKEN: Final = pattern_of(
     rf"{COMMENT} | (?P<constant> {STRING} | {NUMBER} ) | (?P<name> {_NAME} (?: \s*\.\s* {_NAME} )* ) | \S"
@@ -114,6 +122,11 @@ def _structural(sql: Sql, message: str, plan: Callable[[str], str]) -> int:
         return tokens[ends[0] + 1].start if ends else -1
     if _WIDTHS.search(message):
         return _other_width(sql, message, plan)
+    same = _SAME_TABLE.search(message)
+    if same is not None:
+        return _again(sql, [i for i, t in enumerate(tokens) if t.text == same[1].strip('"') and _is_table(sql, i)])
+    if _UNARY.search(message):
+        return next((t.start for i, t in enumerate(tokens) if t.is_mark("~") and _is_prefix(sql, i)), -1)
     aliases, row = _ALIASES.search(message), _ROW.search(message)
     if aliases is not None:
         wanted = int(aliases[1])
@@ -125,6 +138,43 @@ def _structural(sql: Sql, message: str, plan: Callable[[str], str]) -> int:
         rows = [t.start for t in tokens[values:] if t.is_mark("(") and t.depth == depth]
         return rows[int(row[1])] if int(row[1]) < len(rows) else -1
     return -1
+
+
+def _again(sql: Sql, tables: list[int]) -> int:
+    """The offset of the first of the tables before which another is in the same SELECT; -1 for none."""
+    seen: set[int] = set()
+    for table in tables:
+        select = sql.within(table)
+        assert select is not None
+        if select.start in seen:
+            return sql.tokens[table].start
+        seen.add(select.start)
+    return -1
+
+
+def _is_table(sql: Sql, token: int) -> bool:
+    """Whether a token is the name of a table that gets no other name."""
+    behind = sql.tokens[token + 1] if token + 1 < len(sql.tokens) else None
+    if not sql.tokens[token].is_identifier or (behind is not None and behind.is_identifier and not _goes_on(behind)):
+        return False
+    select = sql.within(token)
+    if select is None or select.clause_at(token) != "from":
+        return False
+    is_first = sql.tokens[token].depth == select.depth and (sql.is_at(token - 1, "from") or sql.is_at(token - 1, ","))
+    return is_first or sql.is_at(token - 1, "join")
+
+
+def _goes_on(token: SqlToken) -> bool:
+    """Whether a word behind a table is not its other name."""
+    return token.is_word(*CLAUSES, *SETS, *_BEHIND_TABLES)
+
+
+def _is_prefix(sql: Sql, token: int) -> bool:
+    """Whether an operator has nothing on its left."""
+    before = sql.tokens[token - 1] if token else None
+    if before is None or before.is_word(*BEFORE, *OPERATORS):
+        return True
+    return before.kind == "mark" and not before.is_mark(")", "]")
 
 
 def _other_width(sql: Sql, message: str, plan: Callable[[str], str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from drawloom.errors import UnsupportedError
@@ -21,7 +22,7 @@ from drawloom.sql import plan
 from drawloom.sql.constants import hidden_by_folding
 from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
-from drawloom.sql.kinds import unsupported_kinds
+from drawloom.sql.kinds import KindChecker
 from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
 from drawloom.sql.listjoins import mark_joined_lists
 from drawloom.sql.misuse import misuse
@@ -93,6 +94,8 @@ class Query:
         self.next_subquery = 0
         #: What the names of tables that were taken out of the text stand for.
         self.tables: dict[str, Table] = {}
+        #: The texts that plans were decoded of, with what calls of functions in them stand for.
+        self.texts: list[tuple[str, dict[str, plan.Dependent] | None]] = []
         #: What the columns of the text before were called, and what was wrong with it.
         self.names: list[str] = []
         self.problem: SqlError | None = None
@@ -155,21 +158,48 @@ class Query:
             text = apart
         return text, self.planner.plan(text)
 
+    def refuse_mixed(self) -> None:
+        """Raises SqlError where something is compared that the planner casts, and the text does not."""
+        for sql, subqueries in self.texts:
+            message = self.mixed(subqueries, sql)
+            if message and sql == self.text.sql:
+                raise self.located(SqlError(message), partial(self.mixed, subqueries))
+            if message:
+                raise SqlError(message)
+
+    def mixed(self, subqueries: dict[str, plan.Dependent] | None, sql: str) -> str:
+        """Which kinds a text compares that only a cast makes alike; "" for none, and for a text that is an error."""
+        bound = self.bound_relation(sql, subqueries)
+        if bound is None:
+            return ""
+        checker = KindChecker(self.schema)
+        checker.relation(bound)
+        return checker.mixed
+
+    def bound_relation(self, sql: str, subqueries: dict[str, plan.Dependent] | None) -> plan.Relation | None:
+        """The tree of a text before optimisation; None where Substrait cannot say it."""
+        try:
+            data = self.planner.serialise(self.planner.plan(sql, optimised=False))
+        except SqlError:
+            return None
+        return decode(data, [], subqueries).root
+
     def bound(self) -> str:
         """The text of the plan before optimisation. Raises SqlError."""
         return self.planner.bound(self.text.sql)
 
-    def located(self, problem: SqlError) -> SqlError:
-        """The error with the place in the query's text that it is about, where that can be told."""
+    def located(self, problem: SqlError, said: Callable[[str], str] | None = None) -> SqlError:
+        """The error with the place in the query's text that it is about, where that can be told: ``said`` gives the
+        message for another text that can be planned."""
 
-        def said(sql: str) -> str:
+        def planned(sql: str) -> str:
             try:
                 self.planner.plan(sql)
             except SqlError as other:
                 return other.message
-            return ""
+            return said(sql) if said is not None else ""
 
-        offset = find(self.text.sql, problem.message, said)
+        offset = find(self.text.sql, problem.message, planned)
         if offset < 0:
             return problem
         return SqlError(problem.message, *line_and_column(self.text.given, self.text.offset(offset)))
@@ -216,7 +246,11 @@ class Query:
             made.names = self.names or made.names
         made.root = joined(made.root, unsupported, self.tables)
         find_lists(made.root, unsupported)
-        unsupported.extend(unsupported_kinds(made.root, self.schema))
+        checker = KindChecker(self.schema)
+        checker.relation(made.root)
+        if checker.casts_texts or any(str(day) in self.text.sql for day in checker.days):
+            self.refuse_mixed()
+        unsupported.extend(checker.unsupported)
         if not made.names:
             unsupported.append("a query without columns: FROM without SELECT")
         if unsupported:
@@ -275,6 +309,7 @@ class Query:
         except SqlError:
             return None
         ask(_DECODED * len(data), "the plan")
+        self.texts.append((sql, subqueries))
         made = self.timed("decode", lambda: decode(data, unsupported, subqueries))
         if len(made.names) != made.root.width:  # Substrait names the fields of structs too
             made.names = list(self.planner.schema(sql).names)
@@ -341,11 +376,8 @@ class Query:
         """What a text computes from constants, which the optimised plan does not show any more."""
         if self.text.digits < _DIGITS_OF_64_BITS and not self.text.names_integer:
             return []
-        try:
-            bound = self.planner.serialise(self.planner.plan(sql, optimised=False))
-        except SqlError:
-            return []  # a plan that Substrait cannot say before optimisation has more than expressions in it
-        return hidden_by_folding(decode(bound, [], subqueries).root)
+        bound = self.bound_relation(sql, subqueries)
+        return [] if bound is None else hidden_by_folding(bound)  # what has no such form has more than expressions
 
     @refuses_depth()
     def module(self) -> Module:
