@@ -132,3 +132,30 @@ def test_nothing_is_written_for_an_index_that_one_flow_does_not_test() -> None:
     made = shuffle(text + "\n ret;\n}\n", apply="all")
     assert made.report.shuffles == 0
     assert not [i for i in made.kernels[0].body if isinstance(i, Instruction) and i.name == "shfl"]
+
+
+CARRIED = """addc.u32 %r11, %r1, 0; mul.wide.u32 %rd11, %r11, 4; add.s64 %rd12, %rd5, %rd11;
+    ld.global.nc.f32 {0}, [%rd12];"""
+
+
+@pytest.mark.parametrize("ways", [2, 20])
+def test_the_carry_flag_of_joined_flows_is_each_lanes_own(ways: int) -> None:
+    cases = " ".join(
+        f"setp.ne.u32 %p1, %r3, {k}; @%p1 bra n{k}; add.cc.u32 %r10, -1, {k % 2}; mov.u32 %r14, {k}; bra join; n{k}:"
+        for k in range(1, ways)
+    )
+    text = "mov.u32 %r14, 0;" + cases + "add.cc.u32 %r10, 0, 0; join:" + CARRIED.format("%f1")
+    keeps_flows = " mul.wide.u32 %rd13, %r14, 4; add.s64 %rd13, %rd13, %rd1; st.global.f32 [%rd13], %f1;"
+    after = " ld.global.nc.f32 %f2, [%rd12+4];"
+    for body in (text + after, text + after + keeps_flows):
+        assert pairs(emulate(body)) == []
+    assert pairs(emulate("add.cc.u32 %r10, %r1, %r2;" + CARRIED.format("%f1") + after)) != []
+
+
+def test_the_carry_flag_of_an_iteration_is_not_that_of_another_loop() -> None:
+    text = f"""mov.u32 %r14, 0; add.cc.u32 %r15, %r14, 0;
+    outer: {CARRIED.format("%f1")} mov.u32 %r16, 0; add.cc.u32 %r15, %r1, %r14;
+    inner: {CARRIED.format("%f2")} add.cc.u32 %r15, %r2, %r16;
+    add.s32 %r16, %r16, 1; setp.lt.u32 %p1, %r16, %r1; @%p1 bra inner;
+    add.s32 %r14, %r14, 1; setp.lt.u32 %p1, %r14, %r1; @%p1 bra outer;"""
+    assert pairs(emulate(text)) == []

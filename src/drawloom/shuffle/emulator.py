@@ -248,6 +248,7 @@ class _Emulation:
             for other in out:
                 if same_but_conditions(other, state, registers):
                     other.conditions = common_conditions(other.conditions, state.conditions)
+                    self.join_carry(block_id, other, state)
                     break
             else:
                 out.append(state)
@@ -275,6 +276,7 @@ class _Emulation:
                 else:
                     del first.available[place]
             first.apart = first.apart or other.apart
+            self.join_carry(block_id, first, other)
             if first.version != other.version:
                 first.version = -1 - block_id
         for r in registers:
@@ -299,6 +301,15 @@ class _Emulation:
             return self.x.leaf(name, register.type.bits, f"{payload} of each lane", varies=OPAQUE)
         varies = 0 if self.uniform.is_uniform(register_id) else OPAQUE
         return self.made(self.x.leaf(name, register.type.bits, payload, varies=varies), block_id)
+
+    def carry(self, name: str, block_id: int) -> int:
+        """An uninterpreted carry flag at a block's entry."""
+        return self.made(self.x.leaf(name, 1, f"{self.label(block_id)}:carry", varies=OPAQUE), block_id)
+
+    def join_carry(self, block_id: int, into: State, other: State) -> None:
+        """The carry flag, which is no register, where two flows become one."""
+        if into.env[-1] != other.env[-1]:
+            into.env[-1] = self.carry("phi", block_id)
 
     def made(self, leaf: int, block_id: int) -> int:
         """Remember which block makes a leaf."""
@@ -339,7 +350,7 @@ class _Emulation:
                 state.env[r] = x.add(state.env[r], x.mul(times, added))
             else:
                 state.env[r] = self.unknown("iter", cycle.header, r)
-        state.env[-1] = -1
+        state.env[-1] = self.carry("iter", cycle.header)
         if cycle.index < 0 or cycle.writes_memory:
             self.trail.enter(state, cycle.index >= 0)
         if cycle.writes_memory:
