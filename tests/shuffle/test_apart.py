@@ -65,6 +65,25 @@ def test_lanes_that_are_ordered_one_by_one_may_read_different_values(before: str
     assert (pairs(emulate(before + INDIRECT)) != []) == is_shared
 
 
+SOME = "setp.lt.u32 %p1, %r3, {0}; "
+
+
+@pytest.mark.parametrize(
+    ("before", "is_shared"),
+    [
+        (SOME + "@%p1 bra next; bar.warp.sync -1; next: bar.warp.sync -1;", False),
+        (SOME + "@%p1 bra next; bar.warp.sync -1; bra end; next: bar.warp.sync -1; end:", False),
+        (SOME + "@%p1 bar.warp.sync -1; bar.warp.sync -1;", False),
+        (SOME + "@%p1 ret; bar.warp.sync -1;", True),
+        (SOME + "@%p1 bra next; add.u32 %r20, %r20, 1; next: bar.warp.sync -1;", True),
+        (SOME + "@%p1 bra next; bar.warp.sync -1; next: bar.warp.sync -1; bar.sync 0;", True),
+    ],
+)
+def test_lanes_at_one_warp_barrier_may_be_waited_for_at_another(before: str, is_shared: bool) -> None:
+    assert (pairs(emulate(before.format(16) + INDIRECT)) != []) == is_shared
+    assert pairs(emulate(before.format("%r1").replace("%r3", "%r2") + INDIRECT)) != []
+
+
 def test_a_loop_whose_end_lanes_have_read_at_different_times_is_left_apart() -> None:
     text = "atom.global.add.u32 %r20, [%rd2], 1; ld.global.u32 %r21, [%rd3];" + OWN
     body = "add.s32 %r11, %r10, 0;"

@@ -33,6 +33,7 @@ from drawloom.shuffle.solve import Prover
 from drawloom.shuffle.state import JOINED, Ending, State, assume, common_conditions, exclusive, same_but_conditions
 from drawloom.shuffle.threads import Threads
 from drawloom.shuffle.trail import Trail
+from drawloom.shuffle.visibility import waits_apart
 
 __all__ = ["Options", "analyse"]
 
@@ -88,6 +89,7 @@ class _Emulation:
         self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds, Corners(cfg))
         self.relevant = relevant_registers(cfg)
         self.executor = Executor(x, self.frame, self.relevant, self.trail)
+        self.executor.waits_apart = waits_apart(cfg, self.uniform, module, False)
         self.incoming: list[list[State]] = []
         self.read: list[list[int] | None] = [None] * len(cfg.blocks)
         self.final = True
@@ -320,6 +322,7 @@ class _Emulation:
         """What ``uniformity`` takes to be the same in all lanes is not where they read it at different times."""
         if self.x.varies[e] & APART and not self.rounds.doubtful:
             self.rounds.doubtful = self.stale = True
+            self.executor.waits_apart = waits_apart(self.cfg, self.uniform, self.rounds.module, True)
 
     def doubt_register(self, register_id: int, values: Iterable[int]) -> None:
         """``doubt`` what comes into a register."""
@@ -420,15 +423,6 @@ def parted(cfg: Cfg, is_divergent: Callable[[int], bool]) -> set[int]:
     found: set[int] = set()
     post = post_dominators(cfg).idom
     for block_id in cfg.rpo:
-        if not is_divergent(block_id):
-            continue
-        stack = list(cfg.blocks[block_id].succs)
-        seen: set[int] = set()
-        while stack:
-            inside = stack.pop()
-            if inside == post[block_id] or inside in seen:
-                continue
-            seen.add(inside)
-            stack.extend(cfg.blocks[inside].succs)
-        found |= seen
+        if is_divergent(block_id):
+            found |= cfg.between(block_id, post[block_id])
     return found

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 
 class Executor:
-    """Runs instructions. ``relevant`` says which registers are worth computing."""
+    """Runs instructions. ``relevant`` says which registers are worth computing, ``waits_apart`` that lanes of a warp may
+    wait for each other at different places."""
 
     def __init__(self, x: Expressions, frame: Frame, relevant: list[bool], trail: Trail) -> None:
         self.x = x
         self.frame = frame
         self.relevant = relevant
         self.trail = trail
+        self.waits_apart = False
 
     def run(self, state: State, at: int, instruction: Instruction, block: int) -> None:
         """One instruction that does not end a block."""
@@ -61,7 +63,7 @@ class Executor:
     def show(self, state: State, at: int, instruction: Instruction, guard: int) -> None:
         """What others have written becomes visible, for all lanes at once or for each as it comes."""
         self.trail.forget(state, at)
-        if is_met_apart(instruction):
+        if is_met_apart(instruction) or (self.waits_apart and instruction.opcode.name == "bar.warp"):
             state.apart = True
         elif guard == self.x.true and brings_together(instruction):
             state.apart = False

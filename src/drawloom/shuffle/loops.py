@@ -41,6 +41,7 @@ class Rounds:
 
     def __init__(self, cfg: Cfg, branches: Branches, module: Module) -> None:
         self.cfg = cfg
+        self.module = module
         #: Whether lanes may part at branches that ``branches`` takes to be the same for all.
         self.doubtful = False
         #: The blocks from which lanes may go on apart, as a bit set.

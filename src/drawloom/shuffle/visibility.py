@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.ptx.cfg import Cfg
+from drawloom.ptx.dominators import post_dominators
 from drawloom.ptx.ir import Function, Immediate, Instruction, Module, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, LOAD, RETURN, SIDE, Opcode
+from drawloom.ptx.uniformity import Uniformity
 
 #: Side effects that touch no memory that a load could have read.
 _HARMLESS: Final = frozenset("brkpt nanosleep pmevent setmaxnreg prefetch prefetchu applypriority stacksave".split())
@@ -53,9 +56,8 @@ def is_met_apart(instruction: Instruction) -> bool:
 def may_part(call: Instruction, module: Module) -> bool:
     """Whether lanes that call a function together may come back from it one after the other: all but those that have
     no way but one, and call no others."""
-    callee = call.operands[1] if len(call.operands) > 1 else None
-    function: Function | None = module.functions.get(callee.name) if isinstance(callee, Symbol) else None
-    if function is None or not function.has_body or function.unread is not None:
+    function = known_callee(call, module)
+    if function is None:
         return True
     for statement in function.body:
         if not isinstance(statement, Instruction):
@@ -65,4 +67,53 @@ def may_part(call: Instruction, module: Module) -> bool:
             return True
         if statement.name == "brx.idx":
             return True
+    return False
+
+
+def may_wait(call: Instruction, module: Module) -> bool:
+    """Whether there may be a ``bar.warp.sync`` in a function that is called."""
+    function = known_callee(call, module)
+    if function is None:
+        return True
+    instructions = [statement for statement in function.body if isinstance(statement, Instruction)]
+    return any(i.opcode.effect == CALL or i.opcode.name == "bar.warp" for i in instructions)
+
+
+def known_callee(call: Instruction, module: Module) -> Function | None:
+    """The function that is called, where its body is known."""
+    callee = call.operands[1] if len(call.operands) > 1 else None
+    function: Function | None = module.functions.get(callee.name) if isinstance(callee, Symbol) else None
+    return function if function is not None and function.has_body and function.unread is None else None
+
+
+def waits_apart(cfg: Cfg, uniform: Uniformity, module: Module, doubtful: bool) -> bool:
+    """Whether lanes at one ``bar.warp.sync`` may be waited for by lanes at another one, so that all have passed one of
+    them at different times: one is in a function that some lanes may call alone, under a guard that lanes do not share,
+    or on one of two ways from where they part that both lead to some. Where ``uniform`` is ``doubtful`` they may part at
+    every branch."""
+    waiting = 0
+    for block_id in cfg.rpo:
+        for instruction in cfg.blocks[block_id].instructions:
+            if instruction.opcode.effect == CALL and may_wait(instruction, module):
+                if may_part(instruction, module):
+                    return True
+                waiting |= 1 << block_id
+            elif instruction.opcode.name == "bar.warp":
+                guard = instruction.guard
+                if not cfg.function.is_entry or (guard and (doubtful or not uniform.is_uniform(guard.id))):
+                    return True
+                waiting |= 1 << block_id
+    if not waiting:
+        return False
+    leads = waiting
+    for block_id in cfg.rpo:
+        if waiting >> block_id & 1:
+            leads |= cfg.before(block_id)
+    post = post_dominators(cfg).idom
+    for block_id in cfg.rpo:
+        successors = cfg.blocks[block_id].succs
+        parts = doubtful or uniform.is_divergent(block_id)
+        if parts and sum(leads >> successor & 1 for successor in successors) > 1:
+            if any(waiting >> inside & 1 for inside in cfg.between(block_id, post[block_id])):
+                return True
     return False
