@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class Executor:
-    """Runs instructions. ``relevant`` says which registers are worth computing, ``waits_apart`` that lanes of a warp may
-    wait for each other at different places."""
+    """Runs instructions. ``relevant`` says which registers are worth computing, ``waits_apart`` that lanes of a warp
+    may wait for each other at different places."""
 
     def __init__(self, x: Expressions, frame: Frame, relevant: list[bool], trail: Trail) -> None:
         self.x = x

@@ -88,9 +88,9 @@ def known_callee(call: Instruction, module: Module) -> Function | None:
 
 def waits_apart(cfg: Cfg, uniform: Uniformity, module: Module, doubtful: bool) -> bool:
     """Whether lanes at one ``bar.warp.sync`` may be waited for by lanes at another one, so that all have passed one of
-    them at different times: one is in a function that some lanes may call alone, under a guard that lanes do not share,
-    or on one of two ways from where they part that both lead to some. Where ``uniform`` is ``doubtful`` they may part at
-    every branch."""
+    them at different times: one is in a function that some lanes may call alone, under a guard that lanes do not
+    share, or on one of two ways from where they part that both lead to some. Where ``uniform`` is ``doubtful`` they may
+    part at every branch."""
     waiting = 0
     for block_id in cfg.rpo:
         for instruction in cfg.blocks[block_id].instructions:
