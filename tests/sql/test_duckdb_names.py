@@ -30,6 +30,7 @@ QUERIES = [
     "select list_value(a, 2), string_split(s, '-'), str_split('a-b', '-') from t",
     "select strlen(s), ucase(s), lcase(s), prefix(s, 'x'), suffix(s, 'z') from t",
     "select a, if(a > 2, 'big', if(i = 0, 'zero', 'small')) as size, if (i <> 0, 10 % i, -1) as rest from t",
+    "select if(a>2,s,i::varchar) from t",
     "select a from t semi join u on a = k",
     "select a from t anti join u on a = k where i = 0",
     "select approx_count_distinct(i) from t",

@@ -251,6 +251,34 @@ def test_decimals_beside_floats_of_32_bits_are_such_floats() -> None:
     assert_agrees("select x from t union all select g from t", NULLIF)
 
 
+def test_floats_that_no_decimal_holds_are_chosen_beside_decimals() -> None:
+    """COALESCE asked of the decimals that the planner makes of both whether they are NULL."""
+    table = pa.table(
+        {"x": [1.0, math.nan, math.inf, 1e30, None], "d": pa.array([1, 2, None, 4, 5], pa.decimal128(5, 1))}
+    )
+    assert_agrees(
+        "select coalesce(x, 0.0) as a, coalesce(x, d) as b, coalesce(d, x) as c, nullif(d, x) as e from t", table
+    )
+
+
+def test_casts_to_decimals_that_a_query_has_are_not_dropped_as_the_planners() -> None:
+    assert_agrees("""
+        select cast(i as decimal(20, 0)) * 2 as a, i::decimal(5, 0) + 2 as b, i::decimal(10, 0) * i as c,
+        case when q then i::decimal(20, 2) else 1.5 end as e, coalesce(i::decimal(20, 0), 1.5) as g,
+        greatest(h::decimal(12, 3), 1.5) as k, i::decimal(10, 0) + h as l from t""", TABLE)  # fmt: skip
+
+
+def test_decimals_of_most_digits_keep_those_before_the_point() -> None:
+    """Beside 1.555 they were an overflow, and of a scale of 3."""
+    digits = pa.array(["9" * 36 + ".99", "-1.25", None]).cast(pa.decimal128(38, 2))
+    table = pa.table({"x": digits, "f": [1e40, 2.5, 3.5], "q": [True, False, True]})
+    assert_agrees("""
+        select coalesce(x, 1.555) as a, case when q then x else 1.555 end as b, greatest(x, 1.555) as c,
+        nullif(x, 1.555::double) as d, x < f as e, x > 1e20 as g from t""", table)  # fmt: skip
+    assert_agrees("select x from t union all select 1.555", table)
+    assert_agrees("select x from t union all select 7::bigint", table)
+
+
 @pytest.mark.parametrize("shown", [
     "try_cast(s as integer) + 1", "coalesce(try_cast(i as tinyint), -1)", "try_cast(x as bigint) % 3",
     "sum(try_cast(s as integer)) over ()", "greatest(try_cast(i as tinyint), 5)", "try_cast(s as double) < 9",

@@ -192,9 +192,9 @@ def _reduced(t: Translator, cells: _Cells) -> Result:
     return made
 
 
-def _of_quantile(t: Translator) -> Callable[[VectorType, VectorType], bool]:
+def _of_quantile(t: Translator) -> Callable[[VectorType, plan.Cast], bool]:
     """What tells a cast that only comes of the planner's minimum in the place of a quantile of 0."""
-    return lambda given, cast: cast == F64 and given.kind == "decimal" and not t.casts_are_asked_for
+    return lambda given, cast: cast.type == F64 and given.kind == "decimal" and not t.casts_are_asked_for
 
 
 def _folded(t: Translator, cells: _Cells) -> Result:

@@ -25,7 +25,7 @@ from drawloom.horse.types import (
     exact_bounds,
     integer_digits,
 )
-from drawloom.sql.plan import Constant
+from drawloom.sql.plan import Cast, Constant
 
 #: The digits of the decimals that DataFusion turns integers of 8, 16, 32 and 64 bits into beside a decimal.
 _INTEGER_DIGITS: Final = frozenset([3, 5, 10, 20])
@@ -57,35 +57,45 @@ def are_comparable(kinds: Sequence[str]) -> bool:
     return len(found) == 1 or found <= _NUMBERS or found <= _MOMENTS
 
 
-def drop_in_comparison(given: VectorType, cast: VectorType) -> bool:
-    """Whether a side of a comparison, or a branch of a CASE, means the same without its cast."""
-    if isinstance(cast, DecimalType):
+def drop_in_comparison(given: VectorType, cast: Cast) -> bool:
+    """Whether a side of a comparison means the same without its cast."""
+    type = cast.type
+    if isinstance(type, DecimalType):
         if given.is_float:
-            return min(cast.scale, cast.precision - cast.scale) >= _FLOAT_DIGITS[given.bits]
+            return min(type.scale, type.precision - type.scale) >= _FLOAT_DIGITS[given.bits]
         if given.is_integer:
-            return cast.precision - cast.scale >= min(integer_digits(given), 19)
+            return type.precision - type.scale >= min(integer_digits(given), 19)
         if isinstance(given, DecimalType):
-            return given.scale <= cast.scale and given.precision - given.scale <= cast.precision - cast.scale
+            # Of the planner's own, one of the most digits may have no room for those before the point.
+            is_cut_short = type.precision == MAX_DIGITS and not cast.is_asked
+            holds = given.precision - given.scale <= type.precision - type.scale
+            return given.scale <= type.scale and (holds or is_cut_short)
         return False
-    return cast.is_integer and given.is_integer and given.bits <= cast.bits
+    return type.is_integer and given.is_integer and given.bits <= type.bits
 
 
-def drop_in_arithmetic(given: VectorType, cast: VectorType) -> bool:
+def drop_in_choice(given: VectorType, cast: Cast) -> bool:
+    """Whether one of several values, such as a branch of a CASE, is the same without its cast."""
+    return not cast.is_asked and drop_in_comparison(given, cast)
+
+
+def drop_in_arithmetic(given: VectorType, cast: Cast) -> bool:
     """Whether the cast only made an integer (or a quotient that DataFusion takes for one) a decimal."""
-    is_integer_decimal = isinstance(cast, DecimalType) and cast.scale == 0 and cast.precision in _INTEGER_DIGITS
-    return is_integer_decimal and (given.is_integer or given.is_float)
+    type = cast.type
+    is_integer_decimal = isinstance(type, DecimalType) and type.scale == 0 and type.precision in _INTEGER_DIGITS
+    return is_integer_decimal and not cast.is_asked and (given.is_integer or given.is_float)
 
 
-def drop_in_sum(given: VectorType, cast: VectorType) -> bool:
+def drop_in_sum(given: VectorType, cast: Cast) -> bool:
     """Whether sum and avg, which are exact for integers, mean the same without the cast."""
-    return given.is_integer and cast in (I64, F64)
+    return given.is_integer and cast.type in (I64, F64)
 
 
-def drop_to_double(given: VectorType, cast: VectorType) -> bool:
-    return cast == F64
+def drop_to_double(given: VectorType, cast: Cast) -> bool:
+    return cast.type == F64
 
 
-def drop_nothing(given: VectorType, cast: VectorType) -> bool:
+def drop_nothing(given: VectorType, cast: Cast) -> bool:
     return False
 
 
@@ -109,8 +119,11 @@ def _unified_pair(left: VectorType, right: VectorType) -> VectorType:
     if left.is_integer and right.is_integer:
         return _wider(left, right)
     a, b = _as_decimal(left), _as_decimal(right)
+    whole = max(a.precision - a.scale, b.precision - b.scale)
     scale = max(a.scale, b.scale)
-    return DecimalType(min(max(a.precision - a.scale, b.precision - b.scale) + scale, MAX_DIGITS), scale)
+    if not (left.is_integer or right.is_integer):  # of decimals' digits those before the point are kept
+        scale = min(scale, MAX_DIGITS - whole)
+    return DecimalType(min(whole + scale, MAX_DIGITS), scale)
 
 
 def _wider(left: VectorType, right: VectorType) -> VectorType:

@@ -34,6 +34,7 @@ from drawloom.sql.plan import (
     SortKey,
     Window,
     WindowFrame,
+    asked,
 )
 from drawloom.sql.rounding import TEXT
 from drawloom.sql.scalars import TABLE
@@ -307,7 +308,7 @@ class Expressions(Literals):
         if name in _ROW_COMPARISONS and all(map(_is_row, arguments)):
             return _compared_rows(name, *[a.parts() for a in arguments])
         if name in ("greatest", "least") and len(arguments) == 1:
-            return arguments[0]
+            return asked(arguments[0]) if name == "greatest" else arguments[0]
         if name in _REWRITES:
             return _REWRITES[name](arguments)
         if name == "substring" and self.is_front(arguments):

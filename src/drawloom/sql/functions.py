@@ -31,7 +31,7 @@ from drawloom.horse.types import (
     scale_of,
 )
 from drawloom.sql import plan, spans
-from drawloom.sql.coercion import drop_in_arithmetic, drop_in_comparison, drop_nothing, drop_to_double, unified
+from drawloom.sql.coercion import drop_in_arithmetic, drop_in_choice, drop_nothing, drop_to_double, unified
 from drawloom.sql.frames import Frame, Result
 from drawloom.sql.scalars import TABLE, kind_of, scalar
 
@@ -249,7 +249,7 @@ def _cut(t: Translator, below: Result, scale: int, digits: int, name: str) -> Re
 
 def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """The greatest or least of the arguments that are not NULL."""
-    sides = [t.uncast(a, frame, drop_in_comparison) for a in call.arguments]
+    sides = [t.uncast(a, frame, drop_in_choice) for a in call.arguments]
     type = unified([s.type for s in sides])
     made = t.cast(sides[0], type)
     for side in sides[1:]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from drawloom.horse.ir import Literal, Operand, Value
 from drawloom.horse.types import BOOL, I64, SYM
 from drawloom.sql import lists, plan, rounds
-from drawloom.sql.coercion import drop_in_comparison, unified
+from drawloom.sql.coercion import drop_in_choice, drop_in_comparison, unified
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
 from drawloom.sql.rounds import Kept, Pairs, Touched
 
@@ -393,7 +393,7 @@ def union(t: Translator, relation: plan.Union) -> Frame:
     def column(index: int) -> Column:
         def make() -> Result:
             given = [columns[index] for columns in relation.columns]
-            results = [t.uncast(e, f, drop_in_comparison) for e, f in zip(given, frames)]
+            results = [t.uncast(e, f, drop_in_choice) for e, f in zip(given, frames)]
             results = lists.together(t, results)
             type = unified([r.type for r in results if not t.is_null(r)] or [results[0].type])
             results = [Result(t.zero(type), type, r.valid) if t.is_null(r) else r for r in results]

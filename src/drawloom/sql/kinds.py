@@ -20,6 +20,7 @@ from drawloom.sql.made import Elements, Recursive, Series
 from drawloom.sql.plan import (
     Aggregate,
     Apply,
+    Asked,
     Case,
     Cast,
     Constant,
@@ -227,6 +228,8 @@ class KindChecker:
             return expression.type.kind
         if isinstance(expression, Cast):
             return self.cast(expression, below)
+        if isinstance(expression, Asked):
+            return self.expression(expression.input, below)
         if isinstance(expression, Case):
             return self.case(expression, below)
         if isinstance(expression, InList):

@@ -101,8 +101,8 @@ def _call(sql: Sql, token: int) -> list[tuple[int, int, str]]:
         return []
     commas = [sql.tokens[part.start - 1] for part in arguments[1:]]
     return [
-        (name.start, opens.end, "(case when "), (commas[0].start, commas[0].end, " then"),
-        (commas[1].start, commas[1].end, " else"), (closes.start, closes.end, " end)"),
+        (name.start, opens.end, "(case when "), (commas[0].start, commas[0].end, " then "),
+        (commas[1].start, commas[1].end, " else "), (closes.start, closes.end, " end)"),
     ]  # fmt: skip
 
 

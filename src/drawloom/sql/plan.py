@@ -5,8 +5,8 @@
                  | Limit(input, skip, keep) | Join(kind, left, right, keys, condition) | Union(inputs)
                  | those of made.py
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
-                 | Case(branches, otherwise) | InList(input, options) | Scalar(relation) | InRelation(input, relation)
-                 | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
+                 | Asked(input) | Case(branches, otherwise) | InList(input, options) | Scalar(relation)
+                 | InRelation(input, relation) | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
                  | Dependent(kind, arguments, relation)
 
 Types are HorseIR's vector types. A constant of value None is NULL, typed.
@@ -74,12 +74,14 @@ class Apply(Expression):
 
 
 class Cast(Expression):
-    """``is_try`` makes NULL of what has no value in the type, which else is an error."""
+    """``is_try`` makes NULL of what has no value in the type, which else is an error; ``is_asked`` tells that the query
+    has the cast, of which the planner could have put in the like."""
 
-    def __init__(self, input: Expression, type: VectorType, is_try: bool = False) -> None:
+    def __init__(self, input: Expression, type: VectorType, is_try: bool = False, is_asked: bool = False) -> None:
         self.input = input
         self.type = type
         self.is_try = is_try
+        self.is_asked = is_asked
 
     def key(self) -> str:
         return f"{'try_' if self.is_try else ''}cast({self.input.key()} as {self.type})"
@@ -88,7 +90,30 @@ class Cast(Expression):
         return [self.input]
 
     def rebuilt(self, parts: list[Expression]) -> Expression:
-        return Cast(parts[0], self.type, self.is_try)
+        return Cast(parts[0], self.type, self.is_try, self.is_asked)
+
+
+class Asked(Expression):
+    """A column that the query casts, where the planner has put the cast below: once that is back here it is a Cast."""
+
+    def __init__(self, input: Field) -> None:
+        self.input = input
+
+    def key(self) -> str:
+        return self.input.key()
+
+    def parts(self) -> list[Expression]:
+        return [self.input]
+
+    def rebuilt(self, parts: list[Expression]) -> Expression:
+        return asked(parts[0])
+
+
+def asked(expression: Expression) -> Expression:
+    """The expression with the cast at its top told from the planner's."""
+    if isinstance(expression, Cast):
+        return Cast(expression.input, expression.type, expression.is_try, is_asked=True)
+    return Asked(expression) if isinstance(expression, Field) else expression
 
 
 class Case(Expression):

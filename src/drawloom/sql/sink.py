@@ -106,7 +106,7 @@ def _measure(measure: Measure, pending: list[Pending]) -> Measure:
 
 def _stripped(expression: Expression) -> tuple[Expression, Pending]:
     types: Pending = []
-    while isinstance(expression, Cast) and not expression.is_try:
+    while isinstance(expression, Cast) and not (expression.is_try or expression.is_asked):
         types.insert(0, expression.type)
         expression = expression.input
     return expression, types

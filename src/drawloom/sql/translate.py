@@ -35,14 +35,21 @@ from drawloom.horse.types import (
     VectorType,
 )
 from drawloom.sql import aggregates, casts, joins, listfunctions, lists, plan, recursion, spans, structs, windows
-from drawloom.sql.coercion import are_comparable, drop_in_arithmetic, drop_in_comparison, natural, unified
+from drawloom.sql.coercion import (
+    are_comparable,
+    drop_in_arithmetic,
+    drop_in_choice,
+    drop_in_comparison,
+    natural,
+    unified,
+)
 from drawloom.sql.conditions import in_order, put_together
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Mask, Result, Truth
 from drawloom.sql.functions import SCALARS
 from drawloom.sql.guards import Guarded
 from drawloom.sql.made import Elements, Recursive, Series
 
-Drops = Callable[[VectorType, VectorType], bool]
+Drops = Callable[[VectorType, plan.Cast], bool]
 
 _COMPARE: Final[dict[str, str]] = {
     "equal": "eq", "not_equal": "neq", "lt": "lt", "lte": "leq", "gt": "gt", "gte": "geq",
@@ -320,6 +327,8 @@ class Translator(Guarded):
         if isinstance(expression, plan.Cast):
             below = self.expression(expression.input, frame)
             return casts.tried(self, below, expression.type) if expression.is_try else self.cast(below, expression.type)
+        if isinstance(expression, plan.Asked):
+            return self.expression(expression.input, frame)
         if isinstance(expression, plan.Case):
             return self.case(expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in _ARITHMETIC:
@@ -355,7 +364,7 @@ class Translator(Guarded):
         if not isinstance(expression, plan.Cast) or expression.is_try:
             return self.expression(expression, frame)
         below = self.uncast(expression.input, frame, drops)
-        return below if drops(below.type, expression.type) else self.cast_in(frame, below, expression.type)
+        return below if drops(below.type, expression) else self.cast_in(frame, below, expression.type)
 
     def arithmetic(self, expression: plan.Apply, frame: Frame) -> Result:
         sides = [self.uncast(a, frame, drop_in_arithmetic) for a in expression.arguments]
@@ -389,10 +398,10 @@ class Translator(Guarded):
             conditions.append(chosen)
             frames.append(rest.where(Mask(chosen)))
             rest = rest.where(Mask(chosen, is_negated=True))
-        values = [self.uncast(v, f, drop_in_comparison) for (_, v), f in zip(expression.branches, frames)]
+        values = [self.uncast(v, f, drop_in_choice) for (_, v), f in zip(expression.branches, frames)]
         last = None
         if expression.otherwise is not None:
-            last = self.uncast(expression.otherwise, rest, drop_in_comparison)
+            last = self.uncast(expression.otherwise, rest, drop_in_choice)
         joint = lists.together(self, values if last is None else [*values, last])
         values, last = joint[: len(values)], None if last is None else joint[-1]
         nulls = [v.type for v in joint if v.type != BOOL]  # the NULL of NULLIF is of that type
@@ -472,7 +481,7 @@ class Translator(Guarded):
                 inner = self.truth(expression.arguments[0], frame)
                 return Truth(self.false(inner), None if inner.false is None else inner.true)
             if name in ("is_null", "is_not_null"):
-                return self.null_test(name, self.expression(expression.arguments[0], frame))
+                return self.null_test(name, self.uncast(expression.arguments[0], frame, drop_in_choice))
             if name in _COMPARE or name == "like":
                 return self.compared(expression, frame)
             if name == "between":

@@ -21,7 +21,7 @@ from drawloom.horse.types import BOOL, CLOCK, F64, I64, MAX_DIGITS, SYM, TIMESTA
 from drawloom.horse.values import INT64_MAX
 from drawloom.sql import plan
 from drawloom.sql.aggregates import BLIND, FOLDED, REDUCTIONS, fold_option, folded_argument
-from drawloom.sql.coercion import drop_in_comparison, drop_in_sum
+from drawloom.sql.coercion import drop_in_choice, drop_in_sum
 from drawloom.sql.frames import Frame, Result
 from drawloom.sql.lists import ListOf, ranked
 
@@ -314,7 +314,7 @@ def _shifted(view: _View, sign: int) -> Result:
         found = view.at(value, position, inside)
     if len(view.expression.arguments) < 3:
         return found
-    other = t.cast(view.argument(2, drop_in_comparison), value.type)
+    other = t.cast(view.argument(2, drop_in_choice), value.type)
     valid: Operand | None = None
     if value.valid is not None or other.valid is not None:
         there = _TRUE if value.valid is None else found.valid
