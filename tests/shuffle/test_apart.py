@@ -84,6 +84,40 @@ def test_lanes_at_one_warp_barrier_may_be_waited_for_at_another(before: str, is_
     assert pairs(emulate(before.format("%r1").replace("%r3", "%r2") + INDIRECT)) != []
 
 
+@pytest.mark.parametrize(
+    ("before", "is_shared"),
+    [
+        ("vote.sync.ballot.b32 %r21, %p2, %r19;", False),
+        ("vote.sync.ballot.b32 %r21, %p2, -1;", True),
+        ("redux.sync.add.u32 %r21, %r3, %r19;", False),
+        ("redux.sync.add.u32 %r21, %r3, -1;", True),
+        ("shfl.sync.idx.b32 %r21, %r3, 0, 31, %r19;", False),
+        ("shfl.sync.idx.b32 %r21, %r3, 0, 31, -1;", True),
+        ("@%p2 bra more; vote.sync.ballot.b32 %r20, %p2, -1; more: vote.sync.ballot.b32 %r21, %p2, -1;", False),
+        ("barrier.red.popc.u32 %r21, 0, %p2;", False),
+        ("bar.red.popc.u32 %r21, 0, %p2;", True),
+        ("mov.u32 %r21, %clock; and.b32 %r21, %r21, 15;", False),
+    ],
+)
+def test_what_lanes_are_told_at_different_times_is_their_own(before: str, is_shared: bool) -> None:
+    """Lanes may have come one after the other, and those of each time are told the same."""
+    start = "setp.lt.u32 %p2, %r3, 16; activemask.b32 %r19;" + before
+    text = start + OWN.format(body="add.s32 %r11, %r10, 0;", last="%r21", after=BEHIND)
+    assert (pairs(emulate(text)) != []) == is_shared
+
+
+@pytest.mark.parametrize("flag", [".uni", ""])
+def test_lanes_that_take_a_uniform_branch_may_leave_a_loop_apart(flag: str) -> None:
+    """``bra.uni`` promises one way for the lanes that run it together, not for all of the warp."""
+    text = OWN.format(body="add.s32 %r11, %r10, 0;", last="%r3", after=BEHIND).replace("bra round", f"bra{flag} round")
+    assert pairs(emulate(text)) == []
+
+
+def test_a_generic_load_that_lanes_share_ends_their_loop_together() -> None:
+    text = "ld.global.u64 %rd20, [%rd1]; ld.u32 %r21, [%rd20];" + OWN
+    assert pairs(emulate(text.format(body="add.s32 %r11, %r10, 0;", last="%r21", after=BEHIND))) != []
+
+
 def test_a_loop_whose_end_lanes_have_read_at_different_times_is_left_apart() -> None:
     text = "atom.global.add.u32 %r20, [%rd2], 1; ld.global.u32 %r21, [%rd3];" + OWN
     body = "add.s32 %r11, %r10, 0;"

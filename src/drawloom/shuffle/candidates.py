@@ -24,6 +24,8 @@ from drawloom.shuffle.trail import Instance, Trail
 
 #: Candidates of one load that are worked out; those with the smallest distance come first.
 _MOST_OPTIONS: Final = 12
+#: Bits of the narrowest registers that ``setp`` compares (PTX ISA 9.0, section 9.7.3).
+_LEAST_COMPARED: Final = 16
 
 
 class Finder:
@@ -132,7 +134,10 @@ class Finder:
         text = self.wrapping(index, distance, f".{'s' if is_signed else 'u'}{width}")
         if where is None:
             return Assumption(NO_WRAP, text, -1, None, width, is_signed, least, most)
-        return Assumption(NO_WRAP, text, where[0], where[1], width, is_signed, least, most)
+        bits = where[1].type.bits  # of the register, which may hold the index extended already
+        least = least if least > low else -1 << bits - 1 if is_signed else 0
+        most = most if most < high else (1 << bits - is_signed) - 1
+        return Assumption(NO_WRAP, text, where[0], where[1], bits, is_signed, least, most)
 
     def wrapping(self, index: int, distance: int, type: str) -> str:
         """The condition in words."""
@@ -142,10 +147,13 @@ class Finder:
         return f"({known}) {distance:+d} does not wrap around as {type}"
 
     def site(self, wide: int, at: int) -> tuple[int, Register] | None:
-        """An instruction that widens the index on every way to the load, in the same iteration."""
+        """An instruction that widens the index on every way to the load, in the same iteration, and the register that
+        it widens, of a width that can be compared."""
         block = self.cfg.block_at(at)
         for place, register in self.trail.sites.get(wide, []):
             there = self.cfg.block_at(place)
+            if register.type.bits < _LEAST_COMPARED:
+                continue
             if not (self.tree.dominates(there, block) and (there != block or place < at)):
                 continue
             if all(block in cycle.blocks for cycle in self.trail.rounds.around(there)):

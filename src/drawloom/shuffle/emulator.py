@@ -23,8 +23,8 @@ from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.candidates import Finder
 from drawloom.shuffle.corners import Corners
 from drawloom.shuffle.decide import Decider
-from drawloom.shuffle.execute import Executor, version_of
-from drawloom.shuffle.expressions import APART, OPAQUE, Expressions
+from drawloom.shuffle.execute import TOLD, Executor, told_at, version_of
+from drawloom.shuffle.expressions import OPAQUE, Expressions
 from drawloom.shuffle.facts import ALONG_X, Options, Refusal, Report
 from drawloom.shuffle.frame import Frame, relevant_registers
 from drawloom.shuffle.lanes import replaced
@@ -88,7 +88,7 @@ class _Emulation:
         self.decider = Decider(x, prover)
         self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds, Corners(cfg))
         self.relevant = relevant_registers(cfg)
-        self.executor = Executor(x, self.frame, self.relevant, self.trail)
+        self.executor = Executor(x, self.frame, self.relevant, self.trail, self.uniform)
         self.executor.waits_apart = waits_apart(cfg, self.uniform, module, False)
         self.incoming: list[list[State]] = []
         self.read: list[list[int] | None] = [None] * len(cfg.blocks)
@@ -183,6 +183,8 @@ class _Emulation:
         guard = executor.guard(state, terminator)
         if not self.uniform.is_divergent(block.id):
             self.doubt(guard)
+            if terminator.opcode.name == "brx.idx":
+                self.doubt(self.frame.source(state, terminator.operands[0], U32))
         if terminator.opcode.effect != BRANCH:
             if guard != self.x.false:
                 self.report.flows += 1
@@ -319,8 +321,9 @@ class _Emulation:
         return leaf
 
     def doubt(self, e: int) -> None:
-        """What ``uniformity`` takes to be the same in all lanes is not where they read it at different times."""
-        if self.x.varies[e] & APART and not self.rounds.doubtful:
+        """What ``uniformity`` takes to be the same in all lanes that run it together may not be in all of a warp, which
+        may have read or asked for it at different times: where an expression does not show it, it is not believed."""
+        if self.x.varies[e] and not self.rounds.doubtful:
             self.rounds.doubtful = self.stale = True
             self.executor.waits_apart = waits_apart(self.cfg, self.uniform, self.rounds.module, True)
 
@@ -396,7 +399,11 @@ class _Emulation:
         """What a leaf or a load becomes behind a loop: each lane's own, where it may be another in each iteration."""
         x = self.x
         is_load = x.names[e] == "load" and bool(x.args[e])
-        made_in = self.block_of_version(version_of(x, e)) if is_load else self.made_in.get(e, -1)
+        made_in = self.made_in.get(e, -1)
+        if is_load:
+            made_in = self.block_of_version(version_of(x, e))
+        elif x.names[e] == TOLD:
+            made_in = self.cfg.block_at(told_at(x, e))
         if x.names[e] != "deep" and made_in not in cycle.blocks:
             return e
         which = str(e) if is_load else x.payloads[e]

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from drawloom.ptx.ir import Address, Instruction, Operand, Pair, Register, Symbol, Vector
 from drawloom.ptx.isa import ATOMIC, CALL, LOAD, PURE, STORE, Opcode
 from drawloom.ptx.types import PRED, Type
+from drawloom.ptx.uniformity import Uniformity
 from drawloom.shuffle import facts
-from drawloom.shuffle.expressions import APART, OPAQUE, Expressions
+from drawloom.shuffle.expressions import OPAQUE, Expressions
 from drawloom.shuffle.facts import Access
 from drawloom.shuffle.frame import Frame, operand_types
 from drawloom.shuffle.semantics import computed, predicates, result_type, uninterpreted, with_carry
 from drawloom.shuffle.state import State, decided
-from drawloom.shuffle.visibility import brings_together, is_met_apart, is_ordered, shows_writes
+from drawloom.shuffle.visibility import asks_all, brings_together, is_met_apart, is_ordered, shows_writes
 
 if TYPE_CHECKING:
     from drawloom.shuffle.trail import Trail
 
 
-class Executor:
-    """Runs instructions. ``relevant`` says which registers are worth computing, ``waits_apart`` that lanes of a warp
-    may wait for each other at different places."""
+#: The leaves that are what an instruction tells all lanes of a warp.
+TOLD: Final = "told"
 
-    def __init__(self, x: Expressions, frame: Frame, relevant: list[bool], trail: Trail) -> None:
+
+class Executor:
+    """Runs instructions. ``relevant`` says which registers are worth computing, ``uniform`` which ones are the same in
+    lanes that run together, ``waits_apart`` that lanes of a warp may wait for each other at different places."""
+
+    def __init__(self, x: Expressions, frame: Frame, relevant: list[bool], trail: Trail, uniform: Uniformity) -> None:
         self.x = x
         self.frame = frame
         self.relevant = relevant
         self.trail = trail
+        self.uniform = uniform
         self.waits_apart = False
 
     def run(self, state: State, at: int, instruction: Instruction, block: int) -> None:
@@ -100,10 +106,15 @@ class Executor:
         state.env[register.id] = value
 
     def unknown(self, state: State, at: int, instruction: Instruction, guard: int) -> None:
-        """Results that are something else in each lane."""
+        """Results that are something else in each lane, or the same in those of which all have been asked."""
+        is_told = guard == self.x.true and asks_all(instruction, self.waits_apart)
         for place, register in enumerate(instruction.destinations()):
             if self.relevant[register.id]:
-                value = self.x.leaf("opaque", register.type.bits, f"{at}.{place}", varies=OPAQUE)
+                bits, payload = register.type.bits, f"{at}.{place}"
+                if is_told and self.uniform.is_uniform(register.id):
+                    value = self.x.leaf(TOLD, bits, payload)
+                else:
+                    value = self.x.leaf("opaque", bits, payload, varies=OPAQUE)
                 self.write(state, register, value, guard)
 
     def pure(self, state: State, at: int, instruction: Instruction) -> None:
@@ -249,7 +260,7 @@ class Executor:
             return
         ordered = is_ordered(opcode)
         self.trail.read(state, access, ordered)
-        if ordered or access.space == "local" or (not access.space and not access.read_only):
+        if ordered or access.space == "local" or (not access.space and not self.is_shared(access)):
             if ordered:
                 self.show(state, at, instruction, guard)
             self.unknown(state, at, instruction, guard)
@@ -260,11 +271,17 @@ class Executor:
                 value = self.loaded(state, access, address, type.bits)
                 self.write(state, register, value, guard, type.is_signed)
 
+    def is_shared(self, access: Access) -> bool:
+        """Whether lanes that read one generic address read one place: in local memory each has its own."""
+        registers = access.instruction.destinations()
+        is_one = not self.x.varies[access.address] and all(self.uniform.is_uniform(r.id) for r in registers)
+        return access.read_only or is_one
+
     def loaded(self, state: State, access: Access, address: int, bits: int) -> int:
         """What is at an address: where lanes see the memory at different times, something else in each."""
         payload = f"{access.space} {access.version}"
         if state.apart and not access.read_only:
-            return self.x.leaf("read", bits, f"{payload} {address}", varies=OPAQUE | APART)
+            return self.x.leaf("read", bits, f"{payload} {address}", varies=OPAQUE)
         return self.x.atom("load", bits, (address,), payload)
 
     def parameter(self, state: State, at: int, instruction: Instruction, access: Access, guard: int) -> None:
@@ -287,6 +304,11 @@ class Executor:
 def version_of(x: Expressions, load: int) -> int:
     """Which version of the memory a load is from (``Executor.loaded``)."""
     return int(x.payloads[load].rpartition(" ")[2])
+
+
+def told_at(x: Expressions, leaf: int) -> int:
+    """The place of the instruction that has told it."""
+    return int(x.payloads[leaf].partition(".")[0])
 
 
 def elements(instruction: Instruction) -> list[tuple[Register, int]]:

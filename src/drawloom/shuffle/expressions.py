@@ -21,8 +21,6 @@ from typing import Final
 #: Bits of ``varies``.
 HAS_LANE: Final = 1
 OPAQUE: Final = 2
-#: Beside ``OPAQUE``: what lanes may have read from memory at different times, although it is the same code and place.
-APART: Final = 4
 
 WARP: Final = 32
 #: A product of sums with more terms than this is an atom.

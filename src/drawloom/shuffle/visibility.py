@@ -7,8 +7,8 @@ from typing import Final
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import post_dominators
-from drawloom.ptx.ir import Function, Immediate, Instruction, Module, Symbol
-from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, LOAD, RETURN, SIDE, Opcode
+from drawloom.ptx.ir import Function, Immediate, Instruction, Module, Operand, Symbol
+from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, LOAD, RETURN, SIDE, WARP, Opcode
 from drawloom.ptx.uniformity import Uniformity
 
 #: Side effects that touch no memory that a load could have read.
@@ -37,11 +37,30 @@ def brings_together(instruction: Instruction) -> bool:
     """Whether all lanes of a warp wait for each other at an instruction, where all run it."""
     opcode = instruction.opcode
     if opcode.name == "bar.warp":
-        mask = instruction.operands[0]
-        return isinstance(mask, Immediate) and mask.value & _ALL_LANES == _ALL_LANES
+        return is_full(instruction.operands[0])
     if opcode.effect != BARRIER or opcode.has("arrive"):
         return False
     return opcode.name == "bar" or opcode.has("aligned")
+
+
+def asks_all(instruction: Instruction, waits_apart: bool) -> bool:
+    """Whether what an instruction says comes from all lanes of a warp, at one time."""
+    if instruction.opcode.effect == BARRIER:
+        return brings_together(instruction)
+    if instruction.opcode.effect != WARP or not instruction.opcode.sync or waits_apart:
+        return False
+    return is_full(instruction.operands[-1])
+
+
+def is_full(mask: Operand) -> bool:
+    """Whether a mask is that of all lanes."""
+    return isinstance(mask, Immediate) and mask.value & _ALL_LANES == _ALL_LANES
+
+
+def waits(instruction: Instruction) -> bool:
+    """Whether lanes of a warp wait for each other at an instruction."""
+    opcode = instruction.opcode
+    return opcode.name == "bar.warp" or (opcode.effect == WARP and opcode.sync)
 
 
 def is_met_apart(instruction: Instruction) -> bool:
@@ -71,12 +90,12 @@ def may_part(call: Instruction, module: Module) -> bool:
 
 
 def may_wait(call: Instruction, module: Module) -> bool:
-    """Whether there may be a ``bar.warp.sync`` in a function that is called."""
+    """Whether lanes may wait for each other in a function that is called."""
     function = known_callee(call, module)
     if function is None:
         return True
     instructions = [statement for statement in function.body if isinstance(statement, Instruction)]
-    return any(i.opcode.effect == CALL or i.opcode.name == "bar.warp" for i in instructions)
+    return any(i.opcode.effect == CALL or waits(i) for i in instructions)
 
 
 def known_callee(call: Instruction, module: Module) -> Function | None:
@@ -87,10 +106,10 @@ def known_callee(call: Instruction, module: Module) -> Function | None:
 
 
 def waits_apart(cfg: Cfg, uniform: Uniformity, module: Module, doubtful: bool) -> bool:
-    """Whether lanes at one ``bar.warp.sync`` may be waited for by lanes at another one, so that all have passed one of
-    them at different times: one is in a function that some lanes may call alone, under a guard that lanes do not
-    share, or on one of two ways from where they part that both lead to some. Where ``uniform`` is ``doubtful`` they may
-    part at every branch."""
+    """Whether lanes at one ``bar.warp.sync``, or vote, may be waited for by lanes at another one, so that all have
+    passed one of them at different times: one is in a function that some lanes may call alone, under a guard that lanes
+    do not share, or on one of two ways from where they part that both lead to some. Where ``uniform`` is ``doubtful``
+    they may part at every branch."""
     waiting = 0
     for block_id in cfg.rpo:
         for instruction in cfg.blocks[block_id].instructions:
@@ -98,7 +117,7 @@ def waits_apart(cfg: Cfg, uniform: Uniformity, module: Module, doubtful: bool) -
                 if may_part(instruction, module):
                     return True
                 waiting |= 1 << block_id
-            elif instruction.opcode.name == "bar.warp":
+            elif waits(instruction):
                 guard = instruction.guard
                 if not cfg.function.is_entry or (guard and (doubtful or not uniform.is_uniform(guard.id))):
                     return True
