@@ -8,7 +8,6 @@ edge says; if the counter then cannot wrap on its way up, the second walk knows 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Final
 
 from drawloom.opt.facts import operand_type
@@ -16,6 +15,7 @@ from drawloom.opt.intervals import ARITHMETIC, RULES, Range, Rule, anything, exa
 from drawloom.opt.work import KEEPS_SIGNED, KEEPS_UNSIGNED, Work, signed
 from drawloom.ptx.ir import Immediate, Instruction, Not, Operand, Register, SpecialRegister
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.launch_bounds import LaunchBounds
 from drawloom.ptx.ssa import Phi, SsaBlock
 from drawloom.ptx.types import PRED
 
@@ -33,7 +33,7 @@ class Ranges:
         self.makers: dict[int, Instruction] = {}  # of predicates
         #: Of phis: the start, what is kept, whether the step goes up as a signed and as an unsigned number.
         self.counters: dict[int, tuple[Register, int, bool, bool]] = {}
-        self.limits = limits(work)
+        self.limits = LaunchBounds(work.ssa.source).specials()
         for block in work.ssa.blocks:
             for statement in block.statements:
                 if isinstance(statement, Instruction) and statement.guard is None and statement.operands:
@@ -327,29 +327,6 @@ def _result_width(opcode: Opcode) -> int:
     if opcode.name in ("cvt", "ld", "popc", "clz"):
         return 0
     return opcode.types[0].bits * (2 if opcode.half == "wide" else 1)
-
-
-def limits(work: Work) -> dict[str, tuple[int, int]]:
-    """The least and largest values of special registers: those of the hardware (CUDA programming guide, technical
-    specifications), and what the kernel's directives say."""
-    out = {"%laneid": (0, 31)}
-    extents = dict.fromkeys("xyz", 0)
-    most = 1024
-    source = work.ssa.source
-    for directive in source.directives if source.is_entry else []:
-        sizes = [int(word) for word in directive.text.replace(",", " ").split() if word.isdigit()]
-        if directive.name == ".reqntid":
-            extents = dict(zip("xyz", [*sizes, 1, 1][:3], strict=True))
-        if directive.name in (".maxntid", ".reqntid"):
-            most = min(most, prod(sizes))
-    for component, threads, blocks in (("x", 1024, (1 << 31) - 1), ("y", 1024, 65535), ("z", 64, 65535)):
-        size = extents[component]
-        threads = size or min(threads, most)
-        out[f"%tid.{component}"] = (0, threads - 1)
-        out[f"%ntid.{component}"] = (size or 1, threads)
-        out[f"%ctaid.{component}"] = (0, blocks - 1)
-        out[f"%nctaid.{component}"] = (1, blocks)
-    return out
 
 
 _OPPOSITE: Final[dict[str, str]] = {

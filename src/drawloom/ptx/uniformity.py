@@ -46,6 +46,7 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, LOAD, PURE
+from drawloom.ptx.launch_bounds import LARGEST_BLOCK
 from drawloom.ptx.liveness import Liveness, Uses, bits, liveness
 from drawloom.ptx.loops import find_loops
 from drawloom.ptx.specials import find_special
@@ -61,8 +62,6 @@ VARYING: Final = 4
 CLASS_NAMES: Final = ("undefined", "uniform in the block", "uniform in the warp", "affine", "varying")
 
 WARP: Final = 32
-#: Largest block extents (CUDA programming guide, technical specifications): x and y 1024, z 64.
-_MOST_THREADS: Final = (1024, 1024, 64)
 _EXACT: Final = 1 << 30  # "known modulo 2^n" for every n: uniform values
 _BOUND_UPDATES: Final = 8  # a bound that still grows after so many updates grows without end
 
@@ -514,7 +513,7 @@ class _Analysis:
         if component > 2 or self.shape.extent(component) == 1:
             return Value(UNIFORM_BLOCK, 0, _EXACT, 0)
         extent = self.shape.extent(component)
-        bound = (extent if extent > 0 else _MOST_THREADS[component]) - 1
+        bound = (extent if extent > 0 else LARGEST_BLOCK[component]) - 1
         if not self.shape.lanes_along_x:
             return _VARYING_VALUE
         if component == 0:
@@ -525,7 +524,7 @@ class _Analysis:
         if component > 2:
             return Value(UNIFORM_BLOCK, 0, _EXACT, 0)
         extent = self.shape.extent(component)
-        return Value(UNIFORM_BLOCK, 0, _EXACT, extent if extent > 0 else _MOST_THREADS[component])
+        return Value(UNIFORM_BLOCK, 0, _EXACT, extent if extent > 0 else LARGEST_BLOCK[component])
 
     def join_kinds(self, instruction: Instruction) -> int:
         """The worst class among all sources; UNDEFINED if one of them is not known yet."""

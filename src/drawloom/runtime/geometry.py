@@ -5,15 +5,14 @@ every device, so that what runs here runs there.
 """
 
 import operator
+from math import prod
 from typing import Final
 
 from drawloom.errors import LaunchError
 from drawloom.ptx.ir import Function, Module
+from drawloom.ptx.launch_bounds import LARGEST_BLOCK, LARGEST_GRID, MOST_THREADS, block_extents
 from drawloom.runtime.backend import Dim3
 
-MAX_GRID: Final[Dim3] = (2**31 - 1, 65535, 65535)
-MAX_BLOCK: Final[Dim3] = (1024, 1024, 64)
-MAX_THREADS: Final = 1024
 #: Static shared memory of a block, in bytes; beyond it a kernel needs dynamic shared memory.
 MAX_STATIC_SHARED: Final = 48 * 1024
 
@@ -29,20 +28,10 @@ class Limits:
         self.max_threads = 0
         self.static_shared: int = shared_layout(module, kernel)[1]
         for directive in kernel.directives:
-            name = directive.name.lstrip(".")
-            if name in ("reqntid", "maxntid"):
-                extents = directive_extents(directive.text)
-                if name == "reqntid":
-                    self.required = extents
-                else:
-                    self.max_threads = extents[0] * extents[1] * extents[2]
-
-
-def directive_extents(text: str) -> Dim3:
-    """`"16, 16"` as (16, 16, 1)."""
-    extents = [int(word, 0) for word in text.replace(",", " ").split()]
-    extents += [1] * (3 - len(extents))
-    return (extents[0], extents[1], extents[2])
+            if directive.name == ".reqntid":
+                self.required = block_extents(directive)
+            elif directive.name == ".maxntid":
+                self.max_threads = prod(block_extents(directive))
 
 
 def dimensions(value: object, what: str, kernel: str) -> Dim3:
@@ -70,14 +59,14 @@ def check_launch(limits: Limits, grid: Dim3, block: Dim3, shared_bytes: object, 
     Raises LaunchError.
     """
     kernel = limits.kernel
-    for what, extents, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+    for what, extents, most in (("grid", grid, LARGEST_GRID), ("block", block, LARGEST_BLOCK)):
         x, y, z = extents
         if not (1 <= x <= most[0] and 1 <= y <= most[1] and 1 <= z <= most[2]):
             axis, extent, limit = next(e for e in zip("xyz", extents, most) if not 1 <= e[1] <= e[2])
             raise LaunchError(f"{what}.{axis} is {extent}, expected 1..{limit}", kernel)
     threads = block[0] * block[1] * block[2]
-    if threads > MAX_THREADS:
-        raise LaunchError(f"a block of {block} has {threads} threads, expected at most {MAX_THREADS}", kernel)
+    if threads > MOST_THREADS:
+        raise LaunchError(f"a block of {block} has {threads} threads, expected at most {MOST_THREADS}", kernel)
     if limits.required is not None and block != limits.required:
         raise LaunchError(f"the block is {block}, the kernel requires {limits.required} (.reqntid)", kernel)
     if limits.max_threads and threads > limits.max_threads:

@@ -21,9 +21,9 @@ from drawloom.errors import DataError
 from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.declarations import is_architecture
 from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.launch_bounds import LaunchBounds
 from drawloom.ptx.liveness import liveness, pressure
 from drawloom.shuffle.facts import LANES_ALONG_X, Candidate
-from drawloom.shuffle.frame import block_bounds
 from drawloom.shuffle.synthesis import synthesize
 
 #: The architecture of the CPU device.
@@ -97,7 +97,7 @@ def pays(load: Instruction, candidate: Candidate, arch: str) -> bool:
 
 def may_run(function: Function, candidate: Candidate) -> bool:
     """Whether a block that the function's directives allow has a warp in which the shuffle is done: of 32 threads."""
-    return candidate.delta == 0 or block_bounds(function)[2] >= WARP
+    return candidate.delta == 0 or LaunchBounds(function).threads >= WARP
 
 
 def warps(function: Function, module: Module) -> int:

@@ -10,7 +10,6 @@ from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.ir import (
     INT,
     Address,
-    Function,
     Immediate,
     Instruction,
     Not,
@@ -21,6 +20,7 @@ from drawloom.ptx.ir import (
     Vector,
 )
 from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, LOAD, SIDE, STORE, WARP, Opcode
+from drawloom.ptx.launch_bounds import LaunchBounds
 from drawloom.ptx.layout import literal_bytes
 from drawloom.ptx.operands import word_type
 from drawloom.ptx.specials import SPECIALS, canonical
@@ -30,27 +30,7 @@ from drawloom.shuffle.expressions import OPAQUE, Expressions
 from drawloom.shuffle.expressions import WARP as WARP_SIZE
 from drawloom.shuffle.state import State
 
-#: Largest extents of blocks and grids (CUDA programming guide, technical specifications).
 _COMPONENTS: Final = "xyz"
-_LIMITS: Final = (("x", 1024, (1 << 31) - 1), ("y", 1024, 65535), ("z", 64, 65535))
-
-
-def block_bounds(function: Function) -> tuple[list[int], list[int], int]:
-    """What a function's directives say of a block: its extents, 0 where they are not given, the most that each may be,
-    and the most threads."""
-    extents = [0, 0, 0]
-    bounds = [1024, 1024, 64]
-    most = 1024
-    for directive in function.directives if function.is_entry else []:
-        sizes = [int(word) for word in directive.text.replace(",", " ").split() if word.isdigit()]
-        if directive.name not in (".maxntid", ".reqntid") or not sizes:
-            continue
-        most = min(most, prod(sizes))
-        sizes = [*sizes, 1, 1][:3]
-        if directive.name == ".reqntid":
-            extents = sizes
-        bounds = [min(a, b) for a, b in zip(bounds, sizes)]
-    return extents, bounds, most
 
 
 class Frame:
@@ -61,10 +41,10 @@ class Frame:
         self.function = cfg.function
         self.address_bits = address_bits
         self.parameters = frozenset([p.name for p in cfg.function.params]) if cfg.function.is_entry else frozenset()
-        self.limits: dict[str, tuple[int, int]] = {}
-        self.extents = [0, 0, 0]
-        self.lanes_along_x = False
-        self._read_directives()
+        bounds = LaunchBounds(cfg.function)
+        self.limits = bounds.specials()
+        self.extents = bounds.required or (0, 0, 0)
+        self.lanes_along_x = BlockShape(self.extents[0], self.extents[1], self.extents[2]).lanes_along_x
         self._specials: dict[str, int] = {}
         #: Where the instruction stands that reads: a volatile register is another number each time.
         self.at = -1
@@ -73,19 +53,6 @@ class Frame:
     def is_shape_known(self) -> bool:
         """Whether it is known where in the block the lanes of a warp stand."""
         return self.extents[0] > 0
-
-    def _read_directives(self) -> None:
-        extents, bounds, most = block_bounds(self.function)
-        for k in range(3):
-            letter, _, blocks = _LIMITS[k]
-            # ".maxntid" bounds the product of the extents (PTX ISA 9.0, section 11.4.2), so each of them by it.
-            threads = extents[k] or (min(most, _LIMITS[k][1]) if not extents[0] else bounds[k])
-            self.limits["%tid." + letter] = (0, threads - 1)
-            self.limits["%ntid." + letter] = (extents[k] or 1, threads)
-            self.limits["%ctaid." + letter] = (0, blocks - 1)
-            self.limits["%nctaid." + letter] = (1, blocks)
-        self.extents = extents
-        self.lanes_along_x = BlockShape(extents[0], extents[1], extents[2]).lanes_along_x
 
     # -- operands ----------------------------------------------------------------------------------------
 

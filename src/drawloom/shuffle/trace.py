@@ -10,10 +10,10 @@ from typing import Final
 
 from drawloom.ptx.demangle import readable
 from drawloom.ptx.ir import Module
+from drawloom.ptx.launch_bounds import LaunchBounds
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.expressions import HAS_LANE, OPAQUE, WARP, Expressions, signed
 from drawloom.shuffle.facts import ALONG_X, LANES_ALONG_X, NO_WRAP, Access, Report
-from drawloom.shuffle.frame import block_bounds
 from drawloom.shuffle.lanes import replaced, shifted
 from drawloom.shuffle.loops import steady
 from drawloom.shuffle.show import show
@@ -179,7 +179,7 @@ class _Classifier:
         self.x: Expressions = report.expressions
         self.decider = Decider(self.x, None)
         self.threads: Threads | None = report.threads
-        self.is_shape_known = block_bounds(report.function)[0][0] > 0
+        self.is_shape_known = LaunchBounds(report.function).required is not None
 
     def classify(self, row: Row) -> None:
         access = row.access
