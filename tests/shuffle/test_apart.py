@@ -212,3 +212,11 @@ def test_the_carry_flag_of_an_iteration_is_not_that_of_another_loop() -> None:
     add.s32 %r16, %r16, 1; setp.lt.u32 %p1, %r16, %r1; @%p1 bra inner;
     add.s32 %r14, %r14, 1; setp.lt.u32 %p1, %r14, %r1; @%p1 bra outer;"""
     assert pairs(emulate(text)) == []
+
+
+@pytest.mark.parametrize("space", ["local", "shared", "global"])
+def test_a_variable_in_local_memory_is_at_an_address_of_each_lanes_own(space: str) -> None:
+    text = f"""{".local .b32 own;" if space == "local" else ""} mov.u64 %rd10, {"own" if space == "local" else "tile"};
+    cvta.{space}.u64 %rd10, %rd10; and.b64 %rd10, %rd10, 252; add.s64 %rd12, %rd5, %rd10;
+    ld.global.nc.f32 %f1, [%rd12]; ld.global.nc.f32 %f2, [%rd12+4];"""
+    assert (pairs(emulate(text)) == []) == (space == "local")

@@ -78,7 +78,7 @@ class _Emulation:
         self.report = report
         self.live = liveness(cfg)
         # Where the shape of the block is not known, what rests on it holds if lanes count along x (``LANES_ALONG_X``).
-        self.frame = Frame(x, cfg, module.address_size)
+        self.frame = Frame(x, cfg, module)
         extents = self.frame.extents
         is_known = self.frame.is_shape_known
         shape = BlockShape(extents[0], extents[1], extents[2]) if is_known else BlockShape(x_is_warps=True)

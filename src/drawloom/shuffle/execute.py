@@ -220,7 +220,7 @@ class Executor:
         value = self.frame.source(state, instruction.operands[1], type)
         if opcode.space not in ("global", ""):
             space = "shared" if opcode.space.startswith("shared") else opcode.space
-            window = x.leaf("window", type.bits, space)
+            window = self.frame.window(space, type.bits)
             value = x.sub(value, window) if opcode.has("to") else x.add(value, window)
         self.write(state, target, value, guard)
 

@@ -12,6 +12,7 @@ from drawloom.ptx.ir import (
     Address,
     Immediate,
     Instruction,
+    Module,
     Not,
     Operand,
     Register,
@@ -36,10 +37,15 @@ _COMPONENTS: Final = "xyz"
 class Frame:
     """A function's leaves. ``extents`` are those of a block where the directives say them, else 0."""
 
-    def __init__(self, x: Expressions, cfg: Cfg, address_bits: int) -> None:
+    def __init__(self, x: Expressions, cfg: Cfg, module: Module) -> None:
         self.x = x
         self.function = cfg.function
-        self.address_bits = address_bits
+        self.address_bits = module.address_size
+        #: The variables of which each lane has its own, maybe at an address of its own.
+        self.own = frozenset([v.name for v in cfg.function.variables if v.space in ("local", "param")])
+        self.own |= frozenset([v.name for v in module.variables.values() if v.space == "local"])
+        if not cfg.function.is_entry:
+            self.own |= frozenset([p.name for p in cfg.function.params])
         self.parameters = frozenset([p.name for p in cfg.function.params]) if cfg.function.is_entry else frozenset()
         bounds = LaunchBounds(cfg.function)
         self.limits = bounds.specials()
@@ -90,7 +96,11 @@ class Frame:
 
     def symbol(self, name: str, bits: int) -> int:
         """The address of a variable."""
-        return self.x.leaf("symbol", bits, name)
+        return self.x.leaf("symbol", bits, name, varies=OPAQUE if name in self.own else 0)
+
+    def window(self, space: str, bits: int) -> int:
+        """Where the window of a space begins in the generic one."""
+        return self.x.leaf("window", bits, space, varies=OPAQUE if space == "local" else 0)
 
     def special(self, name: str) -> int:
         """A special register, as wide as it is; volatile ones are something else in each lane and at each read."""
