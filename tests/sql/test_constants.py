@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import drawloom
+from drawloom.sql import connect
 from drawloom.sql.rounding import rounded
 
 ROUNDED = [
@@ -113,3 +114,34 @@ def test_floats_that_no_decimal_holds_are_null_without_a_warning() -> None:
     table = pa.table({"f": [1e308, -1e308, 2.5, None]})
     ours = drawloom.connect("cpu").register("t", table).sql("select try_cast(f as decimal(5, 2)) as x from t")
     assert ours.fetchall() == [(None,), (None,), (Decimal("2.50"),), (None,)]
+
+
+@pytest.mark.parametrize("shown", [
+    "generate_series(1, 1000000000000)", "range(1000 * 1000 * 1000 * 1000)", "range(0, -1000000000000, -1)",
+    "range(1, '999999999999'::bigint)", "range(1 << 40)", "array_repeat(7, 100000000000)",
+    "length(rpad('x', 90000000))",
+])  # fmt: skip
+def test_long_constants_are_made_within_the_limit_of_memory(shown: str) -> None:
+    """The planner made them, of any length, and the process was killed."""
+    with pytest.raises(drawloom.OutOfMemoryError):
+        connect("cpu", memory_limit="200M").sql(f"select {shown}").arrow()
+
+
+def test_long_constants_are_what_short_ones_are() -> None:
+    lists = "select range(1, 200)[190:199] as a, generate_series(0, 990, 33)[-2:-1] as b, array_repeat(3, 70)[1:2] as c"
+    row = connect("cpu").sql(lists).arrow().to_pylist()[0]
+    assert row == {"a": list(range(190, 200)), "b": [957, 990], "c": [3, 3]}
+    con = connect("cpu")
+    assert con.sql("select range(1, 200)").columns == ["range(Int64(1),Int64(200))"]
+    assert con.sql("select length(lpad('x', 70000, 'ab')), length(repeat('xy', 70000))").fetchall() == [(70000, 140000)]
+    assert con.sql("select count(*) from unnest(range(1, 200))").fetchall() == [(199,)]
+
+
+def test_numbers_of_all_64_bits_are_places_and_moments() -> None:
+    con = connect("cpu").register("t", pa.table({"s": ["abc"], "l": [[1, 2]]}))
+    most = 2**63 - 1
+    row = con.sql(f"select substr(s, {most}, {most}), substr(s, 2, {most}), l[{most}], l[2:{most}] from t").fetchall()
+    assert row == [("", "bc", None, [2])]
+    for function in ("from_unixtime", "to_timestamp_seconds"):
+        with pytest.raises(drawloom.UnsupportedError, match="a moment that 64 bits of microseconds do not hold"):
+            con.sql(f"select {function}({most})").arrow()

@@ -19,6 +19,7 @@ from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.memory import ask
 from drawloom.horse.types import BOOL, F64, I64, STR, VectorType
 from drawloom.horse.values import (
+    INT64_MAX,
     Array,
     RawText,
     Value,
@@ -68,7 +69,8 @@ def _substring(name: str, arguments: list[Value]) -> Value:
     if start < 1 or count < 0:
         raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
     words, codes = given.spelled()
-    made = computed(words.nbytes, lambda: pc.utf8_slice_codeunits(words, start - 1, start - 1 + count))
+    first, last = [min(place, INT64_MAX) for place in (start - 1, start - 1 + count)]
+    made = computed(words.nbytes, lambda: pc.utf8_slice_codeunits(words, first, last))
     return coded(made, codes, given.type)
 
 

@@ -40,6 +40,7 @@ from drawloom.sql.rounding import TEXT
 from drawloom.sql.scalars import TABLE
 from drawloom.sql.tables import LIST
 from drawloom.sql.text import DOUBLE
+from drawloom.sql.unfolded import NUMBER
 from drawloom.sql.windows import FUNCTIONS
 
 #: Functions with rules of their own, with their numbers of arguments.
@@ -252,6 +253,8 @@ class Expressions(Literals):
         arguments = [self.expression(a.value) for a in body.arguments]
         if name == DOUBLE and isinstance(arguments[0], Constant):
             return Constant(float(str(arguments[0].value)), F64)
+        if name == NUMBER and isinstance(arguments[0], Constant):
+            return Constant(int(str(arguments[0].value)), I64)
         if name in (TEXT, MOMENT):
             return arguments[0]
         if name in self.subqueries:

@@ -18,7 +18,7 @@ from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
 from drawloom.sql.frames import Frame, Result
-from drawloom.sql.lists import ListOf, numbers_of, of_rows
+from drawloom.sql.lists import ListOf, numbers_of, of_rows, place_of
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -47,6 +47,16 @@ def _argument(t: Translator, call: plan.Apply, number: int, frame: Frame, type: 
     given = t.expression(call.arguments[number], frame)
     if type is not None:
         given = Result(t.zero(type), type, _FALSE) if t.is_null(given) else t.cast(given, type)
+    return _spread(t, given, frame)
+
+
+def _place(t: Translator, call: plan.Apply, number: int, frame: Frame) -> Result:
+    """An argument that is a place in a list, as long as the frame."""
+    given = t.expression(call.arguments[number], frame)
+    return _spread(t, place_of(Result(t.zero(I64), I64, _FALSE) if t.is_null(given) else t.cast(given, I64)), frame)
+
+
+def _spread(t: Translator, given: Result, frame: Frame) -> Result:
     valid = None if given.valid is None else t.spread(given.valid, frame)
     return Result(t.spread(given.value, frame), given.type, valid)
 
@@ -168,7 +178,7 @@ def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 def _slice(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """From one place to another, both included; those below 0 count from the end."""
     given, type = _list(t, call, 0, frame)
-    bounds = [_argument(t, call, number, frame, I64) for number in (1, 2)]
+    bounds = [_place(t, call, number, frame) for number in (1, 2)]
     low, high = [of_rows(t, given, bound) for bound in (type.low, type.high)]
     places: list[Operand] = []
     for bound, shift in zip(bounds, (_ONE, _ZERO)):

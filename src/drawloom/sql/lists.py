@@ -37,6 +37,8 @@ _TRUE: Final = Literal([1], BOOL)
 _ZERO: Final = Literal([0], I64)
 _ONE: Final = Literal([1], I64)
 _NOWHERE: Final = Literal([-1], I64)
+#: Elements that no list has.
+_LONGEST: Final = 1 << 40
 
 
 class ListOf(VectorType):
@@ -138,7 +140,7 @@ def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     low, high = [of_rows(t, given, bound) for bound in (given.type.low, given.type.high)]
     if call.function != "array_element":
         return t.result("minus", [high, low], given.valid)
-    number = t.cast(t.expression(call.arguments[1], frame), I64)
+    number = place_of(t.cast(t.expression(call.arguments[1], frame), I64))
     from_front = t.emit("plus", [low, t.emit("minus", [number.value, _ONE])])
     from_end = t.emit("plus", [high, number.value])
     is_front = t.emit("gt", [number.value, _ZERO])
@@ -150,6 +152,14 @@ def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     elements = given.type.elements
     valid: Operand = known if elements.valid is None else t.outer_index(elements.valid, there)
     return Result(t.outer_index(elements.value, there), elements.type, valid)
+
+
+def place_of(given: Result) -> Result:
+    """A place in a list. Constants that no list has are the last that one may have, to which places are added."""
+    if not isinstance(given.value, Literal) or not isinstance(given.value.values[0], int):
+        return given
+    number = max(-_LONGEST, min(given.value.values[0], _LONGEST))
+    return Result(Literal([number], I64), I64, given.valid)
 
 
 def elements(t: Translator, relation: Elements) -> Frame:

@@ -37,6 +37,7 @@ from drawloom.horse.types import (
     VectorType,
     exact_bounds,
 )
+from drawloom.horse.values import INT64_MAX
 from drawloom.sql.plan import Constant
 
 OVERFLOW: Final = f"decimal constants whose result needs more than {MAX_DIGITS} digits"
@@ -143,6 +144,9 @@ class Literals:
         """The microseconds that a moment is; one between two of them is a moment of nanoseconds. Times of day and
         moments with a zone are cut off there."""
         micros = Fraction(body.value * 10**6, 10**body.precision)
+        if abs(micros) > INT64_MAX:
+            self.refuse("a moment that 64 bits of microseconds do not hold")
+            return Constant(0, type)
         if micros.denominator == 1 or type != TIMESTAMP:
             return Constant(math.floor(micros), type)
         return Constant(int(micros * 1000), TIMESTAMP_NS)

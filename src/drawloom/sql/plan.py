@@ -6,8 +6,8 @@
                  | those of made.py
     Expression ::= Field(index) | Constant(value, type) | Apply(function, arguments) | Cast(input, type)
                  | Asked(input) | Case(branches, otherwise) | InList(input, options) | Scalar(relation)
-                 | InRelation(input, relation) | Exists(relation) | Window(function, arguments, partitions, sorts, frame)
-                 | Dependent(kind, arguments, relation)
+                 | InRelation(input, relation) | Exists(relation) | Dependent(kind, arguments, relation)
+                 | Window(function, arguments, partitions, sorts, frame)
 
 Types are HorseIR's vector types. A constant of value None is NULL, typed.
 """

@@ -22,6 +22,7 @@ from drawloom.horse.types import MAX_DIGITS
 from drawloom.sql.planner_process import PlanApart, PlannerProcess, takes_long
 from drawloom.sql.rounding import TEXT
 from drawloom.sql.text import DOUBLE
+from drawloom.sql.unfolded import NUMBER
 
 #: What makes DataFusion read SQL as DuckDB does: 0.1 is a decimal, and NULLs come last in any order.
 #: The zone of moments with one is universal time.
@@ -71,6 +72,7 @@ class Planner:
         self.process = PlannerProcess(self.told)
         weakref.finalize(self, self.process.stop)
         self.register_function(DOUBLE, [pa.string()], pa.float64(), "immutable")
+        self.register_function(NUMBER, [pa.string()], pa.int64(), "immutable")
         self.register_function(TEXT, [pa.string()], pa.string(), "immutable")
         self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}

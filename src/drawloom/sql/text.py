@@ -26,6 +26,8 @@ from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.names import shown_calls, with_known_names
 from drawloom.sql.rounding import INTEGERS, TEXT, rounded, seen
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
+from drawloom.sql.unfolded import NUMBER as NUMBER_CALL
+from drawloom.sql.unfolded import long_numbers, shown
 
 _EXPLAIN: Final = re.compile(
     r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(?P<explain>explain\b)(?:\s+(?P<analyze>analyze)\b)?"
@@ -56,7 +58,7 @@ _MOMENT: Final = re.compile(r"timestamp\s*'\s*(?P<year>\d{4,})-", re.IGNORECASE)
 _NANOSECOND_YEARS: Final = range(1678, 2262)
 #: The function that doubles are, which the planner knows by name and cannot fold.
 DOUBLE: Final = "drawloom_double"
-_UNFOLDED: Final = re.compile(rf"(?P<function>{DOUBLE}|{TEXT})\((?P<text>'(?:''|[^'])*')\)")
+_UNFOLDED: Final = re.compile(rf"(?P<function>{DOUBLE}|{TEXT}|{NUMBER_CALL})\((?P<text>'(?:''|[^'])*')\)")
 _SHOWN: Final = re.compile(rf"(?:{DOUBLE}|{TEXT})\(Utf8\(\"([^\"]*)\"\)\)")
 _ONE: Final = "cast('1' as double)"
 #: What DataFusion parses and then leaves out of the plan, although it changes the answer.
@@ -131,6 +133,7 @@ def read(text: str) -> SqlText:
         pieces.extend([(behind, start), (behind + len(by), end)])
         at = end
 
+    unfolded = long_numbers(text)
     is_far = any(int(m["year"]) not in _NANOSECOND_YEARS for m in _MOMENT.finditer(text))
     put_in = balanced(text)
     for offset, marks in rounded(text).items():
@@ -179,11 +182,14 @@ def read(text: str) -> SqlText:
             replace(token.start(), token.end(), f"* {_ONE} /")
         if word == "positional" and _POSITIONAL.match(text, token.start()):
             unsupported.append("POSITIONAL JOIN")
+        if token.start() in unfolded:
+            number = token.group().strip("' ")
         if number is None:
             continue
         number = number.replace("_", "")
         digits += sum([c.isdigit() for c in number])
-        replace(token.start(), token.end(), _number(number, unsupported))
+        made_of = f"{NUMBER_CALL}('{number}')" if token.start() in unfolded else _number(number, unsupported)
+        replace(token.start(), token.end(), made_of)
     for offset, marks in reversed(brackets):
         replace(offset, offset, marks)
     made.append(text[at:])
@@ -227,12 +233,13 @@ def same_query(text: str) -> str:
 
 def runnable(sql: str) -> str:
     """The text for an engine, which is to compute the constants that the planner is not to fold."""
-    return _UNFOLDED.sub(lambda f: f["text"] if f["function"] == TEXT else f"cast({f['text']} as double)", sql)
+    types = {DOUBLE: "double", TEXT: "varchar", NUMBER_CALL: "bigint"}
+    return _UNFOLDED.sub(lambda f: f"cast({f['text']} as {types[f['function']]})", sql)
 
 
 def shown_name(name: str) -> str:
     """The name that DataFusion gives a column, as if it had seen the text as it was."""
-    return shown_calls(shown_frame(_SHOWN.sub(r'Utf8("\1")', seen(name).replace(' * Utf8("1") / ', " / "))))
+    return shown_calls(shown_frame(_SHOWN.sub(r'Utf8("\1")', seen(shown(name)).replace(' * Utf8("1") / ', " / "))))
 
 
 def _number(number: str, unsupported: list[str]) -> str:

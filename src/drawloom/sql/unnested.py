@@ -43,7 +43,8 @@ def relation_of(table: TextTable, plan: Callable[[str], Plan | None], unsupporte
         made = plan(table.sql)
         series = None if made is None else _series(table, made.root)
         if series is None:
-            unsupported.append(f"table function: {table.function} of what are no constants, or of days beside months")
+            what = f"of what are no constants, of days beside months, or of more than {_MOST_ROWS:,} rows"
+            unsupported.append(f"table function: {table.function} {what}")
         return None if series is None else Table(series, table.names)
     assert isinstance(table, ElementsTable)
     elements = Elements(table.number)
