@@ -13,10 +13,11 @@ from typing import Final
 from drawloom.sql.plan import Cast, Expression, Field, Join
 
 #: What a query is refused for that DataFusion plans wrongly, where its subqueries cannot be planned apart.
-MIXED_UP: Final = "a subquery in a condition of a join, or the value of IN with a subquery"
+MIXED_UP: Final = "a subquery in a condition of a join, the value of IN with a subquery, or one behind ANY or ALL"
 _WORDS: Final = re.compile(r"\b(?:in|on|any|some|all)\b", re.IGNORECASE)
 _ANTI: Final = re.compile(r"^ *(?:Left|Right)Anti Join:(.*)$", re.MULTILINE)
 _IN: Final = re.compile(r"\bIN \(<subquery>\)")
+_QUANTIFIED: Final = re.compile(r"\b(?:ANY|ALL) \(<subquery>\)")
 #: An IN whose left side is a column, or a call or sum of such.
 _PLAIN: Final = re.compile(
     r"(?:NOT )?(?:[\w.\"]+|\w+\([\w., ]*\)|[\w.]+(?: [-+*%] [\w.()]+)+) (?:NOT )?IN \(<subquery>\)"
@@ -65,9 +66,12 @@ def may_be_wrong(sql: str) -> bool:
 def is_planned_wrongly(bound: str) -> bool:
     """Whether a plan before optimisation, by its text, has what DataFusion's optimiser gets wrong: an IN of a subquery
     other than to keep the rows for which it is true, as the mark that it becomes is taken for one that is never
-    unknown; and correlated subqueries in conditions of joins, where names of both sides are mixed up."""
+    unknown; correlated subqueries in conditions of joins, where names of both sides are mixed up; and ANY and ALL, where
+    a column that both sides have by one name is compared with itself."""
     lines = [line.strip() for line in bound.splitlines() if "(<subquery>)" in line]
     if "outer_ref(" in bound and any(" Join: " in line.partition("(")[0] for line in lines):
+        return True
+    if any(_QUANTIFIED.search(line) for line in lines):
         return True
     lines = [line for line in lines if _IN.search(line)]
     return not all(line.startswith("Filter: ") and all(map(_is_kept, _conjuncts(line[8:]))) for line in lines)
