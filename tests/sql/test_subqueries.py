@@ -45,6 +45,19 @@ QUERIES = {
     "not in of a comparison": "select id, a not in (select u.a from u where u.id < t.id) as x from t",
     "in of another condition": "select id from t where id between 1 and 2 or id in (select a from u)",
     "an in whose left side is a case": "select id from t where (case when q then id else a end) in (select a from u)",
+    "all of the same column": "select id from t where id <> all (select id from t where id > 4)",
+    "any of the same column of one name": "select x.id from t x where x.id = any (select x.id from t x where x.id = 3)",
+    "all of the same column in a subquery": """select id from t where id in
+        (select id from t where id >= all (select id from t))""",
+    "a count without a row is NULL": """select id,
+        (select count(*) from u where u.id = t.id group by u.g limit 1) is null as x from t""",
+    "a count without a row is another value": """select id,
+        coalesce((select count(*) from u where u.id = t.id group by u.a limit 1), -1) as x,
+        coalesce((select 7::bigint from u where n > 99), 5) as y from t""",
+    "a rank without a row is NULL": """select id, (select r from (select id, rank() over (order by id) as r from u
+        where u.a = t.a) v where v.id > 2 limit 1) is null as x from t""",
+    "a count without a row keeps rows": """select id from t where exists (select 1 from u where a = 9) or
+        (select count(u.n) from u where u.id = t.id having count(*) > 1) is null""",
     "a sum in": "select id from t where id + 1 in (select id from u) or a is null",
     "groups in": "select g, sum(a) as s from t group by g having sum(a) in (select a + 1 from u) or g = 'z'",
     "exists of a comparison": "select id, exists (select 1 from u where u.id > t.id and u.g = t.g) as x from t",
@@ -188,3 +201,11 @@ def test_in_of_kinds_that_are_brought_together() -> None:
         i::text in (select n from m), d in (select i from m) from m""").fetchall()
     assert made == [(True, None, True, True, True)] * 4
     assert con.sql("select i from m where i in (select n from m) order by i").fetchall() == [(-3,), (0,), (1,), (7,)]
+
+
+def test_columns_that_are_never_null_are_where_a_subquery_has_no_row() -> None:
+    """The planner took the value for one that is never NULL."""
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False), pa.field("d", pa.int64(), nullable=False)])
+    ours = connect("cpu").register("u", pa.table({"a": [2], "d": [10]}, schema=schema))
+    assert ours.sql("select coalesce((select d from u where a = 9), 5)").fetchall() == [(5,)]
+    assert ours.sql("select a from u where (select d from u where a = 9) is null").fetchall() == [(2,)]

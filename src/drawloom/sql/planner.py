@@ -82,7 +82,7 @@ class Planner:
     def register(self, name: str, schema: pa.Schema) -> None:
         """Makes ``name`` known, in place of an earlier table of that name in any case: as it is spelt, and as SQL
         folds it where it is not quoted."""
-        schema = pa.schema([f.with_type(_planned(f.type)) for f in schema])
+        schema = pa.schema([pa.field(f.name, _planned(f.type)) for f in schema])
         try:
             empty = pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
             for spelling in self.spellings.pop(name.lower(), []):
@@ -238,7 +238,8 @@ def _missing(found: re.Match[str]) -> str:
 
 
 def _planned(type: pa.DataType) -> pa.DataType:
-    """The type that plans see: dictionaries of strings are strings, all decimals are decimal128, times of day and
+    """The type that plans see, whose parts may be NULL whatever the table says, as they are in a row that a subquery or
+    a join does not have: dictionaries of strings are strings, all decimals are decimal128, times of day and
     moments with a zone have one type each, so have lists, a column without a type is of integers, and what Substrait
     has no word for is opaque."""
     if pa.types.is_dictionary(type) and horse_type(type) is not None:
@@ -258,5 +259,5 @@ def _planned(type: pa.DataType) -> pa.DataType:
     if is_list(type):
         return pa.list_(_planned(type.value_type))
     if pa.types.is_struct(type):
-        return pa.struct([type.field(i).with_type(_planned(type.field(i).type)) for i in range(type.num_fields)])
+        return pa.struct([(type.field(i).name, _planned(type.field(i).type)) for i in range(type.num_fields)])
     return type

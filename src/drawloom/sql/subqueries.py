@@ -18,17 +18,15 @@ from typing import Final
 
 import pyarrow as pa
 
-from drawloom.sql.clauses import SETS, Select, Sql, left_side, replaced
+from drawloom.sql.clauses import Select, Sql, replaced
 from drawloom.sql.planner import Planner, SqlError, quoted
+from drawloom.sql.subqueryplaces import Place, place_at
 from drawloom.sql.unknowns import is_planned_wrongly, may_be_wrong
 
 #: What the names of the functions, and of the outer tables, begin with.
 FUNCTION: Final = "drawloom_subquery_"
 OUTER: Final = "drawloom_outer_"
 _UNKNOWN: Final = re.compile(r"No field named ((?:\"[^\"]+\"|\w+)(?:\.(?:\"[^\"]+\"|\w+))?)(?=[.\s]|$)")
-_COMPARISONS: Final[dict[str, str]] = {
-    "=": "equal", "<>": "not_equal", "!=": "not_equal", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte",
-}  # fmt: skip
 #: Words behind a table that are no other name of it.
 _BEHIND_TABLES: Final = frozenset([
     "where", "on", "using", "join", "left", "right", "full", "inner", "cross", "natural", "group", "order", "having",
@@ -52,19 +50,6 @@ class Subquery:
         self.columns = columns
 
 
-class _Place:
-    """A subquery in brackets, tokens ``open`` to ``close``, and the tokens from ``start`` on that it goes with."""
-
-    def __init__(self, open: int, close: int, start: int, kind: str, comparison: str = "", value: str = "") -> None:
-        self.open = open
-        self.close = close
-        self.start = start
-        self.kind = kind
-        self.comparison = comparison
-        self.value = value
-        self.is_negated = False
-
-
 def take_out(text: str, planner: Planner, first: int, taken: list[Subquery]) -> str:
     """The text with calls in the place of subqueries, which are added to ``taken`` and whose functions and outer
     tables the planner knows then, numbered from ``first`` on. Those that DataFusion can plan for itself, and those that
@@ -81,56 +66,20 @@ def take_out(text: str, planner: Planner, first: int, taken: list[Subquery]) -> 
     return replaced(text, changes)
 
 
-def _places(sql: Sql) -> list[_Place]:
+def _places(sql: Sql) -> list[Place]:
     """The outermost subqueries of expressions."""
-    made: list[_Place] = []
+    made: list[Place] = []
     end = -1
     for i, token in enumerate(sql.tokens):
         if i > end and token.is_mark("(") and token.mate > i and sql.tokens[i + 1].is_word("select", "with"):
-            place = _place(sql, i)
+            place = place_at(sql, i)
             if place is not None:
                 made.append(place)
                 end = place.close
     return made
 
 
-def _place(sql: Sql, open: int) -> _Place | None:
-    """None for a table, a named query, one side of a set, and what is not understood."""
-    around = sql.within(open)
-    if around is None or open == 0:
-        return None
-    close, before = sql.tokens[open].mate, sql.tokens[open - 1]
-    if before.is_word("exists"):
-        return _Place(open, close, open - 1, "exists")
-    if before.is_word("in"):
-        is_negated = sql.tokens[open - 2].is_word("not")
-        place = _compared(sql, open, open - 2 - is_negated, "any", "equal")
-        if place is not None:
-            place.is_negated = is_negated
-        return place
-    if before.is_word("any", "all", "some") and sql.tokens[open - 2].text in _COMPARISONS:
-        kind = "all" if before.text == "all" else "any"
-        return _compared(sql, open, open - 3, kind, _COMPARISONS[sql.tokens[open - 2].text])
-    if before.is_word("from", "join", "lateral", "as", "all", "distinct", "materialized", *SETS):
-        return None
-    if before.is_mark(",") and around.clause_at(open) == "from" and sql.tokens[open].depth == around.depth:
-        return None
-    if before.is_mark("("):
-        outside = sql.tokens[open - 2]
-        if around.clause_at(open) == "from" or outside.is_word("in", "any", "all", "some", "exists"):
-            return None
-    return _Place(open, close, open, "scalar")
-
-
-def _compared(sql: Sql, open: int, last: int, kind: str, comparison: str) -> _Place | None:
-    """The subquery with the left side of its comparison, whose last token is ``last``; None where that is not told."""
-    start = left_side(sql, last)
-    if start < 0:
-        return None
-    return _Place(open, sql.tokens[open].mate, start, kind, comparison, sql.between(start, last + 1))
-
-
-def _taken(sql: Sql, place: _Place, planner: Planner, number: int) -> tuple[Subquery, str] | None:
+def _taken(sql: Sql, place: Place, planner: Planner, number: int) -> tuple[Subquery, str] | None:
     around = sql.within(place.open)
     assert around is not None
     named = named_before(sql, place.open)
@@ -273,7 +222,7 @@ def _scope(sql: Sql, token: int) -> Select:
     while open >= 0 and not sql.tokens[open].is_mark("("):
         open -= 1
     around = sql.within(open) if open >= 0 else None
-    return select if around is None or _place(sql, open) is None else _scope(sql, open)
+    return select if around is None or place_at(sql, open) is None else _scope(sql, open)
 
 
 def _is_defined(name: str, sql: Sql) -> bool:

@@ -25,6 +25,7 @@ from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.names import shown_calls, with_known_names
 from drawloom.sql.rounding import INTEGERS, TEXT, rounded, seen
+from drawloom.sql.subqueryplaces import nullable
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
 from drawloom.sql.unfolded import NUMBER as NUMBER_CALL
 from drawloom.sql.unfolded import long_numbers, shown
@@ -136,7 +137,7 @@ def read(text: str) -> SqlText:
     unfolded = long_numbers(text)
     is_far = any(int(m["year"]) not in _NANOSECOND_YEARS for m in _MOMENT.finditer(text))
     put_in = balanced(text)
-    for offset, marks in rounded(text).items():
+    for offset, marks in [*rounded(text).items(), *nullable(text).items()]:
         put_in[offset] = put_in.get(offset, "") + marks if marks.startswith(")") else marks + put_in.get(offset, "")
     brackets = sorted(put_in.items(), reverse=True)
     for token in _TOKEN.finditer(text):

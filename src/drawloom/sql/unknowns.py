@@ -66,8 +66,8 @@ def may_be_wrong(sql: str) -> bool:
 def is_planned_wrongly(bound: str) -> bool:
     """Whether a plan before optimisation, by its text, has what DataFusion's optimiser gets wrong: an IN of a subquery
     other than to keep the rows for which it is true, as the mark that it becomes is taken for one that is never
-    unknown; correlated subqueries in conditions of joins, where names of both sides are mixed up; and ANY and ALL, where
-    a column that both sides have by one name is compared with itself."""
+    unknown; correlated subqueries in conditions of joins, where names of both sides are mixed up; and ANY and ALL,
+    where a column that both sides have by one name is compared with itself."""
     lines = [line.strip() for line in bound.splitlines() if "(<subquery>)" in line]
     if "outer_ref(" in bound and any(" Join: " in line.partition("(")[0] for line in lines):
         return True
