@@ -4,7 +4,7 @@ import networkx
 from hypothesis import given
 
 from drawloom.ptx.cfg import build_cfg
-from drawloom.ptx.dominators import dominators, post_dominators
+from drawloom.ptx.dominators import controlled, dominators, post_dominators
 from tests.ptx.graphs import Graph, cfg_of, function_from, graphs, with_exit
 
 
@@ -94,3 +94,18 @@ def test_post_dominators_agree_with_networkx(graph: Graph):
     assert [set(post.frontier()[b]) for b in cfg.rpo] == [set(frontier[b]) for b in cfg.rpo]
     sets = by_definition(oracle.reverse(), exit_node)
     assert all(post.dominates(a, b) == (a in sets[b]) for a in cfg.rpo for b in cfg.rpo)
+
+
+@given(graphs(most_blocks=9))
+def test_what_a_block_controls_is_on_a_way_that_avoids_its_post_dominator(graph: Graph):
+    cfg = build_cfg(function_from(graph))
+    post = post_dominators(cfg)
+    for block_id in cfg.rpo:
+        ways = networkx.DiGraph()
+        ways.add_nodes_from(cfg.rpo)
+        ways.add_edges_from([(b, s) for b in cfg.rpo for s in cfg.blocks[b].succs])
+        if post.idom[block_id] in ways:
+            ways.remove_node(post.idom[block_id])
+        starts = [s for s in cfg.blocks[block_id].succs if s in ways]
+        expected = {b for s in starts for b in [s, *networkx.descendants(ways, s)]}
+        assert controlled(cfg, [block_id]) == expected

@@ -99,17 +99,6 @@ class Cfg:
         self._before[block_id] = found
         return found
 
-    def between(self, block_id: int, end: int) -> set[int]:
-        """The blocks that may run behind the end of a block before ``end`` does."""
-        found: set[int] = set()
-        stack = list(self.blocks[block_id].succs)
-        while stack:
-            inside = stack.pop()
-            if inside != end and inside not in found:
-                found.add(inside)
-                stack.extend(self.blocks[inside].succs)
-        return found
-
     def block_at(self, at: int) -> int:
         """The block that ``function.body[at]`` stands in."""
         if not self._block_at:

@@ -147,6 +147,27 @@ def post_dominators(cfg: Cfg, succs: list[list[int]] | None = None, leaves: list
     return DominatorTree(count, order, forward)
 
 
+def controlled(cfg: Cfg, starts: list[int]) -> set[int]:
+    """The blocks that may run behind the end of one of ``starts`` before its post-dominator does: what control depends
+    on it for, and on that again (Ferrante, Ottenstein and Warren, "The Program Dependence Graph and Its Use in
+    Optimization", 1987)."""
+    above = post_dominators(cfg).idom
+    found: set[int] = set()
+    stack = list(starts)
+    walked = set(starts)
+    while stack:
+        block_id = stack.pop()
+        for successor in cfg.blocks[block_id].succs:
+            inside = successor
+            while inside != above[block_id]:
+                found.add(inside)
+                if inside not in walked:
+                    walked.add(inside)
+                    stack.append(inside)
+                inside = above[inside]
+    return found
+
+
 def _endless_latches(cfg: Cfg, forward: list[list[int]], backward: list[list[int]], leaves: list[bool]) -> list[int]:
     """The sources of back edges among the reachable blocks from which no path leaves the function, if these can
     only be left by being in a cycle for ever."""

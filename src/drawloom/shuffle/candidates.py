@@ -39,6 +39,7 @@ class Finder:
         self.tree = dominators(cfg)
         self._texts: dict[int, str] = {}
         self.threads = threads
+        self._found: dict[tuple[int, int, int, int], Candidate | None] = {}
 
     def find(self, at: int, excluded: set[int]) -> Iterator[Candidate]:
         """The candidates of the load ``function.body[at]``, the smallest distance first, without some sources."""
@@ -53,7 +54,10 @@ class Finder:
         keys.sort(key=lambda key: (abs(key[2]), key[0], key[1], key[2]))
         count = 0
         for source, element, delta in keys:
-            candidate = self.candidate(at, source, element, delta, instances)
+            pair = (at, source, element, delta)
+            if pair not in self._found:
+                self._found[pair] = self.candidate(at, source, element, delta, instances)
+            candidate = self._found[pair]
             if candidate is not None:
                 yield candidate
                 count += 1

@@ -8,15 +8,16 @@ is an uninterpreted value. Loops are entered once, in any iteration; a first run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from time import perf_counter
+from typing import Final
 
 from drawloom.errors import SourceError
 from drawloom.ptx.cfg import Block, Cfg, build_cfg
-from drawloom.ptx.dominators import post_dominators
+from drawloom.ptx.dominators import controlled
 from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.isa import BRANCH, CALL
-from drawloom.ptx.liveness import liveness
+from drawloom.ptx.liveness import bits, liveness, members
 from drawloom.ptx.types import U32
 from drawloom.ptx.uniformity import BlockShape, uniformity
 from drawloom.ptx.unread import Unknown
@@ -24,7 +25,7 @@ from drawloom.shuffle.candidates import Finder
 from drawloom.shuffle.corners import Corners
 from drawloom.shuffle.decide import Decider
 from drawloom.shuffle.execute import TOLD, Executor, told_at, version_of
-from drawloom.shuffle.expressions import OPAQUE, Expressions
+from drawloom.shuffle.expressions import DEEP, OPAQUE, Expressions
 from drawloom.shuffle.facts import ALONG_X, Options, Refusal, Report
 from drawloom.shuffle.frame import Frame, relevant_registers
 from drawloom.shuffle.lanes import replaced
@@ -36,6 +37,12 @@ from drawloom.shuffle.trail import Trail
 from drawloom.shuffle.visibility import waits_apart
 
 __all__ = ["Options", "analyse"]
+
+#: Flows that are compared with each other, and targets of a branch that are told apart by all numbers that do not lead
+#: there.
+_MOST_APART: Final = 64
+#: Conditions that are kept behind a loop that lanes leave apart, the last ones.
+_MOST_KEPT: Final = 128
 
 
 def analyse(module: Module, function: Function, options: Options | None = None) -> Report:
@@ -88,6 +95,7 @@ class _Emulation:
         self.decider = Decider(x, prover)
         self.trail = Trail(x, module, cfg.function, options, self.decider, self.rounds, Corners(cfg))
         self.relevant = relevant_registers(cfg)
+        self.asked = bits([r for r, matters in enumerate(self.relevant) if matters])
         self.executor = Executor(x, self.frame, self.relevant, self.trail, self.uniform)
         self.executor.waits_apart = waits_apart(cfg, self.uniform, module, False)
         self.incoming: list[list[State]] = []
@@ -116,7 +124,7 @@ class _Emulation:
             self.walk()
         report, trail = self.report, self.trail
         report.trace = trail.accesses
-        divergent = parted(self.cfg, self.uniform.is_divergent)
+        divergent = controlled(self.cfg, [b for b in self.cfg.rpo if self.uniform.is_divergent(b)])
         report.divergent.update([access.at for access in trail.accesses if access.block in divergent])
         for block_id in self.cfg.rpo:
             for at, instruction in self.statements(self.cfg.blocks[block_id]):
@@ -146,7 +154,7 @@ class _Emulation:
         self.report.flows = self.report.merged = 0
         self.incoming = [[] for _ in cfg.blocks]
         count = len(cfg.function.registers)
-        self.incoming[0].append(State([-1] * (count + 1), {}, {}, 0))
+        self.incoming[0].append(State([-1] * (count + 1), {}, {}, 0, []))
         for block_id in cfg.rpo:
             states = self.incoming[block_id]
             self.incoming[block_id] = []
@@ -213,7 +221,8 @@ class _Emulation:
         assert block.terminator is not None
         index = self.frame.source(state, block.terminator.operands[0], U32)
         places = [k for k, found in enumerate(block.targets) if found == target]
-        for k in range(len(block.targets)):
+        others = range(len(block.targets)) if len(block.targets) <= _MOST_APART else places
+        for k in others:
             if k not in places or len(places) == 1:
                 assume(x, state.conditions, x.equal(index, x.constant(k, 32)), k in places)
 
@@ -240,8 +249,7 @@ class _Emulation:
         """The registers that matter and are read from a block on."""
         known = self.read[block_id]
         if known is None:
-            live = self.live.live_in[block_id]
-            known = self.read[block_id] = [r for r, matters in enumerate(self.relevant) if matters and live >> r & 1]
+            known = self.read[block_id] = members(self.live.live_in[block_id] & self.asked)
         return known
 
     def joined(self, block_id: int, states: list[State]) -> list[State]:
@@ -249,7 +257,7 @@ class _Emulation:
         registers = self.registers(block_id)
         out: list[State] = []
         for state in states:
-            for other in out:
+            for other in out[:_MOST_APART]:
                 if same_but_conditions(other, state, registers):
                     other.conditions = common_conditions(other.conditions, state.conditions)
                     self.join_carry(block_id, other, state)
@@ -274,7 +282,7 @@ class _Emulation:
                 left = tuple([one for one in found if one in theirs])
                 for number, element in found:
                     if (number, element) not in left:
-                        first.ending = Ending(place, number, element, JOINED, -1, first.ending)
+                        first.end(Ending(place, number, element, JOINED))
                 if left:
                     first.available[place] = left
                 else:
@@ -390,8 +398,9 @@ class _Emulation:
                 state.env[r] = replaced(x, state.env[r], done, lambda e: self.own(e, cycle))
         conditions = state.conditions
         state.conditions = {}
-        for atom, truth in conditions.items():
-            assume(x, state.conditions, replaced(x, atom, done, lambda e: self.own(e, cycle)), truth)
+        for atom in list(conditions)[-_MOST_KEPT:]:
+            changed = replaced(x, atom, done, lambda e: self.own(e, cycle))
+            assume(x, state.conditions, changed, conditions[atom])
         if cycle.writes_memory:
             state.apart = True
 
@@ -404,7 +413,7 @@ class _Emulation:
             made_in = self.block_of_version(version_of(x, e))
         elif x.names[e] == TOLD:
             made_in = self.cfg.block_at(told_at(x, e))
-        if x.names[e] != "deep" and made_in not in cycle.blocks:
+        if x.names[e] != DEEP and made_in not in cycle.blocks:
             return e
         which = str(e) if is_load else x.payloads[e]
         return x.leaf(x.names[e], x.widths[e], f"{which} of each lane", x.low[e], x.high[e], OPAQUE)
@@ -418,18 +427,10 @@ class _Emulation:
 
 def apart_together(x: Expressions, states: list[State]) -> bool:
     """Whether a warp's lanes are all on the same one of some flows: each two differ in a condition that lanes share."""
+    if len(states) > _MOST_APART:
+        return False
     for k, state in enumerate(states):
         for other in states[:k]:
             if not exclusive(x, state.conditions, other.conditions):
                 return False
     return True
-
-
-def parted(cfg: Cfg, is_divergent: Callable[[int], bool]) -> set[int]:
-    """The blocks in which lanes may run apart: what comes after a divergent branch and before its post-dominator."""
-    found: set[int] = set()
-    post = post_dominators(cfg).idom
-    for block_id in cfg.rpo:
-        if is_divergent(block_id):
-            found |= cfg.between(block_id, post[block_id])
-    return found

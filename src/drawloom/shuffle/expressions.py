@@ -23,12 +23,15 @@ HAS_LANE: Final = 1
 OPAQUE: Final = 2
 
 WARP: Final = 32
-#: A product of sums with more terms than this is an atom.
+#: A product of sums with more terms than this is an atom; a sum of more is a leaf of its own, so that sums of sums take
+#: no quadratic time.
 _MOST_TERMS: Final = 48
-#: An operation deeper than this is a leaf of its own, so that walks down may recurse.
-_MOST_DEEP: Final = 150
+#: An operation deeper than this is a leaf of its own, so that walks down may recurse, by some five calls each.
+_MOST_DEEP: Final = 100
 
 SUM: Final = "sum"
+#: A leaf that stands for what is too large to be worked with.
+DEEP: Final = "deep"
 Key = tuple[str, int, str, tuple[int, ...]]
 Terms = dict[int, int]
 
@@ -106,7 +109,7 @@ class Expressions:
             varies |= self.varies[arg]
             deepest = max(deepest, self._depths[arg])
         if deepest >= _MOST_DEEP:
-            made = self.leaf("deep", width, f"{len(self.names)}", varies=OPAQUE if varies else 0)
+            made = self.leaf(DEEP, width, f"{len(self.names)}", varies=OPAQUE if varies else 0)
             self._ids[(name, width, payload, args)] = made
             return made
         return self._new(name, width, payload, args, low, (1 << width) - 1 if high < low else high, varies)
@@ -190,6 +193,10 @@ class Expressions:
             low, high = low + least, high + most
         if not (-(1 << width - 1) <= low and high <= mask and (low >= 0 or high < 1 << width - 1)):
             low, high = 0, mask
+        if len(left) > _MOST_TERMS:
+            made = self.leaf(DEEP, width, f"{len(self.names)}", low, high, OPAQUE if varies else 0)
+            self._ids[(SUM, width, "", args)] = made
+            return made
         return self._new(SUM, width, "", args, low, high, varies)
 
     def add(self, a: int, b: int) -> int:

@@ -70,8 +70,9 @@ class Aliases:
     def is_part(self, atoms: tuple[int, ...], factor: int) -> bool:
         """Whether a term may hold some of a pointer's bits: of a variable's address, or of a parameter that is one or
         may be and is subtracted."""
-        if any(self.holds_pointer(atom) for atom in atoms):
-            return True
+        for atom in atoms:
+            if self.holds_pointer(atom):
+                return True
         return len(atoms) == 1 and factor < 0 and self.may_be_pointer(atoms[0])
 
     def holds_pointer(self, e: int) -> bool:
@@ -86,16 +87,22 @@ class Aliases:
         name = x.names[e]
         if name == SUM:
             terms = x.terms(e)[1]
-            return any(self.is_part(x.monomials[m], signed(f, x.widths[e])) for m, f in terms.items())
+            is_held = False
+            for m, factor in terms.items():
+                is_held = is_held or self.is_part(x.monomials[m], signed(factor, x.widths[e]))
+            return is_held
         if name in ("symbol", "window"):
             return True
         if name == "param":
             return x.payloads[e] in self.pointers
         if name == "load" or x.widths[e] == 1:
             return False  # a number from memory, or what is only decided by pointers
-        if name in _MIXING and all(self.may_be_pointer(arg) for arg in x.args[e]):
-            return True
-        return any(self.holds_pointer(arg) for arg in x.args[e])
+        is_mixed = name in _MIXING
+        for arg in x.args[e]:
+            if self.holds_pointer(arg):
+                return True
+            is_mixed = is_mixed and self.may_be_pointer(arg)
+        return is_mixed
 
     def may_be_pointer(self, e: int) -> bool:
         """Whether an expression has bits of a parameter that is as wide as a pointer."""
@@ -109,8 +116,14 @@ class Aliases:
         if x.names[e] == "param":
             return x.widths[e] >= _POINTER_BITS
         if x.names[e] == SUM:
-            return any(len(x.monomials[m]) == 1 and self.may_be_pointer(x.monomials[m][0]) for m in x.terms(e)[1])
-        return x.names[e] != "load" and x.widths[e] > 1 and any(self.may_be_pointer(arg) for arg in x.args[e])
+            for m in x.terms(e)[1]:
+                if len(x.monomials[m]) == 1 and self.may_be_pointer(x.monomials[m][0]):
+                    return True
+        elif x.names[e] != "load" and x.widths[e] > 1:
+            for arg in x.args[e]:
+                if self.may_be_pointer(arg):
+                    return True
+        return False
 
     def space(self, space: str, address: int) -> str:
         """The space of an access, that of its base where it is generic. A pointer among a kernel's parameters is never

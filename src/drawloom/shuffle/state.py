@@ -26,36 +26,46 @@ JOINED: Final = 5
 
 class Ending:
     """Access ``number`` was a source no longer, at element ``element`` and ``place``; ``by`` is the number of the store
-    (``WRITTEN``), or the place of the instruction (``VISIBLE``). ``before`` is the last one on the same flow."""
+    (``WRITTEN``), or the place of the instruction (``VISIBLE``)."""
 
-    def __init__(self, place: Place, number: int, element: int, kind: int, by: int, before: Ending | None) -> None:
+    def __init__(self, place: Place, number: int, element: int, kind: int, by: int = -1) -> None:
         self.place = place
         self.number = number
         self.element = element
         self.kind = kind
         self.by = by
-        self.before = before
+
+
+#: Endings that are kept for the reasons why loads have no source, the last ones; they may be twice as many for a while.
+_MOST_ENDINGS: Final = 128
 
 
 class State:
     """One flow. ``env[r]`` is the expression in register ``r`` (the carry flag behind the last), -1 where it was never
     written; ``conditions`` has predicates (atoms) that are decided; ``available`` has by place the accesses, with the
-    element, that nothing has overwritten since, ``ending`` the last of those that something has; ``apart`` says that
+    element, that nothing has overwritten since, ``endings`` the last of those that something has; ``apart`` says that
     the lanes on this flow may see the memory at different times."""
 
     def __init__(
         self, env: list[int], conditions: dict[int, bool], available: dict[Place, tuple[tuple[int, int], ...]],
-        version: int, ending: Ending | None = None, apart: bool = False,
+        version: int, endings: list[Ending], apart: bool = False,
     ) -> None:  # fmt: skip
         self.env = env
         self.conditions = conditions
         self.available = available
         self.version = version
-        self.ending = ending
+        self.endings = endings
         self.apart = apart
 
     def copy(self) -> State:
-        return State(list(self.env), dict(self.conditions), dict(self.available), self.version, self.ending, self.apart)
+        endings = self.endings[-_MOST_ENDINGS:]
+        return State(list(self.env), dict(self.conditions), dict(self.available), self.version, endings, self.apart)
+
+    def end(self, ending: Ending) -> None:
+        """Remember why a load is a source no longer."""
+        self.endings.append(ending)
+        if len(self.endings) > 2 * _MOST_ENDINGS:
+            del self.endings[:-_MOST_ENDINGS]
 
 
 def assume(x: Expressions, conditions: dict[int, bool], predicate: int, truth: bool) -> None:
@@ -120,7 +130,12 @@ def within(x: Expressions, conditions: dict[int, bool], e: int, is_signed: bool)
     width = x.widths[e]
     low, high = x.signed_range(e) if is_signed else x.unsigned_range(e)
     least, most = (-1 << width - 1, (1 << width - 1) - 1) if is_signed else (0, (1 << width) - 1)
-    for atom, truth in list(conditions.items())[-_MOST_CONDITIONS:]:
+    count = 0
+    for atom in reversed(conditions):
+        count += 1
+        if count > _MOST_CONDITIONS:
+            break
+        truth = conditions[atom]
         name = x.names[atom]
         if name not in ("slt", "ult"):
             continue

@@ -19,8 +19,6 @@ from drawloom.shuffle.state import ENTERED, GUARDED, LEFT, VISIBLE, WRITTEN, End
 #: Loads of one place that are kept, and loads with addresses of no known form that one is compared with.
 _MOST_ALIKE: Final = 8
 _MOST_FORMLESS: Final = 48
-#: Endings that are looked at for the reason why a load has no source, the last ones.
-_MOST_ENDINGS: Final = 256
 
 
 class Source:
@@ -151,7 +149,7 @@ class Trail:
                 if kept[number]:
                     left.append((number, element))
                 else:
-                    state.ending = Ending(place, number, element, kind, by, state.ending)
+                    state.end(Ending(place, number, element, kind, by))
             if not left:
                 del state.available[place]
             elif len(left) < len(found):
@@ -184,7 +182,7 @@ class Trail:
                 places.append((kind, type.bits, address, 0))  # for what is there again, however many others there are
             for place in places:
                 if is_some:
-                    state.ending = Ending(place, number, element, GUARDED, -1, state.ending)
+                    state.end(Ending(place, number, element, GUARDED))
                     continue
                 found = state.available.get(place, ())
                 most = _MOST_ALIKE if place[2] >= 0 else _MOST_FORMLESS
@@ -219,17 +217,12 @@ class Trail:
 
     def ended(self, state: State, access: Access, type: Type, rest: int, strides: int) -> Ending | None:
         """What ended the last source that a load would have had."""
-        ending = state.ending
-        for _ in range(_MOST_ENDINGS):
-            if ending is None:
-                return None
+        for ending in reversed(state.endings):
             kind, bits, other, apart = ending.place
-            if kind in ("r", access.space) and bits == type.bits and abs(strides - apart) <= FARTHEST:
+            if other == rest and bits == type.bits and abs(strides - apart) <= FARTHEST and kind in ("r", access.space):
                 source = self.accesses[ending.number]
-                if other == rest and (rest >= 0 or source.address == access.address):
-                    if self.alike(access, source, ending.element):
-                        return ending
-            ending = ending.before
+                if (rest >= 0 or source.address == access.address) and self.alike(access, source, ending.element):
+                    return ending
         return None
 
     def refusal(self, access: Access, ordered: bool) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.ptx.cfg import Cfg
-from drawloom.ptx.dominators import post_dominators
+from drawloom.ptx.dominators import controlled
 from drawloom.ptx.ir import Function, Immediate, Instruction, Module, Operand, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, LOAD, RETURN, SIDE, WARP, Opcode
 from drawloom.ptx.uniformity import Uniformity
@@ -128,11 +128,6 @@ def waits_apart(cfg: Cfg, uniform: Uniformity, module: Module, doubtful: bool) -
     for block_id in cfg.rpo:
         if waiting >> block_id & 1:
             leads |= cfg.before(block_id)
-    post = post_dominators(cfg).idom
-    for block_id in cfg.rpo:
-        successors = cfg.blocks[block_id].succs
-        parts = doubtful or uniform.is_divergent(block_id)
-        if parts and sum(leads >> successor & 1 for successor in successors) > 1:
-            if any(waiting >> inside & 1 for inside in cfg.between(block_id, post[block_id])):
-                return True
-    return False
+    starts = [b for b in cfg.rpo if doubtful or uniform.is_divergent(b)]
+    starts = [b for b in starts if sum(leads >> successor & 1 for successor in cfg.blocks[b].succs) > 1]
+    return any(waiting >> block_id & 1 for block_id in controlled(cfg, starts))
