@@ -14,9 +14,8 @@ def test_a_table_of_many_branches_is_followed(value: str) -> None:
     """Each of 80 ways adds another number to the address; lanes are on one of them if they share the index."""
     names = [f"case{k}" for k in range(80)]
     cases = " ".join(f"{name}: mov.u64 %rd10, {4 * k}; bra end;" for k, name in enumerate(names))
-    report = emulate(
-        f"table: .branchtargets {', '.join(names)}; brx.idx {value}, table; {cases} end: add.s64 %rd5, %rd5, %rd10; {TWO}"
-    )
+    text = f"table: .branchtargets {', '.join(names)}; brx.idx {value}, table; {cases} end: add.s64 %rd5, %rd5, %rd10;"
+    report = emulate(text + TWO)
     assert pairs(report) == ([(1, 0, 1)] if value == "%r1" else [])
     assert report.merged == 79
 
