@@ -107,6 +107,8 @@ QUERIES = {
     "groups of what using makes one": "select a, count(*) as n, max(f) as m from t full join u using (a) group by a "
         "having count(*) < 5 order by a",
     "joins using over joins using": "select a, x.f, y.day as z from t left join u x using (a) full join u y using (a)",
+    "everything of a natural join": "select * from u natural join (select a, s, d from t) x",
+    "everything of a join using, by names in the other order": "select * from t join (select a, f from u) b using (a)",
     "natural left join": "select * from (select a, s, d from t) x natural left join (select s, a, f from u) y",
     "using a named query":
         "with w as (select a, f from u where f > 1) select * from t right join w using (a) where a = 2",

@@ -189,6 +189,14 @@ select a from t join u on a = b and s < b
                                     ^
 Cannot compare a text with a number
 ---
+select a from t natural join u
+                ^
+NATURAL JOIN of tables without a column of one name
+---
+select zz from t v join t using (a)
+       ^
+No field named zz
+---
 select a from t where row_number() over (order by a) = 1
                       ^
 Window functions are not allowed in the WHERE clause

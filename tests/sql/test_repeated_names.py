@@ -26,6 +26,8 @@ NAMED = [
     "select * from (select a, a from t) q where q.a < 3",
     "select q.a_1 + 1 as n, q.a from (select a, a from t) q",
     "with q as (select a, a, b as a from t) select * from q",
+    "select * from (select t.a, u.a from t join u on t.a = u.k) q",
+    "select q.a_1 from (select t.a, u.a from t join u on t.a = u.k) q",
     "select a, a from t union all select k, a from u",
     "select distinct b, b from t",
     "select (select max(k) from u) as a, a from t",

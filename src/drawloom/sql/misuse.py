@@ -10,6 +10,7 @@ from typing import Final
 from drawloom.sql.clauses import Select, Sql, left_side
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.subqueries import named_before, row_of, with_named
+from drawloom.sql.using import lacks_columns
 
 _QUANTIFIERS = ("any", "some", "all")
 #: What statements that DataFusion finds other mistakes in first begin with, and what it calls them.
@@ -23,9 +24,13 @@ def misuse(text: str, planner: Planner) -> tuple[str, int] | None:
     first = sql.tokens[0] if sql is not None and sql.tokens else None
     if first is not None and first.is_word(*_STATEMENTS):
         return f"DML not supported: {_STATEMENTS[first.text]}", first.start
-    if lower.count("select") < 2 and "over" not in lower:
+    if lower.count("select") < 2 and "over" not in lower and "natural" not in lower:
         return None
     sql = sql or Sql(text)
+    if any(t.is_word("natural") for t in sql.tokens):
+        natural = lacks_columns(sql, planner)
+        if natural >= 0:
+            return "NATURAL JOIN of tables without a column of one name", sql.tokens[natural].start
     for i, token in enumerate(sql.tokens[:-1]):
         if (
             token.is_word("over")

@@ -30,7 +30,7 @@ from drawloom.sql.places import find, line_and_column
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.planner_process import MOST_OPERATORS, endless_chain
 from drawloom.sql.progress import Progress
-from drawloom.sql.repeated import shown_again, told_apart
+from drawloom.sql.repeated import shown_again, told_apart, with_other_names
 from drawloom.sql.sink import sink_casts
 from drawloom.sql.subqueries import Subquery, take_out
 from drawloom.sql.substrait import decode
@@ -124,10 +124,12 @@ class Query:
         if self._logical is None:
             self.refuse_endless()
             text = without_using(self.text.sql, self.planner)
+            if self.text.selects > 1:
+                text = with_other_names(text)
             try:
                 text, self._logical = self.timed("plan", lambda: self.planned(text))
             except SqlError as problem:
-                raise self.located(problem) if text == self.text.sql else problem from None
+                raise self.located(problem) from None
             self.text.sql = text
         return self._logical
 
@@ -194,7 +196,7 @@ class Query:
 
         def planned(sql: str) -> str:
             try:
-                self.planner.plan(sql)
+                self.planner.plan(without_using(sql, self.planner))
             except SqlError as other:
                 return other.message
             return said(sql) if said is not None else ""

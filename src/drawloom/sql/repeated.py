@@ -41,6 +41,19 @@ def told_apart(text: str, problem: str) -> str:
     return replaced(text, changes)
 
 
+def with_other_names(text: str) -> str:
+    """The text in which what a subquery shows has names of its own where the same column of two tables is shown, which
+    DataFusion plans, and calls a and a:1."""
+    sql = Sql(text)
+    changes: list[tuple[int, int, str]] = []
+    for select in sql.selects:
+        items = _Items(sql, select) if select.depth else None
+        names = [] if items is None or items.has_star else [item.name for item in items.items if item.name]
+        if items is not None and len(set(names)) < len(names):
+            changes.extend(_changes(items, None, len(changes)))
+    return replaced(text, changes)
+
+
 def shown_again(names: list[str]) -> list[str]:
     """The names that columns were asked for by."""
     made: list[str] = []
@@ -112,16 +125,18 @@ class _Items:
         return " ".join([self.sql.tokens[i].text for i in tokens])
 
 
-def _changes(items: _Items, problem: re.Match[str], count: int) -> list[tuple[int, int, str]]:
-    """New names for the items whose name or value stood before, or which the problem names."""
+def _changes(items: _Items, problem: re.Match[str] | None, count: int) -> list[tuple[int, int, str]]:
+    """New names for the items whose name or value stood before, or which the problem names; without one for those of
+    names that stood before."""
     made: list[tuple[int, int, str]] = []
     seen = {item.name for item in items.items if item.name} if items.is_nested else set[str]()
     firsts: dict[str, int] = {}
-    places = {int(problem["second"])} if problem["second"] and not items.has_star else set[int]()
-    wanted = (problem["name"] or "").strip('"')
+    said = {} if problem is None else problem.groupdict()
+    places = {int(said["second"])} if said.get("second") and not items.has_star else set[int]()
+    wanted = (said.get("name") or "").strip('"')
     names: set[str] = set()
     for number, item in enumerate(items.items):
-        known = item.name in names if item.name else item.value in firsts
+        known = item.name in names if item.name else problem is not None and item.value in firsts
         by_star = items.has_star and item.name and (item.start == item.end or item.name == wanted)
         named = item.name == wanted and item.start != item.end
         if known or by_star or named or (number in places and not item.name):
@@ -130,7 +145,7 @@ def _changes(items: _Items, problem: re.Match[str], count: int) -> list[tuple[in
                 name = _free(name, seen)
                 seen.add(name)
             else:
-                first = "" if item.name or items.has_star else firsts.get(item.value, problem["first"])
+                first = "" if item.name or items.has_star else firsts.get(item.value, said.get("first"))
                 name = f"{_PREFIX}{count + len(made)}_{first}_{name}"
             made.append((item.start, item.end, f" as {quoted(name)}"))
         names.add(item.name)

@@ -43,6 +43,8 @@ _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''
 _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
 #: A join that DataFusion takes for a table called so and a join without a condition.
 _POSITIONAL: Final = re.compile(r"positional\s+join\b", re.IGNORECASE)
+#: A moment in a zone, of which DataFusion makes one with a zone whose clock is not asked.
+_ZONE: Final = re.compile(r"at\s+time\s+zone\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _REAL: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
@@ -185,6 +187,8 @@ def read(text: str) -> SqlText:
             unsupported.append("POSITIONAL JOIN")
         if token.start() in unfolded:
             number = token.group().strip("' ")
+        if word == "at" and _ZONE.match(text, token.start()):
+            unsupported.append("AT TIME ZONE")
         if number is None:
             continue
         number = number.replace("_", "")

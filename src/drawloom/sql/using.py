@@ -1,5 +1,5 @@
-"""Outer joins with USING, and natural ones, to joins with ON: DataFusion's Substrait has no word for them, and of two
-columns that USING makes one it takes the left side's, be it NULL.
+"""Joins with USING, and natural ones, to joins with ON: DataFusion's Substrait has no word for outer ones, and of two
+columns that USING makes one it takes the left side's, be it NULL, or that of the table whose name comes first.
 
     select id, n, * from t full join u using (id)
 
@@ -11,6 +11,7 @@ What is not rewritten, a name within another SELECT for one, is ambiguous then: 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from drawloom.sql.clauses import Select, Sql, replaced
@@ -18,7 +19,6 @@ from drawloom.sql.planner import Planner, SqlError, quoted
 from drawloom.sql.subqueries import named_before, with_named
 
 _KINDS: Final = frozenset(["inner", "left", "right", "full", "cross", "natural"])
-_OUTER: Final = frozenset(["left", "right", "full"])
 #: Words that an expression may follow: a name behind another word is a new name for what stands before it.
 _BEFORE_VALUES: Final = frozenset([
     "select", "distinct", "all", "where", "and", "or", "not", "by", "on", "having", "when", "then", "else", "case",
@@ -27,8 +27,8 @@ _BEFORE_VALUES: Final = frozenset([
 
 
 def without_using(text: str, planner: Planner) -> str:
-    """The text with ON in the place of USING and NATURAL in every SELECT that has outer joins with these. One that is
-    not understood stays as it is, for the planner to refuse."""
+    """The text with ON in the place of USING and NATURAL. A SELECT that is not understood stays as it is, for the
+    planner to refuse."""
     sql = Sql(text)
     if not any(t.is_word("using", "natural") for t in sql.tokens):
         return text
@@ -36,12 +36,33 @@ def without_using(text: str, planner: Planner) -> str:
     for select in sql.selects:
         chain = _Chain(sql, select, planner)
         if chain.is_wanted():
-            changes.extend(chain.changes() or [])
+            with suppress(_NoColumns):  # which is told elsewhere
+                changes.extend(chain.changes() or [])
     return replaced(text, changes)
+
+
+def lacks_columns(sql: Sql, planner: Planner) -> int:
+    """The token of the NATURAL between two tables without a column of one name; -1 for none."""
+    for select in sql.selects:
+        chain = _Chain(sql, select, planner)
+        if chain.is_wanted():
+            try:
+                chain.changes()
+            except _NoColumns as problem:
+                return problem.token
+    return -1
 
 
 class _NotUnderstood(Exception):
     pass
+
+
+class _NoColumns(Exception):
+    """The word NATURAL of a join without a column of one name."""
+
+    def __init__(self, token: int) -> None:
+        super().__init__()
+        self.token = token
 
 
 class _Column:
@@ -69,8 +90,7 @@ class _Chain:
 
     def is_wanted(self) -> bool:
         tokens = self.sql.tokens
-        here = [tokens[i].text for i in self.source if self.words(i) and tokens[i].kind == "word"]
-        return bool(_OUTER.intersection(here)) and not {"using", "natural"}.isdisjoint(here)
+        return any(self.words(i) and tokens[i].is_word("using", "natural") for i in self.source)
 
     def changes(self) -> list[tuple[int, int, str]] | None:
         """What to change in the text; None where something is not understood."""
@@ -106,6 +126,8 @@ class _Chain:
         names = {c.name for c in found}
         if "natural" in kind:
             keys = [c.name for c in self.columns if c.name in names]
+            if not keys:
+                raise _NoColumns(next(i for i in range(start, join) if tokens[i].is_word("natural")))
         elif on < end and tokens[on].is_word("using"):
             keys = [tokens[i].text for i in range(on + 2, tokens[on + 1].mate) if tokens[i].is_identifier]
         else:
