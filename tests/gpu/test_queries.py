@@ -1,5 +1,6 @@
 """SQL on a GPU: columns stay on the device, partial results come back, the answers are the interpreter's."""
 
+import gc
 import random
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import drawloom
-from drawloom.horse.kernels.workspace import SHARED, Block
+from drawloom.horse.kernels.workspace import SHARED, Block, Workspace
 from drawloom.sql import connect
 from tests.runtime import programs
 from tests.sql.compare import differences
@@ -44,6 +45,27 @@ def test_columns_are_copied_to_the_device_once(table: pa.Table, device: str) -> 
         assert all(isinstance(block, Block) and block.state == SHARED for block in blocks)
         addresses.append([block.read_device().address for block in blocks if isinstance(block, Block)])
     assert addresses[0] == addresses[1] == addresses[2]
+
+
+def test_memory_goes_with_the_last_reference(table: pa.Table, device: str) -> None:
+    """The kernels of library functions and their memory had each other, until garbage was collected."""
+
+    def workspaces() -> int:
+        return sum(type(found) is Workspace for found in gc.get_objects())
+
+    gc.collect()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        before = workspaces()
+        connection = connect(device).register("t", table.slice(0, 400))
+        connection.sql("select s, sum(d) from t group by s order by s").arrow()
+        assert workspaces() == before + 1
+        del connection
+        assert workspaces() == before
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def test_an_overflow_is_an_error_and_the_device_answers_after_it(device: str) -> None:

@@ -13,6 +13,7 @@ from drawloom.runtime.driver import CudaError, Driver, look, look_through
 
 class Result(IntEnum):
     CUDA_SUCCESS = 0
+    CUDA_ERROR_OUT_OF_MEMORY = 2
     CUDA_ERROR_NO_DEVICE = 100
 
 
@@ -95,6 +96,33 @@ def test_without_cuda_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [device.name for device in drawloom.devices()] == ["cpu"]
     with pytest.raises(drawloom.DeviceError, match=r"no device cuda:5: cuda-bindings is not installed"):
         drawloom.runtime.device("cuda:5")
+
+
+class Holder:
+    """Has the GPU's last memory, and itself, until garbage is collected."""
+
+    def __init__(self, api: "FullApi") -> None:
+        self.own = self
+        self.api = api
+
+    def __del__(self) -> None:
+        self.api.is_full = False
+
+
+class FullApi(Api):
+    is_full = True
+
+    def cuStreamCreate(self, flags: int) -> tuple[Any, ...]:
+        return (Result.CUDA_ERROR_OUT_OF_MEMORY, None) if self.is_full else (Result.CUDA_SUCCESS, "stream")
+
+
+def test_garbage_goes_before_a_gpu_is_out_of_memory() -> None:
+    """Thousands of modules and streams of queries nobody had any more filled an H100."""
+    with pytest.raises(CudaError, match="OUT_OF_MEMORY"):
+        Driver(FullApi()).call("cuStreamCreate", 0)
+    api = FullApi()
+    Holder(api)
+    assert Driver(api).call("cuStreamCreate", 0) == "stream"
 
 
 def test_codes_that_nobody_knows_have_a_number() -> None:

@@ -4,6 +4,7 @@ cuda-bindings is an extra (`pip install drawloom[cuda]`), and neither it nor a d
 then says why not. Nothing here knows about modules or launches.
 """
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,6 +13,7 @@ from drawloom.errors import DeviceError
 from drawloom.runtime.machine import Device
 
 SUCCESS: Final = 0
+OUT_OF_MEMORY: Final = 2
 NOT_READY: Final = 600
 #: Errors after which the context refuses everything (CUDA driver API, CUresult), and what each means.
 STICKY: Final[dict[int, str]] = {
@@ -59,8 +61,12 @@ class Driver:
         return int(returned[0]), returned[1:]
 
     def call(self, function: str, *args: object) -> Any:
-        """What a call returns: None, one value, or a tuple. Raises CudaError when it failed."""
+        """What a call returns: None, one value, or a tuple. Raises CudaError when it failed. Where the GPU has no
+        memory left, what nobody has any more but Python did not free yet goes first."""
         returned = self.function(function)(*args)
+        if returned[0] == OUT_OF_MEMORY:
+            gc.collect()
+            returned = self.function(function)(*args)
         if returned[0]:
             raise self.error(function, int(returned[0]))
         if len(returned) == 2:

@@ -50,7 +50,7 @@ class Workspace:
         self._stream: Stream | None = None
         self._columns: ColumnPort | None = None
         #: Gives text codes by kernels, where it has none.
-        self.encode: Callable[[Vector], None] | None = None
+        self.encode: Callable[[Workspace, Vector], None] | None = None
 
     @property
     def stream(self) -> Stream | None:
@@ -169,7 +169,7 @@ class Workspace:
 
     def block(self, vector: Vector) -> Block:
         if self.encode is not None:
-            self.encode(vector)
+            self.encode(self, vector)
         block = vector.block
         if not isinstance(block, Block) or block.workspace is not self:
             whole = vector.padded
