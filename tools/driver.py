@@ -216,12 +216,13 @@ def verdicts_of(seeds: range, jobs: int, check: Check, parts: int, seconds: floa
 
 
 class _Worker:
-    """A process and the seed that it works on. It is spawned: what runs here may have started threads."""
+    """A process and the seed that it works on. It is spawned: what runs here may have started threads. It may have
+    processes of its own, as kernels on a GPU need."""
 
     def __init__(self, check: Check, parts: int, seed: int) -> None:
         spawn = multiprocessing.get_context("spawn")
         self.connection, child = spawn.Pipe()
-        self.process = spawn.Process(target=_work, args=(child, check, parts), daemon=True)
+        self.process = spawn.Process(target=_work, args=(child, check, parts))
         self.process.start()
         child.close()
         self.give(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import signal
 import time
@@ -100,3 +101,14 @@ def test_verdicts_are_recorded_in_the_order_of_seeds() -> None:
     answers = [(2, [Verdict("c")]), (0, [Verdict("a")]), (1, [Verdict("b")])]
     assert [seed for seed, _ in in_order(range(3), iter(answers))] == [0, 1, 2]
     assert not Record("a", 4).add(3, Verdict("before the record"))
+
+
+def with_a_process_of_its_own(seed: int) -> list[Verdict]:
+    child = multiprocessing.get_context("fork").Process(target=len, args=([seed],))
+    child.start()
+    child.join()
+    return [Verdict("" if child.exitcode == 0 else "no process")]
+
+
+def test_a_worker_may_have_processes(tmp_path: Path) -> None:
+    assert driver.run(given(tmp_path, "--count", "2"), ["a"], with_a_process_of_its_own, driver.say) == 0
