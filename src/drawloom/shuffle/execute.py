@@ -12,7 +12,7 @@ from drawloom.shuffle import facts
 from drawloom.shuffle.expressions import OPAQUE, Expressions
 from drawloom.shuffle.facts import Access
 from drawloom.shuffle.frame import Frame, operand_types
-from drawloom.shuffle.semantics import computed, predicates, result_type, uninterpreted, with_carry
+from drawloom.shuffle.semantics import computed, predicates, result_type, with_carry, with_predicate
 from drawloom.shuffle.state import State, decided
 from drawloom.shuffle.visibility import asks_all, brings_together, is_met_apart, is_ordered, shows_writes
 
@@ -179,14 +179,8 @@ class Executor:
 
     def pair(self, state: State, opcode: Opcode, target: Pair, sources: list[int], guard: int) -> None:
         x = self.x
-        if opcode.name == "setp":
-            values = predicates(x, opcode, sources)
-        else:  # lop3 with a predicate
-            bits = result_type(opcode).bits
-            values = (
-                uninterpreted(x, opcode, sources, bits),
-                x.atom("f", 1, tuple(sources), opcode.spelling + "|"),
-            )
+        # The other instruction with two results is lop3 with a predicate.
+        values = (predicates if opcode.name == "setp" else with_predicate)(x, opcode, sources)
         for operand, value in ((target.first, values[0]), (target.second, values[1])):
             if isinstance(operand, Register):
                 self.write(state, operand, value, guard)

@@ -1,8 +1,7 @@
 """A pure instruction and the expressions of its sources to those of its results (PTX ISA 9.0 chapter 9).
 
-Integers are exact, bit for bit. Floating point, packed types, video instructions and ``fns`` are uninterpreted
-functions named by the opcode: equal sources, equal results. So are ``lop3``, ``prmt`` and ``szext`` with a table, an
-order or a width that is no constant.
+Integers are exact, bit for bit. Floating point is an uninterpreted function named by the opcode, equal results for
+equal sources; and so is ``fns``, which goes from bit to bit: in one expression that would be a thousand operations.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.isa_selectors import FIELDS
 from drawloom.ptx.types import PRED, U32, Type
 from drawloom.shuffle.expressions import Expressions
+from drawloom.shuffle.fields import clamped, halves, pack, permute, relation, video
 
 Rule = Callable[[Expressions, Opcode, list[int]], int]
 
@@ -21,12 +22,14 @@ def computed(x: Expressions, opcode: Opcode, sources: list[int], width: int) -> 
     """The (first) result of a pure instruction, in ``width`` bits; sources have the widths of their operand types."""
     rule = RULES.get(opcode.name)
     types = opcode.types
-    if rule is None or opcode.selectors:
+    if rule is None:
         return uninterpreted(x, opcode, sources, width)
     moves = opcode.name in _MOVES
     for type in types:
-        if type.lanes > 1 or (type.is_float and not moves):
+        if type.is_float and not moves:
             return uninterpreted(x, opcode, sources, width)
+        if type.lanes > 1:
+            rule = halves
     out = rule(x, opcode, sources)
     if out < 0:
         return uninterpreted(x, opcode, sources, width)
@@ -47,22 +50,11 @@ def _type(opcode: Opcode) -> Type:
     return opcode.type
 
 
-def _clamped(x: Expressions, wide: int, type: Type, is_signed: bool = True) -> int:
-    """The nearest number that ``type`` holds of one in more bits."""
-    width = x.widths[wide]
-    low, high = (-1 << type.bits - 1, (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
-    least, most = x.constant(low, width), x.constant(high, width)
-    if low or is_signed:
-        wide = x.select(x.less(wide, least, True), least, wide)
-    wide = x.select(x.less(most, wide, is_signed), most, wide)
-    return x.truncate(wide, type.bits)
-
-
 def _sum(x: Expressions, op: Opcode, v: list[int]) -> int:
     type = _type(op)
     if op.sat:
         wide = [x.extend(s, 2 * type.bits, True) for s in v]
-        return _clamped(x, x.combine(wide[0], 1, wide[1], 1 if op.name == "add" else -1), type)
+        return clamped(x, x.combine(wide[0], 1, wide[1], 1 if op.name == "add" else -1), type.bits, type.is_signed)
     return x.combine(v[0], 1, v[1], 1 if op.name == "add" else -1)
 
 
@@ -82,7 +74,7 @@ def _product(x: Expressions, op: Opcode, v: list[int]) -> int:
     if op.name == "mul":
         return out
     if op.sat:
-        return _clamped(x, x.add(x.extend(out, 64, True), x.extend(v[2], 64, True)), type)
+        return clamped(x, x.add(x.extend(out, 64, True), x.extend(v[2], 64, True)), type.bits, type.is_signed)
     return x.add(out, v[2])
 
 
@@ -93,7 +85,7 @@ def _product24(x: Expressions, op: Opcode, v: list[int]) -> int:
     if op.name == "mul24":
         return out
     if op.sat:
-        return _clamped(x, x.add(x.extend(out, 64, True), x.extend(v[2], 64, True)), type)
+        return clamped(x, x.add(x.extend(out, 64, True), x.extend(v[2], 64, True)), type.bits, type.is_signed)
     return x.add(out, v[2])
 
 
@@ -155,9 +147,9 @@ def _funnel(x: Expressions, op: Opcode, v: list[int]) -> int:
 
 
 def _lop3(x: Expressions, op: Opcode, v: list[int]) -> int:
-    """The rows of the truth table that are true, joined."""
+    """The rows of the truth table, which is a literal, that are true, joined."""
     table = x.value(v[3])
-    if op.operation or table < 0:
+    if table < 0:
         return -1
     if table.bit_count() > 4:
         return x.complement(_rows(x, v, table ^ 0xFF))
@@ -171,21 +163,6 @@ def _rows(x: Expressions, v: list[int], table: int) -> int:
             parts = [v[k] if row & (4 >> k) else x.complement(v[k]) for k in range(3)]
             out = x.logic("or", out, x.logic("and", x.logic("and", parts[0], parts[1]), parts[2]))
     return out
-
-
-def _permute(x: Expressions, op: Opcode, v: list[int]) -> int:
-    control = x.value(v[2])
-    if op.operation or control < 0:
-        return -1
-    both = x.concatenated(v[:2])
-    parts: list[int] = []
-    for place in range(4):
-        nibble = control >> 4 * place & 15
-        byte = x.extracted(both, 8 * (nibble & 7), 8)
-        if nibble & 8:
-            byte = x.select(x.less(byte, x.constant(0, 8), True), x.constant(255, 8), x.constant(0, 8))
-        parts.append(byte)
-    return x.concatenated(parts)
 
 
 def _field(x: Expressions, op: Opcode, v: list[int]) -> int:
@@ -315,42 +292,28 @@ def _moved(x: Expressions, op: Opcode, v: list[int]) -> int:
 def _converted(x: Expressions, op: Opcode, v: list[int]) -> int:
     to, source = op.types
     if op.sat:
-        return _clamped(x, x.extend(v[0], 128, source.is_signed), to)
+        return clamped(x, x.extend(v[0], 128, source.is_signed), to.bits, to.is_signed)
     return x.extend(v[0], to.bits, source.is_signed)
 
 
 def _sign_extended(x: Expressions, op: Opcode, v: list[int]) -> int:
-    """``szext`` of a known width."""
-    bits = x.value(v[1])
-    if bits < 0:
-        return -1
-    bits = min(bits, 32) if op.has("clamp") else bits & 31
-    if bits == 0:
-        return x.constant(0, 32)
-    return x.extend(x.truncate(v[0], bits), 32, _type(op).is_signed)
+    """``szext``: shifted left until only the low bits are left, and back."""
+    most = x.constant(32, 32)
+    bits = _least(x, v[1], most) if op.has("clamp") else x.masked(v[1], 31)
+    known = x.value(bits)
+    if known > 0:
+        return x.extend(x.truncate(v[0], known), 32, _type(op).is_signed)
+    above = x.sub(most, bits)
+    return x.shift_right(x.shift_left(v[0], above), above, _type(op).is_signed)
 
 
 def _compared(x: Expressions, op: Opcode, v: list[int]) -> int:
     """The predicate that ``set`` and ``setp`` compute."""
     type = op.types[-1]
-    out = _relation(x, op.compare, v[0], v[1], type.is_signed)
+    out = relation(x, op.compare, v[0], v[1], type.is_signed)
     if not op.operation:
         return out
     return x.logic(op.operation, out, v[2])
-
-
-def _relation(x: Expressions, compare: str, a: int, b: int, is_signed: bool) -> int:
-    if compare == "eq":
-        return x.equal(a, b)
-    if compare == "ne":
-        return x.negate(x.equal(a, b))
-    if compare in ("lt", "lo"):
-        return x.less(a, b, is_signed)
-    if compare in ("ge", "hs"):
-        return x.negate(x.less(a, b, is_signed))
-    if compare in ("gt", "hi"):
-        return x.less(b, a, is_signed)
-    return x.negate(x.less(b, a, is_signed))
 
 
 def _set(x: Expressions, op: Opcode, v: list[int]) -> int:
@@ -362,11 +325,18 @@ RULES: Final[dict[str, Rule]] = {
     "add": _sum, "sub": _sum, "mul": _product, "mad": _product, "mul24": _product24, "mad24": _product24,
     "div": _division, "rem": _division, "neg": _negated, "abs": _absolute, "min": _least_most, "max": _least_most,
     "sad": _difference, "and": _logic, "or": _logic, "xor": _logic, "not": _not, "cnot": _is_zero, "shl": _shift,
-    "shr": _shift, "shf": _funnel, "lop3": _lop3, "prmt": _permute, "bfe": _field, "bfi": _inserted,
+    "shr": _shift, "shf": _funnel, "lop3": _lop3, "prmt": permute, "bfe": _field, "bfi": _inserted,
     "selp": _selected, "slct": _by_sign, "mov": _moved, "cvt": _converted, "szext": _sign_extended,
     "setp": _compared, "set": _set, "popc": _ones, "clz": _zeros_on_top, "bfind": _found, "brev": _reversed,
-    "bmsk": _mask, "dp4a": _dot_product, "dp2a": _dot_product,
+    "bmsk": _mask, "dp4a": _dot_product, "dp2a": _dot_product, "cvt.pack": pack, **dict.fromkeys(FIELDS, video),
 }  # fmt: skip
+
+
+def with_predicate(x: Expressions, opcode: Opcode, sources: list[int]) -> tuple[int, int]:
+    """Both results of ``lop3.and`` and ``lop3.or``: the word, and whether it is not zero, joined with a predicate."""
+    word = computed(x, opcode, sources, 32)
+    is_some = x.negate(x.equal(word, x.constant(0, 32)))
+    return word, x.logic(opcode.operation, is_some, sources[4])
 
 
 def predicates(x: Expressions, opcode: Opcode, sources: list[int]) -> tuple[int, int]:
@@ -376,8 +346,8 @@ def predicates(x: Expressions, opcode: Opcode, sources: list[int]) -> tuple[int,
         return first, x.negate(first)
     if opcode.types[-1].is_float or opcode.types[-1].lanes > 1:
         return first, x.atom("f", 1, tuple(sources), opcode.spelling + "|")
-    relation = _relation(x, opcode.compare, sources[0], sources[1], opcode.types[-1].is_signed)
-    return first, x.logic(opcode.operation, x.negate(relation), sources[2])
+    holds = relation(x, opcode.compare, sources[0], sources[1], opcode.types[-1].is_signed)
+    return first, x.logic(opcode.operation, x.negate(holds), sources[2])
 
 
 def with_carry(x: Expressions, opcode: Opcode, sources: list[int], carry: int) -> tuple[int, int]:
