@@ -90,8 +90,10 @@ def _shown_decimal(value: int, scale: int) -> str:
 
 
 def _shown_float(value: float, type: VectorType) -> str:
-    text = repr(value) if type == F64 else str(np.float32(value))
-    return text
+    """The fewest digits that are this value in its type, with an exponent below 1e-4 and from 1e16 on."""
+    if type == F64 or not np.isfinite(value):
+        return repr(float(value))
+    return repr(float(np.format_float_scientific(np.float32(value), unique=True)))
 
 
 def shown(type: VectorType) -> Callable[[Any], str]:
@@ -200,7 +202,7 @@ def _parsed_moment(text: str, type: VectorType) -> int:
     if match is None:
         raise ValueError
     made = parsed_date(match[1]) * 86_400 * per_second + (_parsed_clock(match[2], per_second) if match[2] else 0)
-    zone = (match[3] or "").upper()
+    zone = (match[3] or "").upper() if type == TIMESTAMP_UTC else ""  # a moment without one has its clock's time
     if zone and zone not in ("Z", "UTC"):
         digits = zone[1:].replace(":", "").ljust(4, "0") if len(zone) > 3 else zone[1:].rjust(2, "0") + "00"
         offset = int(digits[:2]) * 3600 + int(digits[2:]) * 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from drawloom.horse.builtins import BUILTINS
 from drawloom.horse.ir import Assign, Call, Expression, FunctionRef, Literal, Name, Operand, Statement, Target
@@ -10,6 +11,9 @@ from drawloom.horse.printer import print_operand
 from drawloom.horse.signatures import result_type
 from drawloom.horse.types import I64, WILDCARD, Type, VectorType
 from drawloom.sql.frames import Column, Frame, Result
+
+#: Builtins of each value whose other arguments say how.
+_OF_EACH: Final = ("convert", "convert_moment", "parse", "can_convert", "substring", "like", "member")
 
 
 class Emitter:
@@ -39,7 +43,7 @@ class Emitter:
         call = Call(FunctionRef(name), arguments)
         made = self.assign(call, type)
         self.calls[made.name] = call
-        if BUILTINS[name].shape in ("unary", "binary", "ternary") or name == "convert":
+        if BUILTINS[name].shape in ("unary", "binary", "ternary") or name in _OF_EACH:
             if all(self.is_constant(a) for a in arguments):
                 self.constants.add(made.name)
         self.known[key] = made

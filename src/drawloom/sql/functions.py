@@ -155,6 +155,8 @@ def _binned(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 def _from_number(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """A moment from a number of seconds or parts of them, or from text."""
     given = t.expression(call.arguments[0], frame)
+    if given.type.kind == "text":  # by its offset
+        return t.cast(t.cast(given, TIMESTAMP_UTC), TIMESTAMP)
     if not given.type.is_integer:
         return t.cast(given, TIMESTAMP)
     per_second = _FROM_NUMBERS[call.function]

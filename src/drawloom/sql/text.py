@@ -56,9 +56,17 @@ _CAST: Final = re.compile(
 )
 #: A constant text that has a part taken from its end, which the planner takes from its beginning.
 _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:''|[^'])*')(?=\s*,\s*-)", re.IGNORECASE)
-#: A moment's constant, which DataFusion takes for nanoseconds, and the years that have all their moments in those.
-_MOMENT: Final = re.compile(r"timestamp\s*'\s*(?P<year>\d{4,})-", re.IGNORECASE)
+#: The years that have all their moments in nanoseconds, which DataFusion takes moments for.
 _NANOSECOND_YEARS: Final = range(1678, 2262)
+#: A text that is a moment with an offset, by which the planner moves it, or in a year that its nanoseconds do not have;
+#: the word before it that makes it one.
+_TEXT_MOMENT: Final = re.compile(
+    r"(?P<word>timestamp\s+)?(?P<text>'\s*(?P<year>\d{4,6})-\d{1,2}-\d{1,2}"
+    r"(?:[ T]+[\d:.]+\s*(?P<zone>[+-]\d[\d:]*)?)?\s*')",
+    re.IGNORECASE,
+)
+#: What before a text makes a constant of another kind of it.
+_TYPED: Final = re.compile(r"(?:\b(?:timestamptz|date|time|zone)|\))\s*\Z", re.IGNORECASE)
 #: The function that doubles are, which the planner knows by name and cannot fold.
 DOUBLE: Final = "drawloom_double"
 _UNFOLDED: Final = re.compile(rf"(?P<function>{DOUBLE}|{TEXT}|{NUMBER_CALL})\((?P<text>'(?:''|[^'])*')\)")
@@ -137,7 +145,6 @@ def read(text: str) -> SqlText:
         at = end
 
     unfolded = long_numbers(text)
-    is_far = any(int(m["year"]) not in _NANOSECOND_YEARS for m in _MOMENT.finditer(text))
     put_in = balanced(text)
     for offset, marks in [*rounded(text).items(), *nullable(text).items()]:
         put_in[offset] = put_in.get(offset, "") + marks if marks.startswith(")") else marks + put_in.get(offset, "")
@@ -168,12 +175,15 @@ def read(text: str) -> SqlText:
         if from_end is not None:
             replace(from_end.start(), from_end.end(), f"{from_end['before']}{TEXT}({from_end['text']})")
             continue
+        moment = _TEXT_MOMENT.match(text, token.start()) if word == "timestamp" or token.group()[0] == "'" else None
+        hidden = "" if moment is None else _hidden_moment(text, moment)
+        if moment is not None and hidden:
+            replace(moment.start(), moment.end(), hidden)
+            continue
         fetch = _FETCH.match(text, token.start()) if word == "fetch" else None
         if fetch is not None:
             replace(fetch.start(), fetch.end(), f"limit {fetch['count'] or 1}")
             continue
-        if is_far and word == "timestamp" and _MOMENT.match(text, token.start()):
-            replace(token.end(), token.end(), "(6)")  # microseconds
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if word in _FOLDED and text[token.end() :].lstrip().startswith("("):
@@ -202,6 +212,15 @@ def read(text: str) -> SqlText:
     read.names_integer = names_integer
     read.selects, read.bags, read.is_lasting = selects, bags_of(text)[0], is_lasting
     return read
+
+
+def _hidden_moment(text: str, moment: re.Match[str]) -> str:
+    """The moment in a text as one that the planner does not see; "" where it reads it right."""
+    is_far = int(moment["year"]) not in _NANOSECOND_YEARS
+    if not (moment["zone"] or is_far) or _TYPED.search(text, max(moment.start() - 40, 0), moment.start()):
+        return ""
+    hidden = f"{TEXT}({moment['text']})"
+    return f"cast({hidden} as timestamp)" if moment["word"] else hidden
 
 
 def bags_of(sql: str) -> tuple[int, bool]:
