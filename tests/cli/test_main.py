@@ -25,6 +25,8 @@ from drawloom.errors import ParseError
 def command(what):
     if what == "refuse":
         raise ParseError("unknown opcode 'frob'", "k.ptx", 3, 1, "frob;")
+    if what == "hoard":
+        raise MemoryError
     if what == "sleep":
         print("ready", flush=True)
         time.sleep(60)
@@ -99,6 +101,12 @@ def test_refusal_prints_the_report_and_exits_1() -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == "error: k.ptx:3:1: unknown opcode 'frob'\n  frob;\n  ^\n"
+
+
+def test_too_little_memory_is_said_in_a_line() -> None:
+    done = fake_command("hoard")
+    assert done.returncode == 1
+    assert done.stderr == "error: there is too little memory\n"
 
 
 def test_defect_shows_its_traceback() -> None:

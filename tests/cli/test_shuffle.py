@@ -324,6 +324,18 @@ def test_the_wrapper_passes_on_what_it_cannot_read(assembler: Path, capfd: pytes
     assert "leaves" in capfd.readouterr().err
 
 
+def test_the_wrapper_passes_on_what_it_has_no_memory_for(
+    assembler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def parse(text: str, name: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("drawloom.ptx.recovery.parse_known", parse)
+    assert run(["-arch=sm_90", str(KERNEL)]) == 7
+    assert (assembler / "words").read_text().split() == ["-arch=sm_90", str(KERNEL)]
+    assert "too little memory" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("options", ['--apply="all', "--apply=bogus", "--nope", "--help"])
 def test_the_wrapper_refuses_options_that_are_none(
     options: str, assembler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -147,6 +147,16 @@ def test_one_load_twice_is_a_copy() -> None:
     assert shuffle(kernel("ld.global.u64 %l9, [%l6]; ld.global.u64 %l9, [%l6];", 3), arch="sm_90").report.shuffles == 1
 
 
+def test_architectures_without_shuffles_get_copies() -> None:
+    loads = "ld.global.u32 %r6, [%l6]; ld.global.u32 %r7, [%l6+4]; ld.global.u32 %r8, [%l6];"
+    text = kernel(loads).replace("sm_60", "sm_20").replace(".version 6.0", ".version 3.0")
+    made = shuffle(text, apply="all")
+    verify(parse(str(made)))
+    assert made.version == (3, 0)
+    assert [rewrite.delta for rewrite in made.report.functions[0].rewrites] == [0]
+    assert "sm_20 has no shuffles" in made.report.text()
+
+
 @pytest.mark.parametrize(
     ("shift", "body"),
     [

@@ -78,6 +78,9 @@ def main() -> None:
     except Error as refusal:
         print(f"error: {readable(str(refusal))}", file=sys.stderr)
         sys.exit(EXIT_REFUSED)
+    except MemoryError as failure:
+        print(f"error: there is too little memory{f': {failure}' if str(failure) else ''}", file=sys.stderr)
+        sys.exit(EXIT_REFUSED)
     except (KeyboardInterrupt, click.Abort):
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)

@@ -46,6 +46,8 @@ OPTIONS: Final[dict[str, tuple[str, str, str]]] = {
 #: Options whose values add up.
 LISTS: Final = ("entry",)
 BOOLEAN: Final = ("true", "false")
+#: How deep options files may name each other.
+MOST_DEEP: Final = 8
 # Long name -> short name, the values that it may have (() for a flag), why it changes nothing.
 WITHOUT_EFFECT: Final[dict[str, tuple[str, tuple[str, ...], str]]] = {
     "machine": ("m", ("64",), "addresses have 64 bits"),
@@ -170,6 +172,24 @@ def takes_value(long: str) -> bool:
     return bool(OPTIONS[long][1] if long in OPTIONS else WITHOUT_EFFECT[long][1])
 
 
+def is_spelling(word: str, long: str) -> bool:
+    """Whether a word, without a value behind it, is an option."""
+    return _SPELLINGS.get(word) == long
+
+
+def words_of_files(names: str) -> list[str]:
+    """The words of options files, whose names are joined by commas, as ptxas reads them: with double quotes and
+    backslashes, without comments. Raises OSError, and ValueError for quotes that do not end."""
+    words: list[str] = []
+    for name in names.split(","):
+        reader = shlex.shlex(Path(name).read_text(encoding="utf-8", errors="surrogateescape"), posix=True)
+        reader.quotes = '"'
+        reader.whitespace_split = True
+        reader.commenters = ""
+        words.extend(reader)
+    return words
+
+
 def needs_value(word: str) -> bool:
     """Whether what follows this word of a command line is its value."""
     return word in _SPELLINGS and takes_value(_SPELLINGS[word])
@@ -178,13 +198,13 @@ def needs_value(word: str) -> bool:
 def note(long: str, spelling: str, value: str, out: CommandLine, depth: int) -> None:
     """Keep what an option says; of those without effect only look whether the value is one that it may have."""
     if long == "options-file":
-        if depth > 8:
+        if depth > MOST_DEEP:
             raise click.UsageError(f"{spelling} {value}: option files name each other")
         try:
-            text = Path(value).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as failure:
+            words = words_of_files(value)
+        except (OSError, ValueError) as failure:
             raise click.UsageError(f"{spelling} {value}: cannot be read: {failure}") from failure
-        take(shlex.split(text), out, depth + 1)
+        take(words, out, depth + 1)
     elif long in LISTS:
         out.values[long] = ",".join([*out.names(long), value])
     elif long in OPTIONS:

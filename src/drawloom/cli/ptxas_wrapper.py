@@ -19,7 +19,7 @@ from typing import Final
 import click
 
 from drawloom.cli.assemble import UTF_8_MARK
-from drawloom.cli.ptxas_options import needs_value
+from drawloom.cli.ptxas_options import MOST_DEEP, is_spelling, needs_value, words_of_files
 
 ASSEMBLER: Final = "DRAWLOOM_PTXAS"
 OPTIONS: Final = "DRAWLOOM_SHUFFLE"
@@ -27,13 +27,11 @@ EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 127
 #: What a shell adds to the number of the signal that has ended a program.
 EXIT_SIGNALLED: Final = 128
-ARCH_OPTIONS: Final = ("-arch", "--gpu-name")
-OPTIONS_FILE: Final = ("-optf", "--options-file")
-#: How deep options files may name each other.
-MOST_DEEP: Final = 8
 STANDARD_INPUT: Final = "-"
 #: What PTX begins with, behind comments.
 FIRST_DIRECTIVE: Final = b".version"
+#: In how many bytes at the beginning of a file that is looked for.
+HEADER: Final = 1 << 16
 #: How comments begin and end.
 COMMENTS: Final = ((b"//", b"\n"), (b"/*", b"*/"))
 
@@ -95,11 +93,10 @@ def expanded(words: list[str], depth: int) -> list[str]:
     while at < len(words):
         name, equals, value = words[at].partition("=")
         taken = 1 if equals or at + 1 == len(words) else 2
-        if name in OPTIONS_FILE and depth <= MOST_DEEP:
+        if is_spelling(name, "options-file") and depth <= MOST_DEEP:
             value = value if equals else "".join(words[at + 1 : at + 2])
             try:
-                texts = [Path(file).read_text(encoding="utf-8", errors="surrogateescape") for file in value.split(",")]
-                out.extend(expanded([word for text in texts for word in split(text)], depth + 1))
+                out.extend(expanded(words_of_files(value), depth + 1))
             except (OSError, ValueError):
                 out.extend(words[at : at + taken])
         else:
@@ -109,22 +106,12 @@ def expanded(words: list[str], depth: int) -> list[str]:
     return out
 
 
-def split(text: str) -> list[str]:
-    """The words of an options file as ptxas reads it: with double quotes and backslashes, without comments. Raises
-    ValueError for quotes that do not end."""
-    reader = shlex.shlex(text, posix=True)
-    reader.quotes = '"'
-    reader.whitespace_split = True
-    reader.commenters = ""
-    return list(reader)
-
-
 def target(words: list[str]) -> str:
     """What the last `-arch` says, as `sm_NN`; empty without one."""
     found = ""
     for word, following in zip(words, [*words, ""][1:], strict=True):
         name, _, value = word.partition("=")
-        if name in ARCH_OPTIONS:
+        if is_spelling(name, "gpu-name"):
             found = value or following
     return found
 
@@ -143,7 +130,10 @@ def is_ptx(word: str) -> bool:
     if word.startswith("-") or not os.path.isfile(word):
         return False
     try:
-        return word.lower().endswith(".ptx") or begins_like_ptx(Path(word).read_bytes())
+        if word.lower().endswith(".ptx"):
+            return True
+        with open(word, "rb") as file:
+            return begins_like_ptx(file.read(HEADER))
     except OSError:
         return False
 
@@ -187,6 +177,8 @@ def rewritten(file: str, arch: str, folder: Path) -> str:
         message = refusal.format_message()
     except Error as refusal:
         message = str(refusal)
+    except MemoryError:
+        message = "there is too little memory to rewrite it"
     print(f"warning: drawloom-ptxas leaves {file} as it is: {message}", file=sys.stderr)
     return file
 

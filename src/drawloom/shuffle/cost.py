@@ -71,8 +71,12 @@ def check_arch(arch: str) -> None:
 
 def latencies(arch: str) -> Latencies:
     """The row of an architecture such as ``sm_70``; the first row for older ones."""
-    number = int("".join([c for c in arch if c.isdigit()]) or "0")
-    return LATENCIES[max([first for first in LATENCIES if first <= number], default=min(LATENCIES))]
+    return LATENCIES[max([first for first in LATENCIES if first <= number(arch)], default=min(LATENCIES))]
+
+
+def number(arch: str) -> int:
+    """70 of ``sm_70`` or ``sm_70a``; 0 of what has none."""
+    return int("".join([c for c in arch if c.isdigit()]) or "0")
 
 
 def gain(load: Instruction, candidate: Candidate, arch: str) -> float:

@@ -15,7 +15,7 @@ from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.recovery import parse_known
 from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.choose import choose
-from drawloom.shuffle.cost import check_arch, may_run, pays, within_occupancy
+from drawloom.shuffle.cost import check_arch, may_run, number, pays, within_occupancy
 from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Assumption, Candidate, Place, Report, in_words
 from drawloom.shuffle.summary import FunctionSummary, Kept, Request, Rewrite, Summary
@@ -25,8 +25,9 @@ PROFITABLE: Final = "profitable"
 ALL: Final = "all"
 NONE: Final = "none"
 APPLY: Final = (PROFITABLE, ALL, NONE)
-#: The first PTX version with ``activemask``.
+#: The first PTX version with ``activemask``, and the first architecture with shuffles.
 LEAST_VERSION: Final = (6, 2)
+LEAST_ARCH: Final = 30
 
 
 class Shuffled(Module):
@@ -97,7 +98,8 @@ def shuffle(
     summary.seconds = perf_counter() - begin
     out = Shuffled(module.with_functions(changed), summary)
     if changed:
-        out.version = max(out.version, LEAST_VERSION)
+        has_shuffles = any(rewrite.delta for function in summary.functions for rewrite in function.rewrites)
+        out.version = max(out.version, LEAST_VERSION) if has_shuffles else out.version
     return out
 
 
@@ -136,6 +138,8 @@ class _Work:
                 return f"it needs that {assumption.text}, for which there is no test"
             if assumption.kind == NO_WRAP and not assumption.testable and not self.assume_no_wrap:
                 return f"it needs that {assumption.text}, for which there is no test"
+        if candidate.delta and number(self.module.arch) < LEAST_ARCH:
+            return f"{self.module.arch} has no shuffles"
         load = self.function.body[candidate.load]
         assert isinstance(load, Instruction)
         if self.apply == PROFITABLE:
