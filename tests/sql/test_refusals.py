@@ -119,7 +119,22 @@ def test_a_column_of_no_or_an_odd_type_hides_no_aggregate() -> None:
     odd = pa.table({"n": pa.nulls(3), "h": pa.array([1, 2, 3], pa.float16()), "a": pa.array([1, 2, 3], pa.int32())})
     con = connect("cpu").register("t", odd)
     assert con.sql("select sum(a), count(n), min(n) from t").fetchall() == [(Decimal(6), 0, None)]
-    assert refused("select h from t", con) == ["type: binary (column 'h')"]
+    assert refused("select h from t", con) == ["type: halffloat (column 'h')"]
+
+
+@pytest.mark.parametrize("column", [
+    pa.array([1.5], pa.float16()), pa.array([[1]], pa.list_view(pa.int64())), pa.array([1], pa.duration("us")),
+    pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())), pa.array([b"ab"], pa.binary(2)),
+    pa.UnionArray.from_dense(pa.array([0], pa.int8()), pa.array([0], pa.int32()), [pa.array([1])]),
+    pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]), pa.array([b"x"]),
+    pa.RunEndEncodedArray.from_arrays(pa.array([1], pa.int32()), pa.array(["x"])),
+    pa.array([[1.5]], pa.list_(pa.float16())), pa.array([b"x"]).dictionary_encode(),
+    pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+], ids=lambda column: str(column.type))  # fmt: skip
+def test_types_that_are_not_supported_are_called_what_arrow_calls_them(column: pa.Array) -> None:
+    con = connect("cpu").register("t", pa.table({"a": [1], "x": column}))
+    assert refused("select x from t", con) == [f"type: {column.type} (column 'x')"]
+    assert con.sql("select a from t").fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize(

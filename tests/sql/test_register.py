@@ -1,5 +1,6 @@
 """What `register` takes: files of several kinds, many at once, and tables of other libraries."""
 
+import datetime
 import gzip
 import re
 from decimal import Decimal
@@ -204,3 +205,20 @@ def test_a_lazy_frame_that_fails_is_named() -> None:
     polars = pytest.importorskip("polars")
     with pytest.raises(drawloom.DataError, match="table 't' cannot be read"):
         connect("cpu").register("t", polars.LazyFrame({"a": [1]}).select("nothing"))
+
+
+def test_dictionaries_of_any_type_are_columns_of_what_they_hold() -> None:
+    table = pa.table({
+        "n": pa.array([3, None, 5, 3]).dictionary_encode(),
+        "d": pa.array([1, 2, None, 1], pa.date32()).dictionary_encode(),
+        "x": pa.array([1, 2, 2, None], pa.decimal128(5, 2)).dictionary_encode(),
+        "l": pa.array([["a"], [], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    })  # fmt: skip
+    con = connect("cpu").register("t", table)
+    assert con.sql("select sum(n), max(d), sum(x), count(distinct n) from t").fetchall() == [
+        (Decimal(11), datetime.date(1970, 1, 3), Decimal(5), 2)
+    ]
+    assert con.sql("select n from t where n > 3 and l is null").fetchall() == [(5,)]
+    pandas = pytest.importorskip("pandas")
+    con.register("c", pandas.DataFrame({"a": pandas.Categorical([1, 2, 1])}))
+    assert con.sql("select a, count(*) from c group by a order by a").fetchall() == [(1, 2), (2, 1)]

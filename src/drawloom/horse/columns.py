@@ -89,7 +89,8 @@ def convert(chunks: Iterable[pa.Array], rows: int, type: VectorType, what: str) 
     fixed = _FIXED.get(type.text)
     filled = _Filled(rows, fixed or np.dtype(np.int8), what)
     low, high = 0, 1 if type == BOOL else 0
-    for chunk in _pieces(chunks):
+    for piece in _pieces(chunks):
+        chunk = _decoded(piece, what)
         valid = None if chunk.null_count == 0 else pc.is_valid(chunk).to_numpy(zero_copy_only=False)
         data = _unscaled(chunk) if isinstance(type, DecimalType) else _plain(chunk, type, what)
         if valid is not None:
@@ -110,6 +111,17 @@ def _pieces(chunks: Iterable[pa.Array]) -> Iterator[pa.Array]:
     for chunk in chunks:
         for start in range(0, len(chunk), PIECE_ROWS):
             yield chunk.slice(start, PIECE_ROWS)
+
+
+def _decoded(piece: pa.Array, what: str) -> pa.Array:
+    """The piece with the values that a dictionary has for it."""
+    if not pa.types.is_dictionary(piece.type):
+        return piece
+    try:
+        piece.validate(full=True)
+    except pa.ArrowInvalid as problem:
+        raise DataError(f"{what} is damaged: {str(problem).splitlines()[0]}") from None
+    return piece.dictionary_decode()
 
 
 def _width(low: int, high: int) -> np.dtype[Any]:

@@ -56,7 +56,7 @@ _TYPES: Final[dict[Any, VectorType]] = {
 def horse_type(type: pa.DataType) -> VectorType | None:
     """The HorseIR type that a column of the Arrow type has; None for one that is not supported."""
     if pa.types.is_dictionary(type):
-        return horse_type(type.value_type) if _is_text(type.value_type) else None
+        return horse_type(type.value_type)
     if pa.types.is_decimal(type):
         in_range = 1 <= type.precision <= 38 and 0 <= type.scale <= type.precision
         return DecimalType(type.precision, type.scale) if in_range else None

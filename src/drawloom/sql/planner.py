@@ -76,12 +76,17 @@ class Planner:
         self.register_function(TEXT, [pa.string()], pa.string(), "immutable")
         self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}
+        #: What Arrow calls the types of columns that have none here, by table and column.
+        self.unknown: dict[str, dict[str, str]] = {}
         #: The names of aggregates by the types that they take and give.
         self.aggregates: dict[str, str] = {}
 
-    def register(self, name: str, schema: pa.Schema) -> None:
+    def register(self, name: str, schema: pa.Schema, unknown: dict[str, str] | None = None) -> None:
         """Makes ``name`` known, in place of an earlier table of that name in any case: as it is spelt, and as SQL
-        folds it where it is not quoted."""
+        folds it where it is not quoted. ``unknown`` are the columns' types that have no place here, where the schema
+        has others for them."""
+        if unknown is None:
+            unknown = {f.name: str(f.type) for f in schema if not _is_known(f.type)}
         schema = pa.schema([pa.field(f.name, _planned(f.type)) for f in schema])
         try:
             empty = pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
@@ -92,7 +97,8 @@ class Planner:
                 self.context.register_record_batches(quoted(spelling), [[empty]])
         except Exception as problem:
             raise DataError(f"table '{name}' cannot be registered: {problem}") from None
-        self.told["register", name.lower()] = (name, schema)
+        self.unknown[name.lower()] = unknown
+        self.told["register", name.lower()] = (name, schema, unknown)
 
     def register_columns(self, name: str, columns: list[str], types: list[pa.DataType]) -> None:
         """Makes a table known by the names and types of its columns, in place of an earlier one."""
@@ -237,13 +243,20 @@ def _missing(found: re.Match[str]) -> str:
     return f"{said}: a file gets a name first, by register(name, path)" if is_file else said
 
 
+def _is_known(type: pa.DataType) -> bool:
+    """Whether there are columns of the type; of structs the fields that are used are asked for when they are read."""
+    if is_list(type):
+        return _is_known(type.value_type)
+    return pa.types.is_struct(type) or horse_type(type) is not None
+
+
 def _planned(type: pa.DataType) -> pa.DataType:
     """The type that plans see, whose parts may be NULL whatever the table says, as they are in a row that a subquery or
-    a join does not have: dictionaries of strings are strings, all decimals are decimal128, times of day and
+    a join does not have: dictionaries are what they hold, all decimals are decimal128, times of day and
     moments with a zone have one type each, so have lists, a column without a type is of integers, and what Substrait
     has no word for is opaque."""
     if pa.types.is_dictionary(type) and horse_type(type) is not None:
-        return pa.string()
+        return _planned(type.value_type)
     if pa.types.is_null(type):
         return pa.int32()
     if pa.types.is_date64(type):

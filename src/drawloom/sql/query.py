@@ -184,7 +184,7 @@ class Query:
             data = self.planner.serialise(self.planner.plan(sql, optimised=False))
         except SqlError:
             return None
-        return decode(data, [], subqueries).root
+        return decode(data, [], self.planner.unknown, subqueries).root
 
     def bound(self) -> str:
         """The text of the plan before optimisation. Raises SqlError."""
@@ -312,7 +312,7 @@ class Query:
             return None
         ask(_DECODED * len(data), "the plan")
         self.texts.append((sql, subqueries))
-        made = self.timed("decode", lambda: decode(data, unsupported, subqueries))
+        made = self.timed("decode", lambda: decode(data, unsupported, self.planner.unknown, subqueries))
         if len(made.names) != made.root.width:  # Substrait names the fields of structs too
             made.names = list(self.planner.schema(sql).names)
         optimised = str(logical.display_indent())

@@ -5,6 +5,7 @@ Everything that the tree has no word for is collected, so that a query is refuse
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from google.protobuf.message import DecodeError
@@ -51,11 +52,16 @@ _UNION_ALL: Final = 6
 _DISTINCT: Final = 2  # AGGREGATION_INVOCATION_DISTINCT
 
 
-def decode(data: bytes, unsupported: list[str], subqueries: dict[str, Dependent] | None = None) -> Plan:
+def decode(
+    data: bytes,
+    unsupported: list[str],
+    unknown: Mapping[str, Mapping[str, str]],
+    subqueries: dict[str, Dependent] | None = None,
+) -> Plan:
     """The tree for a serialised plan, in which calls of the functions that ``subqueries`` names stand for these, their
     arguments aside. What has no place in the tree is named in ``unsupported``, each once; the plan is only whole while
-    that stays empty."""
-    return _Decoder(_parsed(data), unsupported, subqueries or {}).plan()
+    that stays empty. ``unknown`` are the types, by table and column, that have none."""
+    return _Decoder(_parsed(data), unsupported, unknown, subqueries or {}).plan()
 
 
 def _parsed(data: bytes) -> Any:
@@ -74,9 +80,16 @@ def _parsed(data: bytes) -> Any:
 
 
 class _Decoder(Expressions):
-    def __init__(self, message: Any, unsupported: list[str], subqueries: dict[str, Dependent]) -> None:
+    def __init__(
+        self,
+        message: Any,
+        unsupported: list[str],
+        unknown: Mapping[str, Mapping[str, str]],
+        subqueries: dict[str, Dependent],
+    ) -> None:
         super().__init__(unsupported, subqueries)
         self.message = message
+        self.unknown = unknown
         for extension in message.extensions:
             if extension.HasField("extension_function"):
                 function = extension.extension_function
@@ -138,8 +151,13 @@ class _Decoder(Expressions):
             items = [item.field for item in read.projection.select.struct_items]
         else:
             items = list(range(len(names)))
+        unknown = self.unknown.get(read.named_table.names[-1].lower(), {})
         for i in items:
-            self.column_type(read.base_schema.struct.types[i], f" (column '{names[i]}')")
+            where = f" (column '{names[i]}')"
+            if names[i] in unknown:
+                self.refuse(f"type: {unknown[names[i]]}{where}")
+            else:
+                self.column_type(read.base_schema.struct.types[i], where)
         if read.named_table.names[-1].endswith("()"):
             self.refuse(f"table function: {read.named_table.names[-1].removesuffix('()')}")
             return Empty(0, [BOOL] * len(items))

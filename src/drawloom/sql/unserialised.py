@@ -59,7 +59,7 @@ def _decoded(planner: Planner, plan: Any, found: list[str]) -> str:
         data = planner.serialise(plan)
     except SqlError as problem:
         return _cause(str(problem))
-    decode(data, found)
+    decode(data, found, planner.unknown)
     return ""
 
 
