@@ -46,6 +46,7 @@ from drawloom.horse.values import (
 )
 from drawloom.horse.windows import WINDOWS, check_slices
 from drawloom.horse.words import words_of
+from drawloom.horse.zones import ZONES
 
 #: The text of rows that are not there.
 _EMPTY_TEXT: Final = Vector(STR, np.zeros(1, dtype=np.int32), words_of([""]))
@@ -424,6 +425,7 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **TEXTS,
     **PHRASES,
     **REALS,
+    **ZONES,
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
     "table": _table, "list": _list, "with_null": _with_null, "lists": _lists,

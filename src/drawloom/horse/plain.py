@@ -76,7 +76,7 @@ remainder       | f64 f64                  | f64
 gcd             | i64 i64 bool?            | i64
 lcm             | i64 i64 bool?            | i64
 factorial       | i64 bool?                | i128
-# Dates and moments: calendar.py
+# Dates and moments: calendar.py, zones.py
 epoch           | timestamp                | f64
 date_isodow     | date                     | i64
 date_isoyear    | date                     | i64
@@ -92,6 +92,8 @@ make_date       | i64 i64 i64 bool?        | date
 ticks           | timestamp                | i64
 clock_ticks     | clock                    | i64
 clock_of        | timestamp                | clock
+local_moment    | timestamp str            | timestamp
+universal_moment | timestamp str           | timestamp
 micros          | interval                 | i64
 span            | i64                      | interval
 """

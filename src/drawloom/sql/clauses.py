@@ -165,6 +165,19 @@ def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
     return text
 
 
+def place_before(changes: list[tuple[int, int, str]], offset: int) -> int:
+    """Where an offset in a text was before each ``(start, end, by)`` was changed; in what was put in, where that
+    begins."""
+    grown = 0
+    for start, end, by in sorted(changes):
+        if offset < start + grown:
+            break
+        if offset < start + grown + len(by):
+            return start
+        grown += len(by) - (end - start)
+    return offset - grown
+
+
 def _tokens(text: str) -> list[Token]:
     made: list[Token] = []
     opened: list[int] = []

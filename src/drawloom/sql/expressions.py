@@ -16,7 +16,7 @@ from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
-from drawloom.sql.names import MOMENT, known_aggregate
+from drawloom.sql.names import MOMENT, ZONE_CALLS, known_aggregate
 from drawloom.sql.plan import (
     Apply,
     Case,
@@ -65,7 +65,7 @@ _OWN: Final[dict[str, tuple[int, ...]]] = {
     "floor": (1,), "ceil": (1,), "round": (1, 2), "trunc": (1, 2), "logb": (1, 2),
     "iszero": (1,), "nanvl": (2,),
     "to_char": (2,), "date_format": (2,), "empty": (1,), "get_field": tuple(range(2, 20)),
-    "struct": tuple(range(1, 100)),
+    "struct": tuple(range(1, 100)), "local_moment": (2,), "universal_moment": (2,),
 }  # fmt: skip
 #: All Substrait scalar functions that the translation knows, with their numbers of arguments.
 SCALAR_FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
@@ -238,7 +238,7 @@ class Expressions(Literals):
 
     def function(self, body: Any) -> Expression:
         found = self.functions.get(body.function_reference, "?")
-        name = _SPELLINGS.get(found, found)
+        name = ZONE_CALLS.get(found) or _SPELLINGS.get(found, found)
         if name in ("add", "subtract") and len(body.arguments) == 2:
             sides = [a.value for a in body.arguments]
             if name == "add" and self.interval(sides[0], 1) is not None:

@@ -21,6 +21,7 @@ from drawloom.sql.profile import Profile
 from drawloom.sql.repeated import shown_again
 from drawloom.sql.text import names_table, runnable, shown_name
 from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly
+from drawloom.sql.zones import has_zones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +59,8 @@ class Fallback:
             wrong.append("INTERSECT ALL, EXCEPT ALL")
         if text.selects > 1 and is_planned_wrongly(bound):
             wrong.append(MIXED_UP)
+        if has_zones(text.sql):
+            wrong.append("AT TIME ZONE")
         if has_groups(text.sql):
             wrong.append("frames of GROUPS")
         if wrong:

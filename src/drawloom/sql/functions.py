@@ -170,6 +170,15 @@ def _from_number(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     return t.cast(made, TIMESTAMP_UTC) if call.function == "to_timestamp" else made
 
 
+def _in_zone(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """What a zone's clocks show at a moment of universal time, or the moment at which they show one."""
+    zone, moment = call.arguments
+    assert isinstance(zone, plan.Constant)
+    below = t.cast(t.expression(moment, frame), TIMESTAMP)
+    made = t.result(call.function, [below.value, Literal([str(zone.value)], STR)], below.valid)
+    return made if call.function == "local_moment" else t.cast(made, TIMESTAMP_UTC)
+
+
 def _to_unixtime(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     moment = t.cast(t.expression(call.arguments[0], frame), TIMESTAMP)
     seconds = t.result("epoch", [moment.value], moment.valid)
@@ -274,7 +283,7 @@ SCALARS: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
     **{f"date_{part}": _date_part for part in DATE_PARTS}, **{f"time_{part}": _date_part for part in TIME_PARTS},
     "str_concat": _joined_text, "concat": _joined_text, "concat_ws": _joined_with, "date_trunc": _truncated,
     "later": _later, "date_bin": _binned, "to_unixtime": _to_unixtime, "modulus": _remainder, "front": _front,
-    "greatest": _extreme, "least": _extreme,
+    "greatest": _extreme, "least": _extreme, "local_moment": _in_zone, "universal_moment": _in_zone,
 }  # fmt: skip
 #: The kinds of what they give; that of the first argument for the others.
 KINDS: Final[dict[str, str]] = {
@@ -282,7 +291,7 @@ KINDS: Final[dict[str, str]] = {
     **dict.fromkeys(OF_TEXT, "text"), **dict.fromkeys(["character_length", "octet_length", "strpos"], "int"),
     **dict.fromkeys(_REAL, "float"), **dict.fromkeys(_BITS, "int"), **dict.fromkeys(_FROM_NUMBERS, "timestamp"),
     "str_concat": "text", "concat": "text", "concat_ws": "text", "front": "text", "date_trunc": "timestamp",
-    "date_bin": "timestamp", "to_unixtime": "int",
+    "date_bin": "timestamp", "to_unixtime": "int", "local_moment": "timestamp", "universal_moment": "timestamp",
     **{f"date_{part}": "int" for part in DATE_PARTS}, **{f"time_{part}": "int" for part in TIME_PARTS},
     "time_epoch": "float",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from drawloom.sql.clauses import Select, Sql, left_side
 from drawloom.sql.planner import Planner, SqlError
 from drawloom.sql.subqueries import named_before, row_of, with_named
 from drawloom.sql.using import lacks_columns
+from drawloom.sql.zones import may_have_zones, wrong_zone
 
 _QUANTIFIERS = ("any", "some", "all")
 #: What statements that DataFusion finds other mistakes in first begin with, and what it calls them.
@@ -24,6 +25,11 @@ def misuse(text: str, planner: Planner) -> tuple[str, int] | None:
     first = sql.tokens[0] if sql is not None and sql.tokens else None
     if first is not None and first.is_word(*_STATEMENTS):
         return f"DML not supported: {_STATEMENTS[first.text]}", first.start
+    if may_have_zones(text):
+        sql = sql or Sql(text)
+        found_zone = wrong_zone(sql)
+        if found_zone is not None:
+            return found_zone
     if lower.count("select") < 2 and "over" not in lower and "natural" not in lower:
         return None
     sql = sql or Sql(text)

@@ -24,6 +24,11 @@ _NAMES: Final[dict[str, str]] = {
 }  # fmt: skip
 #: A time of day as a moment, which compares as it does.
 MOMENT: Final = "drawloom_moment"
+#: AT TIME ZONE of moments with a zone and without, by the functions that they are.
+LOCAL: Final = "drawloom_local_moment"
+UNIVERSAL: Final = "drawloom_universal_moment"
+ZONE_CALLS: Final[dict[str, str]] = {LOCAL: "local_moment", UNIVERSAL: "universal_moment"}
+_ZONE_CALL: Final = re.compile(rf"(?:{LOCAL}|{UNIVERSAL})\(")
 #: An aggregate of some types that DataFusion has for others only.
 _TYPED: Final = re.compile(r"drawloom_(median|quantile_(?:cont|disc)(?:_down)?)_of_\d+")
 _TYPED_CALL: Final = re.compile(rf"{_TYPED.pattern}\(")
@@ -113,5 +118,6 @@ def known_aggregate(name: str) -> str:
 
 
 def shown_calls(name: str) -> str:
-    """A column's name with the calls that the query has."""
+    """A column's name with the calls that the query has; of AT TIME ZONE with the one that it is in DuckDB."""
+    name = _ZONE_CALL.sub("timezone(", name)
     return _TYPED_CALL.sub(lambda found: f"{found[1].removesuffix('_down')}(", name).replace(f"{MOMENT}(", "(")

@@ -19,6 +19,7 @@ from drawloom.horse.files import FORMATS
 from drawloom.horse.nested import is_list
 from drawloom.horse.store import horse_type
 from drawloom.horse.types import MAX_DIGITS
+from drawloom.sql.names import LOCAL, UNIVERSAL
 from drawloom.sql.planner_process import PlanApart, PlannerProcess, takes_long
 from drawloom.sql.rounding import TEXT
 from drawloom.sql.text import DOUBLE
@@ -74,6 +75,8 @@ class Planner:
         self.register_function(DOUBLE, [pa.string()], pa.float64(), "immutable")
         self.register_function(NUMBER, [pa.string()], pa.int64(), "immutable")
         self.register_function(TEXT, [pa.string()], pa.string(), "immutable")
+        self.register_function(LOCAL, [pa.string(), pa.timestamp("us", "UTC")], pa.timestamp("us"), "immutable")
+        self.register_function(UNIVERSAL, [pa.string(), pa.timestamp("us")], pa.timestamp("us", "UTC"), "immutable")
         self.options = only_queries()
         self.spellings: dict[str, list[str]] = {}
         #: What Arrow calls the types of columns that have none here, by table and column.

@@ -44,6 +44,7 @@ from drawloom.sql.unnested import find_lists, relation_of
 from drawloom.sql.unserialised import unsupported_parts
 from drawloom.sql.using import without_using
 from drawloom.sql.windowtext import find_lost
+from drawloom.sql.zones import with_zones
 
 T = TypeVar("T")
 #: Bytes that decoding a plan takes for one of it, where that is constants.
@@ -123,6 +124,7 @@ class Query:
         """DataFusion's optimised logical plan. Raises SqlError."""
         if self._logical is None:
             self.refuse_endless()
+            with_zones(self.text, self.planner)
             text = without_using(self.text.sql, self.planner)
             if self.text.selects > 1:
                 text = with_other_names(text)
@@ -216,6 +218,8 @@ class Query:
             if wrong is not None:
                 message, offset = wrong
                 raise SqlError(message, *line_and_column(self.text.given, self.text.offset(offset)))
+            with_zones(self.text, self.planner)
+            given = self.text.sql
             try:
                 self._relation = self.made()
             except UnsupportedError:

@@ -21,6 +21,7 @@ from typing import Final
 from drawloom.horse.types import MAX_DIGITS
 from drawloom.sql.brackets import with_brackets
 from drawloom.sql.chains import balanced
+from drawloom.sql.clauses import place_before, replaced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.names import shown_calls, with_known_names
@@ -43,8 +44,6 @@ _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''
 _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
 #: A join that DataFusion takes for a table called so and a join without a condition.
 _POSITIONAL: Final = re.compile(r"positional\s+join\b", re.IGNORECASE)
-#: A moment in a zone, of which DataFusion makes one with a zone whose clock is not asked.
-_ZONE: Final = re.compile(r"at\s+time\s+zone\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _REAL: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
@@ -103,14 +102,23 @@ class SqlText:
         self.is_lasting = True
         self.given = given
         self.pieces = pieces or [(0, 0)]
+        #: What was changed in ``sql`` since it was read.
+        self.changes: list[list[tuple[int, int, str]]] = []
         self.sql = sql
         self.explain = explain
         self.digits = digits
         self.names_double = names_double
         self.unsupported = unsupported
 
+    def change(self, changes: list[tuple[int, int, str]]) -> None:
+        """Changes each ``(start, end, by)`` in ``sql``."""
+        self.changes.append(changes)
+        self.sql = replaced(self.sql, changes)
+
     def offset(self, offset: int) -> int:
         """Where in ``given`` an offset in ``sql`` is; what was put in its place begins where that did."""
+        for changes in reversed(self.changes):
+            offset = place_before(changes, offset)
         number = bisect_right(self.pieces, (offset, len(self.given))) - 1
         made, was = self.pieces[number]
         return was if number % 2 else was + offset - made
@@ -197,8 +205,6 @@ def read(text: str) -> SqlText:
             unsupported.append("POSITIONAL JOIN")
         if token.start() in unfolded:
             number = token.group().strip("' ")
-        if word == "at" and _ZONE.match(text, token.start()):
-            unsupported.append("AT TIME ZONE")
         if number is None:
             continue
         number = number.replace("_", "")

@@ -9,6 +9,7 @@ The functions are made known by the types that the planner says their arguments 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ def _quantile(sql: Sql, call: int, planner: Planner) -> list[tuple[int, int, str
         given, end = sql.between(parts[0].start, parts[-1].stop), tokens[opens.mate].end
     else:
         return []
-    type = _type_of(sql, call, value, planner)
+    type = type_of(sql, call, value, planner)
     if type is None:
         return []
     if meaning == "median" and pa.types.is_string(type):
@@ -99,7 +100,7 @@ def _with_moments(text: str, planner: Planner) -> str:
         end = next((j for j in range(by, token.mate) if sql.tokens[j].depth == token.depth + 1
                     and sql.tokens[j].is_word("asc", "desc", "nulls", "rows", "range")), token.mate)  # fmt: skip
         key = sql.parts(range(by + 2, end))[0]
-        type = _type_of(sql, i, key, planner)
+        type = type_of(sql, i, key, planner)
         if type is not None and pa.types.is_time(type):
             start, stop = sql.tokens[key.start].start, sql.tokens[key.stop - 1].end
             planner.register_function(MOMENT, [type], pa.timestamp("us"), "immutable")
@@ -107,13 +108,12 @@ def _with_moments(text: str, planner: Planner) -> str:
     return replaced(text, changes)
 
 
-def _type_of(sql: Sql, at: int, value: range, planner: Planner) -> pa.DataType | None:
-    """The type of an expression of the SELECT that a token is in; None where the planner does not say it."""
-    around = sql.within(at)
-    if around is None or not value:
-        return None
-    try:
-        given = f"{sql.between(value.start, value.stop)} as c0"
-        return types_of(sql, around, planner, named_before(sql, at), given)[0]
-    except SqlError:
-        return None
+def type_of(sql: Sql, at: int, value: range, planner: Planner) -> pa.DataType | None:
+    """The type of an expression of the SELECT that a token is in, or of one around that; None where the planner does
+    not say it."""
+    around = sorted([s for s in sql.selects if s.start < at < s.end], key=lambda s: -s.start) if value else []
+    given = f"{sql.between(value.start, value.stop)} as c0"
+    for select in around:
+        with suppress(SqlError):
+            return types_of(sql, select, planner, named_before(sql, at), given)[0]
+    return None
