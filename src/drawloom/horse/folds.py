@@ -19,6 +19,7 @@ from drawloom.errors import DataError
 from drawloom.horse.evaluate import floats
 from drawloom.horse.memory import ask
 from drawloom.horse.plain import FOLDS, INTERPOLATED, QUANTILES
+from drawloom.horse.selection import at_places
 from drawloom.horse.types import F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, only_text, strings
 from drawloom.horse.windows import check_slices
@@ -28,6 +29,8 @@ from drawloom.horse.words import computed, picked, ranked
 _MOST_ROWS: Final = 1 << 28
 #: Bytes that finding an entry of a frame takes, and its value.
 _ENTRY: Final = 40
+#: Bytes of a number.
+_NUMBER: Final = 8
 #: Cuts a double's fraction into halves.
 _HALF: Final = 134_217_729.0
 
@@ -100,7 +103,7 @@ def _sums(data: Array, cells: Cells) -> Array:
     return _reduced(np.add, data, cells, 0.0)
 
 
-def _entries(cells: Cells) -> tuple[Array, Array, Array]:
+def _placed(cells: Cells) -> tuple[Array, Array, Array]:
     """All cells' entries, one cell behind the other: which cell each is of, where each cell begins, and the entry's
     place in the vector."""
     counts = cells.counts
@@ -111,14 +114,27 @@ def _entries(cells: Cells) -> tuple[Array, Array, Array]:
     return each, ends - counts, np.arange(total) - np.repeat(ends - counts, counts) + cells.low[each]
 
 
+def _packed(data: Array, cells: Cells) -> tuple[Array, Cells]:
+    """Each cell's entries of ``data``, one cell behind the other; and the cells of these."""
+    low, high = cells.low, cells.high
+    if len(low) and bool((low[1:] == high[:-1]).all()):  # so they lie, of groups
+        first = int(low[0])
+        return data[first : int(high[-1])], Cells(cells.vector, low - first, high - first)
+    _, starts, places = _placed(cells)
+    return data[places], Cells(cells.vector, starts, starts + cells.counts)
+
+
+def _each_of(values: Array, cells: Cells) -> Array:
+    """For each entry of packed cells its cell's value."""
+    return values if len(values) == 1 else np.repeat(values, cells.counts)
+
+
 def _deviations(data: Array, cells: Cells) -> tuple[Array, Cells]:
     """Each cell's entries less their mean, one cell behind the other."""
-    counts = cells.counts
-    each, starts, places = _entries(cells)
-    packed = Cells(cells.vector, starts, starts + counts)
-    values = data[places]
-    means = _sums(values, packed) / np.maximum(counts, 1)
-    return values - means[each], packed
+    values, packed = _packed(data, cells)
+    ask(2 * _NUMBER * len(values), "deviations")
+    means = _sums(values, packed) / np.maximum(cells.counts, 1)
+    return values - _each_of(means, packed), packed
 
 
 def _variance(name: str, option: Vector, cells: Cells) -> Vector:
@@ -135,33 +151,37 @@ def _paired(name: str, first: Cells, second: Cells) -> Vector:
         return Vector(U32, counts)
     y, x = floats(first.vector), floats(second.vector)
     with np.errstate(all="ignore"):
-        (dy, packed), (dx, _) = _deviations(y, first), _deviations(x, second)
-        syy, sxx, sxy = [_sums(v, packed) for v in (dy * dy, dx * dx, dx * dy)]
         some = np.maximum(counts, 1)
-        mean_y, mean_x = _sums(y, first) / some, _sums(x, second) / some
+        if name in ("regr_avgx", "regr_avgy"):
+            return Vector(F64, _sums(x, second) / some if name == "regr_avgx" else _sums(y, first) / some)
+        (dy, packed), (dx, _) = _deviations(y, first), _deviations(x, second)
+
+        def sum_of(a: Array, b: Array) -> Array:
+            return _sums(a * b, packed)
+
         made: dict[str, Callable[[], Array]] = {
-            "covar": lambda: sxy / np.maximum(counts - 1, 1), "covar_pop": lambda: sxy / some,
-            "corr": lambda: sxy / np.sqrt(sxx * syy),
-            "regr_avgx": lambda: mean_x, "regr_avgy": lambda: mean_y, "regr_sxx": lambda: sxx,
-            "regr_sxy": lambda: sxy, "regr_syy": lambda: syy, "regr_slope": lambda: sxy / sxx,
-            "regr_intercept": lambda: mean_y - sxy / sxx * mean_x,
-            "regr_r2": lambda: np.where(syy == 0, 1.0, sxy * sxy / (sxx * syy)),
+            "covar": lambda: sum_of(dx, dy) / np.maximum(counts - 1, 1), "covar_pop": lambda: sum_of(dx, dy) / some,
+            "corr": lambda: sum_of(dx, dy) / np.sqrt(sum_of(dx, dx) * sum_of(dy, dy)),
+            "regr_sxx": lambda: sum_of(dx, dx), "regr_sxy": lambda: sum_of(dx, dy), "regr_syy": lambda: sum_of(dy, dy),
+            "regr_slope": lambda: sum_of(dx, dy) / sum_of(dx, dx),
+            "regr_intercept": lambda: _sums(y, first) / some
+            - sum_of(dx, dy) / sum_of(dx, dx) * (_sums(x, second) / some),
+            "regr_r2": lambda: _r2(sum_of(dx, dx), sum_of(dx, dy), sum_of(dy, dy)),
         }  # fmt: skip
         return Vector(F64, made[name]())
+
+
+def _r2(sxx: Array, sxy: Array, syy: Array) -> Array:
+    return np.where(syy == 0, 1.0, sxy * sxy / (sxx * syy))
 
 
 def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
     """The value at a share of the way from the least to the greatest, between two of them in proportion, or
     (``quantile_disc``) one of them."""
     vector, counts = cells.vector, cells.counts
-    data = vector.data if vector.type.is_float else integers(vector)
-    each, starts, places = _entries(cells)
-    values = data[places]
-    values = values[np.lexsort((values, each))]
     share = float(option.data[0])
     if not 0 <= share <= 1:
         raise DataError(f"a quantile of {share}: a share from 0 to 1 was expected")
-    made = np.zeros(len(counts), dtype=data.dtype)
     some = counts > 0
     if name not in INTERPOLATED:  # as DuckDB counts
         low = high = np.maximum(counts[some] - np.floor(counts[some] - share * counts[some]).astype(np.int64), 1) - 1
@@ -170,14 +190,19 @@ def _quantile(name: str, option: Vector, cells: Cells) -> Vector:
         at = (counts[some] - 1) * share
         low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
         rest = at - low
-    first = starts[some]
     if name.endswith("_down"):
-        last = first + counts[some] - 1
-        below, above = values[last - low], values[last - high]
-    else:
-        below, above = values[first + low], values[first + high]
+        last = counts[some] - 1
+        low, high = last - low, last - high
+    values, packed = _packed(vector.data, cells)
+    below, above = [_wide(v) for v in at_places(values, packed.low[some], counts[some], [low, high])]
+    made = np.zeros(len(counts), dtype=below.dtype)
     made[some] = _between(below, above, rest, vector.type)
     return Vector(vector.type, made, vector.dictionary)
+
+
+def _wide(data: Array) -> Array:
+    """Integers of 64 bits at least, of which the differences count."""
+    return data if data.dtype.kind in "fO" else data.astype(np.int64)
 
 
 def _between(low: Array, high: Array, share: Array, type: VectorType) -> Array:
@@ -228,7 +253,7 @@ def _chosen(name: str, option: Vector, cells: Cells) -> Vector:
 
 
 def _joined(name: str, option: Vector, cells: Cells) -> Vector:
-    _, starts, places = _entries(cells)
+    _, starts, places = _placed(cells)
     by = strings(option)[0]
     words = picked(cells.vector.words.arrow, cells.vector.data[places])
     lists = pa.LargeListArray.from_arrays(pa.array(np.append(starts, len(places))), words)
