@@ -45,6 +45,7 @@ QUERIES = {
     "rows of lists": """select id, make_array(a, id, null) as l, make_array(g, 'q')[1] as m from t where id > 2
         ||| select id, [a, id, null] as l, [g, 'q'][1] as m from t where id > 2""",
     "lengths": f"select g, array_length(l) as n from {LISTS} ||| select g, len(l) as n from {LISTS}",
+    "lengths by DuckDB's name": f"select len(g) as m, len(l) as n, len(l[1:1]) as o from {LISTS}",
     "texts": f"""select g, array_to_string(l, '-') as s from {LISTS}
         ||| select g, array_to_string(l::varchar[], '-') as s from {LISTS}""",
     "looked for": f"""select array_has(l, 1) as a, array_has(l, 7) as b, array_position(l, 2) as c from {LISTS}
@@ -128,6 +129,8 @@ def test_a_device_agrees_with_the_interpreter() -> None:
          "window function: lag of lists or structs with another value"),
         ("with recursive r as (select 1 as n, null::int[] as l union all select n + 1, [n] from r) select * from r",
          "a recursive query that begins with NULL for a list"),
+        (f"select l::varchar from {LISTS}", "cast: a list to text"),
+        (f"select concat(l, 'x'), try_cast(l as int) from {LISTS}", "cast: a list to text"),
         (f"select array_replace(l, 1, 2) from {LISTS}", "function: array_replace"),
         ("select string_to_array(g, g) from t",
          "function: string_to_array by what is no constant, or by nothing"),

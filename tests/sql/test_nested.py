@@ -53,6 +53,9 @@ QUERIES = {
     "fields in windows": "select i, sum(t.st.x) over (partition by t.st.y order by i) as s from t",
     "structs in windows and lists": """select i, lag(st) over (order by i) as a,
         first_value(l) over (order by i desc) as b from t where i is not null""",
+    "values of subqueries": """select i, (select st from t where i = 1) as a, (select st from t where i = 2)['x'] as b,
+        (select ls from t where i = 2) as c, (select st from t where i < 0) as d, (select st from t where i < 0)['y']
+        as e from t""",
     "structs, gathered": "select k, array_agg(st order by i) as a from t group by k",
     "lists in groups": "select ll, count(*) as c from t group by ll",
     "counts": "select count(l) as a, count(st) as b, count(*) as c from t where st is not null or l is null",
@@ -123,6 +126,7 @@ def test_rows_in_brackets_compare_by_their_parts() -> None:
     ("query", "item"),
     [
         ("select st from t group by st", "structs to match, group or order by"),
+        ("select st::varchar from t", "cast: a struct to text"),
         ("select max(st) from t", "aggregate function: max of structs"),
         ("select ls from t order by ls", "structs to match, group or order by"),
         ("select coalesce(st, st) from t", "CASE of structs"),

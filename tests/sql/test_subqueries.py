@@ -49,6 +49,13 @@ QUERIES = {
     "any of the same column of one name": "select x.id from t x where x.id = any (select x.id from t x where x.id = 3)",
     "all of the same column in a subquery": """select id from t where id in
         (select id from t where id >= all (select id from t))""",
+    "functions of one value are it in each row": """select id, cast((select '7' from u limit 1) as int) as a,
+        try_cast((select '7' from u limit 1) as double) as b, lpad((select '7' from u limit 1), 3, 'x') as c,
+        chr((select 70 from u limit 1) + 1) as d, gcd((select 70 from u limit 1), 14) as e, cast('2.5' as int) as f
+        from t order by cast((select '7' from u limit 1) as int), id""",
+    "a list that is one value": """select id, (select array_agg(a order by id) from u)[1] as a, (select l from
+        (select array_agg(n order by id) as l from u) v)[2] as b, (select l from (select array_agg(n order by id) as l
+        from u) v where l[1] = t.id)[1] as c, (select array_agg(n) from u where n > 99) as d from t""",
     "a count without a row is NULL": """select id,
         (select count(*) from u where u.id = t.id group by u.g limit 1) is null as x from t""",
     "a count without a row is another value": """select id,

@@ -189,6 +189,8 @@ class Guarded(Emitter):
     def harmless(self, name: str, arguments: list[Operand], masks: list[Mask]) -> list[Operand]:
         """The arguments with something in its place, outside of the masks, that is no error."""
         mask = self.all_of(masks)
+        if name in _MASKED and all(self.is_constant(a) for a in [*arguments, mask]):
+            return [*arguments, mask]
         if name in _MASKED:
             first = self.emit("fill", [arguments[0], mask]) if self.is_constant(arguments[0]) else arguments[0]
             return [first, *arguments[1:], self.emit("fill", [mask, first]) if self.is_constant(mask) else mask]

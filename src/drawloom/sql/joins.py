@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import Literal, Operand, Value
 from drawloom.horse.types import BOOL, I64, SYM
-from drawloom.sql import lists, plan, rounds
+from drawloom.sql import lists, plan, rounds, structs
 from drawloom.sql.coercion import drop_in_choice, drop_in_comparison, unified
 from drawloom.sql.frames import ONE_ROW, Column, Frame, Result, Truth
 from drawloom.sql.rounds import Kept, Pairs, Touched
@@ -375,15 +375,27 @@ def in_relation(t: Translator, value: Result, frame: Frame, other: Frame) -> Tru
     return among(t, key, [], frame, other)
 
 
-def scalar(t: Translator, frame: Frame) -> Result:
-    """The one value of a subquery, NULL where it has no row."""
+def scalar(t: Translator, frame: Frame, around: Frame) -> Result:
+    """The one value of a subquery, NULL where it has no row. A list or struct is that of every row around it."""
     result = frame.columns[0]()
+    type = result.type
     valid = result.valid
     if frame.anchor() is not ONE_ROW:
         some = t.emit("gt", [t.emit("len", [frame.anchor()]), Literal([0], I64)])
         valid = t.both([some, None if valid is None else t.emit("single", [t.spread(valid, frame)])])
         result = t.result("single", [t.spread(result.value, frame)])
-    return Result(t.one(result.value), result.type, None if valid is None else t.one(valid))
+    made = Result(t.one(result.value), type, None if valid is None else t.one(valid))
+    return _in_each_row(t, made, around) if type.kind in ("list", "struct") else made
+
+
+def _in_each_row(t: Translator, one: Result, around: Frame) -> Result:
+    """A list or struct, of whose number there is one for all rows, as a column of these."""
+    value = t.spread(one.value, around)
+    valid = None if one.valid is None else t.spread(one.valid, around)
+    if isinstance(one.type, structs.StructOf):  # whose fields are picked as it is
+        rows = value if valid is None else t.emit("if_else", [valid, value, Literal([-1], I64)])
+        value = t.outer_index(one.type.rows, rows)
+    return Result(value, one.type, valid)
 
 
 def union(t: Translator, relation: plan.Union) -> Frame:

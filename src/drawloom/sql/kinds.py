@@ -357,7 +357,9 @@ class KindChecker:
     def cast(self, cast: Cast, below: Kinds) -> str | None:
         given, made = self.expression(cast.input, below), cast.type.kind
         self.casts_texts = self.casts_texts or (given == "text" and made in _NUMBERS and not cast.is_try)
-        if given is not None and not can_cast(given, made):
+        if _is_list(given) or _is_struct(given):
+            self.refuse(f"cast: a {'list' if _is_list(given) else 'struct'} to {_NAMES.get(made, made)}")
+        elif given is not None and not can_cast(given, made):
             if not (isinstance(cast.input, Constant) and cast.input.value is None):
                 self.refuse(f"cast: {_NAMES.get(str(given), given)} to {_NAMES.get(made, made)}")
         return made

@@ -336,7 +336,7 @@ class Translator(Guarded):
         if isinstance(expression, plan.Window):
             return windows.window(self, expression, frame)
         if isinstance(expression, plan.Scalar):
-            return joins.scalar(self, self.relation(expression.relation))
+            return joins.scalar(self, self.relation(expression.relation), frame)
         if isinstance(expression, plan.Apply) and expression.function == "get_field":
             return structs.field(self, expression, frame)
         if isinstance(expression, plan.Apply) and expression.function in lists.FUNCTIONS:

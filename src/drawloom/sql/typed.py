@@ -1,5 +1,6 @@
 """Calls and windows that DataFusion does not plan for the types of their values, as ones that it does:
 
+    len(l), len(s)                      =>  array_length(l), length(s)
     median(day), quantile_disc(s, 0.3)      =>  drawloom_median_of_1(day), drawloom_quantile_disc_of_0(s, 0.3)
     sum(x) over (order by clock)            =>  sum(x) over (order by drawloom_moment(clock))
 
@@ -14,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from drawloom.horse.nested import is_list as is_list_type
 from drawloom.sql.clauses import Sql, replaced
 from drawloom.sql.framestext import is_window
 from drawloom.sql.names import MOMENT
@@ -25,6 +27,7 @@ _NO_QUANTILE: Final = re.compile(
     r"[Ff]unction '(?:quantile|quantile_disc|percentile_disc)'|(?:'median'|\bmedian\(|percentile_cont)"
 )
 _NO_FRAME: Final = "Cannot run range queries on datatype: Time"
+_NO_LENGTH: Final = "Invalid function 'len'"
 #: What each call means: a value that is there, or one between two of them.
 _MEANINGS: Final[dict[str, str]] = {
     "median": "median", "quantile_cont": "quantile_cont", "percentile_cont": "quantile_cont",
@@ -34,9 +37,23 @@ _MEANINGS: Final[dict[str, str]] = {
 
 def with_known_types(text: str, problem: str, planner: Planner) -> str:
     """The text for the planner, which refused it; as it was where that is for another reason."""
+    if _NO_LENGTH in problem:
+        return _with_lengths(text, planner)
     if _NO_FRAME in problem:
         return _with_moments(text, planner)
     return _with_quantiles(text, planner) if _NO_QUANTILE.search(problem) else text
+
+
+def _with_lengths(text: str, planner: Planner) -> str:
+    sql = Sql(text)
+    for i in range(len(sql.tokens) - 1, -1, -1):  # those within others first
+        token = sql.tokens[i]
+        if not token.is_word("len") or not sql.is_at(i + 1, "(") or sql.tokens[i + 1].mate < 0:
+            continue
+        type = type_of(sql, i, range(i + 2, sql.tokens[i + 1].mate), planner)
+        is_list = type is not None and is_list_type(type)
+        text = replaced(text, [(token.start, token.end, "array_length" if is_list else "length")])
+    return text
 
 
 def _with_quantiles(text: str, planner: Planner) -> str:
