@@ -267,3 +267,52 @@ def test_what_an_iteration_made_is_found_to_be_each_lanes_own(body: str) -> None
     module = parse(text.replace("add.s64 %rd4, %rd1, %rd3;", loop).replace("@%p ret;", "").replace("%rd4+8", "%rd4+4"))
     function = module.kernels[0]
     assert validate(module, function, synthesize(function, [candidate(function, -1, [])])).counterexample is not None
+
+
+@pytest.mark.parametrize("clamp", [0x1000, 0x1C00, 7, 31])
+def test_segments_of_a_shuffle_are_found(clamp: int) -> None:
+    """Lanes that get nothing from another segment, or from below a clamp, and keep their own."""
+    module, function = program(WIDE)
+    after = synthesize(function, [candidate(function, -2, [ALONG_X])])
+    [shuffled] = [s for s in after.body if isinstance(s, Instruction) and s.opcode.name == "shfl"]
+    shuffled.operands[3] = Immediate(clamp)
+    assert validate(module, function, after).counterexample is not None
+
+
+def test_lanes_that_a_constant_mask_names_and_that_have_left_are_found() -> None:
+    module, function = program(WIDE)
+    after = synthesize(function, [candidate(function, -2, [ALONG_X])])
+    [shuffled] = [s for s in after.body if isinstance(s, Instruction) and s.opcode.name == "shfl"]
+    shuffled.operands[4] = Immediate(0xFFFFFFFF)
+    assert validate(module, function, after).counterexample is not None
+
+
+@pytest.mark.parametrize(
+    ("told", "holds"),
+    [
+        ("add.cc.u32 %r6, %r4, -16; addc.u32 %r6, 0, 0;", False),
+        ("add.cc.u32 %r6, %r1, -16; addc.u32 %r6, 0, 0;", True),
+        ("sub.cc.u32 %r6, %r4, 16; subc.u32 %r6, 0, 0;", False),
+        ("elect.sync %r6|%p, -1; selp.u32 %r6, 1, 0, %p;", False),
+        ("activemask.b32 %r6;", False),
+        ("vote.sync.ballot.b32 %r6, %p, -1;", True),
+        ("vote.sync.ballot.b32 %r6, %p, %r1;", False),
+    ],
+)
+def test_what_lanes_do_not_share_is_found(told: str, holds: bool) -> None:
+    index = WIDE + told + "mul.wide.u32 %rd6, %r6, 4; add.s64 %rd1, %rd1, %rd6;"
+    text = KERNEL.format(index=index, between="", shape="").replace("@%p ret;", "").replace("sm_70", "sm_90")
+    module = parse(text)
+    function = module.kernels[0]
+    after = synthesize(function, [candidate(function, -2, [ALONG_X])])
+    assert (validate(module, function, after).counterexample is None) == holds
+
+
+@pytest.mark.parametrize("used", ["red.global.add.f32 [%rd2], %f2;", "setp.lt.f32 %p, %f2, %f1; @%p trap;"])
+def test_a_wrong_value_that_no_store_takes_is_found(used: str) -> None:
+    """A copy over a store that may have hit it."""
+    text = KERNEL.format(index=WIDE, between="st.global.f32 [%rd5], %f1;", shape="").replace("[%rd4+8]", "[%rd4]")
+    module = parse(text.replace("st.global.f32 [%rd5], %f3;", used).replace("@%p ret;", ""))
+    function = module.kernels[0]
+    after = synthesize(function, [candidate(function, 0, [])])
+    assert validate(module, function, after).counterexample is not None

@@ -4,14 +4,18 @@ A term is a function of the lane, so what another lane has in a register is the 
 ``shfl`` computes here. Nothing is shared with the emulator that finds the shuffles, not even its idea of an address:
 
 - ``%tid`` is what the number of the thread in the block makes it, by division, for every shape of the block;
-- ``activemask`` is a number nobody knows, but if it is all ones every lane has come here, with its own numbers;
+- ``activemask`` is a number nobody knows, but if it is all ones every lane has come here, with its own numbers; what
+  lanes are told by votes and the like is another number in each;
 - loads are functions of the address and of what is known of the memory; stores lie over it, byte by byte;
 - registers that a loop writes are unknown in every iteration and lane, but for those that a number which is the same
   for all lanes is added to; lanes that go around a loop together are in the same iteration (the assumption LOCKSTEP);
 - floating point, and what else there is no term for, is an unknown function of the operands.
 
 Where the second kernel merges a shuffle with a guarded load, the solver is asked at once whether that is the load. Then
-the stores of both are compared.
+the stores of both are compared, and what atomics, calls and other effects take.
+
+Lanes are taken to see one memory at one place: what one reads behind a barrier is not told from what another one reads
+there at another time. The emulator tells that (``visibility.py``), and ``test_apart.py`` how.
 """
 
 from __future__ import annotations
@@ -37,13 +41,15 @@ from drawloom.ptx.ir import (
     Symbol,
     Vector,
 )
-from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, RETURN, SIDE
+from drawloom.ptx.isa import ATOMIC, BARRIER, BRANCH, CALL, EXIT, FENCE, RETURN, SIDE, WARP
 from drawloom.ptx.loops import Loop, find_loops
 from drawloom.ptx.types import Type
 from tests.shuffle.proofs import Equalities
 from tests.shuffle.terms import Term, Terms, Unknown
 
 ALL_LANES = 0xFFFFFFFF
+#: What the carry flag is called among the registers.
+CARRY = "carry flag"
 #: Side effects behind which memory is what it was.
 _QUIET = ("nanosleep", "prefetch", "prefetchu", "pmevent", "brkpt")
 _SIMPLE = {
@@ -81,6 +87,9 @@ def validate(module: Module, before: Function, after: Function, steps: int = 100
     second.run()
     if len(first.stores) != len(second.stores):
         raise Unknown("the kernels have different numbers of stores")
+    if any(a.sort() != b.sort() for a, b in zip(first.stores, second.stores, strict=True)):
+        verdict.counterexample = {"another order of effects": 1}
+        return verdict
     known = Equalities(terms, [])
     pairs = [(a, b) for a, b in zip(first.stores, second.stores, strict=True) if not known.equal(a, b)]
     if pairs:
@@ -167,6 +176,8 @@ class _Run:
         self.stores: list[Term] = []
         #: How many atomics, barriers and calls came before: as many in both kernels.
         self.effects = 0
+        #: The same of the instructions that tell lanes something of each other.
+        self.told = 0
         self.place = ""
 
     def run(self) -> None:
@@ -180,8 +191,10 @@ class _Run:
             if block_id in headers:
                 self.havoc(headers[block_id])
             for number, instruction in enumerate(block.instructions):
-                if instruction.opcode.effect not in (BRANCH, RETURN, EXIT):
-                    self.place = f"{block_id}.{number}"
+                self.place = f"{block_id}.{number}"
+                if instruction.opcode.name == "trap":
+                    self.take(instruction)
+                elif instruction.opcode.effect not in (BRANCH, RETURN, EXIT):
                     self.instruction(instruction)
             self.leave(block_id)
 
@@ -246,6 +259,8 @@ class _Run:
                 Kind.BV_ADD, [start, self.terms.make(Kind.BV_MUL, [iteration, step])]
             )
         inside = [i for b in loop.blocks for i in self.cfg.blocks[b].instructions]
+        if any(i.opcode.writes_carry for i in inside):
+            self.registers[CARRY] = self.terms.constant(f"carry in {loop.header}", 1, of_lane=True)
         if any(i.opcode.name == "st" or shows(i) for i in inside):
             self.version = self.terms.constant(f"memory in {loop.header}", 64, of_lane=True)
             self.writes = []
@@ -264,18 +279,48 @@ class _Run:
             if shows(instruction):
                 self.others_write()
         elif name == "activemask":
-            mask = self.terms.constant(f"mask {self.place}", 32)
+            assert isinstance(operands[0], Register)
+            mask = self.mask(operands[0])
             self.masks.append((self.terms.equal(mask, self.terms.number(ALL_LANES, 32)), self.condition))
             self.write(instruction, operands[0], mask)
         elif name == "shfl":
             self.shuffle(instruction)
+        elif opcode.effect == WARP and opcode.has_destination:
+            self.told += 1
+            is_own = not self.asks_all(instruction)
+            for register in instruction.destinations():
+                fresh = self.terms.constant(f"{register.name} told {self.told}", register.type.bits, of_lane=is_own)
+                self.write(instruction, register, fresh)
         elif shows(instruction):
+            self.take(instruction)
             self.others_write()
             for register in instruction.destinations():
                 fresh = self.terms.constant(f"{register.name} {self.effects}", register.type.bits, of_lane=True)
                 self.write(instruction, register, fresh)
         else:
             self.compute(instruction)
+
+    def mask(self, register: Register) -> Term:
+        """What ``activemask`` says: in both kernels the same of what was there before."""
+        is_new = self.verdict is not None and register.name not in self.known
+        self.told += 0 if is_new else 1
+        return self.terms.constant(f"mask {self.place if is_new else f'told {self.told}'}", 32, of_lane=True)
+
+    def asks_all(self, instruction: Instruction) -> bool:
+        """Whether all lanes come to an instruction, and are told the same."""
+        mask, opcode = instruction.operands[-1], instruction.opcode
+        is_full = isinstance(mask, Immediate) and mask.value & ALL_LANES == ALL_LANES
+        is_one = opcode.name in ("vote", "redux") and instruction.guard is None
+        return is_full and is_one and self.terms.is_same_for_lanes(self.condition)
+
+    def take(self, instruction: Instruction) -> None:
+        """What an effect takes counts as what is stored does."""
+        condition = self.terms.all([self.condition, self.guard(instruction)])
+        self.stores.append(self.bit(condition))
+        for register in instruction.sources():
+            value = self.before(register)
+            no_value = self.terms.number(0, value.sort().bv_size())
+            self.stores.append(self.terms.make(Kind.ITE, [condition, value, no_value]))
 
     def others_write(self) -> None:
         """Of the memory nothing is known any more."""
@@ -289,6 +334,9 @@ class _Run:
             return
         sources = [self.value(o, operand_type(opcode, k + 1)) for k, o in enumerate(operands[1:])]
         first = operands[0]
+        if opcode.writes_carry or opcode.reads_carry:
+            self.extended_precision(instruction, sources)
+            return
         if opcode.name == "mov" and isinstance(first, Vector):
             whole, low = sources[0], 0
             for element in first.elements:
@@ -314,6 +362,28 @@ class _Run:
         for number, register in enumerate(instruction.destinations()):
             term = self.terms.unknown(f"{opcode.spelling} {number}", sources, register.type.bits)
             self.write(instruction, register, term)
+
+    def extended_precision(self, instruction: Instruction, sources: list[Term]) -> None:
+        """Sums of so many bits and one, the carry."""
+        make, extended, opcode = self.terms.make, self.terms.extended, instruction.opcode
+        type = opcode.types[-1]
+        if CARRY not in self.registers:
+            self.registers[CARRY] = self.terms.constant("carry unset", 1, of_lane=True)
+        flag = self.registers[CARRY]
+        if opcode.name in ("mad", "madc"):
+            product = make(Kind.BV_MUL, [extended(s, 2 * type.bits, type.is_signed) for s in sources[:2]])
+            low = type.bits if opcode.half == "hi" else 0
+            sources = [make(Kind.BV_EXTRACT, [product], [low + type.bits - 1, low]), sources[2]]
+        wide = [extended(s, type.bits + 1, False) for s in sources]
+        total = make(Kind.BV_SUB if opcode.name in ("sub", "subc") else Kind.BV_ADD, wide)
+        if opcode.reads_carry:
+            total = make(
+                Kind.BV_SUB if opcode.name == "subc" else Kind.BV_ADD, [total, extended(flag, type.bits + 1, False)]
+            )
+        if opcode.writes_carry:
+            after = make(Kind.BV_EXTRACT, [total], [type.bits, type.bits])
+            self.registers[CARRY] = make(Kind.ITE, [self.guard(instruction), after, flag])
+        self.write(instruction, instruction.operands[0], extended(total, type.bits, False))
 
     def store(self, instruction: Instruction) -> None:
         address, value = instruction.operands[0], instruction.operands[1]
@@ -400,11 +470,10 @@ class _Run:
         delta = -amount.value if opcode.operation == "up" else amount.value
         terms, make = self.terms, self.terms.make
         mine, mask = self.value(operands[1], None), self.value(operands[4], None)
-        if opcode.operation == "up":
-            has_source = make(Kind.BV_UGE, [terms.lane, terms.number(-delta, 5)])
-        else:
-            has_source = make(Kind.BV_ULE, [terms.lane, terms.number(31 - delta, 5)])
+        has_source = self.in_segment(delta, operands[3])
         whole = terms.equal(mask, terms.number(ALL_LANES, 32))
+        if isinstance(operands[4], Immediate) and not terms.is_same_for_lanes(self.condition):
+            whole = terms.manager.mk_false()  # lanes that the mask names need not come
         self.delta = delta
         if delta not in self.deltas:
             self.deltas.append(delta)
@@ -413,6 +482,20 @@ class _Run:
         result = make(Kind.ITE, [whole, other, anything])
         first = operands[0].first if isinstance(operands[0], Pair) else operands[0]
         self.write(instruction, first, result)
+
+    def in_segment(self, delta: int, clamp: Operand) -> Term:
+        """Whether the lane that is asked is in the segment that the operand ``c`` of ``shfl`` makes."""
+        if not isinstance(clamp, Immediate):
+            raise Unknown("segments that are not known")
+        terms, make = self.terms, self.terms.make
+        segments, most = terms.number(clamp.value >> 8 & 31, 5), clamp.value & 31 & ~(clamp.value >> 8)
+        border = make(Kind.BV_OR, [make(Kind.BV_AND, [terms.lane, segments]), terms.number(most, 5)])
+        border = terms.extended(border, 8, False)
+        return (
+            make(Kind.BV_SGE, [terms.far(delta), border])
+            if delta < 0
+            else make(Kind.BV_SLE, [terms.far(delta), border])
+        )
 
     def facts(self) -> list[Term]:
         """What all masks say of all lanes that were asked."""
