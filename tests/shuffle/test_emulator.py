@@ -134,7 +134,7 @@ LANES = "mov.u32 %r9, %laneid; mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd1, 
 LOADS = "ld.global.f32 %f1, [%rd11]; ld.global.f32 %f2, [%rd11+4];"
 BY_TID = "add.s64 %rd12, %rd11, %rd4; ld.global.f32 %f1, [%rd12]; ld.global.f32 %f2, [%rd12+8];"
 CARRIED = "add.cc.u32 %r10, %r3, -64; addc.u32 %r11, 0, 0; mad.wide.u32 %rd11, %r11, 64, %rd11;" + LOADS
-SOME = "shr.u32 %r10, %r3, 5; setp.eq.s32 %p1, %r10, 0;"
+SOME = "mov.u32 %r10, %tid.y; setp.eq.s32 %p1, %r10, %r1;"
 
 
 @pytest.mark.parametrize(

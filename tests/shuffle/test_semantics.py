@@ -273,3 +273,19 @@ def test_another_lane_is_the_same_expression_with_another_lane() -> None:
         assert evaluate(x, moved, dict(here)) == expected
         fixed = replaced(x, made, {x.lane: x.constant(lane + delta, 32)})
         assert evaluate(x, fixed, dict(here)) == expected
+
+
+def test_what_can_be_one_number_only_is_that_number() -> None:
+    x = Expressions()
+    small = x.leaf("symbol", 32, "small", 0, 31)
+    assert x.shift_right(small, x.constant(5, 32), False) == x.constant(0, 32)
+
+
+def test_a_part_that_holds_all_of_a_number_is_widened_to_any_width() -> None:
+    x = Expressions()
+    part = x.truncate(x.lane, 16)
+    for is_signed in (False, True):
+        assert [x.extend(part, bits, is_signed) for bits in (24, 32, 64)] == [
+            x.truncate(x.lane, 24), x.lane, x.extend(x.lane, 64, False)
+        ]  # fmt: skip
+    assert x.extend(x.truncate(x.lane, 4), 64, False) != x.extend(x.lane, 64, False)

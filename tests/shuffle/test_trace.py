@@ -37,6 +37,11 @@ LOAD = "mul.wide.u32 %l2, {}, 4; add.s64 %l2, %l1, %l2; ld.global.b32 %r7, [%l2]
         ("mad.lo.s32 %r4, %r2, 8, %r1;", "8, 8, 1", ("contiguous", 128, 128)),
         ("mad.lo.s32 %r4, %r2, 40, %r1;", "8, 4, 1", ("irregular", 128, 128)),
         ("mov.u32 %r4, %r1;", "8, 4, 1", ("irregular", 32, 32)),
+        (
+            "mov.u32 %r4, %tid.z; mad.lo.s32 %r4, %r4, 2, %r2; mad.lo.s32 %r4, %r4, 16, %r1; shl.b32 %r4, %r4, 1;",
+            "16, 2, 1",
+            ("strided", 128, 256),
+        ),
         ("mov.u32 %r4, %r2;", "8, 4, 1", ("irregular", 16, 32)),
         ("mov.u32 %r4, %r3;", "8, 4, 1", ("contiguous", 128, 128)),
         ("xor.b32 %r4, %r3, 1;", "8, 4, 1", ("irregular", 128, 128)),

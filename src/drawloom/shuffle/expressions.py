@@ -101,6 +101,8 @@ class Expressions:
         varies: int = 0,
     ) -> int:  # fmt: skip
         """An operation that is left as it is. It is the same function of its arguments in every lane."""
+        if low == high:
+            return self.constant(low, width)
         known = self._ids.get((name, width, payload, args))
         if known is not None:
             return known
@@ -307,11 +309,11 @@ class Expressions:
         name = self.names[e]
         if name == "zext" or (name == "sext" and is_signed):
             return self.extend(self.args[e][0], width, name == "sext")
-        if name == "trunc" and self.widths[self.args[e][0]] == width:
+        if name == "trunc":
             whole = self.args[e][0]
             low, high = self.signed_range(whole) if is_signed else self.unsigned_range(whole)
             if (-(1 << old - 1) <= low and high < 1 << old - 1) if is_signed else high < 1 << old:
-                return whole
+                return self.extend(whole, width, is_signed)
         if not is_signed:
             low, high = self.unsigned_range(e)
             return self.atom("zext", width, (e,), "", low, high)

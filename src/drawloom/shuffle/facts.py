@@ -92,7 +92,8 @@ class Assumption:
 
     def key(self) -> tuple[object, ...]:
         """Equal for equal conditions."""
-        return (self.kind, self.text, self.at, self.low, self.high)
+        register = -1 if self.register is None else self.register.id
+        return (self.kind, self.text, self.at, register, self.low, self.high)
 
     def __repr__(self) -> str:
         return f"{self.kind}: {self.text}"
