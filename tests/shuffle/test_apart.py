@@ -165,6 +165,36 @@ def test_lanes_may_come_back_from_a_function_in_different_iterations(body: str, 
     assert (LOCKSTEP in kinds(report)) == parts
 
 
+WAITING = "setp.lt.u32 %p2, %r3, 16; setp.lt.u32 %p3, %r2, 16; selp.b32 %r19, -1, 0xffff0000, %p2; {0}"
+
+
+@pytest.mark.parametrize(
+    ("before", "is_apart"),
+    [
+        ("@%p2 bar.warp.sync -1;", True),
+        ("@%p3 bar.warp.sync -1;", False),
+        ("bar.warp.sync -1;", False),
+        ("bar.warp.sync %r19;", True),
+        ("vote.sync.ballot.b32 %r20, %p2, %r19;", True),
+        ("vote.sync.ballot.b32 %r20, %p2, -1;", False),
+        ("@%p2 barrier.sync 0;", True),
+        ("barrier.arrive 0, 64;", False),
+        ("bar.sync 0;", False),
+        ("@%p2 call f;", True),
+        ("@%p3 call f;", False),
+    ],
+)
+def test_lanes_that_wait_while_others_go_on_may_be_in_different_iterations(before: str, is_apart: bool) -> None:
+    row = """mul.wide.s32 %rd11, %r10, 4; add.s64 %rd12, %rd1, %rd11;
+    ld.global.nc.f32 %f1, [%rd12]; ld.global.nc.f32 %f2, [%rd12+4];"""
+    callee = ".func f() { bar.warp.sync -1; ret; }\n"
+    text = HEAD.replace("DIRECTIVES", "").replace(".visible", callee + ".visible", 1) + WAITING.format(before)
+    module = parse(text + loop(row, start="%r6", step="%r5") + "\n ret;\n}\n")
+    report = analyse(module, module.kernels[0], Options(assume_no_wrap=True))
+    assert pairs(report) == [(1, 0, 1)]
+    assert (LOCKSTEP in kinds(report)) == is_apart
+
+
 GUARDED = """and.b32 %r9, %r1, 1; setp.ne.u32 %p1, %r9, 0; cvt.u16.u32 %rs1, %r3; cvt.u16.u32 %rs3, %r1;
     add.s16 %rs1, %rs1, %rs3; mov.u64 %rd10, 0;
     @%p1 bra odd; <even> bra.uni both; odd: mov.b16 %rs2, %rs1; both: @%p1 cvt.s64.s16 %rd10, %rs2;

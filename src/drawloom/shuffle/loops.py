@@ -10,11 +10,11 @@ from typing import Final
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.ir import Module
-from drawloom.ptx.isa import CALL, STORE
+from drawloom.ptx.isa import STORE
 from drawloom.ptx.loops import find_loops
-from drawloom.ptx.uniformity import Branches
+from drawloom.ptx.uniformity import Uniformity
 from drawloom.shuffle.expressions import SUM, Expressions
-from drawloom.shuffle.visibility import may_part, shows_writes
+from drawloom.shuffle.visibility import parts, shows_writes
 
 #: Leaves that are the same in every iteration.
 _STEADY: Final = frozenset("param special lane warp symbol window".split())
@@ -39,19 +39,18 @@ class Round:
 class Rounds:
     """The cycles of a function by the block that is entered."""
 
-    def __init__(self, cfg: Cfg, branches: Branches, module: Module) -> None:
+    def __init__(self, cfg: Cfg, uniform: Uniformity, module: Module) -> None:
         self.cfg = cfg
         self.module = module
-        #: Whether lanes may part at branches that ``branches`` takes to be the same for all.
+        #: Whether lanes may part at branches that ``uniform`` takes to be the same for all.
         self.doubtful = False
         #: The blocks from which lanes may go on apart, as a bit set.
         self._parting = 0
-        for block in cfg.blocks:
-            calls = [i for i in block.instructions if i.opcode.effect == CALL]
-            if cfg.is_reachable(block.id) and any(may_part(call, module) for call in calls):
-                self._parting |= 1 << block.id
+        for block_id in cfg.rpo:
+            if any(parts(instruction, uniform, module) for instruction in cfg.blocks[block_id].instructions):
+                self._parting |= 1 << block_id
         self.forest = find_loops(cfg)
-        self.branches = branches
+        self.uniform = uniform
         self.by_header: dict[int, Round] = {}
         self.irregular: set[int] = set()
         for loop in self.forest.loops:
@@ -66,11 +65,11 @@ class Rounds:
                 blocks = sorted(known.blocks | frozenset(blocks))
             self.by_header[target] = Round(-1, target, blocks)
         for one in self.by_header.values():
-            self._look_at(one, branches)
+            self._look_at(one)
 
-    def _look_at(self, one: Round, branches: Branches) -> None:
+    def _look_at(self, one: Round) -> None:
         for block_id in sorted(one.blocks):
-            if branches.is_divergent(block_id):
+            if self.uniform.is_divergent(block_id):
                 one.parts = True
             for instruction in self.cfg.blocks[block_id].instructions:
                 opcode = instruction.opcode
@@ -85,15 +84,15 @@ class Rounds:
 
     def may_be_apart(self, block_id: int) -> bool:
         """Whether lanes that run a block together may be there for the first time and the second: it is in a cycle, and
-        they may have parted before on ways that both come to it, or in a function that they have called. (Lanes that
-        left for good run nothing together.)"""
+        they may have parted before on ways that both come to it, in a function that they have called, or where some of
+        them wait. (Lanes that left for good run nothing together.)"""
         if not self.around(block_id):
             return False
         leads_there = self.cfg.before(block_id) | 1 << block_id
         if self.doubtful or leads_there & self._parting:
             return True
         for block in self.cfg.blocks:
-            if self.branches.is_divergent(block.id) and self.cfg.is_reachable(block.id):
+            if self.uniform.is_divergent(block.id) and self.cfg.is_reachable(block.id):
                 if sum(leads_there >> successor & 1 for successor in block.succs) > 1:
                     return True
         return False

@@ -89,6 +89,23 @@ def may_part(call: Instruction, module: Module) -> bool:
     return False
 
 
+def parts(instruction: Instruction, uniform: Uniformity, module: Module) -> bool:
+    """Whether lanes that come to an instruction together, which is no branch, may go on at different times: some call
+    or wait where others do not, or wait for others."""
+    opcode = instruction.opcode
+    is_call = opcode.effect == CALL
+    if not is_call and opcode.effect != BARRIER and not waits(instruction):
+        return False
+    guard = instruction.guard
+    if guard is not None and not uniform.is_uniform(guard.id):
+        return True
+    if is_call:
+        return may_part(instruction, module)
+    if opcode.effect == BARRIER:
+        return not opcode.has("arrive") and not brings_together(instruction)
+    return not is_full(instruction.operands[0 if opcode.name == "bar.warp" else -1])
+
+
 def may_wait(call: Instruction, module: Module) -> bool:
     """Whether lanes may wait for each other in a function that is called."""
     function = known_callee(call, module)
