@@ -177,11 +177,12 @@ class DataError(Error):
 
 
 class StatementError(DataError):
-    """Data that one statement of a program cannot take, at its place."""
+    """Data that one statement of a program cannot take, at its place; ``line`` is 0 where that is unknown."""
 
-    def __init__(self, message: str, report: str) -> None:
+    def __init__(self, message: str, report: str, line: int = 0) -> None:
         super().__init__(message)
         self.report = report
+        self.line = line
 
     def __str__(self) -> str:
         return self.report

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+import drawloom
 from drawloom.sql import connect
 from drawloom.sql.planner import SqlError
 from drawloom.sql.text import read
@@ -249,3 +250,26 @@ def test_offsets_of_the_text_that_is_planned() -> None:
         assert read_text.offset(read_text.sql.rindex(word)) == given.rindex(word)
     assert read_text.offset(read_text.sql.index("drawloom_double('12e1'") + 17) == given.index("12e1")
     assert read_text.offset(len(read_text.sql)) == len(given)
+
+
+@pytest.mark.parametrize(("expression", "shown", "message"), [
+    ("b * 4", "b * 4", "overflow in b * 4: the result does not fit bigint"),
+    ("7, (b+b)", "b+b", "overflow in b + b: the result does not fit bigint"),
+    ("cast(b as int)", "cast(b", "overflow in cast(b as integer): the result does not fit integer"),
+    ("cast(s as int)", "cast(s", "cannot convert the text 'x' to integer in cast(s as integer)"),
+    ("case when b > 0 then b << 5 end", "b << 5", "overflow in b << 5: 147573952589676412928 does not fit bigint"),
+    ("7 % (b - b)", "7 %", "division by zero in 7 % (b - b)"),
+    ("b * 4 + 1, b * 4", "", "overflow in b * 4: the result does not fit bigint"),
+    ("sum(b)::int", "", "overflow in cast(sum(b) as integer): 4611686018427387904 does not fit integer"),
+    ("d + interval '300000 years'", "", "overflow in d + interval '3600000 months': the result does not fit timestamp"),
+    ("d + cast(b as int)", "cast(b", "overflow in cast(b as integer): the result does not fit integer"),
+])  # fmt: skip
+def test_errors_of_rows_name_the_expression_in_sql(expression: str, shown: str, message: str) -> None:
+    table = pa.table({"b": [2**62], "s": ["x"], "d": pa.array([0], pa.date32())})
+    query = f"select {expression} from t"
+    with pytest.raises(drawloom.DataError) as caught:
+        connect("cpu").register("t", table).sql(query).arrow()
+    assert caught.value.message == message
+    column = query.index(shown) + 1
+    place = f"query:1:{column}: {message}\n  {query}\n  {' ' * (column - 1)}^"
+    assert str(caught.value) == (place if shown else message)

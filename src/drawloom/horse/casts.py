@@ -289,7 +289,7 @@ def _shift_left(data: Array, by: Array, type: VectorType) -> Array:
     if len(data) and (bool((data < 0).any()) or bool((by < 0).any())):
         raise DataError("overflow in @shift_left of a negative number, or by one")
     if len(data) and bool(((by >= type.bits) & (data != 0)).any()):
-        raise DataError(f"overflow in @shift_left by more than {type} has bits")
+        raise DataError(f"overflow in @shift_left by more than the {type.bits} bits there are")
     return data.astype(object) << np.minimum(by, type.bits).astype(object) if len(data) else data
 
 

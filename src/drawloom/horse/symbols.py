@@ -73,7 +73,7 @@ def refused_data(module: Module, problem: DataError, pos: Pos) -> DataError:
     """The error with the place of the statement that it came from; itself where it has one, or there is none."""
     if pos.line <= 0 or isinstance(problem, StatementError):
         return problem
-    return StatementError(problem.message, str(refusal(module, problem.message, pos)))
+    return StatementError(problem.message, str(refusal(module, problem.message, pos)), pos.line)
 
 
 class _Scope:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.builtins import BUILTINS
-from drawloom.horse.ir import Assign, Call, Expression, FunctionRef, Literal, Name, Operand, Statement, Target
+from drawloom.horse.ir import Assign, Call, Expression, FunctionRef, Literal, Name, Operand, Pos, Statement, Target
 from drawloom.horse.printer import print_operand
 from drawloom.horse.signatures import result_type
 from drawloom.horse.types import I64, WILDCARD, Type, VectorType
@@ -62,7 +62,7 @@ class Emitter:
         name = f"t{self.count}"
         self.count += 1
         self.types[name] = type
-        self.body.append(Assign([Target(name, type)], value))
+        self.body.append(Assign([Target(name, type)], value, Pos(self.count, 1)))  # by which errors are worded
         return Name(name)
 
     def type_of(self, operand: Operand) -> Type:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from drawloom.errors import DataError, OutOfMemoryError, UnsupportedError
+from drawloom.errors import DataError, OutOfMemoryError, StatementError, UnsupportedError
 from drawloom.horse.blocks import aside, while_wanted
 from drawloom.horse.casts import shown, shown_date
 from drawloom.horse.matching import PairsLimit
@@ -25,6 +25,7 @@ from drawloom.sql.profile import Profile, calls_of, run_seconds, statement_texts
 from drawloom.sql.progress import Progress
 from drawloom.sql.repeated import unlike
 from drawloom.sql.shown import as_text, terminal_width
+from drawloom.sql.wording import worded
 
 if TYPE_CHECKING:
     from drawloom.horse.program import Program
@@ -155,12 +156,19 @@ class Relation:
             finally:
                 query.progress = None
             try:
-                return self.beside(lambda: self.answer(query, progress, profiled))
-            except (PairsLimit, OutOfMemoryError):
-                if not query.goes_in_rounds():
-                    raise
-            self.prepared(query)
+                return self.answered(query, progress, profiled)
+            except StatementError as problem:
+                raise worded(problem, query.module(), query.text.given) from None
+
+    def answered(self, query: Query, progress: Progress, profiled: bool) -> tuple[pa.Table, Profile | None]:
+        """What ``answer`` gives, of joins that look at a part of their pairs at a time where all are too many."""
+        try:
             return self.beside(lambda: self.answer(query, progress, profiled))
+        except (PairsLimit, OutOfMemoryError):
+            if not query.goes_in_rounds():
+                raise
+        self.prepared(query)
+        return self.beside(lambda: self.answer(query, progress, profiled))
 
     def prepared(self, query: Query) -> Program:
         """The query's program. The planner works in the main thread: it stops for itself."""
