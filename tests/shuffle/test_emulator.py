@@ -372,6 +372,15 @@ def test_parameters_that_are_promised_to_be_apart() -> None:
     assert pairs(emulate(same, distinct_parameters=True)) == []
 
 
+def test_pointers_in_one_structure_are_one_parameter() -> None:
+    text = HEAD.replace("DIRECTIVES", "").replace(".param .u64 other)", ".param .align 8 .b8 other[16])")
+    text = text.replace("[other]", "[other+{0}]") + "ld.param.u64 %rd4, [{1}]; "
+    text += "ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd4], %f2; ld.global.f32 %f3, [%rd3]; ret; }"
+    for offset, other, found in ((0, "other+8", []), (8, "other", []), (0, "out", [(1, 0, 0)])):
+        module = parse(text.replace("{0}", str(offset)).replace("{1}", other))
+        assert pairs(analyse(module, module.kernels[0], Options(distinct_parameters=True))) == found
+
+
 def test_indirect_addresses_are_the_same_while_nobody_writes() -> None:
     body = """ld.global.u32 %r9, [%rd5]; {0} mul.wide.u32 %rd10, %r9, 4; add.s64 %rd11, %rd3, %rd10;
     ld.global.nc.f32 %f1, [%rd11]; ld.global.u32 %r10, [%rd5]; mul.wide.u32 %rd12, %r10, 4;

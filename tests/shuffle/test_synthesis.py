@@ -187,6 +187,19 @@ def test_an_index_that_was_widened_before_is_compared_as_what_the_register_holds
     assert "setp.gt" in str(same_on_the_cpu(kernel(body), 1))
 
 
+@pytest.mark.parametrize(("type", "is_tested"), [("u16", True), ("s16", True), ("s32", False)])
+def test_the_promise_that_indices_do_not_wrap_is_of_32_bits(type: str, is_tested: bool) -> None:
+    """Conversions to narrower integers wrap as they are meant to."""
+    narrow = "cvt.u16.u32 %s1, %r5; cvt.s64.{0} %l5, %s1;" if is_tested else "cvt.s64.{0} %l5, %r5;"
+    read = f"{narrow.format(type)} shl.b64 %l5, %l5, 2; add.u64 %l10, %l1, %l5; ld.global.u32"
+    body = f"""add.u32 %r5, %r4, %r1; {read} %r7, [%l10+516];
+    add.u32 %r5, %r5, 2; {read} %r8, [%l10+512]; mul.wide.u32 %l9, %r8, %r7;"""
+    made = shuffle(kernel(body), apply="all", assume_no_wrap=True)
+    assert made.report.shuffles == 1
+    assert (f"setp.lt.{type}" in str(made)) == is_tested
+    assert ("taken for granted" in made.report.text()) != is_tested
+
+
 def test_vectors_give_their_elements() -> None:
     made = same_on_the_cpu(kernel("""
     ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%l6];

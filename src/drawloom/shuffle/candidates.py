@@ -13,7 +13,7 @@ from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Register
 from drawloom.shuffle.decide import UNTESTABLE, Requirement
-from drawloom.shuffle.expressions import Expressions
+from drawloom.shuffle.expressions import SUM, Expressions
 from drawloom.shuffle.facts import ALONG_X, DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
 from drawloom.shuffle.frame import Frame
 from drawloom.shuffle.reasons import reason
@@ -26,6 +26,8 @@ from drawloom.shuffle.trail import Instance, Trail
 _MOST_OPTIONS: Final = 12
 #: Bits of the narrowest registers that ``setp`` compares (PTX ISA 9.0, section 9.7.3).
 _LEAST_COMPARED: Final = 16
+#: Narrower sums are made by conversions, which wrap as they are meant to.
+_WIDTH_OF_INT: Final = 32
 
 
 class Finder:
@@ -126,7 +128,9 @@ class Finder:
         x = self.x
         index, distance, wide = requirement
         if wide == UNTESTABLE:
-            return Assumption(NO_WRAP, f"no index in {show(x, instance.access.address)} wraps around")
+            address = instance.access.address
+            text = f"no index in {show(x, address)} wraps around"
+            return Assumption(NO_WRAP, text, is_narrow=has_narrow_sum(x, address))
         is_signed = x.names[wide] == "sext"
         width = x.widths[index]
         low, high = (-1 << width - 1, (1 << width - 1) - 1) if is_signed else (0, (1 << width) - 1)
@@ -134,14 +138,15 @@ class Finder:
         found = within(x, self.taking(instance), index, is_signed)
         if least <= found[0] and found[1] <= most:
             return None
+        is_narrow = width < _WIDTH_OF_INT
         where = self.site(wide, at)
         text = self.wrapping(index, distance, f".{'s' if is_signed else 'u'}{width}")
         if where is None:
-            return Assumption(NO_WRAP, text, -1, None, width, is_signed, least, most)
+            return Assumption(NO_WRAP, text, -1, None, width, is_signed, least, most, is_narrow)
         bits = where[1].type.bits  # of the register, which may hold the index extended already
         least = least if least > low else -1 << bits - 1 if is_signed else 0
         most = most if most < high else (1 << bits - is_signed) - 1
-        return Assumption(NO_WRAP, text, where[0], where[1], bits, is_signed, least, most)
+        return Assumption(NO_WRAP, text, where[0], where[1], bits, is_signed, least, most, is_narrow)
 
     def wrapping(self, index: int, distance: int, type: str) -> str:
         """The condition in words."""
@@ -163,3 +168,20 @@ class Finder:
             if all(block in cycle.blocks for cycle in self.trail.rounds.around(there)):
                 return place, register
         return None
+
+
+def has_narrow_sum(x: Expressions, e: int) -> bool:
+    """Whether sums of less than 32 bits are widened in an expression."""
+    seen = {e}
+    stack = [e]
+    while stack:
+        e = stack.pop()
+        if x.names[e] in ("zext", "sext"):
+            inner = x.args[e][0]
+            if x.names[inner] == SUM and x.widths[inner] < _WIDTH_OF_INT:
+                return True
+        for part in x.parts(e):
+            if part not in seen:
+                seen.add(part)
+                stack.append(part)
+    return False

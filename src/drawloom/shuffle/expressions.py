@@ -126,6 +126,16 @@ class Expressions:
         low = signed(value, width) if width > 1 else value
         return self._new(SUM, width, "", args, low, low, 0)
 
+    def parts(self, e: int) -> list[int]:
+        """What an expression is made of: the atoms of a sum, or the arguments of an operation."""
+        args = self.args[e]
+        if self.names[e] != SUM:
+            return list(args)
+        out: list[int] = []
+        for k in range(1, len(args), 2):
+            out.extend(self.monomials[args[k]])
+        return out
+
     def is_constant(self, e: int) -> bool:
         return self.names[e] == SUM and len(self.args[e]) == 1
 

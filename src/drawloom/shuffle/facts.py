@@ -69,12 +69,13 @@ class Assumption:
     Of ``NO_WRAP`` it is ``low <= register <= high``, as signed or unsigned numbers of ``bits`` bits, for the lane that
     would take the value, tested right before ``function.body[at]``; that instruction is run before the load, in the
     same iteration. ``at`` is -1 where no instruction will do: then only ``--assume-no-wrap`` lets it hold. ``at`` is
-    -1 for the other kinds, too: ``LANES_ALONG_X`` can be tested at the entry of the kernel.
+    -1 for the other kinds, too: ``LANES_ALONG_X`` can be tested at the entry of the kernel. ``is_narrow`` is that the
+    index has less than 32 bits: a program may mean it to wrap, so ``--assume-no-wrap`` is not about it.
     """
 
     def __init__(
         self, kind: str, text: str, at: int = -1, register: Register | None = None, bits: int = 0,
-        is_signed: bool = False, low: int = 0, high: int = 0,
+        is_signed: bool = False, low: int = 0, high: int = 0, is_narrow: bool = False,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.text = text
@@ -84,6 +85,7 @@ class Assumption:
         self.is_signed = is_signed
         self.low = low
         self.high = high
+        self.is_narrow = is_narrow
 
     @property
     def testable(self) -> bool:

@@ -114,14 +114,10 @@ def steady(x: Expressions, e: int) -> bool:
     stack = [e]
     while stack:
         e = stack.pop()
-        args = x.args[e]
-        parts: list[int] = []
-        if x.names[e] == SUM:
-            for k in range(1, len(args), 2):
-                parts.extend(x.monomials[args[k]])
-        elif args and x.names[e] != "load":
-            parts.extend(args)
-        elif args or x.names[e] not in _STEADY or "@" in x.payloads[e]:
+        parts = x.parts(e)
+        if x.names[e] == "load" and parts:
+            return False
+        if not parts and x.names[e] != SUM and (x.names[e] not in _STEADY or "@" in x.payloads[e]):
             return False
         for part in parts:
             if part not in seen:

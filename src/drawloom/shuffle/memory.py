@@ -155,7 +155,8 @@ class Aliases:
     def may_be_promised(self, write: Access, read: Access) -> bool:
         """Whether the promise that ``distinct_parameters`` stands for would keep a write from what was read."""
         first, second = self.base(write.address), self.base(read.address)
-        return first[0] == second[0] == "param" and first != second
+        # What a structure has at an offset is of the one parameter that it is.
+        return first[0] == second[0] == "param" and first[1].partition("+")[0] != second[1].partition("+")[0]
 
     def meet(self, write: int, written: int, read: int, size: int) -> bool:
         """Whether the bytes at the two addresses may overlap in some pair of lanes."""

@@ -136,7 +136,7 @@ class _Work:
         for assumption in candidate.assumptions:
             if assumption.kind == LOCKSTEP:
                 return f"it needs that {assumption.text}, for which there is no test"
-            if assumption.kind == NO_WRAP and not assumption.testable and not self.assume_no_wrap:
+            if assumption.kind == NO_WRAP and not assumption.testable and not self.takes(assumption):
                 return f"it needs that {assumption.text}, for which there is no test"
         if candidate.delta and number(self.module.arch) < LEAST_ARCH:
             return f"{self.module.arch} has no shuffles"
@@ -200,8 +200,11 @@ class _Work:
         return out
 
     def said(self, assumption: Assumption) -> str:
-        is_tested = assumption.kind != NO_WRAP or not self.assume_no_wrap
-        return repr(assumption) if is_tested else f"{assumption!r}, which is taken for granted"
+        return f"{assumption!r}, which is taken for granted" if self.takes(assumption) else repr(assumption)
+
+    def takes(self, assumption: Assumption) -> bool:
+        """Whether the user has promised it."""
+        return self.assume_no_wrap and assumption.kind == NO_WRAP and not assumption.is_narrow
 
     def space(self, at: int) -> str:
         load = self.function.body[at]

@@ -54,7 +54,7 @@ def synthesize(
 ) -> Function:
     """The function with the loads of ``chosen`` (one candidate each) replaced; ``function`` is left as it is.
 
-    ``assume_no_wrap`` leaves out the tests of ``NO_WRAP``.
+    ``assume_no_wrap`` leaves out the tests of ``NO_WRAP`` for indices of 32 bits.
     """
     if not chosen:
         return function
@@ -100,7 +100,7 @@ class _Synthesis:
         self.out: list[Statement] = []
         self.chosen = {candidate.load: candidate for candidate in chosen}
         self.variant = variant
-        self.has_tests = not assume_no_wrap and variant == SOUND
+        self.assume_no_wrap = assume_no_wrap
         #: How often each register is written.
         self.writes = [0] * len(function.registers)
         #: The registers that keep what sources loaded, by the index of the source and the element.
@@ -154,9 +154,14 @@ class _Synthesis:
                     if source.guard is not None:
                         self.start(self.kept[place])
             for assumption in candidate.assumptions:
-                if assumption.kind == NO_WRAP and self.has_tests and assumption.key() not in self.failed:
+                if self.is_tested(assumption) and assumption.key() not in self.failed:
                     self.failed[assumption.key()] = self.after.new_register(PRED)
                     self.tests.setdefault(assumption.at, []).append(assumption)
+
+    def is_tested(self, assumption: Assumption) -> bool:
+        """Whether there is a test of an index of its own for it."""
+        is_promised = self.assume_no_wrap and not assumption.is_narrow
+        return assumption.kind == NO_WRAP and self.variant == SOUND and not is_promised
 
     def start(self, kept: Register) -> None:
         """Something in a register that is read, although not used, where a guard was false."""
