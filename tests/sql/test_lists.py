@@ -162,6 +162,18 @@ def test_lists_joined_with_null_by_the_operator_are_null_and_by_functions_are_no
     assert connect("cpu").register("t", HOLES).sql(query).fetchall() == oracle.sql(query).fetchall()
 
 
+@pytest.mark.parametrize("shown", ["l || 9", "id || l", "[1] || 2", "1 || [2]", "l || m || id"])
+def test_lists_and_elements_are_not_joined(shown: str) -> None:
+    """DuckDB takes no element for a list of one either."""
+    with pytest.raises(drawloom.UnsupportedError, match=r"\|\| of a list and what is none"):
+        connect("cpu").register("t", HOLES).sql(f"select {shown} from t").arrow()
+
+
+def test_constant_lists_joined_with_null_beside_others_are_refused() -> None:
+    with pytest.raises(drawloom.UnsupportedError, match="and NULL, all of them constants"):
+        connect("cpu").register("t", HOLES).sql("select [1] || null::int[] as a, l || [2] as b from t").arrow()
+
+
 @pytest.mark.parametrize("query", ["select null || [3]", "select l || m, array_concat(l, m) from t"])
 def test_joined_lists_that_a_plan_does_not_tell_from_calls_are_refused(query: str) -> None:
     with pytest.raises(drawloom.UnsupportedError, match=r"operator: \|\| of lists"):

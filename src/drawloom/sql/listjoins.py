@@ -24,13 +24,20 @@ _CALLS: Final[dict[str, str]] = {
 #: What gives and takes the same types as a call.
 _ALIKE: Final = {"array_concat": "coalesce", "array_append": "array_remove"}
 _PLANNED: Final = frozenset(["array_concat", "array_append", "array_prepend"])
-_OF_NULL: Final = re.compile(r"array_prepend\(NULL, |array_append\([^\n]*, NULL\)")
+_ARGUMENT: Final = r"(?:[^(),]|\((?:[^()]|\([^()]*\))*\))*"
+#: What adds a NULL to a list; what has one for a side.
+_ADDS_NULL: Final = re.compile(
+    rf"array_prepend\((?:NULL|CAST\(NULL AS \w+\)), |array_append\({_ARGUMENT}, (?:NULL|CAST\(NULL AS \w+\))\)"
+)
+_HAS_NULL: Final = re.compile(r"array_(?:concat|append|prepend)\([^\n]*\bNULL\b")
 _REFUSED: Final = "operator: || of lists"
+_OF_ELEMENTS: Final = "operator: || of a list and what is none, which array_append adds to it"
 
 
 def mark_joined_lists(root: Relation, sql: str, planner: Planner, unsupported: list[str]) -> None:
     """Gives calls that ``||`` became their own name. Refuses a text that calls the same function, too, since a plan
-    does not tell them apart, and NULL and a constant list side by side, which DataFusion has computed already."""
+    does not tell them apart, NULL and a constant list side by side, which DataFusion has computed already, and a list
+    and an element, as DuckDB does."""
     if "||" not in sql:
         return
     text = Sql(sql)
@@ -44,10 +51,17 @@ def mark_joined_lists(root: Relation, sql: str, planner: Planner, unsupported: l
     for call in calls:
         if call.function not in named:
             call.function = JOINED
-    has_null = any(t.is_word("null") for t in text.tokens)
-    if has_null and not calls and not named:
-        if _OF_NULL.search(planner.bound(sql)):
-            unsupported.append(f"{_REFUSED} and NULL, all of them constants")
+    if named:
+        return
+    try:
+        bound = planner.bound(sql)
+    except SqlError:  # of a text that has other names for columns to be planned
+        return
+    adding = bound.count("array_append(") + bound.count("array_prepend(")
+    if adding != len(_ADDS_NULL.findall(bound)):
+        unsupported.append(_OF_ELEMENTS)
+    elif adding + bound.count("array_concat(") > len(calls) and _HAS_NULL.search(bound):
+        unsupported.append(f"{_REFUSED} and NULL, all of them constants")
 
 
 def _is_of_lists(call: Apply) -> bool:
