@@ -109,6 +109,18 @@ QUERIES = {
         select e, count(*) as c from x group by e""",
     "in within a value": """select id, (select count(*) from u where coalesce(u.a in (select a from t), true)) as x
         from t where exists (select 1 from u where (u.a in (select a from t)) is null)""",
+    "in within a negated AND": """select id, not ((a in (select a from u)) and q) as x from t
+        where (not ((a in (select a from u)) and q)) or ((id + 1 in (select a from u)) and q) is null""",
+    "in kept under NOT": "select id from t where not ((a in (select a from u)) and q)",
+    "a constant not in": """select id from t where 9 not in (select a from u where a is not null) and
+        1 not in (select u.id from u where u.g = t.g)""",
+    "a constant not in values of which some are NULL": "select id from t where not (9 in (select a from u))",
+    "NULL not in": "select id from t where null not in (select a from u)",
+    "a constant of a subquery not in": "select id from (select id, 9 as c from t) v where c not in (select a from u)",
+    "whether a row of the same table exists": """select id from (select id, exists (select 1 from t x where x.a = t.id)
+        as e from t) v where e or id = 7""",
+    "whether no row of the same table exists": """select id from (select id,
+        not exists (select 1 from t x where x.a = t.id) as e from t) v where e""",
     "rows in": "select id from t where (id, a) in (select id, a from u)",
     "rows not in": "select id from t where (id, a) not in (select id, a from u where a is not null and id is not null)",
     "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",

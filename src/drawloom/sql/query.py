@@ -39,7 +39,14 @@ from drawloom.sql.tables import Table as TextTable
 from drawloom.sql.text import bags_of, read, shown_name
 from drawloom.sql.translate import Schema, translate
 from drawloom.sql.typed import with_known_types
-from drawloom.sql.unknowns import MIXED_UP, is_planned_wrongly, mark_counts, mark_unknowns, may_be_wrong
+from drawloom.sql.unknowns import (
+    MIXED_UP,
+    has_marks,
+    is_planned_wrongly,
+    mark_counts,
+    mark_unknowns,
+    may_be_wrong,
+)
 from drawloom.sql.unnested import find_lists, relation_of
 from drawloom.sql.unserialised import unsupported_parts
 from drawloom.sql.using import without_using
@@ -307,8 +314,10 @@ class Query:
     ) -> plan.Plan | None:
         """The tree of a text's plan, in which calls of functions may stand for ``subqueries``; None for a plan that has
         no Substrait form, or none that says what the text does."""
+        optimised = str(logical.display_indent())
         if self.text.selects > 1 and may_be_wrong(sql):
-            if is_planned_wrongly(self.planner.bound(sql)):
+            bound = self.planner.bound(sql)
+            if is_planned_wrongly(bound) or has_marks(bound, optimised):
                 return None
         try:
             data = self.timed("substrait", lambda: self.planner.serialise(logical))
@@ -319,9 +328,10 @@ class Query:
         made = self.timed("decode", lambda: decode(data, unsupported, self.planner.unknown, subqueries))
         if len(made.names) != made.root.width:  # Substrait names the fields of structs too
             made.names = list(self.planner.schema(sql).names)
-        optimised = str(logical.display_indent())
         joins = [r for r in plan.relations(made.root) if isinstance(r, plan.Join)]
         mark_unknowns(joins, optimised, unsupported)
+        if any(join.null_aware and not join.keys for join in joins):  # of what turned out to be a constant
+            return None
         bags, only_bags = bags_of(sql)
         if bags:
             mark_counts(joins, bags, only_bags, unsupported)

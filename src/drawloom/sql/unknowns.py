@@ -14,13 +14,15 @@ from drawloom.sql.plan import Cast, Expression, Field, Join
 
 #: What a query is refused for that DataFusion plans wrongly, where its subqueries cannot be planned apart.
 MIXED_UP: Final = "a subquery in a condition of a join, the value of IN with a subquery, or one behind ANY or ALL"
-_WORDS: Final = re.compile(r"\b(?:in|on|any|some|all)\b", re.IGNORECASE)
+_WORDS: Final = re.compile(r"\b(?:in|on|any|some|all|exists)\b", re.IGNORECASE)
 _ANTI: Final = re.compile(r"^ *(?:Left|Right)Anti Join:(.*)$", re.MULTILINE)
 _IN: Final = re.compile(r"\bIN \(<subquery>\)")
 _QUANTIFIED: Final = re.compile(r"\b(?:ANY|ALL) \(<subquery>\)")
-#: An IN whose left side is a column, or a call or sum of such.
+_EXISTS: Final = re.compile(r"\bEXISTS \(<subquery>\)")
+_MARK: Final = re.compile(r"^ *(?:Left|Right)Mark Join:", re.MULTILINE)
+#: An IN whose left side is a column, or a call or sum of such: constants begin with the name of their type.
 _PLAIN: Final = re.compile(
-    r"(?:NOT )?(?:[\w.\"]+|\w+\([\w., ]*\)|[\w.]+(?: [-+*%] [\w.()]+)+) (?:NOT )?IN \(<subquery>\)"
+    r"(?:NOT )?(?!NULL )(?:[\w.\"]+|[a-z]\w*\([\w., ]*\)|[\w.]+(?: [-+*%] [\w.()]+)+) (?:NOT )?IN \(<subquery>\)"
 )
 
 
@@ -63,15 +65,24 @@ def may_be_wrong(sql: str) -> bool:
     return _WORDS.search(sql) is not None
 
 
+def has_marks(bound: str, optimised: str) -> bool:
+    """Whether a plan, by its texts before and after optimisation, has a mark that stands for an IN: it is taken for one
+    that is never unknown."""
+    return _IN.search(bound) is not None and _MARK.search(optimised) is not None
+
+
 def is_planned_wrongly(bound: str) -> bool:
     """Whether a plan before optimisation, by its text, has what DataFusion's optimiser gets wrong: an IN of a subquery
     other than to keep the rows for which it is true, as the mark that it becomes is taken for one that is never
-    unknown; correlated subqueries in conditions of joins, where names of both sides are mixed up; and ANY and ALL,
-    where a column that both sides have by one name is compared with itself."""
+    unknown, or of a constant, which is no key; correlated subqueries in conditions of joins, where names of both sides
+    are mixed up, and EXISTS as values, where they are once a condition is moved to them; and ANY and ALL, where a
+    column that both sides have by one name is compared with itself."""
     lines = [line.strip() for line in bound.splitlines() if "(<subquery>)" in line]
     if "outer_ref(" in bound and any(" Join: " in line.partition("(")[0] for line in lines):
         return True
     if any(_QUANTIFIED.search(line) for line in lines):
+        return True
+    if "outer_ref(" in bound and any(_EXISTS.search(line) and not line.startswith("Filter: ") for line in lines):
         return True
     lines = [line for line in lines if _IN.search(line)]
     return not all(line.startswith("Filter: ") and all(map(_is_kept, _conjuncts(line[8:]))) for line in lines)
