@@ -295,6 +295,7 @@ def test_lanes_that_a_constant_mask_names_and_that_have_left_are_found() -> None
         ("sub.cc.u32 %r6, %r4, 16; subc.u32 %r6, 0, 0;", False),
         ("elect.sync %r6|%p, -1; selp.u32 %r6, 1, 0, %p;", False),
         ("activemask.b32 %r6;", False),
+        (".local .b32 own; mov.u64 %rd6, own; cvta.local.u64 %rd6, %rd6; cvt.u32.u64 %r6, %rd6;", False),
         ("vote.sync.ballot.b32 %r6, %p, -1;", True),
         ("vote.sync.ballot.b32 %r6, %p, %r1;", False),
     ],

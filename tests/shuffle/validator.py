@@ -14,8 +14,8 @@ A term is a function of the lane, so what another lane has in a register is the 
 Where the second kernel merges a shuffle with a guarded load, the solver is asked at once whether that is the load. Then
 the stores of both are compared, and what atomics, calls and other effects take.
 
-Lanes are taken to see one memory at one place: what one reads behind a barrier is not told from what another one reads
-there at another time. The emulator tells that (``visibility.py``), and ``test_apart.py`` how.
+Two things are taken for granted, which ``test_apart.py`` has tests of: lanes see one memory at one place, so what one
+reads behind a barrier is not told from what another one reads there at another time; and LOCKSTEP, as above.
 """
 
 from __future__ import annotations
@@ -155,6 +155,8 @@ class _Run:
         self, terms: Terms, module: Module, function: Function, steps: _Steps, verdict: Verdict | None
     ) -> None:
         self.terms = terms
+        #: The variables of which each lane has its own.
+        self.own = {v.name for v in [*module.variables.values(), *function.variables] if v.space == "local"}
         self.cfg = build_cfg(function, module)
         self.forest = find_loops(self.cfg)
         self.steps = steps
@@ -548,8 +550,11 @@ class _Run:
         if isinstance(base, Register):
             start = self.terms.extended(self.value(base, None), 64, False)
         elif base is not None:
-            start = self.terms.constant(f"&{base.name}", 64)
+            start = self.address_of(base.name)
         return self.terms.make(Kind.BV_ADD, [start, self.terms.number(address.offset + offset, 64)])
+
+    def address_of(self, name: str) -> Term:
+        return self.terms.constant(f"&{name}", 64, of_lane=name in self.own)
 
     def value(self, operand: Operand, type: Type | None) -> Term:
         if isinstance(operand, Register):
@@ -559,7 +564,7 @@ class _Run:
         if isinstance(operand, SpecialRegister):
             return self.terms.special(operand.name)
         if isinstance(operand, Symbol):
-            at = self.terms.constant(f"&{operand.name}", 64)
+            at = self.address_of(operand.name)
             return self.terms.make(Kind.BV_ADD, [at, self.terms.number(operand.offset, 64)])
         if isinstance(operand, Vector):
             parts = [self.value(element, None) for element in operand.elements]

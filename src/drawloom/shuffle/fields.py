@@ -19,7 +19,7 @@ _PRODUCT: Final = 72
 #: The result of a scalar instruction has 33 bits before it is cut; a shift to the left 34.
 _RESULT: Final = 33
 _SHIFTED: Final = 34
-_NO_SELECTORS: Final = ["", "", "", ""]
+_NO_SELECTORS: Final = ("", "", "", "")
 
 
 def clamped(x: Expressions, wide: int, bits: int, to_signed: bool, is_signed: bool = True) -> int:
@@ -153,13 +153,12 @@ def _packed(x: Expressions, op: Opcode, v: list[int]) -> int:
     added to, are the third's."""
     fields = FIELDS[op.name]
     bits = 32 // fields
-    chosen, *places = [
-        _digits(op.selectors[k] if op.selectors else "", fields, fields if k == 2 else 0) for k in range(3)
-    ]
+    selectors = op.selectors or _NO_SELECTORS
+    places = [_digits(selectors[1], fields, 0), _digits(selectors[2], fields, fields)]
     sources = op.types if op.name.startswith("vset") else op.types[1:]
     both = x.concatenated(v[:2])
     out = v[2]
-    for field in chosen:
+    for field in _digits(selectors[0], fields, 0):
         numbers = [
             x.extend(x.extracted(both, bits * places[k][field], bits), 32, sources[k].is_signed) for k in range(2)
         ]
