@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
+from drawloom.horse.blocks import in_blocks
 from drawloom.horse.evaluate import floats, like_hits
 from drawloom.horse.memory import ask
 from drawloom.horse.types import BOOL, F64, I64, STR, VectorType
@@ -22,26 +23,58 @@ from drawloom.horse.values import (
     INT64_MAX,
     Array,
     RawText,
+    SpelledText,
     Value,
     Vector,
     as_vector,
+    bounds,
     narrowest,
     only_number,
     only_text,
     taken,
 )
-from drawloom.horse.words import Strings, computed, picked, ranked
+from drawloom.horse.words import Strings, computed, picked, ranked, text_of
 
 #: Bytes that finding the distinct pairs of two texts takes for a row.
 _PAIRED: Final = 48
+#: Words that are sorted at once, whoever may ask for them; those that a core takes at a time; and bytes of a number.
+_FEW: Final = 1 << 12
+_BLOCK: Final = 1 << 16
+_NUMBER: Final = 8
 
 
 def coded(words: Strings, codes: Array | None, type: VectorType) -> Vector:
-    """The text that has word ``codes[i]`` in row i, or word i: its dictionary sorted and without repeats."""
+    """The text that has word ``codes[i]`` in row i, or word i: its dictionary sorted and without repeats, when somebody
+    asks for that where the words are many."""
     if codes is None:
         return Vector(type, RawText(words))
+    if len(words) > _FEW:
+        return Vector(type, SpelledText(words, codes))
     ranks, ordered = ranked(words)
     return Vector(type, taken(ranks.astype(narrowest(0, max(len(ordered) - 1, 0))), codes), ordered)
+
+
+def _read(vector: Vector) -> tuple[Strings, Array | None]:
+    """The strings of a text and each row's place among them, None where each row has its own: no more of them than
+    there are rows."""
+    words, codes = vector.spelled()
+    if codes is None or len(words) <= _FEW or len(codes) >= len(words):
+        return words, codes
+    used, places = np.unique(codes, return_inverse=True)
+    return picked(words, used), places.reshape(-1)
+
+
+def _each(words: Strings, function: Callable[[Strings], Strings]) -> Strings:
+    """What a function of each string gives, on all cores."""
+    if len(words) <= _BLOCK:
+        return function(words)
+
+    def block(start: int) -> list[pa.Array]:
+        made = function(words.slice(start, _BLOCK))
+        return made.chunks if isinstance(made, pa.ChunkedArray) else [made]
+
+    chunks = [c for made in in_blocks(len(words), _BLOCK, block) for c in made]
+    return pa.chunked_array(chunks) if isinstance(words, pa.ChunkedArray) else pa.concat_arrays(chunks)
 
 
 def _options(name: str, arguments: list[Value]) -> list[str]:
@@ -50,15 +83,19 @@ def _options(name: str, arguments: list[Value]) -> list[str]:
 
 def _text(name: str, arguments: list[Value]) -> Value:
     given = as_vector(arguments[0])
-    words, codes = given.spelled()
+    words, codes = _read(given)
     options = _options(name, arguments)
     bound = _LONGER[name](words, *options) if name in _LONGER else _CHANGED * words.nbytes
-    return coded(computed(bound, lambda: _TO_TEXT[name](words, *options)), codes, given.type)
+    made = computed(bound, lambda: _each(words, lambda some: _TO_TEXT[name](some, *options)))
+    return coded(made, codes, given.type)
 
 
 def _number(name: str, arguments: list[Value]) -> Value:
-    words, codes = as_vector(arguments[0]).spelled()
-    made = _TO_NUMBER[name](words, *_options(name, arguments)).to_numpy(zero_copy_only=False).astype(np.int64)
+    words, codes = _read(as_vector(arguments[0]))
+    options = _options(name, arguments)
+    ask(_CHANGED * words.nbytes if name == "position" else _NUMBER * len(words), "text")
+    made = _each(words, lambda some: _TO_NUMBER[name](some, *options)).to_numpy(zero_copy_only=False)
+    made = made.astype(narrowest(*bounds(made)))
     return Vector(I64, made if codes is None else taken(made, codes))
 
 
@@ -68,9 +105,9 @@ def _substring(name: str, arguments: list[Value]) -> Value:
     start, count = [only_number(name, a) for a in arguments[1:]]
     if start < 1 or count < 0:
         raise DataError(f"@substring of {count} characters from {start}: a start from 1 was expected")
-    words, codes = given.spelled()
+    words, codes = _read(given)
     first, last = [min(place, INT64_MAX) for place in (start - 1, start - 1 + count)]
-    made = computed(words.nbytes, lambda: pc.utf8_slice_codeunits(words, first, last))
+    made = computed(words.nbytes, lambda: _each(words, lambda some: pc.utf8_slice_codeunits(some, first, last)))
     return coded(made, codes, given.type)
 
 
@@ -105,11 +142,20 @@ def _regexp_replaced(words: Strings, pattern: str, by: str, flags: str = "") -> 
         raise DataError(f"regexp_replace with '{pattern}': {problem}") from None
 
 
+def _length(words: Strings) -> Strings:
+    """Characters: of text that is ASCII, bytes."""
+    return pc.binary_length(words) if _is_ascii(words) else pc.utf8_length(words)
+
+
+def _is_ascii(words: Strings) -> bool:
+    parts = words.chunks if isinstance(words, pa.ChunkedArray) else [words]
+    return all(int(text_of(part).view(np.int8).min(initial=0)) >= 0 for part in parts)
+
+
 def _position(words: Strings, part: str) -> Strings:
     """The first character's number from 1, where the part begins; 0 where it is not in the word."""
     if not part:
         return pa.array(np.ones(len(words), dtype=np.int64))
-    ask(_CHANGED * words.nbytes, "text")
     before = pc.list_element(pc.split_pattern(words, part, max_splits=1), 0)
     return pc.if_else(pc.match_substring(words, part), pc.add(pc.utf8_length(before), 1), 0)
 
@@ -127,7 +173,7 @@ _TO_TEXT: Final[dict[str, Callable[..., Strings]]] = {
 _LONGER: Final[dict[str, Callable[..., int]]] = {"replace": _replaced_bytes, "regexp_replace": _regexp_bytes}
 _CHANGED: Final = 2
 _TO_NUMBER: Final[dict[str, Callable[..., Strings]]] = {
-    "length": pc.utf8_length, "octet_length": pc.binary_length, "position": _position,
+    "length": _length, "octet_length": pc.binary_length, "position": _position,
 }  # fmt: skip
 
 

@@ -171,6 +171,8 @@ class Vector(Value):
         deferred = self.deferred
         if isinstance(deferred, RawText):
             return deferred.strings, None
+        if isinstance(deferred, SpelledText):
+            return deferred.strings, deferred.places
         return self.words.arrow, self.data
 
     def take(self, index: Array) -> Vector:
@@ -206,6 +208,26 @@ class RawText(Deferred):
 
     def take(self, index: Array) -> Deferred | None:
         return RawText(picked(self.strings, index)) if len(index) < self.length() // _FEW_TAKEN else None
+
+
+class SpelledText(Deferred):
+    """Text that has ``strings[places[i]]`` in row i, of which some may be alike: they are sorted into words when these
+    are asked for, which a comparison with a pattern does not."""
+
+    def __init__(self, strings: Strings, places: Array) -> None:
+        self.strings = strings
+        self.places = places
+        self.dtype = narrowest(0, max(len(strings) - 1, 0))
+
+    def length(self) -> int:
+        return len(self.places)
+
+    def made(self) -> tuple[Array, Words | None]:
+        ranks, words = ranked(self.strings)
+        return taken(ranks.astype(narrowest(0, max(len(words) - 1, 0))), self.places), words
+
+    def take(self, index: Array) -> Deferred | None:
+        return SpelledText(self.strings, taken(self.places, index))
 
 
 def taken(data: Array, index: Array) -> Array:

@@ -136,7 +136,7 @@ def to_python(strings: Strings, rows: Array, grown: Growing) -> list[str]:
 def bytes_at(strings: Strings, rows: Array, enough: int) -> int:
     """The bytes of the strings at some rows, each as often as it stands there; or more, but no more than ``enough``."""
     if not isinstance(strings, pa.ChunkedArray):
-        starts = np.frombuffer(strings.buffers()[1], dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+        starts = _offsets(strings)
         lengths = np.diff(starts) if len(strings) <= len(rows) else None
         total = 0
         if lengths is not None and (most := int(lengths.max(initial=0)) * len(rows)) <= enough:
@@ -254,14 +254,25 @@ def _sorted(strings: Strings) -> tuple[Array, Array]:
 
 def _layout(strings: Strings) -> tuple[Array, Array, Array]:
     """Where each string begins, its bytes, and the text with room for reading eight bytes from any of them."""
-    count = len(strings)
-    _, ends, data = strings.buffers()
-    offsets = np.frombuffer(ends, dtype=np.int64)[strings.offset : strings.offset + count + 1]
-    low, high = int(offsets[0]) if count else 0, int(offsets[-1]) if count else 0
-    text = np.zeros(high - low + 8, dtype=np.uint8)
-    if high > low:
-        text[:-8] = np.frombuffer(data, dtype=np.uint8)[low:high]
-    return offsets[:-1] - low, np.diff(offsets), text
+    offsets, found = _offsets(strings), text_of(strings)
+    text = np.zeros(len(found) + 8, dtype=np.uint8)
+    text[:-8] = found
+    return offsets[:-1] - offsets[:1], np.diff(offsets), text
+
+
+def _offsets(strings: Strings) -> Array:
+    """Where each string begins in Arrow's bytes, and where the last one ends."""
+    if not len(strings):
+        return np.zeros(1, dtype=np.int64)
+    starts: Array = np.frombuffer(strings.buffers()[1], dtype=np.int64)
+    return starts[strings.offset : strings.offset + len(strings) + 1]
+
+
+def text_of(strings: Strings) -> Array:
+    """The bytes of all strings of an array, one behind the other."""
+    offsets, data = _offsets(strings), strings.buffers()[2]
+    low, high = int(offsets[0]), int(offsets[-1])
+    return np.frombuffer(data, dtype=np.uint8)[low:high] if high > low else np.zeros(0, dtype=np.uint8)
 
 
 def _keys(text: Array, starts: Array, lengths: Array) -> Array:

@@ -142,6 +142,11 @@ class _Cells:
         #: The rows for the arguments, of which those count that the FILTER leaves.
         self.rows = frame if self.chosen is None else frame.where(Mask(self.chosen))
 
+    def anchor(self) -> Operand:
+        """A vector as long as the rows: of groups a key, which is read in any case."""
+        keys = [] if self.groups is None else self.t.arguments_of(self.t.arguments_of(self.groups)[0])
+        return keys[0] if keys else self.frame.anchor()
+
     def mask(self, arguments: list[Result]) -> Operand | None:
         """Where the FILTER is true and no argument is NULL; None for everywhere."""
         return self.t.both([self.chosen, *[a.valid for a in arguments]])
@@ -176,7 +181,7 @@ class _Cells:
 
 def _reduced(t: Translator, cells: _Cells) -> Result:
     function, arguments = cells.measure.function, cells.measure.arguments
-    result = Result(cells.frame.anchor(), BOOL)
+    result = Result(cells.anchor(), BOOL)
     if arguments:
         result = t.uncast(arguments[0], cells.rows, drop_in_sum if function in ("sum", "avg") else _of_quantile(t))
     is_time = function == "sum" and result.type == INTERVAL
@@ -251,7 +256,7 @@ def _gathered(t: Translator, cells: _Cells) -> Result:
     value = t.expression(cells.measure.arguments[0], cells.rows)
     valid = None if value.valid is None else t.spread(value.valid, cells.frame)
     mask = cells.mask([])
-    counts = cells.reduced("len", cells.of(cells.frame.anchor(), mask)).value
+    counts = cells.reduced("len", cells.of(cells.anchor(), mask)).value
     if cells.groups is None:
         rows: Operand = t.emit("where", [t.emit("fill", [Literal([1], BOOL), cells.frame.anchor()])])
     else:

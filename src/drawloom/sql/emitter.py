@@ -70,6 +70,11 @@ class Emitter:
             return operand.type
         return self.types[operand.name] if isinstance(operand, Name) else WILDCARD
 
+    def arguments_of(self, made: Operand) -> list[Operand]:
+        """What the call was given that made a variable."""
+        assert isinstance(made, Name)
+        return self.calls[made.name].arguments
+
     def result(self, name: str, arguments: list[Operand], valid: Operand | None = None) -> Result:
         made = self.emit(name, arguments)
         type = self.types[made.name]
@@ -105,6 +110,8 @@ class Emitter:
         if not below.rows:
             return self.picked(below, self.emit("where", [mask]))
         made = self.mapped(below, lambda value: self.pick("compress", [mask, value]))
+        # No column is read for the number of rows alone.
+        made.anchor = lambda: self.pick("compress", [mask, mask])
         made.rows = "some"
         return made
 

@@ -13,7 +13,7 @@ from drawloom.horse.kernels.device import DeviceKernels
 from drawloom.horse.kernels.library import CALLS
 from drawloom.horse.kernels.like import pad_of
 from drawloom.horse.types import STR
-from drawloom.horse.values import RawText, Vector, from_values
+from drawloom.horse.values import RawText, SpelledText, Vector, from_values
 from drawloom.horse.words import words_of
 from drawloom.runtime import device as find_device
 from tests.horse.apart import Apart
@@ -49,6 +49,18 @@ def test_rows_without_codes_are_matched_piece_by_piece(name: str) -> None:
         assert isinstance(made, Vector) and isinstance(text.deferred, RawText), "no codes were made"
         matcher = like_pattern(pattern)
         assert made.data.tolist() == [matcher.fullmatch(row) is not None for row in rows], pattern
+
+
+@pytest.mark.parametrize("name", ["cpu", "apart"])
+def test_strings_that_rows_share_are_matched_once(name: str) -> None:
+    strings, places = pa.array(["?", *WORDS], pa.large_string()).slice(1), np.arange(3 * len(WORDS)) % len(WORDS)
+    device = find_device("cpu") if name == "cpu" else Apart()
+    for pattern in ("%b", "é", "_%"):
+        text = Vector(STR, SpelledText(strings, places))
+        made = CALLS["like"](DeviceKernels(device), [text, from_values([pattern], STR)])
+        assert isinstance(made, Vector) and isinstance(text.deferred, SpelledText), "no codes were made"
+        matcher = like_pattern(pattern)
+        assert made.data.tolist() == [matcher.fullmatch(word) is not None for word in WORDS * 3], pattern
 
 
 def test_text_is_read_where_it_lies() -> None:

@@ -21,9 +21,9 @@ from drawloom.horse.emit import Emitter
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.gather import gathered
 from drawloom.horse.kernels.rows import Rounds, RowKernel, stored
-from drawloom.horse.kernels.workspace import Workspace
-from drawloom.horse.types import BOOL
-from drawloom.horse.values import Array, RawText, Value, as_vector, strings
+from drawloom.horse.kernels.workspace import Memory, Workspace
+from drawloom.horse.types import BOOL, I64
+from drawloom.horse.values import Array, RawText, SpelledText, Value, Vector, as_vector, strings
 from drawloom.horse.words import Strings, Words
 from drawloom.ptx.ir import Address, Register
 
@@ -138,6 +138,8 @@ def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
             Like("").run(kernels, "like", [pad.starts, pad.bytes, asked, hits[start:] if start else hits], rows)
             start += rows
         return kernels.workspace.vector(BOOL, hits, len(text))
+    if isinstance(text.deferred, SpelledText):
+        return _of_places(kernels, text.deferred, asked)
     pad = string_pad(kernels, text.words)
     codes = kernels.workspace.column(text, text.dtype)
     if len(text) < len(text.words):
@@ -148,6 +150,14 @@ def like(kernels: DeviceKernels, arguments: list[Value]) -> Value | None:
     Like("").run(kernels, "like", [pad.starts, pad.bytes, asked, hits], len(text.words))
     by_word = kernels.workspace.vector(BOOL, hits, len(text.words))
     return gathered(kernels, by_word, text)
+
+
+def _of_places(kernels: DeviceKernels, text: SpelledText, asked: Memory) -> Vector | None:
+    """Of text that has no words yet."""
+    strings, workspace = text.strings, kernels.workspace
+    pad, hits = pad_of(kernels, strings, read_only=True), workspace.empty(len(strings), np.bool_)
+    Like("").run(kernels, "like", [pad.starts, pad.bytes, asked, hits], len(strings))
+    return gathered(kernels, workspace.vector(BOOL, hits, len(strings)), Vector(I64, text.places))
 
 
 #: Builtins by kernels.
