@@ -241,9 +241,25 @@ def on_all_cores(items: Sequence[Item], work: Callable[[Item], T]) -> list[T]:
 def aside(work: Callable[[], T]) -> T:
     """``work()``, in another thread where this is the main one. A KeyboardInterrupt that comes meanwhile is raised in
     the work, and here soon, be the work in a call that does not hear of it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return _beside(_ready_side(), work) if is_main else work()
+
+
+def apart(work: Callable[[], T]) -> T:
+    """As ``aside``, of work on what is nobody else's: once it is interrupted nobody waits for its end, which of a call
+    that hears late comes long after."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    side = _ready_side()
+    side = _Side()
+    try:
+        return _beside(side, work)
+    finally:
+        side.is_dropped = True
+        side.jobs.put(None)
+
+
+def _beside(side: _Side, work: Callable[[], T]) -> T:
+    """``work()`` in the side's thread."""
     context = contextvars.copy_context()
     job = _Job([work], context.run, None)
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from drawloom.errors import DataError, UnsupportedError
+from drawloom.horse.blocks import apart
 from drawloom.horse.files import Dataset, Files
 from drawloom.horse.store import ArrowSource
 from drawloom.sql.framestext import has_groups
@@ -77,7 +78,7 @@ class Fallback:
             raise UnsupportedError(said, refusal.items) from None
         planned = time.perf_counter()
         try:
-            table = frame.to_arrow_table()
+            table = apart(frame.to_arrow_table)  # which hears of Ctrl-C once a second, or later
         except Exception as problem:
             raise DataError(f"DataFusion cannot run the query: {planner_message(problem)}") from None
         table = table.rename_columns([shown_name(name) for name in shown_again(table.column_names)])
