@@ -25,7 +25,7 @@ from drawloom.horse.types import (
     exact_bounds,
     integer_digits,
 )
-from drawloom.sql.plan import Cast, Constant
+from drawloom.sql.plan import Cast, Constant, Relation, relations, within
 
 #: The digits of the decimals that DataFusion turns integers of 8, 16, 32 and 64 bits into beside a decimal.
 _INTEGER_DIGITS: Final = frozenset([3, 5, 10, 20])
@@ -57,6 +57,14 @@ def are_comparable(kinds: Sequence[str]) -> bool:
     return len(found) == 1 or found <= _NUMBERS or found <= _MOMENTS
 
 
+def mark_asked(root: Relation, kind: str) -> None:
+    """Takes all casts to a kind of types for the query's."""
+    for relation in relations(root):
+        for part in [part for expression in relation.expressions() for part in within(expression)]:
+            if isinstance(part, Cast) and part.type.kind == kind:
+                part.is_asked = True
+
+
 def drop_in_comparison(given: VectorType, cast: Cast) -> bool:
     """Whether a side of a comparison means the same without its cast."""
     type = cast.type
@@ -76,6 +84,8 @@ def drop_in_comparison(given: VectorType, cast: Cast) -> bool:
 
 def drop_in_choice(given: VectorType, cast: Cast) -> bool:
     """Whether one of several values, such as a branch of a CASE, is the same without its cast."""
+    if cast.type.kind == "timestamp" and given.kind in _MOMENTS:
+        return not cast.is_asked
     return not cast.is_asked and drop_in_comparison(given, cast)
 
 

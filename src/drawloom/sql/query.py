@@ -19,6 +19,7 @@ from drawloom.horse.store import ArrowSource
 from drawloom.horse.values import Source
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
+from drawloom.sql.coercion import mark_asked
 from drawloom.sql.constants import hidden_by_folding
 from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
@@ -326,6 +327,8 @@ class Query:
         ask(_DECODED * len(data), "the plan")
         self.texts.append((sql, subqueries))
         made = self.timed("decode", lambda: decode(data, unsupported, self.planner.unknown, subqueries))
+        if self.text.names_moment:
+            mark_asked(made.root, "timestamp")
         if len(made.names) != made.root.width:  # Substrait names the fields of structs too
             made.names = list(self.planner.schema(sql).names)
         joins = [r for r in plan.relations(made.root) if isinstance(r, plan.Join)]

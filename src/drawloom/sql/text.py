@@ -46,6 +46,7 @@ _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows
 _POSITIONAL: Final = re.compile(r"positional\s+join\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
+_MOMENTS: Final = ("timestamp", "datetime", "arrow_cast", "arrow_try_cast")
 _REAL: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 #: A constant that is cast to a double, in both spellings.
 _CAST: Final = re.compile(
@@ -87,7 +88,8 @@ _BAGS: Final = frozenset(["intersect", "except"])
 class SqlText:
     """``sql`` is what the planner gets, every line where it was. ``explain`` is "", "explain" or "analyze": what the
     text wants to be told about ``sql``. ``digits`` counts the digits of all its numbers; ``names_double`` tells
-    that it has a word for the type double, ``names_integer`` one for integers; ``bags`` counts INTERSECT ALL and
+    that it has a word for the type double, ``names_integer`` one for integers, ``names_moment`` one for moments that
+    something may be cast to; ``bags`` counts INTERSECT ALL and
     EXCEPT ALL, ``selects`` the SELECTs; ``is_lasting`` tells that it does not ask what time it is; ``unsupported``
     names what a plan would not show. ``given`` is the text as it was, ``pieces`` where in ``sql`` and in ``given``
     begin, by turns, what is alike and what was put in the place of something."""
@@ -99,6 +101,7 @@ class SqlText:
         self.selects = 0
         self.bags = 0
         self.names_integer = False
+        self.names_moment = False
         self.is_lasting = True
         self.given = given
         self.pieces = pieces or [(0, 0)]
@@ -139,7 +142,7 @@ def read(text: str) -> SqlText:
         text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
     made: list[str] = []
     at = digits = 0
-    names_double = names_integer = False
+    names_double = names_integer = names_moment = False
     selects = 0
     is_lasting = True
     pieces = [(0, 0)]
@@ -166,6 +169,7 @@ def read(text: str) -> SqlText:
         word, number = (token.group("word") or "").lower(), token.group("number")
         names_double = names_double or word in _DOUBLES
         names_integer = names_integer or word in INTEGERS
+        names_moment = names_moment or word.startswith(_MOMENTS)
         selects += word == "select"
         is_lasting = is_lasting and word not in _PASSING
         similar = _SIMILAR.match(text, token.start()) if word in ("not", "similar") else None
@@ -215,7 +219,7 @@ def read(text: str) -> SqlText:
         replace(offset, offset, marks)
     made.append(text[at:])
     read = SqlText("".join(made), explain, digits, names_double, unsupported, given, pieces)
-    read.names_integer = names_integer
+    read.names_integer, read.names_moment = names_integer, names_moment
     read.selects, read.bags, read.is_lasting = selects, bags_of(text)[0], is_lasting
     return read
 
