@@ -197,3 +197,17 @@ def test_sums_of_float_cells_are_rounded_once() -> None:
     cells = Ragged(vec([1e100, 1.0, -1e100, 2.5, math.inf, -math.inf], F64), np.array([0, 3, 4, 4, 6]))
     sums = plain(call("raze", [call("each", [FunctionValue("sum"), cells])]))
     assert sums[:3] == [1.0, 2.5, 0.0] and math.isnan(float(str(sums[3])))
+
+
+def test_vectors_that_grow_share_memory_and_no_entries() -> None:
+    """A loop that puts rows behind those so far copied all of them in each step."""
+    begun = Vector(I64, np.array([1, 2], dtype=np.int8))
+    grown = call("concat", [call("concat", [begun, begun]), begun])
+    one, other = [call("concat", [grown, Vector(I64, np.array([n], dtype=np.int8))]) for n in (7, 8)]
+    wide = call("concat", [one, Vector(I64, np.array([10**12]))])
+    vectors = [as_vector(v) for v in (grown, one, other, wide)]
+    assert [v.data.tolist() for v in vectors] == [
+        [1, 2] * 3, [1, 2] * 3 + [7], [1, 2] * 3 + [8], [1, 2] * 3 + [7, 10**12],
+    ]  # fmt: skip
+    assert np.shares_memory(vectors[0].data, vectors[1].data)
+    assert not np.shares_memory(vectors[1].data, vectors[2].data)

@@ -87,6 +87,15 @@ class Deferred:
         return None
 
 
+class Room:
+    """Memory whose first ``used`` elements are those of vectors that begin at its front: one that has them all may grow
+    into what lies behind, which no other sees."""
+
+    def __init__(self, memory: Array) -> None:
+        self.memory = memory
+        self.used = len(memory)
+
+
 class Vector(Value):
     """``data`` is a one-dimensional array of integers of any width (Python integers, dtype object, where
     64 bits may not do), booleans, or floats of the type's width; or what gives it when it is first asked for.
@@ -108,6 +117,8 @@ class Vector(Value):
         self.deferred: Deferred | None = None
         #: Where a device has the elements; the workspace keeps it.
         self.block: Deferred | None = None
+        #: The memory that ``data`` is the front of, where that may be put behind it.
+        self.room: Room | None = None
         self._data: Array | None = None
         if isinstance(data, Deferred):
             self.deferred = data

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from typing import Final
 
 from drawloom.errors import ParseError
 from drawloom.ptx.body_parser import SPACES, BodyParser
+from drawloom.ptx.collecting import uncollected
 from drawloom.ptx.declaration_parser import plain_parameters
 from drawloom.ptx.ir import Directive, Function, Module
 from drawloom.ptx.scanner import BLANKS, is_name
@@ -41,13 +41,7 @@ def parse(text: str, filename: str = "<text>") -> Module:
     Raises ``ParseError`` with file, line, column and what was expected, on anything that is not PTX or that
     ``drawloom.ptx.isa`` does not cover. Types and operand kinds are the verifier's business.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # a module is all new objects and no garbage: collecting while it grows costs a third of the time
-    try:
-        return ModuleParser(text, filename).module_text()
-    finally:
-        if collecting:
-            gc.enable()
+    return uncollected(lambda: ModuleParser(text, filename).module_text())  # collecting costs a third of the time
 
 
 def without_comments(module: Module) -> str:

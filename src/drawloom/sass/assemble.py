@@ -8,11 +8,10 @@ Every stage works on one function at a time and can be looked at alone: `machine
 
 from __future__ import annotations
 
-import gc
-
 from drawloom.errors import Error, UnsupportedError
 from drawloom.ptx import parse, verify
 from drawloom.ptx.asynchronous import synchronous
+from drawloom.ptx.collecting import uncollected
 from drawloom.ptx.declarations import sm_number
 from drawloom.ptx.dominators import dominators
 from drawloom.ptx.ir import Function, Module
@@ -85,13 +84,9 @@ def assemble(
         raise TypeError(f"max_registers is {max_registers!r}, expected a number")
     if not 0 < max_registers <= MOST_REGISTERS:
         raise Error(f"max_registers is {max_registers!r}, expected 1 to {MOST_REGISTERS}")
-    collecting = gc.isenabled()
-    gc.disable()  # almost all that is made here is kept until the end: looking for garbage takes an eighth of the time
-    try:
-        return _assembled(source, arch, max_registers, serial, cuda, line_info, most_copied, relocatable, filename)
-    finally:
-        if collecting:
-            gc.enable()
+    return uncollected(  # collecting costs an eighth of the time
+        lambda: _assembled(source, arch, max_registers, serial, cuda, line_info, most_copied, relocatable, filename)
+    )
 
 
 def _assembled(

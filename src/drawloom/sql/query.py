@@ -17,6 +17,7 @@ from drawloom.horse.program import LoadedProgram, Program
 from drawloom.horse.rules import SignatureError
 from drawloom.horse.store import ArrowSource
 from drawloom.horse.values import Source
+from drawloom.ptx.collecting import uncollected
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.coercion import mark_asked
@@ -74,7 +75,9 @@ def without(prefix: str, made: plan.Plan) -> plan.Plan:
 
 
 class Query:
-    """``seconds`` has what each stage took, in order: plan, substrait, decode, horse, load, outline, ptx, prepare.
+    """Its stages run without the collector, which takes as long as all of them for the objects that others have.
+
+    ``seconds`` has what each stage took, in order: plan, substrait, decode, horse, load, outline, ptx, prepare.
 
     ``load`` is reading and converting columns, which happens while types and NULLs are looked up too.
     """
@@ -229,7 +232,7 @@ class Query:
             with_zones(self.text, self.planner)
             given = self.text.sql
             try:
-                self._relation = self.made()
+                self._relation = uncollected(self.made)
             except UnsupportedError:
                 if self.tables:  # which DataFusion is to make itself
                     self.text.sql, self._logical = without_using(given, self.planner), None
@@ -405,7 +408,7 @@ class Query:
             relation = self.relation()
             self.timed("load", lambda: self.load_columns(relation.root))
             try:
-                self._module = self.timed("horse", lambda: self.translated(relation))
+                self._module = uncollected(lambda: self.timed("horse", lambda: self.translated(relation)))
             except SignatureError as problem:
                 raise UnsupportedError(_REFUSAL, [problem.message]) from None
         return self._module
@@ -448,7 +451,8 @@ class Query:
             module = self.module()
             if self.progress is not None:
                 self.progress.stage("outline")
-            self._program = Program(module, self.sources, self.device.kind != "cpu", self.outline)
+            on_cpu = self.device.kind == "cpu"
+            self._program = uncollected(lambda: Program(module, self.sources, not on_cpu, self.outline))
             for stage, seconds in self._program.seconds.items():
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
         return self._program

@@ -6,9 +6,9 @@ which nothing changes are kept as they are.
 
 from __future__ import annotations
 
-import gc
 from typing import Final
 
+from drawloom.ptx.collecting import uncollected
 from drawloom.ptx.ir import Function, Instruction, Module, Statement
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.template import Site
@@ -38,13 +38,7 @@ def expand(module: Module, target: int) -> Module:
     """
     if target not in TARGETS:
         raise ValueError(f"sm_{target}: expected one of {', '.join([str(t) for t in TARGETS])}")
-    collecting = gc.isenabled()
-    gc.disable()  # everything made here is kept: looking for garbage meanwhile takes as long as making it
-    try:
-        return _expand_module(module, target)
-    finally:
-        if collecting:
-            gc.enable()
+    return uncollected(lambda: _expand_module(module, target))  # collecting takes as long
 
 
 def _expand_module(module: Module, target: int) -> Module:
