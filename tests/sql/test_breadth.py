@@ -332,6 +332,13 @@ def test_aggregates_are_duckdbs(lines: str, keys: str) -> None:
         assert differences(*both(ours + tail, theirs + tail, table)) == []
 
 
+def test_quantiles_of_32_bit_floats_beside_infinities() -> None:
+    values = [float("-inf"), 1e-45, 2.5, float("inf"), float("inf")]
+    table = pa.table({"f": pa.array(values, pa.float32()), "x": values})
+    query = ", ".join([f"quantile_cont({c}, {s})" for c in "fx" for s in (0, 0.1, 0.5, 0.6, 0.7, 0.9, 1)])
+    assert differences(*both(f"select {query} from t", f"select {query} from t", table)) == []
+
+
 def test_a_quantile_of_0_of_a_decimal_stays_one() -> None:
     """The planner makes the minimum of a double of it."""
     ours, theirs = selects(["quantile_cont(d, 0)", "quantile_cont(d, 1)", "quantile_cont(i, 0)"])

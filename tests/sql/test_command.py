@@ -53,6 +53,33 @@ def test_json_lines(table: str) -> None:
     assert json.loads(lines[1])["k"] is None
 
 
+def test_json_has_words_that_json_has(tmp_path: Path) -> None:
+    values = {"x": [float("nan"), float("-inf"), 0.5], "l": [[1.5, float("inf")], None, []]}
+    pq.write_table(pa.table(values), tmp_path / "t.parquet")
+
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    lines = run("select x, l from t", f"--table={tmp_path}/t.parquet", "--format=json").splitlines()
+    assert [json.loads(line, parse_constant=refuse) for line in lines] == [
+        {"x": "NaN", "l": [1.5, "Infinity"]}, {"x": "-Infinity", "l": None}, {"x": 0.5, "l": []},
+    ]  # fmt: skip
+
+
+def test_csv_tells_the_empty_text_from_null(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["", None, 'x"y', "a,b\n"], "b": [1, 2, 3, None]}), tmp_path / "t.parquet")
+    text = run("select a, b from t", f"--table={tmp_path}/t.parquet", "--format=csv")
+    assert text == 'a,b\n"",1\n,2\n"x""y",3\n"a,b\n",\n'
+    (tmp_path / "u.csv").write_text(text)
+    assert run("select a, b from u", f"--table={tmp_path}/u.csv", "--format=csv") == text
+
+
+def test_a_line_break_in_a_value_breaks_no_line(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["new\nline", "t\tab"], "b": [1, 2]}), tmp_path / "t.parquet")
+    shown = run("select a, b from t", f"--table={tmp_path}/t.parquet")
+    assert shown.splitlines()[2:4] == [r"new\nline  1", r"t\tab      2"]
+
+
 @pytest.mark.parametrize(
     ("stage", "part"),
     [("plan", "TableScan: t"), ("relation", "Read t: d"), ("horse", "@sum("), ("outline", "kernel main_0("),

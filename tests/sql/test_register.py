@@ -154,11 +154,24 @@ def test_tabs_and_columns_without_names(tmp_path: Path) -> None:
     assert rows(tmp_path / "t.tsv", "select f0, f1 from t", header=False) == [(1, "x"), (2, "y")]
 
 
-@pytest.mark.parametrize("text", ["a,s\n1,x,2\n", ""])
+@pytest.mark.parametrize("text", ["a,s\n1,x,2\n", "", 'a,s\n1,"x\n2,y\n', 'a,s\n1,x\n2,"y ""z""'])
 def test_damaged_csv_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(drawloom.DataError, match=r"t\.csv: this is not a readable CSV file"):
         connect("cpu").register("t", tmp_path / "t.csv")
+
+
+def test_the_last_value_may_end_with_a_line_or_have_quotes(tmp_path: Path) -> None:
+    for end, value in (('"x\ny"', "x\ny"), ('"x"\n', "x"), ("x", "x"), ('"x""y"', 'x"y'), ('x"y', 'x"y'), ('""', "")):
+        (tmp_path / "t.csv").write_text(f"a,s\n1,{end}")
+        assert rows(tmp_path / "t.csv") == [(1, value)]
+
+
+@pytest.mark.parametrize(("option", "value"), [("delimiter", "||"), ("delimiter", ""), ("quote", "''")])
+def test_options_of_csv_are_one_character(tmp_path: Path, option: str, value: str) -> None:
+    (tmp_path / "t.csv").write_text("a,s\n1,x\n")
+    with pytest.raises(drawloom.DataError, match=f"{option}=.*: one character was expected"):
+        connect("cpu").register("t", tmp_path / "t.csv", **{option: value})
 
 
 def test_a_column_of_csv_that_we_lack_is_named(tmp_path: Path) -> None:

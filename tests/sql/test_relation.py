@@ -52,7 +52,7 @@ def test_show_prints_the_first_rows(connection: drawloom.Connection, capsys: pyt
     connection.sql("select n, s from t order by n").show(max_rows=2)
     assert capsys.readouterr().out == "n  s\n-  ------\n0  word 0\n1  word 1\n(first 2 rows)\n"
     connection.sql("select null as x, 'a' || chr(10) || 'b' as y where 1 = 1").show()
-    assert capsys.readouterr().out == "   x  y\n----  ---\nNULL  a b\n(1 row)\n"
+    assert capsys.readouterr().out == "   x  y\n----  ----\nNULL  a\\nb\n(1 row)\n"
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])

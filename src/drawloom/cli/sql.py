@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -126,21 +127,21 @@ def as_text(table: pa.Table) -> str:
 
 
 def as_csv(table: pa.Table) -> str:
-    import csv
-    import io
-
+    """NULL is nothing, the empty text a pair of quotes."""
     from drawloom.sql.relation import rows_of
     from drawloom.sql.shown import shown
 
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.column_names)
-    writer.writerows([["" if v is None else shown(v) for v in row] for row in rows_of(table)])
-    return out.getvalue()
+    def cell(value: Any) -> str:
+        text = "" if value is None else shown(value)
+        is_quoted = value == "" or not {",", '"', "\n", "\r"}.isdisjoint(text)
+        return '"' + text.replace('"', '""') + '"' if is_quoted else text
+
+    return "".join([",".join(map(cell, row)) + "\n" for row in [table.column_names, *rows_of(table)]])
 
 
 def as_json(table: pa.Table) -> str:
-    """Numbers that JSON readers would round (decimals) and dates are strings. Columns of one name get numbers."""
+    """Numbers that JSON readers would round (decimals) or have no word for (NaN, infinities) and dates are strings.
+    Columns of one name get numbers."""
     import json
 
     from drawloom.sql.relation import rows_of
@@ -152,4 +153,10 @@ def as_json(table: pa.Table) -> str:
 
 
 def plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {name: plain(v) for name, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -197,6 +197,8 @@ def read_csv(path: str, options: Csv) -> pa.Table:
         raise DataError(f"{path}: this is not a readable CSV file: {first_line(problem)}") from None
     except (OSError, pa.ArrowException, ValueError, TypeError) as problem:
         raise DataError(f"{path}: this is not a readable CSV file: {first_line(problem)}") from None
+    if options.quote and _has_open_end(table, path, options.quote):
+        raise DataError(f"{path}: this is not a readable CSV file: the quote before its last value has no end")
     for number, field in enumerate(table.schema):
         if pa.types.is_binary(field.type) and field.name not in options.types:  # as what is no UTF-8 is inferred
             raise DataError(f"{path}: column '{field.name}' has text that is not UTF-8")
@@ -205,6 +207,19 @@ def read_csv(path: str, options: Csv) -> pa.Table:
     ask(table.nbytes, path)
     hold(table, table.nbytes)
     return table
+
+
+def _has_open_end(table: pa.Table, path: str, quote: str) -> bool:
+    """Whether the last value goes on to the end of the file from a quote, which Arrow passes over."""
+    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows and table.num_columns else None
+    if not isinstance(last, str) or not last:
+        return False
+    tail = (quote + last.replace(quote, quote + quote)).encode()
+    found = b""
+    with pa.input_stream(path) as file:
+        while piece := file.read(max(len(tail), 1 << 20)):
+            found = (found + piece)[-len(tail) :]
+    return found == tail
 
 
 def _in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

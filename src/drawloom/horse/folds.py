@@ -20,7 +20,7 @@ from drawloom.horse.evaluate import floats
 from drawloom.horse.memory import ask
 from drawloom.horse.plain import FOLDS, INTERPOLATED, QUANTILES
 from drawloom.horse.selection import at_places
-from drawloom.horse.types import F64, I64, STR, U32, VectorType
+from drawloom.horse.types import F32, F64, I64, STR, U32, VectorType
 from drawloom.horse.values import Array, ListValue, Ragged, Value, Vector, as_vector, integers, only_text, strings
 from drawloom.horse.windows import check_slices
 from drawloom.horse.words import computed, picked, ranked
@@ -207,8 +207,13 @@ def _wide(data: Array) -> Array:
 
 def _between(low: Array, high: Array, share: Array, type: VectorType) -> Array:
     """As DuckDB interpolates: in doubles with fused multiplications, rounded to whole numbers where the values are
-    moments, cut off where they are other whole ones; of more than 64 bits only what is added to the lower one is."""
+    moments, cut off where they are other whole ones; of more than 64 bits only what is added to the lower one is. What
+    is added to a 32-bit float is so even beside an infinity, where it is NaN."""
     same = (share == 0) | (low == high)
+    if type == F32:
+        wide = low.astype(np.float64)
+        made = _fused(high.astype(np.float64) - wide, share, wide)
+        return np.where(share == 0, low, made.astype(low.dtype))
     if type.is_float or type.kind in ("timestamp", "clock"):
         made = _fused(low.astype(np.float64), 1.0 - share, high.astype(np.float64) * share)
         if not type.is_float:

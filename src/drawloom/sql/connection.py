@@ -137,6 +137,9 @@ class Connection:
             raise DataError(f"'{name}' is no table name: text without quotes and control characters was expected")
         if format is not None and format not in FORMATS.values():
             raise DataError(f"format={format!r}: expected one of {', '.join(sorted(set(FORMATS.values())))}")
+        for option, given in (("delimiter", delimiter), ("quote", quote or None)):
+            if given is not None and len(given) != 1:
+                raise DataError(f"{option}={given!r}: one character was expected")
         plain = delimiter is None and header and not names and quote == '"' and tuple(nulls) == ("",) and not types
         csv = None if plain else Csv(delimiter or "", header, names or (), quote, nulls, dict(types or {}))
         self.memory.begin()

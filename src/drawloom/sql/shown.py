@@ -10,6 +10,8 @@ import pyarrow as pa
 #: Between two columns; in the place of columns, and of the end of a value, that there is no room for.
 _GAP: Final = "  "
 _CUT: Final = "…"
+#: What would move what stands behind it, or below.
+_ESCAPES: Final = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 #: Values are not cut shorter than this: there are fewer columns rather.
 _LEAST_WIDTH: Final = 8
 
@@ -20,8 +22,7 @@ def as_text(
     """A line of names, one of dashes, a line a row, and the footer. Lines are at most ``width`` characters, where that
     is not 0: the widest values are cut first, then columns from the middle are left out."""
     cells = [names, *[[shown(v) for v in row] for row in rows]]
-    if width:
-        cells = [[" ".join(cell.split("\n")) for cell in line] for line in cells]
+    cells = [[cell.translate(_ESCAPES) for cell in line] for line in cells]
     widths = [max([len(line[i]) for line in cells]) for i in range(len(names))]
     right = [is_number(type) for type in types]
     kept = list(range(len(names)))
