@@ -262,13 +262,6 @@ def test_a_file_of_a_glob_that_changed_or_went_is_noticed_by_the_next_query(tmp_
     assert con.sql("select t from u").fetchall() == [(1,)]
 
 
-def test_a_csv_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes("a,b\n1,Genève\n".encode("latin-1"))
-    with pytest.raises(drawloom.DataError, match=r"t.csv: column 'b' has text that is not UTF-8"):
-        connect("cpu").register("t", path)
-
-
 def test_text_columns_that_are_damaged_are_named(tmp_path: Path) -> None:
     offsets, letters = pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"a\xff\xfe")
     con = connect("cpu").register("t", pa.table({"s": pa.StringArray.from_buffers(2, offsets, letters)}))

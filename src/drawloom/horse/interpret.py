@@ -36,6 +36,7 @@ from drawloom.horse.ir import (
 )
 from drawloom.horse.library import EVALUATE, FunctionValue, call
 from drawloom.horse.liveness import done_with
+from drawloom.horse.signatures import READS_COLUMN
 from drawloom.horse.symbols import refused_data
 from drawloom.horse.types import BOOL, I64, VectorType
 from drawloom.horse.values import Source, TableValue, Value, Vector, as_vector, from_values, only_text, type_name
@@ -224,7 +225,7 @@ class _Frame:
             return done if done is not None else self.owner.function(own, arguments)
         if name == "load_table":
             return [self.owner.load_table(only_text(name, arguments[0]))]
-        if name in ("column_value", "column_valid"):
+        if name in READS_COLUMN:
             return [self.column(name, arguments)]
         assert name in EVALUATE, f"@{name} has no evaluation"
         by_kernels = None if self.owner.library is None else self.owner.library(name, arguments)

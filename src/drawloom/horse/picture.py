@@ -14,6 +14,7 @@ from drawloom.horse.graph import Node
 from drawloom.horse.ir import Call, CheckCast, Literal, Operand
 from drawloom.horse.outline import Block, Outline
 from drawloom.horse.printer import print_expression, print_operand
+from drawloom.horse.signatures import READS_COLUMN
 
 #: Longest label of a node, in characters.
 LABEL: Final = 44
@@ -128,7 +129,7 @@ def _where(vertex: Vertex) -> str:
 
 def _line(vertex: Vertex, arrows: list[Arrow], width: int, wide: int) -> str:
     stars = {a.variable: "*" for a in arrows if a.is_synchronised}
-    is_column = vertex.node.function in ("column_value", "column_valid")
+    is_column = vertex.node.function in READS_COLUMN
     read = " ".join([v + stars.get(v, "") for v in ([] if is_column else dict.fromkeys(vertex.node.reads))])
     return f"{vertex.label:{width}}{_where(vertex):{wide}}{'<- ' + read if read else ''}".rstrip()
 

@@ -24,6 +24,7 @@ from drawloom.horse.ir import (
     literal_value,
     walk,
 )
+from drawloom.horse.signatures import READS_COLUMN
 from drawloom.horse.types import DATE, DAY, EPOCH, TIMESTAMP, ListType, Type, VectorType, exact_bounds, scale_of
 
 Range = tuple[int, int]
@@ -99,7 +100,7 @@ def _range(name: str, expression: Expression, types: dict[str, Type], facts: Fac
         if table is not None:
             found.tables[name] = str(table)
         return None
-    if function in ("column_value", "column_valid"):
+    if function in READS_COLUMN:
         return _column_range(name, function, arguments, facts, found)
     if function in _ROWS:
         found.numbers.add(name)

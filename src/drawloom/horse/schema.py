@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 from drawloom.errors import DataError
 from drawloom.horse.ir import Assign, Call, CheckCast, Module, Name, Operand, Pos, literal_value, walk
+from drawloom.horse.signatures import READS_COLUMN
 from drawloom.horse.symbols import refusal, refused_data
 from drawloom.horse.types import accepts
 from drawloom.horse.values import Source
 
 #: What reads a column of a table, by its name.
-_READS_COLUMN = frozenset(["column_value", "column_valid"])
 
 
 def check_tables(module: Module, sources: Mapping[str, Source]) -> None:
@@ -34,7 +34,7 @@ def check_tables(module: Module, sources: Mapping[str, Source]) -> None:
             source = _table(module, call, sources)
             if source is not None:
                 tables[statement.targets[0].name] = source
-        elif call.function.name in _READS_COLUMN:
+        elif call.function.name in READS_COLUMN:
             table, column = call.arguments[0], _only(call.arguments[1])
             source = tables.get(table.name) if isinstance(table, Name) else None
             if source is not None and column:

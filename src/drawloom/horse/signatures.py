@@ -302,8 +302,9 @@ def _group(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return DictType(I64, ListType(I64))
 
 
-#: What reads stored tables, by name: no cell has one.
-_OF_TABLES: Final = frozenset(["load_table", "column_value", "column_valid"])
+#: What reads columns of tables; with what loads one, what no cell has a name for.
+READS_COLUMN: Final = frozenset(["column_value", "column_valid"])
+_OF_TABLES: Final = READS_COLUMN | {"load_table"}
 
 
 def _inner(name: str, operand: Operand, arguments: list[Operand], types: list[Type]) -> Type:

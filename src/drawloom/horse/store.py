@@ -83,9 +83,13 @@ class Stamp:
     def check(self, name: str) -> None:
         """Raises DataError where the file is not what it was."""
         if self.state is not None and self.found() != self.state:
-            is_there = os.path.exists(self.path)
-            raise DataError(f"{self.path}: the file {'changed' if is_there else 'is gone'} after it was registered as "
-                            f"'{name}'")  # fmt: skip
+            raise changed(self.path, name)
+
+
+def changed(path: str, name: str) -> DataError:
+    """The error about a file that is not what it was when it was registered as a table."""
+    is_there = os.path.exists(path)
+    return DataError(f"{path}: the file {'changed' if is_there else 'is gone'} after it was registered as '{name}'")
 
 
 class ArrowSource(Source):
@@ -130,7 +134,7 @@ class ArrowSource(Source):
                 found = convert(while_wanted(self._part(name)), self.rows, self.column_type(name), what)
             kind = (found.low, found.high, found.vector.dtype, found.valid is None)
             if self.kinds.setdefault(name, kind) != kind:
-                raise DataError(f"{self.path}: the file changed after it was registered as '{self.name}'")
+                raise changed(self.path, self.name)
             self.columns[name] = found
             give_back(max(found.nbytes, _CONVERTED * self.rows))
         return found
@@ -171,7 +175,7 @@ class ArrowSource(Source):
         except (OSError, pa.ArrowException) as problem:
             raise DataError(f"{self.path}: column '{name}' cannot be read: {first_line(problem)}") from None
         if rows != self.rows:
-            raise DataError(f"{self.path}: the file changed after it was registered as '{self.name}'")
+            raise changed(self.path, self.name)
 
     def _read(self, name: str) -> Iterator[pa.Array]:
         """A file's row groups one by one, text as the dictionary that the file has unless it is mostly distinct: that

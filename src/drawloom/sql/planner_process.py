@@ -49,16 +49,21 @@ def takes_long(sql: str) -> bool:
     lower = sql.lower()
     if lower.count("join") + lower.count("select") > _MANY_RELATIONS:
         return True
-    return sum([sql.count(mark) for mark in "+-*/%|&#"]) >= _LONG_CHAIN and longest_chain(sql)[0] >= _LONG_CHAIN
+    return _operators(sql) >= _LONG_CHAIN and longest_chain(sql)[0] >= _LONG_CHAIN
 
 
 def endless_chain(sql: str) -> tuple[int, int] | None:
     """The number of operators of a chain that has more than ``MOST_OPERATORS``, and the offset of the first that is too
     many; None where there is no such chain."""
-    if sum([sql.count(mark) for mark in "+-*/%|&#"]) <= MOST_OPERATORS:
+    if _operators(sql) <= MOST_OPERATORS:
         return None
     count, offset = longest_chain(sql, _OUTER)
     return (count, offset) if count > MOST_OPERATORS else None
+
+
+def _operators(sql: str) -> int:
+    """How many operators a text may have, be it in quotes."""
+    return sum([sql.count(mark) for mark in "+-*/%|&#"])
 
 
 def longest_chain(sql: str, operators: tuple[str, ...] = _OPERATORS) -> tuple[int, int]:
