@@ -336,6 +336,13 @@ BETWEEN_VARIABLES = """mov.u64 %rd20, ga; mov.u64 %rd21, gb; add.s64 %rd22, %rd2
 {} ld.global.f32 %f1, [%rd25]; st.global.f32 [%rd22], %f3; ld.global.f32 %f2, [%rd25];"""
 
 
+#: The difference of the two comes around a loop, and out of many operations; what is stored to is counted from ``ga``.
+AROUND = """mov.u32 %r9, 0; mov.u64 %rd24, 0; around: mad.lo.s64 %rd22, %rd24, 4, %rd20; sub.s64 %rd23, %rd21, %rd20;
+    shr.s64 %rd24, %rd23, 2; add.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, %r1; @%p1 bra around;"""
+MIXED = "sub.s64 %rd23, %rd21, %rd20;" + 101 * "shr.u64 %rd24, %rd23, 1; xor.b64 %rd23, %rd23, %rd24;"
+MIXED += "mad.lo.s64 %rd22, %rd23, 4, %rd20;"
+
+
 @pytest.mark.parametrize(
     ("between", "is_based"),
     [
@@ -346,6 +353,8 @@ BETWEEN_VARIABLES = """mov.u64 %rd20, ga; mov.u64 %rd21, gb; add.s64 %rd22, %rd2
             "sub.s64 %rd23, %rd21, %rd20; cvt.u32.u64 %r9, %rd23; cvt.s64.s32 %rd23, %r9; add.s64 %rd22, %rd22, %rd23;",
             False,
         ),
+        (AROUND, False),
+        (MIXED, False),
         (
             "sub.s64 %rd23, %rd3, %rd2; cvt.u32.u64 %r9, %rd23; cvt.s64.s32 %rd23, %r9; add.s64 %rd22, %rd22, %rd23;",
             False,

@@ -32,6 +32,16 @@ def test_a_sum_of_many_terms_is_a_number_of_its_own() -> None:
     assert (200, 199, 0) in pairs(report)
 
 
+def test_what_lanes_share_of_a_sum_of_many_terms_is_one_of_them() -> None:
+    """Ever more loaded numbers that are the same for the warp."""
+    report = emulate("mov.u64 %rd20, %rd5;" + "".join(
+        f"ld.global.u64 %rd21, [%rd3+{8 * k}]; add.s64 %rd20, %rd20, %rd21;" for k in range(200)
+    ) + TWO.replace("%rd5", "%rd20"))  # fmt: skip
+    x = report.expressions
+    assert max(len(args) for name, args in zip(x.names, x.args, strict=True) if name == SUM) < 100
+    assert pairs(report) == [(201, 200, 1)]
+
+
 def test_operations_that_are_nested_deeply_are_followed_down_to_a_limit() -> None:
     """Pointers that are mixed with themselves; Python allows a thousand calls in each other."""
     report = emulate("mov.u64 %rd20, %rd1;" + "".join(

@@ -300,9 +300,12 @@ class _Emulation:
             if shared and min(values) >= 0 and not any(x.varies[x.sub(value, own)] for value in values):
                 register = self.cfg.function.registers[r]
                 name = f"{self.label(block_id)}:{register.name} of the warp"
-                first.env[r] = x.add(own, self.made(x.leaf("phi", register.type.bits, name), block_id))
+                leaf = self.made(x.leaf("phi", register.type.bits, name), block_id)
+                first.env[r] = x.add(own, leaf)
+                self.hide(leaf, [x.sub(value, own) for value in values])
             else:
                 first.env[r] = self.unknown("phi", block_id, r)
+                self.hide(first.env[r], values)
         return first
 
     def unknown(self, name: str, block_id: int, register_id: int) -> int:
@@ -342,6 +345,11 @@ class _Emulation:
                 if value >= 0:
                     self.doubt(value)
 
+    def hide(self, leaf: int, values: Iterable[int]) -> None:
+        """Note what a leaf stands for: a pointer that is hidden in one leads from one variable to another."""
+        if self.trail.aliases.hides(leaf, values):
+            self.stale = True
+
     def label(self, block_id: int) -> str:
         """What a block is called: by its first label, else by its number."""
         labels = self.cfg.blocks[block_id].labels
@@ -363,7 +371,9 @@ class _Emulation:
                 times = x.truncate(iteration, x.widths[added])
                 state.env[r] = x.add(state.env[r], x.mul(times, added))
             else:
+                before = state.env[r]
                 state.env[r] = self.unknown("iter", cycle.header, r)
+                self.hide(state.env[r], [before])
         state.env[-1] = self.carry("iter", cycle.header)
         if cycle.index < 0 or cycle.writes_memory:
             self.trail.enter(state, cycle.index >= 0)
@@ -377,6 +387,7 @@ class _Emulation:
         for r in self.registers(cycle.header):
             if cycle.written >> r & 1:
                 self.doubt_register(r, [state.env[r]])
+                self.hide(self.unknown("iter", cycle.header, r), [state.env[r]])
         if not self.final:
             self.compare(state, cycle)
 

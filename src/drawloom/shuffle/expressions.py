@@ -23,8 +23,8 @@ HAS_LANE: Final = 1
 OPAQUE: Final = 2
 
 WARP: Final = 32
-#: A product of sums with more terms than this is an atom; a sum of more is a leaf of its own, so that sums of sums take
-#: no quadratic time.
+#: A product of sums with more terms than this is an atom; a sum of more gets leaves for some of them, so that sums of
+#: sums take no quadratic time.
 _MOST_TERMS: Final = 48
 #: An operation deeper than this is a leaf of its own, so that walks down may recurse, by some five calls each.
 _MOST_DEEP: Final = 100
@@ -206,10 +206,28 @@ class Expressions:
         if not (-(1 << width - 1) <= low and high <= mask and (low >= 0 or high < 1 << width - 1)):
             low, high = 0, mask
         if len(left) > _MOST_TERMS:
-            made = self.leaf(DEEP, width, f"{len(self.names)}", low, high, OPAQUE if varies else 0)
+            made = self._shortened(args, width, varies)
             self._ids[(SUM, width, "", args)] = made
             return made
         return self._new(SUM, width, "", args, low, high, varies)
+
+    def _shortened(self, args: tuple[int, ...], width: int, varies: int) -> int:
+        """A sum of too many terms with one leaf for those that lanes share, if the others are few, else for all."""
+        own: Terms = {}
+        shared: list[int] = [0]
+        for k in range(1, len(args), 2):
+            if any(self.varies[atom] for atom in self.monomials[args[k]]):
+                own[args[k]] = args[k + 1]
+            else:
+                shared.extend(args[k : k + 2])
+        if len(own) >= _MOST_TERMS:
+            return self.leaf(DEEP, width, f"{len(self.names)}", varies=OPAQUE)
+        key = (DEEP, width, "", tuple(shared))
+        leaf = self._ids.get(key)
+        if leaf is None:
+            leaf = self._ids[key] = self.leaf(DEEP, width, f"{len(self.names)}")
+        own[self.monomial((leaf,))] = 1
+        return self.sum(args[0], own, width)
 
     def add(self, a: int, b: int) -> int:
         return self.combine(a, 1, b, 1)

@@ -7,9 +7,10 @@ barrier, a fence and a call end everything that somebody may write: other thread
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from drawloom.shuffle.expressions import OPAQUE, SUM, Expressions, signed
+from drawloom.shuffle.expressions import DEEP, OPAQUE, SUM, Expressions, signed
 from drawloom.shuffle.facts import Access
 from drawloom.shuffle.lanes import shifted
 
@@ -38,10 +39,27 @@ class Aliases:
         self.distinct_parameters = distinct_parameters
         self.pointers = pointers
         self.promised: set[int] = set()
+        #: The leaves that stand for what has bits of a pointer, or of a parameter as wide as one, on some way.
+        self.hiding: set[int] = set()
+        self.perhaps_hiding: set[int] = set()
         self._bases: dict[int, tuple[str, str]] = {}
         self._pointers: dict[int, bool] = {}
         self._perhaps: dict[int, bool] = {}
         self._distances: dict[tuple[int, int, int, int], bool] = {}
+
+    def hides(self, leaf: int, values: Iterable[int]) -> bool:
+        """Note what a leaf may stand for; whether that is news."""
+        before = len(self.hiding) + len(self.perhaps_hiding)
+        for value in values:
+            if value >= 0 and self.holds_pointer(value):
+                self.hiding.add(leaf)
+            if value >= 0 and self.may_be_pointer(value):
+                self.perhaps_hiding.add(leaf)
+        is_new = len(self.hiding) + len(self.perhaps_hiding) > before
+        if is_new:
+            for known in (self._bases, self._pointers, self._perhaps):
+                known.clear()
+        return is_new
 
     def base(self, address: int) -> tuple[str, str]:
         """``(kind, name)`` of what an address is counted from, a parameter or variable; empty where it is not clear."""
@@ -91,7 +109,7 @@ class Aliases:
             for m, factor in terms.items():
                 is_held = is_held or self.is_part(x.monomials[m], signed(factor, x.widths[e]))
             return is_held
-        if name in ("symbol", "window"):
+        if name in ("symbol", "window", DEEP) or e in self.hiding:
             return True
         if name == "param":
             return x.payloads[e] in self.pointers
@@ -113,8 +131,10 @@ class Aliases:
 
     def _may_be_pointer(self, e: int) -> bool:
         x = self.x
-        if x.names[e] == "param":
+        if x.names[e] in ("param", DEEP):
             return x.widths[e] >= _POINTER_BITS
+        if e in self.perhaps_hiding:
+            return True
         if x.names[e] == SUM:
             for m in x.terms(e)[1]:
                 if len(x.monomials[m]) == 1 and self.may_be_pointer(x.monomials[m][0]):
