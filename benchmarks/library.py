@@ -126,6 +126,7 @@ def orders(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Val
     medium = keys(rng.integers(0, 2**30, rows).astype(np.int32))
     floats = keys(rng.random(rows))
     pair = keys(rng.integers(0, 2**62, rows), rng.random(rows))
+    bytes_first = keys(rng.integers(0, 3, rows).astype(np.int8), rng.random(rows))
     return {
         "16 bits": ("order", [small, up, up]),
         "30 bits": ("order", [medium, up, up]),
@@ -135,6 +136,7 @@ def orders(rng: np.random.Generator, rows: int) -> dict[str, tuple[str, list[Val
         "ten of 30 bits": ("order_first", [medium, up, up, ten]),
         "ten of doubles": ("order_first", [floats, up, up, ten]),
         "ten of two keys": ("order_first", [pair, two, two, ten]),
+        "ten of two keys, the first a byte": ("order_first", [bytes_first, two, two, ten]),
     }
 
 

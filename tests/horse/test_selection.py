@@ -7,7 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from drawloom.horse import selection
+from drawloom.horse.library import call
 from drawloom.horse.selection import at_places
+from drawloom.horse.types import BOOL, F64, I64, I128
+from drawloom.horse.values import ListValue, Value, Vector, as_vector, from_values
 from tests.sql.compare import assert_agrees
 
 RANDOM = np.random.default_rng(3)
@@ -45,6 +49,25 @@ def test_entries_at_places_are_those_of_the_sorted_cell(dtype: str, counts: list
         wanted = [in_order(values[s : s + c])[p] for s, c, p in zip(starts, counts, place)]
         assert got.dtype == values.dtype
         assert [repr(v) for v in got.tolist()] == [repr(v) for v in wanted]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "u8", "f4", "f8", "bool", "object"])
+@pytest.mark.parametrize("up, nulls_first", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("nulls", [0.0, 0.1, 0.95])
+def test_the_first_rows_of_an_order_are_its_beginning(
+    dtype: str, up: bool, nulls_first: bool, nulls: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several blocks, with equal keys of which the next key and then the rows' numbers decide."""
+    monkeypatch.setattr(selection, "_BLOCK", 64)
+    values = values_of(dtype, 1000)
+    valid = None if not nulls else RANDOM.random(1000) >= nulls
+    type = {"f": F64, "b": BOOL}.get(values.dtype.kind, I128)
+    keys = ListValue([Vector(type, values, None, valid), Vector(I64, RANDOM.integers(0, 3, 1000))])
+    flags: list[Value] = [from_values([int(up), 1], BOOL), from_values([int(nulls_first), 0], BOOL)]
+    whole = as_vector(call("order", [keys, *flags])).data
+    for wanted in (0, 1, 7, 200, 1000, 2000):
+        found = as_vector(call("order_first", [keys, *flags, from_values([wanted], I64)])).data
+        assert found.tolist() == whole[:wanted].tolist()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 300])

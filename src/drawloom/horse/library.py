@@ -23,6 +23,7 @@ from drawloom.horse.memory import ask
 from drawloom.horse.phrases import PHRASES
 from drawloom.horse.ranges import MAX_ROWS
 from drawloom.horse.reals import REALS
+from drawloom.horse.selection import first_by
 from drawloom.horse.texts import TEXTS
 from drawloom.horse.types import BOOL, I64, STR
 from drawloom.horse.values import (
@@ -106,6 +107,20 @@ def _order(name: str, arguments: list[Value]) -> Value:
     ascending = as_vector(arguments[1]).data.tolist()
     nulls_first = as_vector(arguments[2]).data.tolist()
     check_order(name, columns, [len(ascending), len(nulls_first)])
+    if name == "order":
+        return Vector(I64, _ordered(columns, ascending, nulls_first, None))
+    wanted = min(wanted_rows(name, arguments[3]), len(columns[0]) if columns else 0)
+    if not wanted:
+        return Vector(I64, np.zeros(0, dtype=np.int64))
+    # Of the rows that the first key leaves.
+    rows = first_by(columns[0], bool(ascending[0]), bool(nulls_first[0]), wanted)
+    if len(rows) < len(columns[0]):
+        columns = [column.take(rows) for column in columns]
+    return Vector(I64, rows[_ordered(columns, ascending, nulls_first, wanted)])
+
+
+def _ordered(columns: list[Vector], ascending: list[int], nulls_first: list[int], wanted: int | None) -> Array:
+    """The order of the rows, or the first ``wanted`` of it."""
     keys: list[tuple[Array, int]] = []
     for column, up, first in zip(columns, ascending, nulls_first):
         codes, size = matching.ascending(column.data)
@@ -116,13 +131,12 @@ def _order(name: str, arguments: list[Value]) -> Value:
             size += 1
         keys.append((codes, size))
     if not keys:
-        return Vector(I64, np.zeros(0, dtype=np.int64))
+        return np.zeros(0, dtype=np.int64)
     codes, size = matching.composed(keys)
-    if name == "order":
-        return Vector(I64, matching.stable_order(codes, size)[0])
-    wanted = min(wanted_rows(name, arguments[3]), len(codes))
-    rows = matching.places(codes <= np.partition(codes, wanted - 1)[wanted - 1]) if wanted else np.zeros(0, np.int64)
-    return Vector(I64, rows[matching.stable_order(codes[rows], size)[0]][:wanted])
+    if wanted is None:
+        return matching.stable_order(codes, size)[0]
+    rows = matching.places(codes <= np.partition(codes, wanted - 1)[wanted - 1])
+    return rows[matching.stable_order(codes[rows], size)[0]][:wanted]
 
 
 def check_order(name: str, columns: list[Vector], flags: list[int]) -> None:

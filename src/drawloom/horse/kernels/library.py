@@ -8,6 +8,7 @@ from drawloom.errors import DataError
 from drawloom.horse.kernels import cells, gather, groups, joins, like, loops, present, runs, slices, sort
 from drawloom.horse.kernels.device import DeviceKernels, LibraryCalls
 from drawloom.horse.kernels.rows import MAX_ROWS
+from drawloom.horse.selection import MOST_SELECTED
 from drawloom.horse.values import Enumeration, ListValue, Ragged, Value, Vector
 from drawloom.runtime.machine import Device
 
@@ -60,6 +61,8 @@ class Library:
             return any(v.deferred is not None for v in vectors_of(arguments)) or longest(arguments) >= LEAST_THERE
         if name in WIDE_ONLY and not is_wide(arguments[0]):
             return False
+        if name == "order_first" and leaves_few(arguments):
+            return False
         if FASTER_ON_CPU.get(name, MAX_ROWS) > longest(arguments):
             return False
         call = " ".join([name, *[str(v.dtype) for v in vectors_of(arguments)]])
@@ -84,6 +87,12 @@ def is_wide(keys: Value) -> bool:
     """Whether keys are several, floats, or of 64 bits."""
     vectors = vectors_of([keys])
     return len(vectors) > 1 or any(v.dtype.kind == "f" or v.dtype.itemsize == 8 for v in vectors)
+
+
+def leaves_few(order: list[Value]) -> bool:
+    """Whether the host finds the few first rows of an order by the first key: it has more than 256 values."""
+    first, wanted = vectors_of(order[:1])[0], vectors_of(order[3:])
+    return first.dtype.itemsize > 1 and len(wanted[0]) == 1 and int(wanted[0].data[0]) <= MOST_SELECTED
 
 
 def longest(values: list[Value]) -> int:
