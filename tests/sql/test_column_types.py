@@ -202,6 +202,7 @@ QUERIES = {
     "an order of moments": "select id from t order by w, tz, id",
     "one type of two": "select u8 from t union all select i from t",
     "one type of three": "select u64 from t union select b from t union select d from t",
+    "moments from numbers": "select to_timestamp(f) as a, to_timestamp(d) as b, to_timestamp(i * 1.5) as c from t",
     "dates beside moments": """select id, greatest(tz, dt) as a, case when i > 0 then tz else dt end as b,
         coalesce(dt, tss) as c, nullif(dt, ts) as d, nullif(tsm, tz) as e, coalesce(tsm, dt) as f from t""",
     "dates cast to moments": "select id, coalesce(cast(dt as timestamp), dt) as a from t",

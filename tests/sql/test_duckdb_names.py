@@ -42,6 +42,12 @@ QUERIES = [
     "select a as first, i as last from t order by first nulls first, last limit 1",
     "select cast(a as utinyint) as x, i::ubigint y, try_cast(i - 2 as uinteger) as z from t",
     "select ubigint from (select i as ubigint from t)",
+    "select mod(a, 3), mod(a + 1, i + 1) * 2, mod(mod(a, 3), 2) from t group by a, i, mod(a, 3)",
+    "select last_day(d), last_day(m), dayname(d), monthname(m), year(last_day(d)) from t",
+    "select strftime(d, '%Y-%m'), strftime(m, '%d.%m.%Y %H:%M') from t",
+    "select l[2:], l[:2], l[:], l[-2:], l[i + 1:] from (select i, [a, i, 7] as l from t)",
+    "select d, count(*) over (order by d range between interval 30 days preceding and interval 1 day following) from t",
+    "select a is distinct from year(d), i is not distinct from if(a > 2, 2, 1) from t",
     "select count(*) from t where year(d) = 2024 or a in (1, 3) and month(d) > 2",
 ]
 
@@ -59,7 +65,8 @@ def test_duckdbs_names(query: str) -> None:
     "select 'year(x)', \"first\"(a), t.year from t -- mean(x)",
     "select * from t left semi join u on a = k",
     "with list(x) as (select 1) select * from list, last(1) year(n)",
-    "select if(a, b) from t",
+    "select if(a, b), mod(a) from t",
+    "select a from mod(1, 2), {'a': [1]}",
 ])  # fmt: skip
 def test_what_is_no_such_call_stays(text: str) -> None:
     assert with_known_names(text) == text

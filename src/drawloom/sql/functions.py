@@ -57,7 +57,7 @@ _BITS: Final[dict[str, str]] = {
     "bitwise_shift_right": "shift_right",
 }  # fmt: skip
 #: Moments from numbers of these many to a second.
-_FROM_NUMBERS: Final[dict[str, int]] = {
+FROM_NUMBERS: Final[dict[str, int]] = {
     "to_timestamp": 1, "to_timestamp_seconds": 1, "from_unixtime": 1, "to_timestamp_millis": 10**3,
     "to_timestamp_micros": 10**6, "to_timestamp_nanos": 10**9,
 }  # fmt: skip
@@ -154,12 +154,16 @@ def _binned(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _from_number(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """A moment from a number of seconds or parts of them, or from text."""
-    given = t.expression(call.arguments[0], frame)
+    given = t.uncast(call.arguments[0], frame, drop_to_double)
+    if given.type.is_float or isinstance(given.type, DecimalType):
+        scaled = t.result("mul", [t.cast(given, F64).value, Literal([1e6], F64)], given.valid)
+        whole = t.cast(scaled, I64)
+        return t.cast(t.result("plus", [Literal([0], TIMESTAMP), whole.value], given.valid), TIMESTAMP_UTC)
     if given.type.kind == "text":  # by its offset
         return t.cast(t.cast(given, TIMESTAMP_UTC), TIMESTAMP)
     if not given.type.is_integer:
         return t.cast(given, TIMESTAMP)
-    per_second = _FROM_NUMBERS[call.function]
+    per_second = FROM_NUMBERS[call.function]
     number = t.cast(given, I64)
     if per_second > 10**6:
         whole = t.emit("minus", [number.value, t.emit("mod", [number.value, Literal([1000], I64)])])
@@ -279,7 +283,7 @@ def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 SCALARS: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
     **dict.fromkeys(TABLE, scalar), **dict.fromkeys(OF_TEXT, _of_text), **dict.fromkeys(_REAL, _real),
-    **dict.fromkeys(_ROUNDED, _rounded), **dict.fromkeys(_BITS, _bits), **dict.fromkeys(_FROM_NUMBERS, _from_number),
+    **dict.fromkeys(_ROUNDED, _rounded), **dict.fromkeys(_BITS, _bits), **dict.fromkeys(FROM_NUMBERS, _from_number),
     **{f"date_{part}": _date_part for part in DATE_PARTS}, **{f"time_{part}": _date_part for part in TIME_PARTS},
     "str_concat": _joined_text, "concat": _joined_text, "concat_ws": _joined_with, "date_trunc": _truncated,
     "later": _later, "date_bin": _binned, "to_unixtime": _to_unixtime, "modulus": _remainder, "front": _front,
@@ -289,7 +293,7 @@ SCALARS: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
 KINDS: Final[dict[str, str]] = {
     **{name: kind_of(name) for name in TABLE},
     **dict.fromkeys(OF_TEXT, "text"), **dict.fromkeys(["character_length", "octet_length", "strpos"], "int"),
-    **dict.fromkeys(_REAL, "float"), **dict.fromkeys(_BITS, "int"), **dict.fromkeys(_FROM_NUMBERS, "timestamp"),
+    **dict.fromkeys(_REAL, "float"), **dict.fromkeys(_BITS, "int"), **dict.fromkeys(FROM_NUMBERS, "timestamp"),
     "str_concat": "text", "concat": "text", "concat_ws": "text", "front": "text", "date_trunc": "timestamp",
     "date_bin": "timestamp", "to_unixtime": "int", "local_moment": "timestamp", "universal_moment": "timestamp",
     **{f"date_{part}": "int" for part in DATE_PARTS}, **{f"time_{part}": "int" for part in TIME_PARTS},

@@ -14,7 +14,7 @@ from drawloom.horse.plain import FOLDS, INTERPOLATED
 from drawloom.horse.types import DATE, DAY
 from drawloom.sql.aggregates import CHOSEN, FOLDED
 from drawloom.sql.casts import can_cast
-from drawloom.sql.functions import KINDS, SCALARS
+from drawloom.sql.functions import FROM_NUMBERS, KINDS, SCALARS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.made import Elements, Recursive, Series
 from drawloom.sql.plan import (
@@ -323,6 +323,8 @@ class KindChecker:
             self.refuse(f"function: {function} of a time of day")
         elif function == "later" and kind not in ("time", "timestamp", "clock", None):
             self.refuse(f"an interval added to {_NAMES.get(kind, kind)}")
+        elif function in FROM_NUMBERS and function != "to_timestamp" and kind in ("float", "decimal"):
+            self.refuse(f"function: {function} of {_NAMES.get(kind, kind)}")
         if function == "later" and kind == "time":
             months, days, micros = [a.value for a in call.arguments[1:] if isinstance(a, Constant)]
             return "timestamp" if months or days or (isinstance(micros, int) and micros % DAY) else "time"

@@ -2,6 +2,8 @@
 
     select year(day), ceiling(x), first(y) from t   =>   select date_part('year', day), ceil(x), first_value(y) from t
     select if(a > 1, 'many', 'one') from t          =>   select (case when a > 1 then 'many' else 'one' end) from t
+    select mod(a, 7), last_day(d) from t             =>   select ((a) % (7)), cast(date_trunc('month', d) + ... from t
+    select l[2:], l[:3] from t                      =>   select l[2:-1], l[1:3] from t
     select * from t semi join u on a = k            =>   select * from t left semi join u on a = k
 
 What follows no word or mark that an expression stands behind is no call, and stays.
@@ -20,7 +22,13 @@ _NAMES: Final[dict[str, str]] = {
     "last": "last_value", "arbitrary": "first_value", "list_value": "make_array", "list": "array_agg",
     "string_split": "string_to_array", "str_split": "string_to_array", "split": "string_to_array",
     "strlen": "octet_length", "ucase": "upper", "lcase": "lower", "mean": "avg", "prefix": "starts_with",
-    "suffix": "ends_with",
+    "suffix": "ends_with", "strftime": "to_char",
+}  # fmt: skip
+#: Functions that are expressions of their arguments: what stands before, between and behind these.
+_EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
+    "if": ("(case when ", " then ", " else ", " end)"), "mod": ("((", ") % (", "))"),
+    "last_day": ("cast(date_trunc('month', ", ") + interval '1 month' - interval '1 day' as date)"),
+    "dayname": ("to_char(", ", '%A')"), "monthname": ("to_char(", ", '%B')"),
 }  # fmt: skip
 #: A time of day as a moment, which compares as it does.
 MOMENT: Final = "drawloom_moment"
@@ -43,7 +51,8 @@ _TYPES: Final[dict[str, str]] = {
     f"u{name}": f"{name} unsigned" for name in ("tinyint", "smallint", "integer", "bigint")
 }
 _WANTED: Final = re.compile(
-    rf"\b(?:{'|'.join([*_NAMES, *_PARTS, 'if'])})\s*\(|\b(?:semi|anti)\s+join\b|\b(?:{'|'.join(_TYPES)})\b",
+    rf"\b(?:{'|'.join([*_NAMES, *_PARTS, *_EXPRESSIONS])})\s*\(|\[[^\]]*:|\b(?:preceding|following)\b"
+    rf"|\b(?:semi|anti)\s+join\b|\b(?:{'|'.join(_TYPES)})\b",
     re.IGNORECASE,
 )
 #: Marks and words behind which a name and a bracket are the call of a function.
@@ -69,6 +78,10 @@ def with_known_names(text: str) -> str:
         elif token.is_word("semi", "anti") and sql.tokens[i + 1].is_word("join"):
             if i and not sql.tokens[i - 1].is_word("left", "right"):
                 changes.append((token.start, token.start, "left "))
+        elif token.is_mark(":") and i:
+            changes.extend(_open_ends(sql, i))
+        elif token.is_word("preceding", "following"):
+            changes.extend(_offset(sql, i))
         elif token.kind == "word" and sql.tokens[i + 1].is_mark("(") and _is_call(sql, i):
             changes.extend(_call(sql, i))
     return replaced(text, changes)
@@ -90,7 +103,28 @@ def _is_call(sql: Sql, token: int) -> bool:
         return select is not None and not (
             select.clause_at(token) in _TABLES and sql.tokens[token].depth == select.depth
         )
-    return before.is_mark(*_MARKS) or before.is_word(*(_WORDS - {"from"}))
+    if before.is_word("from"):  # of IS DISTINCT FROM, or within a call
+        return token - 1 not in [select.clauses.get("from") for select in sql.selects]
+    return before.is_mark(*_MARKS) or before.is_word(*_WORDS)
+
+
+def _open_ends(sql: Sql, colon: int) -> list[tuple[int, int, str]]:
+    """The first and the last place of a list, where a slice around a colon leaves them out."""
+    token, before, behind = sql.tokens[colon], sql.tokens[colon - 1], sql.tokens[colon + 1]
+    changes: list[tuple[int, int, str]] = []
+    if before.is_mark("["):
+        changes.append((token.start, token.start, "1"))
+    if behind.is_mark("]") and sql.tokens[behind.mate].is_mark("["):
+        changes.append((token.end, token.end, "-1"))
+    return changes
+
+
+def _offset(sql: Sql, word: int) -> list[tuple[int, int, str]]:
+    """``interval 30 days`` before PRECEDING and FOLLOWING with the quotes that the planner wants there."""
+    number, unit = sql.tokens[word - 2 : word] if word > 2 else (None, None)
+    if number is None or unit is None or number.kind != "number" or not sql.tokens[word - 3].is_word("interval"):
+        return []
+    return [(number.start, number.start, "'"), (unit.end, unit.end, "'")]
 
 
 def _call(sql: Sql, token: int) -> list[tuple[int, int, str]]:
@@ -102,13 +136,12 @@ def _call(sql: Sql, token: int) -> list[tuple[int, int, str]]:
         return [(name.start, opens.end, f"date_part('{_PARTS[name.text]}', ")]
     closes = sql.tokens[opens.mate] if opens.mate >= 0 else None
     arguments = sql.parts(range(token + 2, opens.mate)) if closes else []
-    if name.text != "if" or closes is None or len(arguments) != 3:
+    parts = _EXPRESSIONS.get(name.text, ())
+    if closes is None or len(arguments) != len(parts) - 1:
         return []
     commas = [sql.tokens[part.start - 1] for part in arguments[1:]]
-    return [
-        (name.start, opens.end, "(case when "), (commas[0].start, commas[0].end, " then "),
-        (commas[1].start, commas[1].end, " else "), (closes.start, closes.end, " end)"),
-    ]  # fmt: skip
+    places = [(name.start, opens.end), *[(c.start, c.end) for c in commas], (closes.start, closes.end)]
+    return [(start, end, part) for (start, end), part in zip(places, parts)]
 
 
 def known_aggregate(name: str) -> str:
