@@ -157,8 +157,8 @@ def _from_number(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given = t.uncast(call.arguments[0], frame, drop_to_double)
     if given.type.is_float or isinstance(given.type, DecimalType):
         scaled = t.result("mul", [t.cast(given, F64).value, Literal([1e6], F64)], given.valid)
-        whole = t.cast(scaled, I64)
-        return t.cast(t.result("plus", [Literal([0], TIMESTAMP), whole.value], given.valid), TIMESTAMP_UTC)
+        count = t.cast(scaled, I64).value
+        return t.cast(t.result("plus", [Literal([0], TIMESTAMP), count], given.valid), TIMESTAMP_UTC)
     if given.type.kind == "text":  # by its offset
         return t.cast(t.cast(given, TIMESTAMP_UTC), TIMESTAMP)
     if not given.type.is_integer:
