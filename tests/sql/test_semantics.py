@@ -285,6 +285,7 @@ def test_decimals_of_most_digits_keep_those_before_the_point() -> None:
         nullif(x, 1.555::double) as d, x < f as e, x > 1e20 as g from t""", table)  # fmt: skip
     assert_agrees("select x from t union all select 1.555", table)
     assert_agrees("select x from t union all select 7::bigint", table)
+    assert_agrees("select coalesce((select sum(d) from t), 0) as a, coalesce(sum(e), 0.5) as b from t", TABLE)
 
 
 @pytest.mark.parametrize(

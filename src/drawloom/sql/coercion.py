@@ -74,10 +74,9 @@ def drop_in_comparison(given: VectorType, cast: Cast) -> bool:
         if given.is_integer:
             return type.precision - type.scale >= min(integer_digits(given), 19)
         if isinstance(given, DecimalType):
-            # Of the planner's own, one of the most digits may have no room for those before the point.
-            is_cut_short = type.precision == MAX_DIGITS and not cast.is_asked
+            # The planner's own are to what holds the digits that it counts, of sums less than there are.
             holds = given.precision - given.scale <= type.precision - type.scale
-            return given.scale <= type.scale and (holds or is_cut_short)
+            return given.scale <= type.scale and (holds or not cast.is_asked)
         return False
     return type.is_integer and given.is_integer and given.bits <= type.bits
 

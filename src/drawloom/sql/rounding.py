@@ -32,8 +32,8 @@ _WANTED: Final = re.compile(rf"\b(?:{'|'.join([*sorted(INTEGERS), *_DECIMALS])})
 _REAL: Final = re.compile(r"'\s*[+-]?(?:\d+\.\d*|\.\d+|\d+e[+-]?\d+)(?:e[+-]?\d+)?\s*'", re.IGNORECASE)
 
 
-#: A call of greatest with one argument in a name.
-_HIDDEN: Final = re.compile(r"\bgreatest\(((?:[^(),]|\((?:[^()]|\([^()]*\))*\))*)\)")
+#: A call of greatest or least with one argument in a name.
+_HIDDEN: Final = re.compile(r"\b(?:greatest|least)\(((?:[^(),]|\((?:[^()]|\([^()]*\))*\))*)\)")
 
 
 def rounded(text: str) -> dict[int, str]:

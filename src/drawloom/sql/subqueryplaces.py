@@ -67,9 +67,10 @@ def _compared(sql: Sql, open: int, last: int, kind: str, comparison: str) -> Pla
 
 def nullable(text: str) -> dict[int, str]:
     """What to put in, by the offset that it stands at, for the planner not to take subqueries that stand for a value
-    for ones that always have one, as it does of a count of groups: the greatest of one value may be NULL to it.
+    for ones that always have one, as it does of a count of groups: the least of one value may be NULL to it. (The
+    greatest of one value is a cast, in ``rounding.py``.)
 
-    select (select count(*) from u group by a limit 1) is null   =>   select greatest((select ...)) is null
+    select (select count(*) from u group by a limit 1) is null   =>   select least((select ...)) is null
     """
     made: dict[int, str] = {}
     if text.lower().count("select") < 2:
@@ -82,6 +83,6 @@ def nullable(text: str) -> dict[int, str]:
             place = place_at(sql, i)
             if place is not None and place.kind == "scalar":
                 end = sql.tokens[token.mate].end
-                made[token.start] = "greatest(" + made.get(token.start, "")
+                made[token.start] = "least(" + made.get(token.start, "")
                 made[end] = made.get(end, "") + ")"
     return made
