@@ -299,6 +299,8 @@ def test_decimals_of_most_digits_keep_those_before_the_point() -> None:
         "select s::timestamp as a, s::date as b from t",
         "select timestamp '2024-01-01 10:00:00+02' as a, '2024-01-01 10:00:00-05:30'::timestamp as b from t",
         "select m < '1970-01-01 00:30:00+02' as a from t",
+        "select 'epoch'::timestamp as a, cast('epoch' as date) as b, try_cast(s || 'epoch' as date) as c from t",
+        "select try_cast(replace(s, s, ' Epoch') as timestamp) as a, 'epoch' || s as b from t",
         "select d < '9990-01-01' as a, d > '0900-01-01' as b, m || '9990-01-01' as c from t",
     ],
 )

@@ -45,6 +45,8 @@ _MOMENT: Final = re.compile(
     r"\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?\s*",
     re.IGNORECASE,
 )
+#: The word for when days and moments are counted from.
+_EPOCH: Final = "epoch"
 _TRUE: Final = frozenset(["true", "t", "1", "yes", "y", "on"])
 _FALSE: Final = frozenset(["false", "f", "0", "no", "n", "off"])
 
@@ -172,6 +174,8 @@ def _bool(text: str) -> bool:
 def parsed_date(text: str) -> int:
     """Days since 1970-01-01. Raises ValueError."""
     match = _DATE.fullmatch(text)
+    if text.strip().lower() == _EPOCH:
+        return 0
     if match is None:
         moment = _MOMENT.fullmatch(text)
         if moment is None:
@@ -199,6 +203,8 @@ def _parsed_clock(text: str, per_second: int) -> int:
 def _parsed_moment(text: str, type: VectorType) -> int:
     per_second = TICKS[type.text]
     match = _MOMENT.fullmatch(text)
+    if text.strip().lower() == _EPOCH:
+        return 0
     if match is None:
         raise ValueError
     made = parsed_date(match[1]) * 86_400 * per_second + (_parsed_clock(match[2], per_second) if match[2] else 0)

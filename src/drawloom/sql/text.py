@@ -65,6 +65,8 @@ _TEXT_MOMENT: Final = re.compile(
     r"(?:[ T]+[\d:.]+\s*(?P<zone>[+-]\d[\d:]*)?)?\s*')",
     re.IGNORECASE,
 )
+#: The day that moments are counted from, as text that is cast.
+_EPOCH: Final = re.compile(r"'\s*epoch\s*'(?=\s*(?:::|as\s)\s*(?:timestamp|date)\b)", re.IGNORECASE)
 #: What before a text makes a constant of another kind of it.
 _TYPED: Final = re.compile(r"(?:\b(?:timestamptz|date|time|zone)|\))\s*\Z", re.IGNORECASE)
 #: The function that doubles are, which the planner knows by name and cannot fold.
@@ -188,6 +190,9 @@ def read(text: str) -> SqlText:
             replace(from_end.start(), from_end.end(), f"{from_end['before']}{TEXT}({from_end['text']})")
             continue
         moment = _TEXT_MOMENT.match(text, token.start()) if word == "timestamp" or token.group()[0] == "'" else None
+        if token.group()[0] == "'" and _EPOCH.match(text, token.start()):
+            replace(token.start(), token.end(), f"{TEXT}({token.group()})")
+            continue
         hidden = "" if moment is None else _hidden_moment(text, moment)
         if moment is not None and hidden:
             replace(moment.start(), moment.end(), hidden)
