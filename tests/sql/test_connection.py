@@ -1,8 +1,11 @@
 """Connections, relations and what they show."""
 
 import datetime
+import threading
+import time
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -246,3 +249,33 @@ def test_registering_a_table_keeps_the_queries_of_others() -> None:
     assert con.query("select sum(a) from t where true") is not queries["t"]
     assert con.query("select 1 as x where exists (select 1 from t where false)") is not hidden
     assert con.statistics.dropped == 2
+
+
+def test_a_table_that_is_registered_again_is_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread's query found no table, now and then, between the old and the new one."""
+    con = connect("cpu").register("t", TABLE)
+    gone, answers = threading.Event(), list[int]()
+
+    class Slow:
+        def __init__(self, context: Any) -> None:
+            self.context = context
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.context, name)
+
+        def deregister_table(self, name: str) -> None:
+            self.context.deregister_table(name)
+            gone.set()
+            time.sleep(0.2)
+
+    monkeypatch.setattr(con.planner, "context", Slow(con.planner.context))
+
+    def ask() -> None:
+        gone.wait()
+        answers.append(con.sql("select count(*) from t").fetchall()[0][0])
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    con.register("t", TABLE.slice(1))
+    asking.join()
+    assert answers == [2]

@@ -6,6 +6,7 @@ DataFusion sees only empty tables with the right schemas: it plans and never run
 from __future__ import annotations
 
 import re
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, Final
@@ -68,6 +69,8 @@ class Planner:
 
     def __init__(self) -> None:
         self.context = new_context()
+        #: Whoever plans, and whoever puts another table in the place of one, which is none in between.
+        self.turn = threading.RLock()
         #: What was registered last by each name, for a process that plans what takes long.
         self.told: dict[tuple[str, str], tuple[Any, ...]] = {}
         self.process = PlannerProcess(self.told)
@@ -93,11 +96,12 @@ class Planner:
         schema = pa.schema([pa.field(f.name, _planned(f.type)) for f in schema])
         try:
             empty = pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
-            for spelling in self.spellings.pop(name.lower(), []):
-                self.context.deregister_table(quoted(spelling))
-            self.spellings[name.lower()] = sorted({name, name.lower()})
-            for spelling in self.spellings[name.lower()]:
-                self.context.register_record_batches(quoted(spelling), [[empty]])
+            with self.turn:
+                for spelling in self.spellings.pop(name.lower(), []):
+                    self.context.deregister_table(quoted(spelling))
+                self.spellings[name.lower()] = sorted({name, name.lower()})
+                for spelling in self.spellings[name.lower()]:
+                    self.context.register_record_batches(quoted(spelling), [[empty]])
         except Exception as problem:
             raise DataError(f"table '{name}' cannot be registered: {problem}") from None
         self.unknown[name.lower()] = unknown
@@ -168,7 +172,8 @@ class Planner:
     def asked(self, sql: str, what: Callable[[Any], Any]) -> Any:
         """``what`` of DataFusion's frame for one query. Raises SqlError."""
         try:
-            return what(self.context.sql_with_options(sql, self.options))
+            with self.turn:
+                return what(self.context.sql_with_options(sql, self.options))
         except UnicodeEncodeError:
             raise SqlError("the query has text that is not UTF-8") from None
         except Exception as problem:
