@@ -118,6 +118,13 @@ def test_decimals_round_halves_away_from_zero() -> None:
     assert plain(call("convert", [values, target])) == [Decimal(v) for v in (1, 2, -2, -1, 3)]
 
 
+@pytest.mark.parametrize("values", [[], [0.5, -0.0, 2.5, -1.5], [2.0**63 - 1024, -(2.0**63)], [2.0**53 + 2, 0.0]])
+def test_doubles_become_the_nearest_integers_up_to_the_last(values: list[float]) -> None:
+    assert plain(call("convert", [vec(list(values), F64), vec(["i64"], SYM)])) == [round(v) for v in values]
+    with pytest.raises(drawloom.DataError, match="overflow in @convert: 9223372036854775808 does not fit i64"):
+        call("convert", [vec([*values, 2.0**63], F64), vec(["i64"], SYM)])
+
+
 def test_dates_come_apart() -> None:
     days = [-719468, -1, 0, 59, 8766, 11016, 10**6]
     expected = [np.datetime64(d, "D").astype(object) for d in days[1:-1]]

@@ -60,6 +60,8 @@ from drawloom.horse.words import FEW, Strings, united
 #: Integers up to here, and powers of ten up to this exponent, are doubles exactly, so that their quotient rounds once.
 MAX_EXACT: Final = 1 << 53
 EXACT_POWERS: Final = 22
+#: The greatest double that is an integer of 64 bits.
+_MOST_FLOAT: Final = float(INT64_MAX - 1023)
 #: Words of a dictionary that a thread compares with a LIKE pattern at a time.
 _WORDS_A_BLOCK: Final = 1 << 16
 
@@ -316,6 +318,8 @@ def _round_floats(vector: Vector, scale: int, type: VectorType) -> Array:
         rounded = np.trunc(scaled + np.copysign(0.5, scaled))
     else:
         rounded = np.rint(scaled)
+    if bool((np.abs(rounded) <= _MOST_FLOAT).all()):
+        return rounded.astype(np.int64)
     return np.array([int(v) for v in rounded], dtype=object)
 
 

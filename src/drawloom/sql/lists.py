@@ -185,7 +185,7 @@ def elements(t: Translator, relation: Elements) -> Frame:
 
 
 def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """Rows of arguments: all the first ones, then all the second ones, in the order of the rows."""
+    """The lists of the rows one behind the other, made of all first arguments, then all second ones, and so on."""
     sides = together(t, [t.expression(a, frame) for a in call.arguments])
     type = unified([s.type for s in sides if not t.is_null(s)] or [sides[0].type])
     sides = [Result(t.zero(type), type, s.valid) if t.is_null(s) else t.cast(s, type) for s in sides]
@@ -193,13 +193,15 @@ def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     valid: Operand | None = None
     if any(s.valid is not None for s in sides):
         valid = t.emit("concat", [t.spread(s.valid or _TRUE, frame) for s in sides])
-    ids = numbers_of(t, frame.anchor())
-    row = t.emit("concat", [ids] * len(sides))
-    by_rows = t.emit("order", [t.emit("list", [row], "lists"), _TRUE, Literal([0], BOOL)])
-    begin = t.emit("run_start", [t.emit("list", [t.index(row, by_rows)], "lists")])
-    low = t.emit("where", [t.emit("eq", [begin, numbers_of(t, by_rows)])])
-    elements = Result(t.index(values, by_rows), type, None if valid is None else t.index(valid, by_rows))
-    return Result(ids, ListOf(elements, low, t.emit("plus", [low, Literal([len(sides)], I64)])))
+    ids, count = numbers_of(t, frame.anchor()), Literal([len(sides)], I64)
+    low = t.emit("mul", [ids, count])
+    # Element j of row i is of the j-th side, which begins behind as many rows for each side before it.
+    number = t.emit("range", [t.emit("len", [values])])
+    side = t.emit("mod", [number, count])
+    row = t.emit("convert", [t.emit("div", [t.emit("minus", [number, side]), count]), Literal(["i64"], SYM)])
+    place = t.emit("plus", [row, t.emit("mul", [side, t.emit("len", [ids])])])
+    elements = Result(t.index(values, place), type, None if valid is None else t.index(valid, place))
+    return Result(ids, ListOf(elements, low, t.emit("plus", [low, count])))
 
 
 def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expression) -> Result:
