@@ -45,6 +45,8 @@ QUERIES = {
     "rows of lists": """select id, make_array(a, id, null) as l, make_array(g, 'q')[1] as m from t where id > 2
         ||| select id, [a, id, null] as l, [g, 'q'][1] as m from t where id > 2""",
     "lengths": f"select g, array_length(l) as n from {LISTS} ||| select g, len(l) as n from {LISTS}",
+    "of no rows": """select array_agg(a order by id) as l, g from t where false group by g ||| select l, g from
+        (select array_agg(a order by id) as l, g from t group by g) where g = 'none'""",
     "lengths by DuckDB's name": f"select len(g) as m, len(l) as n, len(l[1:1]) as o from {LISTS}",
     "texts": f"""select g, array_to_string(l, '-') as s from {LISTS}
         ||| select g, array_to_string(l::varchar[], '-') as s from {LISTS}""",

@@ -31,6 +31,8 @@ def test_limits_of_limits(connection: drawloom.Connection) -> None:
     assert relation.limit(3).df().n.tolist() == [99, 98, 97]
     with pytest.raises(drawloom.DataError, match="numbers of rows"):
         relation.limit(-1)
+    with pytest.raises(drawloom.DataError, match="limit\\(x, 0\\): numbers of rows were expected"):
+        relation.limit("x")
 
 
 def test_a_limit_of_what_falls_back(connection: drawloom.Connection, capsys: pytest.CaptureFixture[str]) -> None:

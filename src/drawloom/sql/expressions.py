@@ -129,8 +129,7 @@ class Expressions(Literals):
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "list":
             return Apply("make_array", [self.literal(v) for v in body.literal.list.values])
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "empty_list":
-            none = Apply("make_array", [Constant(None, self.type(body.literal.empty_list.type) or I32)])
-            return Apply("array_slice", [none, Constant(1, I64), Constant(0, I64)])
+            return self.empty_list(body.literal.empty_list.type)
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "struct":
             return Apply(_ROW, [self.literal(v) for v in body.literal.struct.fields])
         if kind == "literal":
@@ -160,6 +159,10 @@ class Expressions(Literals):
             return self.subquery(body.subquery)
         self.refuse(f"expression: {kind}")
         return ANYTHING
+
+    def empty_list(self, element: Any) -> Expression:
+        none = Apply("make_array", [Constant(None, self.type(element) or I32)])
+        return Apply("array_slice", [none, Constant(1, I64), Constant(0, I64)])
 
     def cast_list(self, inner: Expression, type: Any) -> Expression:
         """A list in another type of elements. What the planner widens to stand beside another list stays as it is."""

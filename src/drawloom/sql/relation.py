@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,6 +66,7 @@ class Relation:
         #: How many rows are skipped, and how many kept; None for all.
         self.rows = rows
         self._fetched: Iterator[tuple[Any, ...]] | None = None
+        self._turn = threading.Lock()
 
     @property
     def query(self) -> Query:
@@ -109,7 +111,7 @@ class Relation:
     def limit(self, count: int, offset: int = 0) -> Relation:
         """The relation of at most ``count`` of these rows, after ``offset`` of them. Raises DataError for numbers below
         zero."""
-        if count < 0 or offset < 0:
+        if not all(hasattr(n, "__index__") and n >= 0 for n in (count, offset)):
             raise DataError(f"limit({count}, {offset}): numbers of rows were expected")
         skipped, kept = self.rows or (0, count + offset)
         skip = min(offset, kept)
@@ -237,9 +239,10 @@ class Relation:
 
     def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
         """The next rows, at most ``size``; the query runs once for all of them."""
-        if self._fetched is None:
-            self._fetched = iter(self.fetchall())
-        return list(islice(self._fetched, size))
+        with self._turn:
+            if self._fetched is None:
+                self._fetched = iter(self.fetchall())
+            return list(islice(self._fetched, size))
 
     def explain(self, stage: str = "", arch: str = "") -> str:
         """The query after a stage: "plan" (DataFusion), "relation", "horse", "outline" (HorseIR with kernels), "ptx" or

@@ -181,13 +181,22 @@ class _Decoder(Expressions):
         rows = len(read.virtual_table.expressions)
         types = read.base_schema.struct.types
         if rows == 0 or not types:
-            return Empty(rows, [I64 if _counts(t) else self.type(t) or BOOL for t in types])
+            return self.nothing(rows, types)
         cells = [[self.expression(f) for f in row.fields] for row in read.virtual_table.expressions]
         columns = list(zip(*cells))
         if all(isinstance(c, Constant) for column in columns for c in column):
             return Values([[c for c in column if isinstance(c, Constant)] for column in columns])
         one: Relation = Empty(1, [])
         return Union([one] * rows, cells)
+
+    def nothing(self, rows: int, types: Any) -> Relation:
+        """A relation of so many rows, none where it has columns; lists are expressions over it."""
+        lists = {i: t.list.type for i, t in enumerate(types) if t.WhichOneof("kind") == "list"}
+        plain = [BOOL if i in lists else I64 if _counts(t) else self.type(t) or BOOL for i, t in enumerate(types)]
+        made = Empty(rows, plain)
+        if not lists:
+            return made
+        return Project(made, [self.empty_list(lists[i]) if i in lists else Field(i) for i in range(len(types))])
 
     def project(self, body: Any) -> Relation:
         below = self.relation(body.input)
