@@ -121,6 +121,8 @@ QUERIES = {
         as e from t) v where e or id = 7""",
     "whether no row of the same table exists": """select id from (select id,
         not exists (select 1 from t x where x.a = t.id) as e from t) v where e""",
+    "a union whose second part has another's brackets before it": """select id, (select count(*) from
+        (select u.a from u where coalesce(u.a, t.a) = 2 union select u.n from u where u.id = t.id) v) as x from t""",
     "rows in": "select id from t where (id, a) in (select id, a from u)",
     "rows not in": "select id from t where (id, a) not in (select id, a from u where a is not null and id is not null)",
     "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",

@@ -219,7 +219,7 @@ def _scope(sql: Sql, token: int) -> Select:
     select = sql.within(token)
     assert select is not None
     open = select.start - 1
-    while open >= 0 and not sql.tokens[open].is_mark("("):
+    while open >= 0 and not (sql.tokens[open].is_mark("(") and sql.tokens[open].mate > select.start):
         open -= 1
     around = sql.within(open) if open >= 0 else None
     return select if around is None or place_at(sql, open) is None else _scope(sql, open)
