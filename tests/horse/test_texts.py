@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from drawloom.horse import texts
+from drawloom.horse.distinct import numbered
 from drawloom.horse.library import call
-from drawloom.horse.types import I64, STR
+from drawloom.horse.types import BOOL, I64, STR
 from drawloom.horse.values import RawText, SpelledText, Value, Vector, as_vector, from_values, strings
 from drawloom.sql import connect
 from tests.sql.compare import assert_agrees
@@ -88,6 +89,23 @@ def test_text_functions_agree_with_duckdb_in_blocks() -> None:
         "select upper(s) from t where k in (3, 9, 12)",
     ):
         assert_agrees(query, table)
+
+
+@pytest.mark.parametrize(
+    "values", [[], [5], [-(2**63), 2**63 - 1, 0], [3, -2, 3, 0] * 9, list(range(9000, 0, -3))], ids=len
+)
+def test_values_are_numbered_in_their_order(values: list[int]) -> None:
+    for column in (np.array(values, dtype=np.int64), np.array(values, dtype=object), np.array(values) > 1):
+        places, count = numbered(column)
+        distinct = sorted(set(column.tolist()))
+        assert count == len(distinct)
+        assert [distinct[p] for p in places.tolist()] == column.tolist()
+
+
+def test_texts_chosen_by_a_condition_have_narrow_codes() -> None:
+    chosen, sides = from_values([1, 0], BOOL), [from_values([word], STR) for word in ("b", "a")]
+    made = as_vector(call("if_else", [chosen, *sides]))
+    assert plain(made) == ["b", "a"] and made.data.dtype == np.int8
 
 
 def test_rows_are_counted_without_their_text() -> None:

@@ -11,11 +11,16 @@ import numpy as np
 from drawloom.errors import DataError
 from drawloom.horse.memory import Growing, growing
 from drawloom.horse.types import BOOL, F64, I128, VectorType
-from drawloom.horse.values import Array, Vector, bounds, narrow
+from drawloom.horse.values import Array, Vector, bounds, narrow, taken
 from drawloom.horse.words import from_python, ranked, to_python
 
 #: What rows that are not computed have.
 _NOTHING: Final[dict[str, Any]] = {"text": "", "float": 0.0, "bool": False}
+
+
+#: A table over values may have this many entries for each, and this many anyway.
+_SPARSE: Final = 2
+_SMALL: Final = 1 << 12
 
 
 def by_rows(
@@ -87,13 +92,27 @@ def _distinct(columns: list[Array], rows: int) -> tuple[list[Array], Array]:
     """The distinct rows of some columns, column by column, and which of them each row is."""
     if not columns:
         return [], np.zeros(rows, dtype=np.int64)
-    places = np.zeros(rows, dtype=np.int64)
+    places, count = np.zeros(rows, dtype=np.int64), 1
     for column in columns:
         # Floats by their bits, which tell -0 from 0.
-        whole = column.view(f"i{column.itemsize}") if column.dtype.kind == "f" else column
-        kinds, mine = np.unique(whole, return_inverse=True)
-        _, places = np.unique(places * max(len(kinds), 1) + mine.reshape(-1), return_inverse=True)
-        places = places.reshape(-1)
+        mine, kinds = numbered(column.view(f"i{column.itemsize}") if column.dtype.kind == "f" else column)
+        places, count = numbered(places * kinds + mine) if count > 1 else (mine, kinds)
     first = np.zeros(int(places.max(initial=-1)) + 1, dtype=np.int64)
     first[places] = np.arange(rows)
     return [column[first] for column in columns], places
+
+
+def numbered(column: Array) -> tuple[Array, int]:
+    """Which of the distinct values each one is, in their order, and how many these are: by a table over their range
+    where that is not much longer than the column."""
+    if column.dtype.kind in "bi":
+        whole = column.astype(np.int64)
+        low, high = bounds(whole)
+        if len(whole) and high - low < max(_SPARSE * len(whole), _SMALL):
+            whole -= low
+            there = np.zeros(high - low + 1, dtype=bool)
+            there[whole] = True
+            numbers = np.cumsum(there) - 1
+            return taken(numbers, whole), int(numbers[-1]) + 1
+    kinds, places = np.unique(column, return_inverse=True)
+    return places.reshape(-1), len(kinds)

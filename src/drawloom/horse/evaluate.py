@@ -51,6 +51,7 @@ from drawloom.horse.values import (
     bounds,
     integers,
     narrow,
+    narrowest,
     only_text,
     some_words,
     taken,
@@ -253,7 +254,8 @@ def _compared(vector: Vector, scale: int) -> Array:
 def one_dictionary(texts: list[Vector]) -> list[Vector]:
     """The same texts, all with the words of all for their dictionary."""
     moved, words = united([t.words for t in texts])
-    codes = [t.data if m is None else taken(m, t.data) for t, m in zip(texts, moved)]
+    dtype = narrowest(0, max(len(words) - 1, 0))
+    codes = [t.data if m is None else taken(m.astype(dtype), t.data) for t, m in zip(texts, moved)]
     return [Vector(t.type, c, words) for t, c in zip(texts, codes)]
 
 
