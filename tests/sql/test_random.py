@@ -65,6 +65,11 @@ def test_values_of_every_type_on_the_cpu_agree_with_duckdb(seed: int) -> None:
     assert check(seed, "cpu", 2, values=True) == []
 
 
+@pytest.mark.parametrize("seed", range(2000, 2012))
+def test_subqueries_by_the_interpreter_agree_with_duckdb(seed: int) -> None:
+    assert check(seed, "interpreter", 3, subqueries=True) == []
+
+
 @pytest.mark.parametrize("outline", ["none", "flow"])
 @pytest.mark.parametrize("seed", range(70000, 70005))
 def test_less_outlined_queries_agree_with_duckdb(seed: int, outline: str) -> None:

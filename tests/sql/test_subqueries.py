@@ -123,6 +123,12 @@ QUERIES = {
         not exists (select 1 from t x where x.a = t.id) as e from t) v where e""",
     "a union whose second part has another's brackets before it": """select id, (select count(*) from
         (select u.a from u where coalesce(u.a, t.a) = 2 union select u.n from u where u.id = t.id) v) as x from t""",
+    "whether there are aggregates of no rows": """select id from t where
+        exists (select max(u.a) from u where u.id = t.a) and
+        (not exists (select count(*) from u where u.a = t.a) or id < 9)""",
+    "in aggregates of no rows": """select id, (id - id) in (select count(*) from u where u.id = t.a) as x from t where
+        id - id not in (select count(*) from u where u.a = t.id)""",
+    "in what a window sees": "select id from t where a in (select max(u.id) over () from u where u.a <> t.a)",
     "rows in": "select id from t where (id, a) in (select id, a from u)",
     "rows not in": "select id from t where (id, a) not in (select id, a from u where a is not null and id is not null)",
     "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",
@@ -230,3 +236,13 @@ def test_columns_that_are_never_null_are_where_a_subquery_has_no_row() -> None:
     ours = connect("cpu").register("u", pa.table({"a": [2], "d": [10]}, schema=schema))
     assert ours.sql("select coalesce((select d from u where a = 9), 5)").fetchall() == [(5,)]
     assert ours.sql("select a from u where (select d from u where a = 9) is null").fetchall() == [(2,)]
+
+
+def test_subqueries_within_each_other_are_joined_in_time() -> None:
+    """Each level of operators doubled the work."""
+    con = connect("cpu").register("t", T).register("u", U)
+    inner = "select v.id from u v where v.n > t.id"
+    for i in range(11):
+        inner = f"select x{i}.id from ({inner}) x{i} where x{i}.id <> {i + 20} limit 99"
+    made = con.sql(f"select id, (select count(*) from ({inner}) w) as x from t").fetchall()
+    assert sorted(made) == [(i, 4) for i in range(8)]

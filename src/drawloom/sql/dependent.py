@@ -255,6 +255,8 @@ class _Carried:
         self.columns = columns
         self.domain = domain
         self.unsupported = unsupported
+        #: What relations became, by their identity, with themselves, so that none is made twice.
+        self.known: dict[int, tuple[Relation, Relation | None]] = {}
 
     @property
     def count(self) -> int:
@@ -267,6 +269,11 @@ class _Carried:
 
     def carried(self, relation: Relation) -> Relation | None:
         """None for a relation that does not read the outer table."""
+        if id(relation) not in self.known:
+            self.known[id(relation)] = relation, self.made(relation)
+        return self.known[id(relation)][1]
+
+    def made(self, relation: Relation) -> Relation | None:
         if isinstance(relation, Read):
             if relation.table != self.table:
                 return None

@@ -8,6 +8,7 @@ it is planned (``subqueries.py``).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from drawloom.sql.plan import Cast, Expression, Field, Join
@@ -19,6 +20,12 @@ _ANTI: Final = re.compile(r"^ *(?:Left|Right)Anti Join:(.*)$", re.MULTILINE)
 _IN: Final = re.compile(r"\bIN \(<subquery>\)")
 _QUANTIFIED: Final = re.compile(r"\b(?:ANY|ALL) \(<subquery>\)")
 _EXISTS: Final = re.compile(r"\bEXISTS \(<subquery>\)")
+_SUBQUERY: Final = re.compile(r"(?P<word>\b\w+ )?\(<subquery>\)")
+#: What a correlated subquery of EXISTS or IN may be made of for its conditions to be those of a join as well.
+_OPERATORS: Final = (
+    "Projection:", "Filter:", "SubqueryAlias:", "TableScan:", "Inner Join:", "Cross Join:", "Distinct:",
+)  # fmt: skip
+_INDENT: Final = 2
 _MARK: Final = re.compile(r"^ *(?:Left|Right)Mark Join:", re.MULTILINE)
 #: An IN whose left side is a column, or a call or sum of such: constants begin with the name of their type.
 _PLAIN: Final = re.compile(
@@ -75,8 +82,9 @@ def is_planned_wrongly(bound: str) -> bool:
     """Whether a plan before optimisation, by its text, has what DataFusion's optimiser gets wrong: an IN of a subquery
     other than to keep the rows for which it is true, as the mark that it becomes is taken for one that is never
     unknown, or of a constant, which is no key; correlated subqueries in conditions of joins, where names of both sides
-    are mixed up, and EXISTS as values, where they are once a condition is moved to them; and ANY and ALL, where a
-    column that both sides have by one name is compared with itself."""
+    are mixed up, and EXISTS as values, where they are once a condition is moved to them; ANY and ALL, where a column
+    that both sides have by one name is compared with itself; and correlated aggregates and window functions in EXISTS
+    and IN, which lose rows and see others when their conditions are a join's."""
     lines = [line.strip() for line in bound.splitlines() if "(<subquery>)" in line]
     if "outer_ref(" in bound and any(" Join: " in line.partition("(")[0] for line in lines):
         return True
@@ -84,8 +92,48 @@ def is_planned_wrongly(bound: str) -> bool:
         return True
     if "outer_ref(" in bound and any(_EXISTS.search(line) and not line.startswith("Filter: ") for line in lines):
         return True
+    if "outer_ref(" in bound and any(map(_is_more_than_rows, _asked(bound.splitlines()))):
+        return True
     lines = [line for line in lines if _IN.search(line)]
     return not all(line.startswith("Filter: ") and all(map(_is_kept, _conjuncts(line[8:]))) for line in lines)
+
+
+def _asked(lines: list[str]) -> Iterator[list[str]]:
+    """The lines of each subquery of an EXISTS or IN in a plan."""
+    open: list[tuple[int, list[str]]] = []
+    for i, line in enumerate(lines):
+        depth = len(line) - len(line.lstrip())
+        while open and depth <= open[-1][0]:
+            open.pop()
+        if line.strip() == "Subquery:":  # that of LATERAL is no expression's
+            is_asked = open and open[-1][0] + _INDENT == depth and open[-1][1]
+            if is_asked and open[-1][1].pop(0) in ("EXISTS ", "IN "):
+                yield _below(lines, i)
+        elif "(<subquery>)" in line:
+            open.append((depth, [found["word"] or "" for found in _SUBQUERY.finditer(line)]))
+
+
+def _below(lines: list[str], at: int) -> list[str]:
+    """The lines below one, which are further in."""
+    depth = len(lines[at]) - len(lines[at].lstrip())
+    behind = (i for i in range(at + 1, len(lines)) if len(lines[i]) - len(lines[i].lstrip()) <= depth)
+    return lines[at + 1 : next(behind, len(lines))]
+
+
+def _is_more_than_rows(lines: list[str]) -> bool:
+    """Whether a subquery names columns around it and has more than rows that a condition holds for; subqueries in it
+    are not looked into."""
+    if not any("outer_ref(" in line for line in lines):
+        return False
+    skipped = len(lines[0])
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if depth > skipped:
+            continue
+        skipped = depth if line.strip() == "Subquery:" else len(line)
+        if skipped != depth and not line.strip().startswith(_OPERATORS):
+            return True
+    return False
 
 
 def _is_kept(condition: str) -> bool:
