@@ -41,6 +41,8 @@ QUERIES = [
     "select v.first, list.k from (values (1), (2)) v(first), u list(k, z) where list.k = 1",
     "select a as first, i as last from t order by first nulls first, last limit 1",
     "select cast(a as utinyint) as x, i::ubigint y, try_cast(i - 2 as uinteger) as z from t",
+    "select cast(a / 7 as decimal) as x, i::numeric y, try_cast(s as dec) as z, (a * 1.00005)::decimal(9, 4) from t",
+    "select decimal from (select i as decimal from t)",
     "select ubigint from (select i as ubigint from t)",
     "select mod(a, 3), mod(a + 1, i + 1) * 2, mod(mod(a, 3), 2) from t group by a, i, mod(a, 3)",
     "select last_day(d), last_day(m), dayname(d), monthname(m), year(last_day(d)) from t",

@@ -50,9 +50,12 @@ _PARTS: Final[dict[str, str]] = {
 _TYPES: Final[dict[str, str]] = {
     f"u{name}": f"{name} unsigned" for name in ("tinyint", "smallint", "integer", "bigint")
 }
+#: Decimals without their digits, and what these are.
+_DECIMALS: Final = ("decimal", "numeric", "dec")
+_DECIMAL: Final = "decimal(18, 3)"
 _WANTED: Final = re.compile(
     rf"\b(?:{'|'.join([*_NAMES, *_PARTS, *_EXPRESSIONS])})\s*\(|\[[^\]]*:|\b(?:preceding|following)\b"
-    rf"|\b(?:semi|anti)\s+join\b|\b(?:{'|'.join(_TYPES)})\b",
+    rf"|\b(?:semi|anti)\s+join\b|\b(?:{'|'.join([*_TYPES, *_DECIMALS])})\b",
     re.IGNORECASE,
 )
 #: Marks and words behind which a name and a bracket are the call of a function.
@@ -73,6 +76,8 @@ def with_known_names(text: str) -> str:
     for i, token in enumerate(sql.tokens):
         if token.is_word(*_TYPES) and _is_type(sql, i):
             changes.append((token.start, token.end, _TYPES[token.text]))
+        elif token.is_word(*_DECIMALS) and not sql.is_at(i + 1, "(") and _is_type(sql, i):
+            changes.append((token.start, token.end, _DECIMAL))
         elif i + 1 == len(sql.tokens):
             break
         elif token.is_word("semi", "anti") and sql.tokens[i + 1].is_word("join"):
