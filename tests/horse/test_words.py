@@ -25,7 +25,7 @@ from drawloom.horse.values import (
     strings,
     vector_to_arrow,
 )
-from drawloom.horse.words import FEW, Words, ranked, united, words_of
+from drawloom.horse.words import FEW, Words, picked, ranked, united, words_of
 
 #: Strings that share beginnings, end at and around the bytes that one step of sorting compares, and hold zeros.
 TEXTS = st.text("\0ab\x7fé€\U0001f600", max_size=4) | st.text("a\0", min_size=5, max_size=18)
@@ -95,6 +95,14 @@ def test_texts_of_two_dictionaries_compare_as_strings_do(many: int, left: list[s
         for x, code in zip(one, a.tolist(), strict=True):
             assert [code < c for c in b.tolist()] == [x.encode() < y.encode() for y in other]
             assert [code == c for c in b.tolist()] == [x == y for y in other]
+
+
+def test_few_strings_are_picked_from_their_chunks() -> None:
+    pieces = [pa.array(part, pa.large_string()) for part in (["a", "é"], [], ["c"], ["", "e"])]
+    strings_ = pa.chunked_array(pieces)
+    for rows in ([], [4, 0, 4], [2], [3, 1]):
+        found = picked(strings_, np.array(rows, dtype=np.int64))
+        assert found.to_pylist() == [["a", "é", "c", "", "e"][row] for row in rows]
 
 
 def test_words_that_ascend_are_taken_as_they_are() -> None:

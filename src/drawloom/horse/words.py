@@ -100,7 +100,14 @@ def computed(bound: int, make: Callable[[], Strings]) -> Strings:
 def picked(strings: Strings, rows: Array, mask: Array | None = None) -> Strings:
     """The strings at some rows; NULL where the mask is true."""
     ask_at(strings, rows, mask)
+    if mask is None and 0 < len(rows) <= FEW and isinstance(strings, pa.ChunkedArray):
+        # Arrow would put all chunks together.
+        return kept(pa.concat_arrays([_alone(strings, int(row)) for row in rows]))
     return kept(strings.take(pa.array(rows, mask=mask)))
+
+
+def _alone(strings: Strings, row: int) -> Strings:
+    return strings.slice(row, 1).combine_chunks()
 
 
 def ask_at(strings: Strings, rows: Array, mask: Array | None = None) -> None:
