@@ -358,3 +358,17 @@ def test_branches_alone_are_judged_as_with_all_registers(function: Function):
     cfg = build_cfg(function)
     found, whole = branches(cfg, liveness(cfg)), uniformity(cfg)
     assert [found.is_divergent(b) for b in cfg.rpo] == [whole.is_divergent(b) for b in cfg.rpo]
+
+
+def test_a_carry_flag_that_outlasts_its_block_differs_where_lanes_part() -> None:
+    body = """
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 16;
+    @%p1 bra ONE;
+    add.cc.u32 %r2, 0, 0;
+    bra JOIN;
+    ONE: add.cc.u32 %r2, -1, 1;
+    JOIN: addc.u32 %r3, 1, 1;
+    ret;
+    """
+    assert kind(analyse(body), "%r3") == VARYING

@@ -89,6 +89,8 @@ class Body:
         self.masks: dict[int, str] = {}
         #: Of the lanes that left the kernel in this device function.
         self.gone = ""
+        #: Of the carry flag.
+        self.carry = ""
         #: Of the address of lane 0's ``.local`` variables.
         self.local_slot = ""
         self.block = 0
@@ -168,7 +170,24 @@ class Body:
         f.store(e.binary("and", f.load(self.live, "i1", self.lanes), stay), self.live)
         f.mask = e.binary("and", f.mask, stay)
 
+    def warp_live(self) -> Value:
+        """The lanes of the warp that have not left the kernel, also those that are not in this function: bits."""
+        f = self.f
+        if self.is_kernel:
+            return f.mask_bits(f.load(self.live, "i1", self.lanes))
+        gone = f.mask_bits(f.load(self.gone_slot(), "i1", self.lanes))
+        return f.e.binary("and", Value("%alive", "i32", 0), f.e.binary("xor", gone, int_const("i32", -1)))
+
     # -- registers ---------------------------------------------------------------------------------------
+
+    def carry_lanes(self) -> int:
+        return 0 if self.plan.carry is not None and self.plan.carry.kind == UNIFORM else self.lanes
+
+    def carry_slot(self) -> str:
+        if not self.carry:
+            self.carry = "%carry"
+            self.f.allocas.append(f"  %carry = alloca {type_of('i1', self.carry_lanes())}")
+        return self.carry
 
     def result_used(self, instruction: Instruction) -> bool:
         live = self.live_after[self.index]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi
+from drawloom.cpu.body import Body
 from drawloom.cpu.emitter import INT_ELEM, Value, int_const, type_of
-from drawloom.cpu.frame import Frame
 from drawloom.cpu.memory import Memory
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Arguments, Function, Immediate, Instruction, LabelRef, Register, Symbol
@@ -32,8 +32,9 @@ def symbol_of(name: str) -> str:
 class Calls:
     """Lowers the calls of one function into its frame."""
 
-    def __init__(self, frame: Frame, memory: Memory) -> None:
-        self.f = frame
+    def __init__(self, body: Body, memory: Memory) -> None:
+        self.body = body
+        self.f = body.f
         self.memory = memory
 
     def lower(self, instruction: Instruction) -> Value | None:
@@ -98,7 +99,8 @@ class Calls:
     def emit_call(self, function: Function, result: str, pointers: list[str], mask: Value) -> Value:
         f = self.f
         e = f.e
-        arguments = ["ptr %launch", "ptr %slot", "i64 %index", "ptr %state", mask.typed, f"ptr {result}"]
+        arguments = ["ptr %launch", "ptr %slot", "i64 %index", "ptr %state", mask.typed]
+        arguments += [self.body.warp_live().typed, f"ptr {result}"]
         arguments += [f"ptr {p}" for p in pointers]
         outcome = e.value("i64", 0, f"call i64 @{symbol_of(function.name)}({', '.join(arguments)})")
         bad, good = f.label("failed"), f.label("returned")

@@ -41,12 +41,12 @@ class Cooperation:
             self.lane_warp_operation(instruction)
             return
         if name == "bar.warp":
-            if self.plan.waiting_blocks(self.body.block):
+            if self.may_lack_members(instruction):
                 self.require_members(instruction.operands[0], instruction)
             e.line('  fence syncscope("singlethread") seq_cst')
             return
         operands = instruction.operands
-        if opcode.sync and self.plan.waiting_blocks(self.body.block):
+        if opcode.sync and self.may_lack_members(instruction):
             self.require_members(operands[-1], instruction)
         target = operands[0]
         targets = [target.first, target.second] if isinstance(target, Pair) else [target]
@@ -105,6 +105,15 @@ class Cooperation:
         """The values of all warps of the block, one behind the other."""
         return concatenate(self.e, warps)
 
+    def parts(self, instruction: Instruction) -> bool:
+        """Whether lanes of the warp may be elsewhere, or pass by, as others execute ``instruction``."""
+        guard = instruction.guard
+        return bool(self.plan.waiting_blocks(self.body.block)) or (guard is not None and self.f.lanes_of(guard) > 0)
+
+    def may_lack_members(self, instruction: Instruction) -> bool:
+        """Whether lanes that a member mask names may be elsewhere: of those in a function others are in its caller."""
+        return not self.body.is_kernel or self.parts(instruction)
+
     def require_members(self, operand: Operand, instruction: Instruction) -> None:
         """Fail if a live lane that the member mask names waits elsewhere: lock step would get it wrong."""
         f = self.f
@@ -113,7 +122,7 @@ class Cooperation:
             raise NeedsWarps("a warp operation may have to wait for lanes that are elsewhere")
         lanes = f.lanes_of(operand)
         members_mask = f.operand(operand, "i32", lanes)
-        live = f.mask_bits(f.load(self.body.live, "i1", self.lanes))
+        live = self.body.warp_live()
         absent = e.binary("and", live, e.binary("xor", f.mask_bits(f.mask), int_const("i32", -1)))
         if lanes:
             named = e.icmp("ne", e.binary("and", members_mask, e.splat(absent, lanes)), int_const("i32", 0, lanes))
@@ -179,10 +188,10 @@ class Cooperation:
         opcode = instruction.opcode
         if not self.body.is_kernel:
             raise UnsupportedError("a barrier in a device function that is not inlined")
-        if self.lanes and self.plan.waiting_blocks(self.body.block):
+        if self.lanes and self.parts(instruction):
             if f.at_once:
-                raise NeedsWarps("a barrier is reached by some threads while others wait elsewhere")
-            raise NeedsLanes("a barrier is reached by some lanes of a warp while others wait elsewhere")
+                raise NeedsWarps("a barrier is reached by some threads while others wait elsewhere or pass by")
+            raise NeedsLanes("a barrier is reached by some lanes of a warp while others wait elsewhere or pass by")
         if f.at_once:
             self.barrier_at_once(instruction)
             return
@@ -222,8 +231,6 @@ class Cooperation:
         """All threads of the block are here anyway."""
         if not passes_at_once(instruction):
             raise NeedsWarps("a barrier counts threads, only arrives, or reduces")
-        if instruction.guard is not None and self.f.lanes_of(instruction.guard):
-            raise NeedsWarps("a barrier is for some threads only")
 
     def wide(self, operand: Operand) -> Value:
         """A uniform 32-bit operand as a word of the state."""

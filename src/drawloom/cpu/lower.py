@@ -74,7 +74,7 @@ class FunctionLowering:
         if body.f.at_once:
             self.admit_at_once(bool(spinning), layout.always)
         self.memory = Atomics(body.f, check)
-        self.calls = Calls(body.f, self.memory)
+        self.calls = Calls(body, self.memory)
         self.stack = Stack(body, self.memory, has_dynamic_stack(function))
         self.suspension = Suspension(body, spinning)
         self.pure = Pure(body, self.calls)
@@ -131,7 +131,7 @@ class FunctionLowering:
             return f"define {'' if self.suspension.resumes else 'internal '}i64 @{name}({record})"
         pointers = "".join([f", ptr %arg{i}" for i in range(len(self.function.params))])
         mask = type_of("i1", self.lanes)
-        return f"define internal i64 @{name}({record}, {mask} %mask, ptr %results{pointers})"
+        return f"define internal i64 @{name}({record}, {mask} %mask, i32 %alive, ptr %results{pointers})"
 
     def prologue(self) -> None:
         f = self.f

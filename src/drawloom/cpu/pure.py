@@ -9,7 +9,7 @@ from __future__ import annotations
 from drawloom.cpu import abi
 from drawloom.cpu.body import Body
 from drawloom.cpu.calls import Calls
-from drawloom.cpu.emitter import INT_ELEM, Value, int_const, type_of
+from drawloom.cpu.emitter import INT_ELEM, Value, int_const
 from drawloom.cpu.ops import PURE as PURE_OPS
 from drawloom.cpu.ops import operand_elems
 from drawloom.cpu.shapes import UNIFORM, VARYING, WIDENED
@@ -28,7 +28,6 @@ class Pure:
         self.lanes = body.lanes
         self.plan = body.plan
         self.calls = calls
-        self.carry_slot = ""
 
     def lower(self, instruction: Instruction) -> None:
         opcode = instruction.opcode
@@ -53,7 +52,7 @@ class Pure:
         lanes = self.result_lanes(instruction)
         values = [f.operand(o, elem, lanes) for o, elem in zip(instruction.operands[1:], arguments, strict=False)]
         if opcode.reads_carry:
-            values.append(f.load(self.carry(), "i1", self.carry_lanes(lanes)))
+            values.append(f.load(self.body.carry_slot(), "i1", self.body.carry_lanes()))
             if values[-1].lanes != lanes:
                 values[-1] = self.e.splat(values[-1], lanes)
         out = PURE_OPS[name](self.e, opcode, values)
@@ -85,22 +84,17 @@ class Pure:
             return self.lanes
         return 0
 
-    def carry(self) -> str:
-        if not self.carry_slot:
-            self.carry_slot = "%carry"
-            self.f.allocas.append(f"  %carry = alloca {type_of('i1', self.carry_lanes(self.lanes))}")
-        return self.carry_slot
-
-    def carry_lanes(self, lanes: int) -> int:
-        return 0 if self.plan.carry is not None and self.plan.carry.kind == UNIFORM else self.lanes
-
     def write_carry(self, value: Value) -> None:
-        """The carry flag lives between two neighbouring instructions; waiting lanes have none to keep."""
+        """Set the carry flag. Waiting lanes have none to keep, unless it lasts."""
         f = self.f
-        slot = self.carry()
-        value = self.e.splat(value, self.carry_lanes(self.lanes))
-        if f.guard is not None:
-            value = self.e.select(self.e.splat(f.guard, value.lanes), value, f.load(slot, "i1", value.lanes))
+        e = self.e
+        slot = self.body.carry_slot()
+        value = e.splat(value, self.body.carry_lanes())
+        kept = [e.splat(f.guard, value.lanes)] if f.guard is not None else []
+        if self.plan.carry_lasts and self.plan.region_of[self.body.block] >= 0:
+            kept.append(f.mask)
+        for written in kept:
+            value = e.select(written, value, f.load(slot, "i1", value.lanes))
         f.store(value, slot)
 
     # -- linear steps on widened registers ---------------------------------------------------------------

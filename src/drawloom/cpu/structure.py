@@ -14,7 +14,7 @@ from drawloom.ptx.cfg import Block, Cfg
 from drawloom.ptx.dominators import DominatorTree
 from drawloom.ptx.ir import Instruction, Register
 from drawloom.ptx.isa import EXIT, RETURN
-from drawloom.ptx.liveness import Liveness, liveness
+from drawloom.ptx.liveness import Liveness, carry_lasts, liveness
 from drawloom.ptx.loops import LoopForest, find_loops
 
 
@@ -26,7 +26,8 @@ class Structure:
     but leave the kernel, which become an exit of the lanes that branch to them; ``region_of[b]`` is -1 outside
     of regions; ``region_exit[r]`` is where region ``r`` meets again, -1 if its lanes all leave;
     ``waiting[b]`` is the bit set of registers whose old value a lane that waits elsewhere may still need while
-    ``b`` runs; ``loop_end[b]`` lists the headers of the loops that end with ``b`` in the order, inner first.
+    ``b`` runs; ``loop_end[b]`` lists the headers of the loops that end with ``b`` in the order, inner first;
+    ``carry_lasts`` says that the carry flag is a value to keep, as registers are.
     """
 
     def __init__(self, cfg: Cfg, rules: Rules, is_kernel: bool) -> None:
@@ -62,6 +63,7 @@ class Structure:
         self.immediate = self._post_dominators()
         self.shapes: list[Shape | None] = [None] * len(cfg.function.registers)
         self.carry: Shape | None = None
+        self.carry_lasts = carry_lasts(cfg)
         self.divergent: set[int] = set()
         self.region_of = [-1] * count
         self.region_exit: list[int] = []
@@ -144,7 +146,7 @@ class Structure:
                 self.divergent = divergent
                 self._find_regions()
                 continue
-            if not self._force_blended() and not self._settle_unknown():
+            if not self._force_blended() and not self._force_carry() and not self._settle_unknown():
                 break
 
     def _settle_unknown(self) -> bool:
@@ -357,6 +359,13 @@ class Structure:
                     if waiting >> register.id & 1 and self._raise(register, VARYING_SHAPE):
                         changed = True
         return changed
+
+    def _force_carry(self) -> bool:
+        """A carry flag that outlasts its block differs between lanes that have parted; True when that is new."""
+        if not self.carry_lasts or not self.divergent or self.carry is VARYING_SHAPE:
+            return False
+        self.carry = VARYING_SHAPE
+        return True
 
 
 def _only_leaves(block: Block) -> bool:

@@ -79,6 +79,8 @@ class Suspension:
             where.append((f.slot(register), type_of(f.elem_of(register), f.slot_lanes(register))))
             if f.shapes[id].kind == WIDENED:
                 where.append((f.base_slot(register), type_of("i32", f.rows)))
+        if self.plan.carry_lasts:
+            slots.append((self.body.carry_slot(), type_of("i1", self.body.carry_lanes())))
         if self.body.local_slot:
             slots.append((self.body.local_slot, "i64"))
         for slot in [*self.body.masks.values(), *([self.outer] if self.outer else [])]:

@@ -14,6 +14,7 @@ from mypy_extensions import i64
 
 from drawloom.ptx.cfg import Block, Cfg
 from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, collect_read, collect_written
+from drawloom.ptx.isa import BARRIER, CALL, WARP
 
 #: Bits that fit into a small integer, in which bit sets are put together.
 WORD: Final = 60
@@ -376,3 +377,24 @@ def members(bit_set: int) -> list[int]:
             bit += 1
         base += 8
     return out
+
+
+def carry_lasts(cfg: Cfg) -> bool:
+    """Whether some instruction reads a carry flag that was not written in its block, under its guard or none, with no
+    place between at which threads may stop: then the flag is one more register."""
+    for b in cfg.rpo:
+        written: set[tuple[int, bool]] = set()
+        for instruction in cfg.blocks[b].instructions:
+            opcode = instruction.opcode
+            guard = instruction.guard
+            under = (guard.id, instruction.guard_negated) if guard is not None else (-1, False)
+            if opcode.reads_carry and under not in written and (-1, False) not in written:
+                return True
+            if opcode.effect in (BARRIER, CALL, WARP):
+                written.clear()
+            if written:
+                for register in instruction.destinations():
+                    written -= {(register.id, False), (register.id, True)}
+            if opcode.writes_carry:
+                written.add(under)
+    return False

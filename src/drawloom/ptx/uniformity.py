@@ -47,7 +47,7 @@ from drawloom.ptx.ir import (
 )
 from drawloom.ptx.isa import ATOMIC, BRANCH, CALL, LOAD, PURE
 from drawloom.ptx.launch_bounds import LARGEST_BLOCK
-from drawloom.ptx.liveness import Liveness, Uses, bits, liveness
+from drawloom.ptx.liveness import Liveness, Uses, bits, carry_lasts, liveness
 from drawloom.ptx.loops import find_loops
 from drawloom.ptx.specials import find_special
 from drawloom.ptx.types import Type
@@ -256,6 +256,8 @@ class _Analysis:
         self.divergence: Divergence | None = None  # made for the first branch that matters
         count = len(function.registers)
         self.carry = count
+        #: Whether the carry flag may differ behind a branch; None: not asked yet.
+        self.carry_parts: bool | None = None
         self.values: list[Value] = [_UNDEFINED_VALUE] * (count + 1)
         self.updates = [0] * (count + 1)
         #: The class that branches force on a register.
@@ -408,7 +410,9 @@ class _Analysis:
         self.assign(instruction, destination, guard)
 
     def define_carry(self, instruction: Instruction) -> None:
-        kind = self.join_kinds(instruction)
+        if self.carry_parts is None:
+            self.carry_parts = carry_lasts(self.cfg)
+        kind = VARYING if self.carry_parts else self.join_kinds(instruction)
         if instruction.guard is not None:
             kind = max(kind, self.of_register(instruction.guard.id).kind)
         self.update(self.carry, _of_kind(VARYING if kind > UNIFORM_WARP else kind))

@@ -1,0 +1,158 @@
+"""Lanes of a warp that part by guards, calls and masks instead of branches, and what a carry flag is to them."""
+
+import pytest
+
+from drawloom.errors import DeadlockError
+from tests.cpu.kernels import agrees, kernel, run
+
+#: %p1: the lower half of the warp.
+LOWER = "and.b32 %r20, %r0, 31; setp.lt.u32 %p1, %r20, 16;\n"
+CARRY_OF_TWO_SIDES = (
+    LOWER
+    + """
+    @%p1 bra ONE;
+    add.cc.u32 %r4, 0, 0;
+    bra JOIN;
+    ONE: add.cc.u32 %r4, -1, 1;
+    JOIN: addc.u32 %r5, 1, 1;
+    mov.u32 %r6, 0;
+    LOOP: add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p2, %r6, %r5;
+    @%p2 bra LOOP;
+    st.global.u32 [%rd1], %r6;
+    ret;
+    """
+)
+
+
+def test_the_carry_flag_of_two_sides_of_a_branch_differs_behind_them(mode: str) -> None:
+    assert set(agrees(kernel(CARRY_OF_TWO_SIDES))) == {2, 3}
+
+
+def test_lanes_that_wait_keep_the_carry_flag(mode: str) -> None:
+    body = """
+    add.cc.u32 %r4, -1, %r20;
+    @%p1 bra JOIN;
+    add.cc.u32 %r4, -1, 1;
+    sub.cc.u32 %r4, %r20, 24;
+    JOIN: addc.u32 %r5, %r0, 0;
+    st.global.u32 [%rd1], %r5;
+    ret;
+    """
+    agrees(kernel(LOWER + body))
+
+
+def test_the_carry_flag_lasts_over_a_barrier(mode: str) -> None:
+    body = """
+    add.cc.u32 %r4, -1, %r20;
+    bar.sync 0;
+    addc.u32 %r5, %r0, 0;
+    st.global.u32 [%rd1], %r5;
+    ret;
+    """
+    agrees(kernel(LOWER + body))
+
+
+def test_the_carry_flag_lasts_from_round_to_round(mode: str) -> None:
+    body = """
+    mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, -3;
+    add.cc.u32 %r6, %r6, 0;
+    LOOP: addc.cc.u32 %r6, %r6, 1;
+    addc.u32 %r5, %r5, %r5;
+    add.cc.u32 %r6, %r6, %r0;
+    add.u32 %r4, %r4, 1;
+    setp.le.u32 %p2, %r4, %r20;
+    @%p2 bra LOOP;
+    addc.u32 %r5, %r5, %r6;
+    st.global.u32 [%rd1], %r5;
+    ret;
+    """
+    agrees(kernel(LOWER + body))
+
+
+def test_lanes_that_a_guarded_barrier_lets_pass_do_not_wait(mode: str) -> None:
+    body = """
+    setp.lt.u32 %p3, %r20, 3;
+    @!%p1 barrier.red.popc.u32 %r5, 0, %p3;
+    barrier.red.popc.u32 %r4, 0, %p3;
+    setp.lt.u32 %p3, %r20, 8;
+    @%p1 barrier.red.popc.u32 %r5, 0, %p3;
+    st.global.u32 [%rd1], %r4;
+    ret;
+    """
+    agrees(kernel(LOWER + body), threads=32)
+
+
+#: What each half of a warp waits for at its own place, one of them under a guard that lets the others pass.
+PARTED = {
+    "bar.warp": """
+        @%p1 bar.warp.sync -1;
+        ld.volatile.global.u32 %r5, [%rd2];
+        @!%p1 bar.warp.sync 0xffff0000;
+        @%p2 st.volatile.global.u32 [%rd2], 77;
+        @!%p1 bar.warp.sync -1;
+    """,
+    "vote": "@!%p1 vote.sync.ballot.b32 %r5, %p2, -1; @%p1 vote.sync.ballot.b32 %r5, %p1, -1;",
+    "shfl": "@!%p1 shfl.sync.bfly.b32 %r5, %r20, 16, 31, -1; @%p1 shfl.sync.bfly.b32 %r5, %r0, 16, 31, -1;",
+}
+
+
+@pytest.mark.parametrize("name", PARTED)
+def test_a_guard_that_lanes_do_not_share_leaves_members_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = kernel(LOWER + "setp.eq.u32 %p2, %r20, 20;" + PARTED[name] + "st.global.u32 [%rd1], %r5; ret;")
+    with pytest.raises(DeadlockError, match="DRAWLOOM_LANES=1") as caught:
+        run(text, "cpu", 32)
+    assert "@" in str(caught.value) and name in str(caught.value)
+    monkeypatch.setenv("DRAWLOOM_LANES", "1")
+    agrees(text, 32)
+
+
+def test_a_guard_that_lanes_share_leaves_nobody_out() -> None:
+    body = """
+    setp.lt.u32 %p3, %r0, 64;
+    activemask.b32 %r4;
+    @%p3 vote.sync.ballot.b32 %r4, %p1, -1;
+    @%p1 vote.sync.ballot.b32 %r4, %p1, 0xffff;
+    st.global.u32 [%rd1], %r4;
+    ret;
+    """
+    assert set(agrees(kernel(LOWER + body))) == {0xFFFF}
+
+
+FUNCTION = """
+.func (.reg .b32 %r1) votes(.reg .b32 %r0)
+{
+.reg .pred %p<2>;
+setp.eq.u32 %p1, %r0, 3;
+vote.sync.ballot.b32 %r1, %p1, MASK;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize("guard", ["", "@%p1 "])
+def test_lanes_outside_a_function_are_not_there_for_its_warp_operations(guard: str) -> None:
+    """A branch or a guard around a call leaves lanes behind that the function does not know."""
+    branch = "@!%p1 bra OUT;" if not guard else ""
+    body = f"mov.u32 %r5, 5; {branch} {guard}call (%r5), votes, (%r20); OUT: st.global.u32 [%rd1], %r5; ret;"
+    lower = FUNCTION.replace("MASK", "0xffff")
+    assert set(agrees(kernel(LOWER + body, lower))) == {8, 5}
+    with pytest.raises(DeadlockError, match=r"vote\.sync"):
+        run(kernel(LOWER + body, FUNCTION.replace("MASK", "-1")), "cpu", 32)
+
+
+def test_lanes_that_returned_from_a_function_are_not_there_but_those_that_left_the_kernel_count_no_more() -> None:
+    function = """
+    .func votes(.reg .b32 %r0)
+    {
+    .reg .pred %p1; .reg .b32 %r1;
+    setp.lt.u32 %p1, %r0, 3;
+    @%p1 LEAVE;
+    vote.sync.ballot.b32 %r1, %p1, -1;
+    ret;
+    }
+    """
+    body = "call votes, (%r20); st.global.u32 [%rd1], %r20; ret;"
+    agrees(kernel(LOWER + body, function.replace("LEAVE", "exit")))
+    with pytest.raises(DeadlockError, match=r"vote\.sync"):
+        run(kernel(LOWER + body, function.replace("LEAVE", "ret")), "cpu", 32)
