@@ -339,3 +339,44 @@ NULLIF = pa.table({
     "x": pa.array([Decimal("8.34"), None, Decimal("-1.10")], pa.decimal128(10, 2)),
     "g": pa.array([1.5, 2.1, None], pa.float32()),
 })  # fmt: skip
+
+
+@pytest.mark.parametrize("test", [
+    "a in (1) and a in (2)", "a in (1, 2) and a not in (1, 2)", "a not in (1, 2) or t.a not in (3)",
+    "(a in (1, 2) and (a) in (2, 3)) and a in (3, 4)", "a in (1) and not a in (1, 3)", "a in (1, null) or a in (2)",
+    "s in ('x') and s in ('y')", "a + 1 in (2) and a + 1 in (3, 4)", "s ~ '.*'", "s ~* '.*'", "not s !~ '.*'",
+])  # fmt: skip
+def test_what_the_planner_simplifies_stays_unknown_of_null(test: str) -> None:
+    """It made one list of two, and of an empty one false."""
+    table = pa.table({"a": pa.array([1, 2, 3, None], pa.int32()), "s": ["x", "", "y", None]})
+    oracle = test.replace("not s !~ '.*'", "s ~ '.*'").replace("s ~* '.*'", "s ~ '.*'").replace("s ~ '.*'", "s >= ''")
+    text = "select a, {0} as v, ({0}) is null as n, not ({0}) as w from t where not ({0}) or ({0}) is null or a = 1"
+    theirs = duckdb.connect().register("t", table).sql(text.format(oracle)).to_arrow_table()
+    ours = connect("cpu").register("t", table).sql(text.format(test)).arrow()
+    assert differences(ours, theirs) == []
+
+
+def test_lists_that_are_told_apart_are_those_of_the_text() -> None:
+    table = pa.table({"a": pa.array([1, 2, 3, None], pa.int32())})
+    con = connect("cpu").register("t", table)
+    made = con.sql(
+        "select a in (1, 2), a in (1), count(*) from t group by t.a in (1, 2), (a) in (1) order by 1, 2"
+    ).arrow()
+    assert made.column_names == ["t.a IN Int64(1), Int64(2)", "t.a IN Int64(1)", "count(*)"]
+    assert made.to_pydict()["count(*)"] == [1, 1, 1, 1]
+
+
+def test_comments_stand_wherever_blanks_do() -> None:
+    con = connect("cpu").register("t", pa.table({"a": pa.array([1, 2, 3], pa.int32())}))
+    assert con.sql("SELECT * FROM /* it's */ GENERATE_SERIES(1, 2) -- x").fetchall() == [(1,), (2,)]
+    made = con.sql("""select 'a'||/* b */'-- c' as x, if -- (
+        (t.a > 1, first /* /* in */ it */ (t.a), 0) from t semi /* , */ join t u on t.a = u.a group by t.a
+        order by t.a fetch /**/ first 2 rows -- one
+        only""")
+    assert made.fetchall() == [("a-- c", 0), ("a-- c", 2)]
+    with pytest.raises(
+        drawloom.Error, match=r"^query:2:11: No field named nosuch\.\n  , /\* c \*/ nosuch /\* d \*/ from t"
+    ):
+        con.sql("select a -- it's\n, /* c */ nosuch /* d */ from t").arrow()
+    with pytest.raises(drawloom.Error, match="comment"):
+        con.sql("select 1 /* a /* b */ from t").arrow()

@@ -226,7 +226,8 @@ def _source(sql: Sql, at: int) -> _Source | None:
 
 
 def _series(sql: Sql, source: _Source, planner: Planner, number: int) -> tuple[Table | None, _Changes] | None:
-    tokens, call = sql.tokens, sql.between(source.at, sql.tokens[source.at + 1].mate + 1)
+    tokens = sql.tokens
+    call = tokens[source.at].text + sql.between(source.at + 1, tokens[source.at + 1].mate + 1)
     arguments = sql.parts(range(source.at + 2, tokens[source.at + 1].mate))
     texts = [sql.between(a.start, a.stop) for a in arguments]
     is_of_months = len(texts) == 3 and _MONTHS.search(texts[2]) is not None

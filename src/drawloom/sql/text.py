@@ -24,10 +24,11 @@ from drawloom.sql.chains import balanced
 from drawloom.sql.clauses import place_before, replaced
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
+from drawloom.sql.inlists import kept_apart
 from drawloom.sql.names import shown_calls, with_known_names
 from drawloom.sql.rounding import INTEGERS, TEXT, rounded, seen
 from drawloom.sql.subqueryplaces import nullable
-from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of
+from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of, without_comments
 from drawloom.sql.unfolded import NUMBER as NUMBER_CALL
 from drawloom.sql.unfolded import long_numbers, shown
 
@@ -56,6 +57,9 @@ _CAST: Final = re.compile(
 )
 #: A constant text that has a part taken from its end, which the planner takes from its beginning.
 _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:''|[^'])*')(?=\s*,\s*-)", re.IGNORECASE)
+#: A pattern that all texts match, which the planner takes for the question whether there is one, and what is before it.
+_ANY_TEXT: Final = "'.*'"
+_MATCHES: Final = re.compile(r"~\*?\s*\Z")
 #: The years that have all their moments in nanoseconds, which DataFusion takes moments for.
 _NANOSECOND_YEARS: Final = range(1678, 2262)
 #: A text that is a moment with an offset, by which the planner moves it, or in a year that its nanoseconds do not have;
@@ -132,8 +136,9 @@ class SqlText:
 def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
-    text = with_brackets(plain_windows(without_filters(with_known_names(text)), unsupported), unsupported)
-    given = text
+    blank = without_comments(text)
+    made_of = with_brackets(plain_windows(without_filters(with_known_names(blank)), unsupported), unsupported)
+    text, given = made_of, text if made_of == blank else made_of
     explain = ""
     asked = _EXPLAIN.match(text)
     if asked is not None:
@@ -159,8 +164,8 @@ def read(text: str) -> SqlText:
 
     unfolded = long_numbers(text)
     put_in = balanced(text)
-    for offset, marks in [*rounded(text).items(), *nullable(text).items()]:
-        put_in[offset] = put_in.get(offset, "") + marks if marks.startswith(")") else marks + put_in.get(offset, "")
+    for offset, marks in [*rounded(text).items(), *nullable(text).items(), *kept_apart(text).items()]:
+        put_in[offset] = put_in.get(offset, "") + marks
     brackets = sorted(put_in.items(), reverse=True)
     for token in _TOKEN.finditer(text):
         if token.start() < at:
@@ -196,6 +201,9 @@ def read(text: str) -> SqlText:
         hidden = "" if moment is None else _hidden_moment(text, moment)
         if moment is not None and hidden:
             replace(moment.start(), moment.end(), hidden)
+            continue
+        if token.group() == _ANY_TEXT and _MATCHES.search(text, max(token.start() - 40, 0), token.start()):
+            replace(token.start(), token.end(), f"{TEXT}({_ANY_TEXT})")
             continue
         fetch = _FETCH.match(text, token.start()) if word == "fetch" else None
         if fetch is not None:
