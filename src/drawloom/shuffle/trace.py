@@ -194,10 +194,22 @@ class _Classifier:
         if access.space == "shared" and spread:
             row.ways = ways(spread, access.bytes)
 
+    def place(self, access: Access) -> int:
+        """The address, or in a space of each lane's own the place behind the variable's begin, which may be another in
+        each lane."""
+        x = self.x
+        out = access.address
+        if access.space in ("local", "param"):
+            for monomial, factor in x.terms(out)[1].items():
+                atoms = x.monomials[monomial]
+                if len(atoms) == 1 and factor == 1 and x.names[atoms[0]] == "symbol":
+                    return x.sub(out, atoms[0])
+        return out
+
     def spread(self, row: Row) -> list[int]:
         """Where each lane's address is, in bytes from the first one's; empty where that is no number."""
         x = self.x
-        exact = row.access.address
+        exact = self.place(row.access)
         address = self.decider.ideal(exact)
         if x.varies[address] & OPAQUE:
             return []
