@@ -380,3 +380,11 @@ def test_comments_stand_wherever_blanks_do() -> None:
         con.sql("select a -- it's\n, /* c */ nosuch /* d */ from t").arrow()
     with pytest.raises(drawloom.Error, match="comment"):
         con.sql("select 1 /* a /* b */ from t").arrow()
+
+
+def test_long_lists_with_null_are_one_list_and_null() -> None:
+    """They were a comparison each, and of a thousand constants refused."""
+    con = connect("cpu").register("t", pa.table({"a": pa.array([3, 4, None], pa.int32()), "b": [5, 4, 4]}))
+    many = ", ".join([str(3 * i) for i in range(2000)])
+    made = con.sql(f"select a in ({many}, null) as x, a not in ({many}, null, b) as y, a in (0.5, {many}) as z from t")
+    assert made.fetchall() == [(True, False, True), (None, False, False), (None, None, None)]

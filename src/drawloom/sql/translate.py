@@ -542,17 +542,25 @@ class Translator(Guarded):
         return [self.cast(s, type) if frame is None else self.cast_in(frame, s, type) for s in sides]
 
     def in_list(self, expression: plan.InList, frame: Frame) -> Truth:
+        """Constants of one type together, others beside them; one NULL is as good as many."""
         options = expression.options
         constants = [o for o in options if isinstance(o, plan.Constant) and o.value is not None]
-        types = {o.type.text for o in constants}
-        if len(constants) == len(options) and len(types) == 1 and len(options) > 1:
+        alike: dict[str, list[plan.Expression]] = {}
+        for option in constants:
+            alike.setdefault(option.type.text, []).append(option)
+        if len(constants) == len(options) and len(alike) == 1 and len(options) > 1:
             below = self.uncast(expression.input, frame, drop_in_comparison)
             values: list[Value] = [o.value for o in constants if o.value is not None]
             choice = Literal(values, constants[0].type)
             return self.valid_truth(self.emit("member", [below.value, choice]), below.valid)
-        made: plan.Expression = plan.Apply("equal", [expression.input, options[0]])
-        for option in options[1:]:
-            made = plan.Apply("or", [made, plan.Apply("equal", [expression.input, option])])
+        value = expression.input
+        tests: list[plan.Expression] = [plan.InList(value, group) for group in alike.values() if len(group) > 1]
+        others = [group[0] for group in alike.values() if len(group) == 1]
+        others.extend([o for o in options if not isinstance(o, plan.Constant) or o.value is None])
+        tests.extend([plan.Apply("equal", [value, o]) for o in {o.key(): o for o in others}.values()])
+        made = tests[0]
+        for test in tests[1:]:
+            made = plan.Apply("or", [made, test])
         return self.truth(made, frame)
 
     def told_apart(self, expression: plan.Apply, frame: Frame) -> Truth:
