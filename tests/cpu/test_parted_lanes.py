@@ -156,3 +156,41 @@ def test_lanes_that_returned_from_a_function_are_not_there_but_those_that_left_t
     agrees(kernel(LOWER + body, function.replace("LEAVE", "exit")))
     with pytest.raises(DeadlockError, match=r"vote\.sync"):
         run(kernel(LOWER + body, function.replace("LEAVE", "ret")), "cpu", 32)
+
+
+def test_lanes_that_name_each_other_by_masks_that_differ_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upper lanes wait for the lower ones' second barrier, behind which these have written."""
+    body = """
+    selp.b32 %r4, 0xffff, -1, %p1;
+    selp.b32 %r5, -1, 0xffff0000, %p1;
+    setp.eq.u32 %p2, %r20, 3;
+    bar.warp.sync %r4;
+    @%p2 st.global.u32 [%rd2], 77;
+    bar.warp.sync %r5;
+    ld.global.u32 %r6, [%rd2];
+    st.global.u32 [%rd1], %r6;
+    ret;
+    """
+    with pytest.raises(DeadlockError, match=r"bar\.warp\.sync %r4"):
+        run(kernel(LOWER + body), "cpu", 32)
+    monkeypatch.setenv("DRAWLOOM_LANES", "1")
+    agrees(kernel(LOWER + body), 32)
+
+
+@pytest.mark.parametrize("meet", ["bar.sync 0;", ""])
+def test_masks_of_halves_and_of_equal_values_are_no_obstacle(meet: str, mode: str) -> None:
+    body = f"""
+    selp.b32 %r4, 0xffff, 0xffff0000, %p1;
+    {meet}
+    vote.sync.ballot.b32 %r5, %p1, %r4;
+    and.b32 %r6, %r0, 3;
+    match.any.sync.b32 %r7, %r6, -1;
+    redux.sync.add.u32 %r8, %r0, %r7;
+    setp.ge.u32 %p2, %r0, 50;
+    @%p2 exit;
+    redux.sync.add.u32 %r9, %r0, %r4;
+    xor.b32 %r8, %r8, %r5; add.u32 %r8, %r8, %r9;
+    st.global.u32 [%rd1], %r8;
+    ret;
+    """
+    agrees(kernel(LOWER + body))

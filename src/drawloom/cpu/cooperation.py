@@ -12,7 +12,15 @@ from drawloom.cpu.emitter import INT_ELEM, Value, int_const
 from drawloom.cpu.lane_operations import LEGACY, MEMBERS, VALUE, LaneOperations
 from drawloom.cpu.layouts import passes_at_once
 from drawloom.cpu.ops.rounding import concatenate, piece
-from drawloom.cpu.ops.warp import emit_activemask, emit_elect, emit_match, emit_redux, emit_shfl, emit_vote
+from drawloom.cpu.ops.warp import (
+    emit_activemask,
+    emit_elect,
+    emit_match,
+    emit_redux,
+    emit_shfl,
+    emit_vote,
+    equal_lanes,
+)
 from drawloom.cpu.shapes import VARYING
 from drawloom.cpu.suspension import Suspension
 from drawloom.errors import UnsupportedError
@@ -31,6 +39,7 @@ class Cooperation:
         self.plan = body.plan
         self.suspension = suspension
         self.operations = operations
+        self.agreed: set[int] | None = None
 
     def warp_operation(self, instruction: Instruction) -> None:
         f = self.f
@@ -40,14 +49,12 @@ class Cooperation:
         if not self.lanes:
             self.lane_warp_operation(instruction)
             return
+        if opcode.sync and self.may_lack_members(instruction):
+            self.require_members(instruction)
         if name == "bar.warp":
-            if self.may_lack_members(instruction):
-                self.require_members(instruction.operands[0], instruction)
             e.line('  fence syncscope("singlethread") seq_cst')
             return
         operands = instruction.operands
-        if opcode.sync and self.may_lack_members(instruction):
-            self.require_members(operands[-1], instruction)
         target = operands[0]
         targets = [target.first, target.second] if isinstance(target, Pair) else [target]
         sources = self.sources(instruction)
@@ -111,29 +118,61 @@ class Cooperation:
         return bool(self.plan.waiting_blocks(self.body.block)) or (guard is not None and self.f.lanes_of(guard) > 0)
 
     def may_lack_members(self, instruction: Instruction) -> bool:
-        """Whether lanes that a member mask names may be elsewhere: of those in a function others are in its caller."""
-        return not self.body.is_kernel or self.parts(instruction)
+        """Whether lanes that a member mask names may be elsewhere (of those in a function others are in its caller) or
+        here with another mask, which is another meeting."""
+        if not self.body.is_kernel or self.parts(instruction):
+            return True
+        members = instruction.operands[-1]
+        if not isinstance(members, Register) or not self.f.lanes_of(members):
+            return False
+        if self.agreed is None:
+            self.agreed = self.agreed_masks()
+        return members.id not in self.agreed
 
-    def require_members(self, operand: Operand, instruction: Instruction) -> None:
+    def agreed_masks(self) -> set[int]:
+        """The registers that hold what warp operations gave all lanes at once: as masks the same for all members."""
+        plan = self.plan
+        together = [plan.cfg.blocks[b] for b in plan.order if plan.region_of[b] < 0]
+        found: set[int] = set()
+        for block in together:
+            for instruction in block.instructions:
+                if instruction.opcode.name in ("activemask", "match", "vote"):
+                    found.update([register.id for register in instruction.destinations()])
+        return found - set(plan.live.uses.unsettled)
+
+    def require_members(self, instruction: Instruction) -> None:
         """Fail if a live lane that the member mask names waits elsewhere: lock step would get it wrong."""
         f = self.f
         e = self.e
-        if f.at_once:
+        operand = instruction.operands[-1]
+        if f.at_once and self.parts(instruction):
             raise NeedsWarps("a warp operation may have to wait for lanes that are elsewhere")
-        lanes = f.lanes_of(operand)
-        members_mask = f.operand(operand, "i32", lanes)
-        live = self.body.warp_live()
-        absent = e.binary("and", live, e.binary("xor", f.mask_bits(f.mask), int_const("i32", -1)))
-        if lanes:
-            named = e.icmp("ne", e.binary("and", members_mask, e.splat(absent, lanes)), int_const("i32", 0, lanes))
-            missing = f.any_lane(e.binary("and", named, f.mask))
+        if not f.lanes_of(operand):
+            absent = e.binary("and", self.body.warp_live(), e.binary("xor", f.mask_bits(f.mask), int_const("i32", -1)))
+            named = e.binary("and", f.operand(operand, "i32", 0), absent)
+            missing = e.icmp("ne", named, int_const("i32", 0))
+        elif f.at_once:
+            live = f.load(self.body.live, "i1", self.lanes)
+            masks = [f.operand(operand, "i32", self.lanes), f.mask, live]
+            missing = int_const("i1", 0)
+            for first in range(0, self.lanes, abi.WARP):
+                members, active, alive = [piece(e, mask, first, abi.WARP) for mask in masks]
+                missing = e.binary("or", missing, self.are_missed(members, active, f.mask_bits(alive)))
         else:
-            missing = e.icmp("ne", e.binary("and", members_mask, absent), int_const("i32", 0))
+            missing = self.are_missed(f.operand(operand, "i32", self.lanes), f.mask, self.body.warp_live())
         bad, good = f.label("absent"), f.label("present")
-        f.branch(missing, bad, good)
+        f.branch_expected(e.binary("xor", missing, int_const("i1", 1)), good, bad)
         f.place(bad)
         f.fail(abi.ERROR_DIVERGED, instruction.pos, f.mask)
         f.place(good)
+
+    def are_missed(self, members: Value, active: Value, live: Value) -> Value:
+        """Whether one of a warp's active lanes names a live one that is not active with the same mask."""
+        e = self.e
+        here = equal_lanes(e, members, active)
+        others = e.binary("and", members, e.binary("xor", here, int_const("i32", -1, abi.WARP)))
+        named = e.binary("and", others, e.splat(live, abi.WARP))
+        return self.f.any_lane(e.binary("and", e.icmp("ne", named, int_const("i32", 0, abi.WARP)), active))
 
     def members(self, operands: list[Operand], at: int) -> Value:
         """The member mask operand, all lanes where there is none (operations without ``.sync``)."""

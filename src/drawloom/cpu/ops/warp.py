@@ -54,9 +54,9 @@ def emit_match(e: Emitter, op: Opcode, a: Value, members: Value, active: Value) 
     """``match``: for ``any`` the lanes with an equal value; for ``all`` the participants, or 0, and a predicate."""
     participants = _participants(e, members, active)
     if op.operation == "any":
-        return [e.binary("and", _equal_lanes(e, a, active), e.splat(participants, WARP))]
+        return [e.binary("and", equal_lanes(e, a, active), e.splat(participants, WARP))]
     if members.lanes:
-        equal = e.binary("and", _equal_lanes(e, a, active), participants)
+        equal = e.binary("and", equal_lanes(e, a, active), participants)
         same = e.icmp("eq", equal, participants)
     else:
         first = e.extract(a, _first_lane(e, participants))
@@ -188,7 +188,7 @@ def _first_lane(e: Emitter, bits: Value) -> Value:
     return e.binary("and", count, const(count, 31))
 
 
-def _equal_lanes(e: Emitter, a: Value, active: Value) -> Value:
+def equal_lanes(e: Emitter, a: Value, active: Value) -> Value:
     """For each lane the active lanes with its value, as bits: one turn for each different value."""
     name = f"drawloom.match.v{WARP}{a.elem}"
     if name not in e.declarations:
@@ -260,7 +260,8 @@ end:
   ret <32 x i32> %result
 }"""
 
-_MATCH: Final = """define internal <32 x i32> @NAME(<32 x ELEM> %a, <32 x i1> %active) noinline nounwind {
+_MATCH: Final = """define internal <32 x i32> @NAME(<32 x ELEM> %a, <32 x i1> %active)
+noinline nounwind willreturn memory(none) {
 entry:
   %values = alloca <32 x ELEM>
   store <32 x ELEM> %a, ptr %values
