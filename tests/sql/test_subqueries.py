@@ -129,6 +129,10 @@ QUERIES = {
     "in aggregates of no rows": """select id, (id - id) in (select count(*) from u where u.id = t.a) as x from t where
         id - id not in (select count(*) from u where u.a = t.id)""",
     "in what a window sees": "select id from t where a in (select max(u.id) over () from u where u.a <> t.a)",
+    "a table in a subquery of a subquery of the row": """select id, (select max(u.id) from u where u.n >
+        (select min(w) from (select v.n as w from u v where v.a <> t.a order by 1 limit 2) x)) as x,
+        exists (select 1 from u where u.a = (select count(*) from (select distinct v.g from u v where v.id <= t.id) x))
+        as y from t""",
     "rows in": "select id from t where (id, a) in (select id, a from u)",
     "rows not in": "select id from t where (id, a) not in (select id, a from u where a is not null and id is not null)",
     "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",

@@ -215,14 +215,14 @@ def _end_of(sql: Sql, token: int, name: str) -> int:
 
 
 def _scope(sql: Sql, token: int) -> Select:
-    """The SELECT whose FROM a token sees: that around its own where it is in a subquery of an expression."""
+    """The SELECT whose FROM a token sees: that around all subqueries of expressions that it is in."""
+    for i, open in enumerate(sql.tokens[:token]):
+        if open.mate > token and sql.tokens[i + 1].is_word("select", "with") and place_at(sql, i) is not None:
+            token = i
+            break
     select = sql.within(token)
     assert select is not None
-    open = select.start - 1
-    while open >= 0 and not (sql.tokens[open].is_mark("(") and sql.tokens[open].mate > select.start):
-        open -= 1
-    around = sql.within(open) if open >= 0 else None
-    return select if around is None or place_at(sql, open) is None else _scope(sql, open)
+    return select
 
 
 def _is_defined(name: str, sql: Sql) -> bool:
