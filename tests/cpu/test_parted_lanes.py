@@ -42,6 +42,19 @@ def test_lanes_that_wait_keep_the_carry_flag(mode: str) -> None:
     agrees(kernel(LOWER + body))
 
 
+def test_carries_of_vectors_compile_without_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM's fast instruction selection ended the process."""
+    monkeypatch.setenv("DRAWLOOM_OPTIMIZE", "0")
+    body = """
+    add.cc.u32 %r4, -9, %r20; addc.cc.u32 %r5, %r20, -12; addc.u32 %r6, %r4, %r5;
+    sub.cc.u32 %r4, %r20, 9; subc.cc.u32 %r5, %r20, 12; subc.u32 %r7, %r4, %r5;
+    xor.b32 %r6, %r6, %r7;
+    st.global.u32 [%rd1], %r6;
+    ret;
+    """
+    agrees(kernel(LOWER + body))
+
+
 def test_the_carry_flag_lasts_over_a_barrier(mode: str) -> None:
     body = """
     add.cc.u32 %r4, -1, %r20;

@@ -86,6 +86,11 @@ def join(e: Emitter, low: Value, high: Value, elem: str) -> Value:
 
 def overflow(e: Emitter, name: str, a: Value, b: Value) -> tuple[Value, Value]:
     """``llvm.uadd.with.overflow`` and its kin: the wrapped result and whether it wrapped."""
+    if a.lanes and name == "llvm.uadd.with.overflow":  # LLVM's fast selection, of vectors, fails an assertion
+        total = e.binary("add", a, b)
+        return total, e.icmp("ult", total, a)
+    if a.lanes and name == "llvm.usub.with.overflow":
+        return e.binary("sub", a, b), e.icmp("ult", a, b)
     suffix = f"v{a.lanes}{a.elem}" if a.lanes else a.elem
     result = "{ " + a.type + ", " + type_of("i1", a.lanes) + " }"
     full = f"{name}.{suffix}"
