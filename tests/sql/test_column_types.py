@@ -253,3 +253,18 @@ def test_moments_that_no_type_holds_are_named(values: list[int], type: pa.DataTy
     given = pa.table({"x": pa.array(values, pa.int64()).cast(type)})
     with pytest.raises(drawloom.DataError, match=f"column 'x' of table 't' {message}"):
         connect("cpu").register("t", given).sql("select max(x) from t").arrow()
+
+
+@pytest.mark.parametrize(
+    "values", [pa.array([2**63, 1, 2**63, None], pa.uint64()), pa.array([Decimal(10**30), 1], pa.decimal128(38, 0))]
+)
+def test_groups_of_numbers_beyond_64_bits_are_counted_by_kernels(
+    values: pa.Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel that counts the cells of a list was given its elements in 64 bits."""
+    table = pa.table({"v": values})
+    query = "select v, count(*) as n, count(v) as m from t group by v order by v"
+    expected = connect("cpu").register("t", table).sql(query).arrow()
+    assert sum(expected["n"].to_pylist()) == len(values)
+    monkeypatch.setenv("DRAWLOOM_LIBRARY", "kernels")
+    assert connect("cpu").register("t", table).sql(query).arrow() == expected

@@ -114,9 +114,14 @@ class _Finder:
         if name in self.found and self.placed.is_fused:
             return ""
         element, shape = self.element(name), self.placed.shapes.get(name)
-        if element is None or element.kind == "text" or name in self.placed.grouped:
+        if element is None or element.kind == "text" or name in self.placed.grouped or not self.is_held(name, element):
             return ""
         return name if isinstance(shape, ListShape) and base(shape.size) is not None else ""
+
+    def is_held(self, name: str, element: VectorType) -> bool:
+        """Whether 64 bits with a sign have every element, as kernels read them."""
+        range = self.ranges.of(Name(name), element)
+        return element.kind not in ("int", "decimal") or (range is not None and fits(range, S64))
 
     def has_template(self, call: Call, inner: str, name: str, lists: list[str]) -> bool:
         """Whether a kernel can compute ``name``: the elements, or reductions, that calls of ``inner`` give."""
