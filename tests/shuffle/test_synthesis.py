@@ -228,6 +228,31 @@ def test_a_source_whose_register_is_written_again_is_kept() -> None:
     mad.wide.u32 %l9, %r6, %r7, %l9;"""), 1)  # fmt: skip
 
 
+SKIPPED_SOURCES = {
+    "the shape of the block": """
+    mov.u32 %r9, %laneid; and.b32 %r10, %r4, 31; mul.wide.u32 %l9, %r9, 2; add.s64 %l9, %l1, %l9;
+    mul.wide.u32 %l10, %r10, 2; add.s64 %l10, %l1, %l10; mov.b16 %s2, 7; setp.ne.u32 %p1, %r9, %r10;
+    @%p1 bra SKIP;
+    ld.global.b16 %s1, [%l9+2];
+    SKIP: ld.global.b16 %s2, [%l10];
+    cvt.u64.u16 %l9, %s2;""",
+    "the guard of the load": """
+    mov.u32 %r9, %ctaid.x; setp.eq.u32 %p1, %r9, 0; mov.b16 %s2, 7;
+    @!%p1 bra SKIP;
+    ld.global.b16 %s1, [%l6+2];
+    SKIP: @%p1 ld.global.b16 %s2, [%l6];
+    cvt.u64.u16 %l9, %s2;""",
+}
+
+
+@pytest.mark.parametrize("body", SKIPPED_SOURCES.values(), ids=SKIPPED_SOURCES.keys())
+def test_the_register_of_a_source_that_was_skipped_is_not_read_unwritten(body: str) -> None:
+    text = kernel(body, 1)
+    made = same_on_the_cpu(text, 1)
+    for block in ((32, 1, 1), (8, 4, 2)):
+        assert outputs(str(made), block, "reference") == outputs(text, block, "reference"), block
+
+
 def test_lanes_whose_guard_is_false_give_their_values() -> None:
     same_on_the_cpu(kernel("""
     and.b32 %r8, %r4, 3;

@@ -61,7 +61,7 @@ def candidate(function: Function, delta: int, assumptions: list[Assumption]) -> 
         for at, s in enumerate(function.body)
         if isinstance(s, Instruction) and s.name == "ld" and s.opcode.space == "global"
     ]
-    return Candidate(second, first, delta, 0, assumptions, 1)
+    return Candidate(second, first, delta, 0, assumptions, 1, True)
 
 
 def verdict(
@@ -247,7 +247,7 @@ def test_what_others_write_is_seen_behind_whatever_orders_it(shown: str, around:
     module = parse(text.replace("[%rd4+8]", "[%rd4]").replace("@%p ret;", "").replace("sm_70", "sm_90"))
     function = module.kernels[0]
     at = [k for k, s in enumerate(function.body) if isinstance(s, Instruction) and s.name == "ld"]
-    copied = synthesize(function, [Candidate(at[-1], next(k for k in at if k > at[2]), 0, 0, [], 1)])
+    copied = synthesize(function, [Candidate(at[-1], next(k for k in at if k > at[2]), 0, 0, [], 1, True)])
     assert validate(module, function, function).counterexample is None
     assert validate(module, function, copied).counterexample is not None
 

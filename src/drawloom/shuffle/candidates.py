@@ -101,7 +101,7 @@ class Finder:
         found_all.extend(self.about_lanes(at, source, delta))
         if any(own is not None and own.access.address in self.trail.aliases.promised for _, own in chosen):
             found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
-        return Candidate(at, source, delta, element, found_all, len(instances))
+        return Candidate(at, source, delta, element, found_all, len(instances), self.comes_before(source, at))
 
     def taking(self, instance: Instance) -> dict[int, bool]:
         """What holds in lanes that take a value in a flow."""
@@ -163,11 +163,16 @@ class Finder:
             there = self.cfg.block_at(place)
             if register.type.bits < _LEAST_COMPARED:
                 continue
-            if not (self.tree.dominates(there, block) and (there != block or place < at)):
+            if not self.comes_before(place, at):
                 continue
             if all(block in cycle.blocks for cycle in self.trail.rounds.around(there)):
                 return place, register
         return None
+
+    def comes_before(self, first: int, at: int) -> bool:
+        """Whether an instruction is on every path to ``function.body[at]``."""
+        there, block = self.cfg.block_at(first), self.cfg.block_at(at)
+        return first < at if there == block else self.tree.dominates(there, block)
 
 
 def has_narrow_sum(x: Expressions, e: int) -> bool:

@@ -134,18 +134,21 @@ class Candidate:
 
     Element ``k`` of the destination is element ``k + element`` of the source's (0 where neither is a vector). The
     source is run before the load whenever the load is, in the same iteration, and what it read has not been written
-    since. Both are weak loads of one element type.
+    since. Both are weak loads of one element type. ``dominated`` is that all paths of the CFG to the load go through
+    the source: else threads for which an assumption or the load's guard is false may come there without it.
     """
 
     def __init__(
-        self, load: int, source: int, delta: int, element: int, assumptions: list[Assumption], flows: int
-    ) -> None:
+        self, load: int, source: int, delta: int, element: int, assumptions: list[Assumption], flows: int,
+        dominated: bool,
+    ) -> None:  # fmt: skip
         self.load = load
         self.source = source
         self.delta = delta
         self.element = element
         self.assumptions = assumptions
         self.flows = flows
+        self.dominated = dominated
 
     def __repr__(self) -> str:
         return f"<load {self.load} from {self.source}, lane{self.delta:+d}>"

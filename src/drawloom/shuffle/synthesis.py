@@ -12,7 +12,7 @@
 What the value rests on and cannot be proved is tested at run time, and a lane for which a test fails does the original
 load: a lane without a source in the warp; all lanes of a warp that is not whole there; all lanes of a block whose lanes
 do not count along ``%tid.x``, for which the lane number is replaced by one at the edge; a lane whose index may wrap.
-With all 32 lanes at the shuffle, all of them have passed the source, which dominates it.
+With all 32 lanes at the shuffle, all of them that take a value from the source or give one have passed it.
 
 A value has words of 32 bits: two for elements of 64 bits and narrower signed ones in registers of 64, else one.
 """
@@ -140,6 +140,7 @@ class _Synthesis:
 
     def prepare(self) -> None:
         """Find out what is to be kept of which source, and to be tested where."""
+        passed_by = {candidate.source for candidate in self.chosen.values() if not candidate.dominated}
         for at in sorted(self.chosen):
             candidate = self.chosen[at]
             wanted = _elements(_instruction(self.before, at))
@@ -149,9 +150,10 @@ class _Synthesis:
                 register = given[candidate.element + k]
                 place = (candidate.source, candidate.element + k)
                 if isinstance(register, Register) and place not in self.kept:
-                    is_only = self.writes[register.id] == 1 and source.guard is None
+                    is_always = source.guard is None and candidate.source not in passed_by
+                    is_only = self.writes[register.id] == 1 and is_always
                     self.kept[place] = register if is_only else self.after.new_register(register.type)
-                    if source.guard is not None:
+                    if not is_always:
                         self.start(self.kept[place])
             for assumption in candidate.assumptions:
                 if self.is_tested(assumption) and assumption.key() not in self.failed:
@@ -164,7 +166,7 @@ class _Synthesis:
         return assumption.kind == NO_WRAP and self.variant == SOUND and not is_promised
 
     def start(self, kept: Register) -> None:
-        """Something in a register that is read, although not used, where a guard was false."""
+        """Something in a register that is read, although not used, where the source was not run."""
         self.emit(f"mov.b{kept.type.bits}", [kept, Immediate(0)])
 
     def prologue(self) -> None:
