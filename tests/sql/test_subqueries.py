@@ -138,6 +138,18 @@ QUERIES = {
     "rows not in some unknown": "select id from t where (id, g) not in (select id, g from u)",
     "whether rows are in": """select id, (a, g) in (select a, g from u) as x,
         ((id, g) not in (select id, g from u)) is null as y from t""",
+    "whether rows of one column twice are in": """select id, a from t where ((a, a) in (select a, a from u)) is not null
+        or id > 5""",
+    "rows not in, beside columns of one name": "select id, id, (id, g) not in (select id, g from u) as x from t",
+    "a value of the row beside whether rows are in": """select id, (select max(n) from u where u.id > t.id) as x,
+        ((a, a) in (select a, a from u)) as y from t""",
+    "a value of the row of rows in": """select id, (select max(n) from u where u.id = x.id) as y from
+        (select id, (id, g) in (select id, g from u) as z from t) x where z is not null""",
+    "rows in, within a value": "select id, (select count(*) from u where (id, a) in (select id, a from t)) as x from t",
+    "rows in, within a value of the row": """select id, (select count(*) from u where u.id > t.id and
+        (u.id, a) in (select v.id, v.a from t v)) as x from t""",
+    "rows not in, within lateral": """select id, x from t, lateral (select count(*) as x from u where u.id > t.id and
+        (t.id, t.g) not in (select id, g from u)) y""",
     "any and all": """select id, a > any (select u.a from u where u.id < t.id) as x, a <= all (select u.a from u where
         u.id < t.id) as y, a < any (select a from u) as z, a <> all (select a from u) as w from t""",
 }  # fmt: skip
@@ -169,8 +181,9 @@ def test_subqueries_of_no_rows(name: str) -> None:
 
 def test_names_are_those_of_the_text() -> None:
     con = connect("cpu").register("t", T).register("u", U)
-    made = con.sql("select id, exists (select 1 from u where u.id > t.id), a in (select a from u) from t").arrow()
-    assert made.column_names == ["id", "EXISTS", "IN"]
+    made = con.sql("""select id, exists (select 1 from u where u.id > t.id), a in (select a from u),
+        (id, a) not in (select id, a from u) from t""").arrow()
+    assert made.column_names == ["id", "EXISTS", "IN", "NOT IN"]
     assert made.column(1).to_pylist() == [True] * 8
 
 

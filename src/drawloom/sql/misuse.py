@@ -9,7 +9,8 @@ from typing import Final
 
 from drawloom.sql.clauses import Select, Sql, left_side
 from drawloom.sql.planner import Planner, SqlError
-from drawloom.sql.subqueries import named_before, row_of, with_named
+from drawloom.sql.subqueries import named_before, with_named
+from drawloom.sql.subqueryplaces import row_of
 from drawloom.sql.using import lacks_columns
 from drawloom.sql.zones import may_have_zones, wrong_zone
 

@@ -23,6 +23,7 @@ from drawloom.horse.types import MAX_DIGITS
 from drawloom.sql.names import LOCAL, UNIVERSAL
 from drawloom.sql.planner_process import PlanApart, PlannerProcess, takes_long
 from drawloom.sql.rounding import TEXT
+from drawloom.sql.subqueryplaces import without_rows
 from drawloom.sql.text import DOUBLE
 from drawloom.sql.unfolded import NUMBER
 
@@ -135,7 +136,8 @@ class Planner:
         self.context.register_udaf(datafusion.udaf(_Nothing, types, output, [output], "immutable", name))
 
     def schema(self, sql: str) -> pa.Schema:
-        """The names and types of a query's columns. Raises SqlError."""
+        """The names and types of a query's columns, which may be among rows of a subquery. Raises SqlError."""
+        sql = without_rows(sql)
         if not self.is_apart(sql):
             return self.schema_here(sql)
         schema: pa.Schema = self.from_process("schema", sql)

@@ -349,7 +349,7 @@ class Query:
     def taken_apart(self, sql: str, unsupported: list[str]) -> plan.Plan | None:
         """The tree of a text whose subqueries are planned one by one; None where that does not help."""
         laterals: list[Lateral] = []
-        text = take_out_laterals(sql, self.planner, self.next_subquery, laterals)
+        text = take_out_laterals(with_other_names(sql), self.planner, self.next_subquery, laterals)
         self.next_subquery += len(laterals)
         taken: list[Subquery] = []
         text = take_out(text, self.planner, self.next_subquery, taken)
@@ -373,7 +373,8 @@ class Query:
                 subquery.kind, subquery.comparison, [], below.root, subquery.table, subquery.columns
             )
         try:
-            self._logical = logical = self.timed("plan", lambda: self.planner.plan(text))
+            text, logical = self.timed("plan", lambda: self.planned(text))
+            self._logical = logical
             made = self.decoded(text, logical, unsupported, subqueries)
         except SqlError:
             return None

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from drawloom.sql.clauses import Select, Sql, replaced
 from drawloom.sql.planner import Planner, SqlError, quoted
-from drawloom.sql.subqueryplaces import Place, place_at
+from drawloom.sql.subqueryplaces import Place, has_rows, place_at, row_of
 from drawloom.sql.unknowns import is_planned_wrongly, may_be_wrong
 
 #: What the names of the functions, and of the outer tables, begin with.
@@ -108,17 +108,8 @@ def _taken(sql: Sql, place: Place, planner: Planner, number: int) -> tuple[Subqu
 
 
 def _is_wrong(text: str, planner: Planner) -> bool:
-    """Whether DataFusion plans a subquery wrongly, which does not depend on the query around it."""
-    return may_be_wrong(text) and is_planned_wrongly(planner.bound(text))
-
-
-def row_of(value: str) -> list[str]:
-    """What a row in brackets has; the value alone where it is none, and nothing of nothing."""
-    sql = Sql(value)
-    last = len(sql.tokens) - 1
-    if last > 0 and sql.tokens[0].is_mark("(") and sql.tokens[0].mate == last:
-        return [sql.between(part.start, part.stop) for part in sql.parts(range(1, last))]
-    return [value] if value else []
+    """Whether DataFusion plans a subquery wrongly, or not at all, which does not depend on the query around it."""
+    return has_rows(text) or (may_be_wrong(text) and is_planned_wrongly(planner.bound(text)))
 
 
 def types_of(sql: Sql, around: Select, planner: Planner, named: list[str], given: str) -> list[pa.DataType]:
@@ -148,7 +139,7 @@ class Body:
         for _ in range(_MOST_NAMES):
             planner.register_columns(self.table, [c for _, c in self.names], [pa.null()] * len(self.names))
             try:
-                planner.plan(with_named(self.named, self.sql()), optimised=False)
+                planner.schema(with_named(self.named, self.sql()))
             except SqlError as problem:
                 unknown = _UNKNOWN.match(problem.message)
                 if unknown is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.sql.clauses import SETS, Sql, left_side
+from drawloom.sql.clauses import SETS, Sql, left_side, replaced
 
 _COMPARISONS: Final[dict[str, str]] = {
     "=": "equal", "<>": "not_equal", "!=": "not_equal", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte",
@@ -63,6 +63,50 @@ def _compared(sql: Sql, open: int, last: int, kind: str, comparison: str) -> Pla
     if start < 0:
         return None
     return Place(open, sql.tokens[open].mate, start, kind, comparison, sql.between(start, last + 1))
+
+
+def row_of(value: str) -> list[str]:
+    """What a row in brackets has; the value alone where it is none, and nothing of nothing."""
+    sql = Sql(value)
+    last = len(sql.tokens) - 1
+    if last > 0 and sql.tokens[0].is_mark("(") and sql.tokens[0].mate == last:
+        return [sql.between(part.start, part.stop) for part in sql.parts(range(1, last))]
+    return [value] if value else []
+
+
+def has_rows(text: str) -> bool:
+    """Whether a text asks if rows of several values are among those of a subquery, for which DataFusion has no plan."""
+    return without_rows(text) != text
+
+
+def without_rows(text: str) -> str:
+    """The text in which tests of several values have a form that DataFusion binds, with the same types and the names
+    that those of one value have:
+
+    select (a, b) in (select c, d from u) as x from t
+    =>  select ((a) is null or (b) is null) in (select exists (select c, d from u)) as x from t
+    """
+    if text.lower().count("select") < 2:
+        return text
+    while True:
+        sql = Sql(text)
+        place = _row_place(sql)
+        if place is None:
+            return text
+        start, end = sql.tokens[place.start].start, sql.tokens[place.close].end
+        values = " or ".join([f"({value}) is null" for value in row_of(place.value)])
+        body = sql.between(place.open, place.close + 1)
+        text = replaced(text, [(start, end, f"({values}) {'not ' * place.is_negated}in (select exists {body})")])
+
+
+def _row_place(sql: Sql) -> Place | None:
+    """The first subquery that several values are asked to be among."""
+    for i, token in enumerate(sql.tokens[:-1]):
+        if i and token.is_mark("(") and sql.tokens[i - 1].is_word("in") and sql.tokens[i + 1].is_word("select", "with"):
+            place = place_at(sql, i)
+            if place is not None and len(row_of(place.value)) > 1:
+                return place
+    return None
 
 
 def nullable(text: str) -> dict[int, str]:
