@@ -11,8 +11,8 @@ NUMBERS = ["i", "k", "n", "y", "d", "d2", "e", "u", "v2", "w"]
 TEXTS = ["s", "s2", "upper(s2)", "''", "'Zoë 🙂'", "s || s2"]
 DAYS = ["dt", "dt2", "date '1996-02-29'"]
 MOMENTS = ["ts", "ts2", "moment2", "timestamp '1995-12-31 23:59:59'"]
-#: What intervals are added to: of a constant date and an interval DataFusion makes a date, DuckDB a timestamp.
-ADDED_TO = [moment for moment in [*DAYS, *MOMENTS] if not moment.startswith("date ")]
+#: What has DuckDB's type and text with an interval and as text; of constants alone it is DataFusion's.
+OF_COLUMNS = ["dt", "dt2", "ts", "ts2", "moment2"]
 CONDITIONS = ["q", "q2", "i > 0", "s = s2", "dt < dt2", "n is null", "tm2 < time '12:00:00'"]
 #: Values that CASE and its kin choose from, whose types are one.
 CHOICES = {"number": NUMBERS, "text": TEXTS, "day": DAYS, "moment": ["ts", "ts2"], "condition": CONDITIONS,
@@ -74,12 +74,12 @@ class ValueQueries(Queries):
 
     def moved(self) -> str:
         rng = self.rng
-        moment, added_to, span = rng.choice([*DAYS, *MOMENTS]), rng.choice(ADDED_TO), f"interval '{rng.choice(SPANS)}'"
+        moment, column, span = rng.choice([*DAYS, *MOMENTS]), rng.choice(OF_COLUMNS), f"interval '{rng.choice(SPANS)}'"
         unit = rng.choice(["year", "quarter", "month", "week", "day", "decade", "century"])
         part = rng.choice(["year", "month", "day", "quarter", "week", "dow", "doy", "isodow", "isoyear", "century"])
         return rng.choice([
-            f"({added_to} {rng.choice('+-')} {span})", f"({added_to} + {span} < {rng.choice(['dt2', 'ts2'])})",
-            f"date_trunc('{unit}', {moment})", f"extract({part} from {moment})", f"cast({moment} as varchar)",
+            f"({column} {rng.choice('+-')} {span})", f"({column} + {span} < {rng.choice(['dt2', 'ts2'])})",
+            f"date_trunc('{unit}', {moment})", f"extract({part} from {moment})", f"cast({column} as varchar)",
             f"(tm2 {rng.choice('+-')} interval '{rng.choice(SPANS[5:7])}')", f"({moment} between dt2 and ts2)",
             f"(date_trunc('month', {moment}) + interval '1 month' - interval '1 day')", "(dt2 - dt)", "(dt + k)",
         ])  # fmt: skip
