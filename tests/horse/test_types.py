@@ -249,7 +249,7 @@ def test_positions(body: str, returns: str, expected: str) -> None:
          "value\na\nb\nvalue\n12:00:00\n"),
         ("var l:list<?> = @list((1, 2):i64, `a:sym); return l;", "list<?>", 'value\n"(1, 2):i64"\n`a:sym\n'),
         ("var d:dict<?,?> = @dict((1, 2):i64, (`a, `b):sym); return d;", "dict<i64,sym>", "key,value\n1,a\n2,b\n"),
-        ("var t:table = @load_table(`t:sym); return t;", "table", 'a\n1\n""\n'),
+        ("var t:table = @load_table(`t:sym); return t;", "table", 'a\n1\n\n'),
         ("var t:table = @load_table(`t:sym); var a:i32 = check_cast(@column_value(t, `a:sym), i32);"
          "var s:i128 = @sum(a); return s;", "i128", "value\n1\n"),
         ("var e:enum<?> = @enum((`b, `a):sym, (`a, `b):sym); return e;", "enum<sym>", "value,row\nb,1\na,0\n"),
