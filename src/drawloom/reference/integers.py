@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.ptx.isa import Opcode
+from drawloom.ptx.permutations import PERMUTATIONS
 from drawloom.ptx.types import Type
 from drawloom.reference.floats import Semantics, per_lane
 
@@ -351,20 +352,9 @@ def _shr(op: Opcode) -> Semantics:
     return lambda a, b: number(a) >> min(b, bits) & mask
 
 
-#: The source bytes of the result's bytes 0 to 3, for the four control values of each mode (section 9.7.9.7).
-_PERMUTES: Final[dict[str, tuple[tuple[int, int, int, int], ...]]] = {
-    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
-    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
-    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
-    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
-    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
-    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
-}  # fmt: skip
-
-
 def _prmt(op: Opcode) -> Semantics:
     if op.operation:
-        rows = _PERMUTES[op.operation]
+        rows = PERMUTATIONS[op.operation]
 
         def prmt_mode(a: int, b: int, c: int) -> int:
             both = b << 32 | a

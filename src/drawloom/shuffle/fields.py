@@ -11,6 +11,7 @@ from typing import Final
 
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.isa_selectors import FIELDS
+from drawloom.ptx.permutations import PERMUTATIONS
 from drawloom.shuffle.expressions import Expressions
 
 #: Wide enough for a result of 34 bits plus a third operand; for a product of two numbers of 33 bits plus a third one.
@@ -212,17 +213,6 @@ def pack(x: Expressions, op: Opcode, v: list[int]) -> int:
     return x.concatenated(parts)
 
 
-#: The source bytes of the result's bytes 0 to 3, for the four control values of each mode (section 9.7.9.7).
-_PERMUTATIONS: Final[dict[str, tuple[tuple[int, int, int, int], ...]]] = {
-    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
-    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
-    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
-    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
-    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
-    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
-}  # fmt: skip
-
-
 def permute(x: Expressions, op: Opcode, v: list[int]) -> int:
     """``prmt``: four bytes of eight, each or its sign."""
     both = x.concatenated(v[:2])
@@ -244,7 +234,7 @@ def permute(x: Expressions, op: Opcode, v: list[int]) -> int:
 
 def _byte_of_mode(x: Expressions, both: int, mode: str, place: int, control: int) -> int:
     row = x.masked(control, 3)
-    bytes = [x.extracted(both, 8 * sources[place], 8) for sources in _PERMUTATIONS[mode]]
+    bytes = [x.extracted(both, 8 * sources[place], 8) for sources in PERMUTATIONS[mode]]
     out = bytes[3]
     for k in range(3):
         out = x.select(x.equal(row, x.constant(k, 32)), bytes[k], out)
