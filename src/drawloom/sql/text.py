@@ -137,8 +137,8 @@ def read(text: str) -> SqlText:
     """The text taken apart."""
     unsupported: list[str] = []
     blank = without_comments(text)
-    made_of = with_brackets(plain_windows(without_filters(with_known_names(blank)), unsupported), unsupported)
-    text, given = made_of, text if made_of == blank else made_of
+    bracketed = with_brackets(plain_windows(without_filters(with_known_names(blank)), unsupported), unsupported)
+    text, given = bracketed, text if bracketed == blank else bracketed
     explain = ""
     asked = _EXPLAIN.match(text)
     if asked is not None:
@@ -226,8 +226,8 @@ def read(text: str) -> SqlText:
             continue
         number = number.replace("_", "")
         digits += sum([c.isdigit() for c in number])
-        made_of = f"{NUMBER_CALL}('{number}')" if token.start() in unfolded else _number(number, unsupported)
-        replace(token.start(), token.end(), made_of)
+        is_long = token.start() in unfolded
+        replace(token.start(), token.end(), f"{NUMBER_CALL}('{number}')" if is_long else _number(number, unsupported))
     for offset, marks in reversed(brackets):
         replace(offset, offset, marks)
     made.append(text[at:])
