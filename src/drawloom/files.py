@@ -2,9 +2,20 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
+
+
+def find_overwritten(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> str:
+    """Return the first of `inputs` that writing `output` would replace, "" if there is none.
+
+    Symbolic and hard links to an input count as the input. What is not a plain file, such as /dev/null, is never
+    replaced.
+    """
+    if not os.path.isfile(output):
+        return ""
+    return next((os.fspath(name) for name in inputs if os.path.exists(name) and os.path.samefile(name, output)), "")
 
 
 @contextmanager

@@ -131,8 +131,8 @@ def test_the_examples_for_every_target(target: int, tmp_path: Path, drawloom: Co
 def test_no_input_is_written_over(tmp_path: Path, drawloom: Command) -> None:
     file = tmp_path / "a.cubin"
     file.write_text(TWO)
-    assert drawloom("as", file).exit_code == 2
-    assert drawloom("as", file, "-o", file).exit_code == 2
+    assert drawloom("as", file).exit_code == 1
+    assert drawloom("as", file, "-o", file).exit_code == 1
     assert file.read_text() == TWO
 
 

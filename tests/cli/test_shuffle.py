@@ -111,7 +111,7 @@ def test_a_file_may_be_rewritten_in_its_place_and_stays_as_private(tmp_path: Pat
     source.write_text(KERNEL.read_text())
     source.chmod(0o600)
     link.symlink_to("in.ptx")
-    assert CliRunner().invoke(command, [str(link), "-o", str(link), "--apply=all"]).exit_code == 0
+    assert CliRunner().invoke(command, [str(link), "--in-place", "--apply=all"]).exit_code == 0
     assert source.read_text().count("shfl.sync") == 2
     assert link.is_symlink() and stat.S_IMODE(source.stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ptx", "link.ptx"]

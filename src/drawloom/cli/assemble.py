@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from drawloom.build_info import VERSION
+from drawloom.cli.outputs import refuse_to_overwrite
 from drawloom.cli.ptxas_options import CommandLine, help_text, read_command_line
 from drawloom.errors import DataError, Error, UnsupportedError
 
@@ -106,9 +107,10 @@ def outputs(files: list[str], output: str | None) -> list[tuple[str, Path]]:
     for file in files:
         name = Path("elf.cubin") if file == STANDARD_INPUT else Path(file).with_suffix(".cubin")
         to = folder / name.name if folder is not None else Path(output) if output is not None else name
-        if file != STANDARD_INPUT and os.path.exists(to) and os.path.exists(file) and os.path.samefile(file, to):
-            raise click.UsageError(f"{file}: the cubin would be written over it; name another with -o")
         pairs.append((file, to))
+    read = [file for file in files if file != STANDARD_INPUT]
+    for _, to in pairs:
+        refuse_to_overwrite(to, read)
     taken: dict[Path, str] = {}
     for file, to in pairs:
         if taken.setdefault(to, file) != file:

@@ -26,10 +26,15 @@ def command(
     No CUDA toolkit takes part. A cubin is written beside FILE unless -o names another place.
     """
     from drawloom.cli.opt import write
+    from drawloom.cli.outputs import refuse_to_overwrite
     from drawloom.cuda.compiler import Options, verified
 
     if not is_source(file):
         raise click.UsageError(f"{file}: expected a .cu or .cl file")
+    if output is None and emit == "cubin":
+        output = str(Path(file).with_suffix(".cubin"))
+    if output is not None:
+        refuse_to_overwrite(output, [file])
     options = Options(standard, level, defines, includes, line_info, fast_math)
     translated = translate(file, arch, options)
     text, module = translated.ptx, verified(translated)
@@ -43,9 +48,9 @@ def command(
     for warning in cubin.warnings:
         click.echo(f"warning: {file}: {warning}", err=True)
     if emit == "cubin":
-        if output == STANDARD_STREAM:
+        if output is None or output == STANDARD_STREAM:
             raise DataError("a cubin is no text: name a file with -o")
-        cubin.save(Path(output) if output is not None else Path(file).with_suffix(".cubin"))
+        cubin.save(output)
         return
     from drawloom.sass.listing import list_cubin
 

@@ -13,6 +13,7 @@ STANDARD_STREAM = "-"
 @click.option(
     "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
 )
+@click.option("--in-place", is_flag=True, help="Write the result over FILE.")
 @click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, help="How much to do.")
 @click.option("--passes", metavar="NAMES", help="Run these passes instead, in order, with commas between.")
 @click.option("--list", "listed", is_flag=True, help="Print the passes of the level and leave, without a FILE.")
@@ -21,7 +22,7 @@ STANDARD_STREAM = "-"
 @click.option("--bisect", type=click.IntRange(0), metavar="N", help="Stop after N runs of a pass over a function.")
 def command(
     file: str | None, output: str, level: int, passes: str | None, listed: bool, remarks: bool,
-    promise: str | None, bisect: int | None,
+    promise: str | None, bisect: int | None, in_place: bool,
 ) -> None:  # fmt: skip
     """Optimise the PTX FILE, - for standard input.
 
@@ -32,6 +33,7 @@ def command(
     pointer parameter writes no other reads or writes.
     """
     from drawloom.cli.assemble import read
+    from drawloom.cli.outputs import choose_output
     from drawloom.opt import Report, optimize
     from drawloom.opt.manager import pass_names
     from drawloom.ptx import parse, verify
@@ -42,6 +44,7 @@ def command(
         return
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
+    output = choose_output(file, output, in_place)
     module = parse(*read(file))
     verify(module)
     report = Report()

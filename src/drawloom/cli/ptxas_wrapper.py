@@ -19,7 +19,9 @@ from typing import Final
 import click
 
 from drawloom.cli.assemble import UTF_8_MARK
+from drawloom.cli.outputs import refuse_to_overwrite
 from drawloom.cli.ptxas_options import MOST_DEEP, is_spelling, needs_value, words_of_files
+from drawloom.errors import DataError
 
 ASSEMBLER: Final = "DRAWLOOM_PTXAS"
 OPTIONS: Final = "DRAWLOOM_SHUFFLE"
@@ -56,9 +58,15 @@ def run(words: list[str]) -> int:
         return EXIT_NOT_FOUND
     with tempfile.TemporaryDirectory() as folder:
         given = expanded(words, 0)
-        arch, passed = target(given), list(given)
+        arch, passed, output = value_of("gpu-name", given), list(given), value_of("output-file", given)
+        numbers = inputs(given)
         try:
-            for k in inputs(given):
+            refuse_to_overwrite(output, [given[k] for k in numbers])
+        except DataError as refusal:
+            print(f"error: {refusal}", file=sys.stderr)
+            return EXIT_USAGE
+        try:
+            for k in numbers:
                 file = standard_input(Path(folder, str(k))) if given[k] == STANDARD_INPUT else given[k]
                 passed[k] = rewritten(file, arch, Path(folder, f"{k}.new"))
         except click.UsageError as refusal:
@@ -106,12 +114,12 @@ def expanded(words: list[str], depth: int) -> list[str]:
     return out
 
 
-def target(words: list[str]) -> str:
-    """What the last `-arch` says, as `sm_NN`; empty without one."""
+def value_of(option: str, words: list[str]) -> str:
+    """The value of the last word that spells an option of ptxas; empty without one."""
     found = ""
     for word, following in zip(words, [*words, ""][1:], strict=True):
         name, _, value = word.partition("=")
-        if is_spelling(name, "gpu-name"):
+        if is_spelling(name, option):
             found = value or following
     return found
 

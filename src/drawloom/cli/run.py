@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 #: The options of one kind of file, by parameter.
 PTX_OPTIONS: Final[dict[str, str]] = {
     "kernel": "--kernel", "grid": "--grid", "block": "--block", "arguments": "--arg", "saves": "--save",
-    "prints": "--print", "check": "--check", "shared": "--shared", "repeat": "--repeat", "assembler": "--assembler",
-    "shuffle": "--shuffle", "level": "--opt-level",
+    "in_place": "--in-place", "prints": "--print", "check": "--check", "shared": "--shared", "repeat": "--repeat",
+    "assembler": "--assembler", "shuffle": "--shuffle", "level": "--opt-level",
 }  # fmt: skip
 HORSE_OPTIONS: Final[dict[str, str]] = {"tables": "--table", "outline": "--outline", "style": "--format"}
 
@@ -67,6 +67,7 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 )
 @click.option("--arg", "-a", "arguments", multiple=True, metavar="ARG", help="One argument; see below.")
 @click.option("--save", "-s", "saves", multiple=True, metavar="NAME=FILE", help="Save an array (.npy, .raw).")
+@click.option("--in-place", is_flag=True, help="Let --save write over a file that --arg reads.")
 @click.option("--print", "-p", "prints", multiple=True, metavar="NAME", help="Print an array.")
 @click.option("--device", "-d", metavar="NAME", help="cpu (the default), reference or cuda:N.")
 @click.option("--check", type=click.Choice(["memory", "off"]), help="memory: bounds-check every access.")
@@ -103,6 +104,7 @@ def command(
     tables: tuple[str, ...],
     outline: str,
     style: str,
+    in_place: bool,
 ) -> None:
     """Run a kernel of a PTX FILE, or of CUDA C++ (.cu) or OpenCL C (.cl), and say how long compiling and running took;
     or run a HorseIR program, in a FILE that ends in .hir, over Parquet files.
@@ -123,7 +125,7 @@ def command(
             return
         run_kernel(
             file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler, level,
-            shuffle,
+            shuffle, in_place,
         )  # fmt: skip
     except Malformed as refusal:
         raise click.UsageError(str(refusal)) from refusal
@@ -212,15 +214,27 @@ def run_kernel(
     assembler: str | None,
     level: int | None,
     shuffle: str,
+    in_place: bool,
 ) -> None:
     from pathlib import Path
 
-    from drawloom.cli.run_arguments import check_writable, in_order, parse_argument, parse_save, save_array
+    from drawloom.cli.outputs import refuse_to_overwrite
+    from drawloom.cli.run_arguments import (
+        argument_files,
+        check_writable,
+        in_order,
+        parse_argument,
+        parse_save,
+        save_array,
+    )
     from drawloom.runtime import load
 
     wanted = [parse_save(text) for text in saves]
     for save in wanted:
         check_writable(save.path)
+        refuse_to_overwrite(save.path, [file])
+        if not in_place:
+            refuse_to_overwrite(save.path, argument_files(arguments), "--in-place")
     source = read_source(file, device) if is_source(file) else Path(file)
     module: Module = load(source, device, check, assembler, level, shuffle)
     warn_of_shuffles(module.ptx, shuffle)

@@ -157,6 +157,12 @@ def value_or_file(value: str, argument: str) -> object:
     raise Malformed(f"'{argument}': '{value}' is no number, no .npy file and no FILE:TYPE")
 
 
+def argument_files(arguments: tuple[str, ...]) -> list[str]:
+    """The paths that the texts of `--arg` read; texts that are malformed have none."""
+    values = [text.partition("=")[2] for text in arguments]
+    return [value if value.endswith(".npy") else value.rpartition(":")[0] for value in values]
+
+
 def load_npy(path: str) -> Array:
     """The array in a `.npy` file, in C order. Raises DataError."""
     try:

@@ -4,6 +4,8 @@ import os
 
 import click
 
+from drawloom.files import find_overwritten
+
 STANDARD_STREAM = "-"
 
 
@@ -12,6 +14,7 @@ STANDARD_STREAM = "-"
 @click.option(
     "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
 )
+@click.option("--in-place", is_flag=True, help="Write the result over FILE.")
 @click.option("--apply", type=click.Choice(["profitable", "all", "none"]), default="profitable", show_default=True,
               help="What to rewrite: what pays on the target, all that can be, or nothing.")  # fmt: skip
 @click.option("--report", type=click.Choice(["text", "json", "html"]), help="Say what became of each load.")
@@ -24,7 +27,7 @@ STANDARD_STREAM = "-"
               help="Code with WRONG results, to see where time goes.")  # fmt: skip
 def command(
     file: str, output: str, apply: str, report: str | None, report_file: str | None, arch: str, assume_no_wrap: bool,
-    distinct_parameters: bool, shared: bool, variant: str | None,
+    distinct_parameters: bool, shared: bool, variant: str | None, in_place: bool,
 ) -> None:  # fmt: skip
     """Rewrite the PTX FILE, - for standard input, so that lanes of a warp give each other what they have loaded.
 
@@ -33,9 +36,11 @@ def command(
     """
     from drawloom.cli.assemble import read
     from drawloom.cli.opt import write
+    from drawloom.cli.outputs import choose_output
     from drawloom.ptx.recovery import parse_known
     from drawloom.shuffle.pipeline import shuffle
 
+    output = choose_output(file, output, in_place)
     check_report_file(report, report_file, file, output)
     text, name = read(file)
     module = parse_known(text, name)
@@ -75,5 +80,5 @@ def check_report_file(report: str | None, report_file: str | None, file: str, ou
 def is_one_file(path: str, other: str) -> bool:
     """Whether what is written to two paths goes to one file; /dev/null and its like take everything."""
     if os.path.exists(path) and os.path.exists(other):
-        return os.path.isfile(path) and os.path.samefile(path, other)
+        return bool(find_overwritten(path, [other]))
     return path == other

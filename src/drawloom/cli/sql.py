@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drawloom.cli import tables as tables_option
+from drawloom.cli.outputs import refuse_to_overwrite
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +70,8 @@ def command(
         raise click.UsageError("--arch is for --emit sass")
     from drawloom.sql import connect
 
+    if profile_to is not None:
+        refuse_to_overwrite(profile_to, tables_option.files(tables))
     text = sys.stdin.read() if query == "-" else query
     connection = connect(device, memory_limit)
     tables_option.register(connection, tables, delimiter, not no_header)

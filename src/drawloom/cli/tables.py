@@ -61,6 +61,13 @@ def within(path: str) -> list[tuple[str, str]]:
     return found
 
 
+def files(tables: tuple[str, ...]) -> list[str]:
+    """The files that the tables are read from."""
+    from drawloom.horse.files import found
+
+    return [file for path in paths(tables).values() for file in found(path)]
+
+
 def register(
     connection: Connection, tables: tuple[str, ...], delimiter: str | None = None, header: bool = True
 ) -> None:

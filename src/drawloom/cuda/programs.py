@@ -32,7 +32,7 @@ from drawloom.cuda.library import LIBRARIES, PROCESS_SYMBOLS, library_objects
 from drawloom.cuda.objects import defines
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
-from drawloom.files import whole_file
+from drawloom.files import find_overwritten, whole_file
 from drawloom.ptx.demangle import source_name
 from drawloom.ptx.ir import Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
@@ -89,6 +89,12 @@ def build(request: Request) -> list[str]:
         raise DataError("no input files")
     if request.compile_only and request.output and len(request.inputs) > 1:
         raise DataError("-o takes one input file with -c")
+    for output in outputs_of(request, kinds):
+        overwritten = find_overwritten(output, request.inputs)
+        if overwritten:
+            raise DataError(
+                f"{output}: the output would overwrite the input {overwritten}\n  expected another name after -o"
+            )
     for arch in request.archs:
         compute_of(arch)
     warnings: list[str] = []
@@ -116,6 +122,16 @@ def build(request: Request) -> list[str]:
             link(clang, [*parts, *objects], request, folder)
             finish(folder / "linked", target)
     return warnings
+
+
+def outputs_of(request: Request, kinds: list[str]) -> list[str]:
+    """Every path that a request may write; which of the programs are made is known once the sources are compiled."""
+    sources = [name for name, kind in zip(request.inputs, kinds, strict=True) if kind != "link"]
+    if request.output:
+        return [request.output]
+    if request.compile_only:
+        return [Path(name).stem + ".o" for name in sources]
+    return ["a.out", *(Path(name).stem for name in sources)]
 
 
 def programs_of(request: Request, compiled: dict[str, list[str]]) -> dict[str, list[str]]:
