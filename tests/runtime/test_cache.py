@@ -1,6 +1,7 @@
 """The kernel cache: what is stored comes back whole or not at all, and nothing that goes wrong stops a launch."""
 
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -346,3 +347,52 @@ def test_the_entry_of_another_user_is_not_run(
     monkeypatch.setattr(cache.os, "fstat", lambda handle: theirs)
     assert store.get("key") is None
     assert "belongs to user 4242: not used" in capsys.readouterr().err
+
+
+def test_a_fifo_in_the_place_of_an_entry_is_removed(store: DiskCache) -> None:
+    """Opening it would wait for a writer that never comes."""
+    store.put("key", b"machine code")
+    path = store.path("key")
+    os.unlink(path)
+    os.mkfifo(path)
+    assert store.get("key") is None
+    assert not os.path.exists(path)
+    store.put("key", b"machine code")
+    assert store.get("key") == b"machine code"
+
+
+def test_a_socket_and_a_folder_in_the_place_of_an_entry_are_not_read(
+    store: DiskCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.makedirs(store.path("folder"))
+    with socket.socket(socket.AF_UNIX) as there:
+        monkeypatch.chdir(store.folder)  # the name of a socket has at most 107 bytes
+        there.bind(os.path.basename(store.path("socket")))
+        assert store.get("socket") is None
+    assert store.get("folder") is None
+    assert "continuing without it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+def test_a_folder_that_others_may_write_is_not_used(
+    store: DiskCache, mode: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.put("key", b"machine code")
+    os.chmod(store.folder, mode)
+    open_to_all = DiskCache(store.folder)
+    assert open_to_all.get("key") is None
+    open_to_all.put("other", b"machine code")
+    assert len(files(store)) == 1
+    assert "other users may write to" in capsys.readouterr().err
+
+
+def test_the_folder_of_another_user_is_not_used(
+    store: DiskCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.put("key", b"machine code")
+    if os.geteuid() == 0:
+        os.chown(store.folder, 54321, 54321)
+    else:
+        monkeypatch.setattr(cache.os, "geteuid", lambda: 12345)
+    assert DiskCache(store.folder).get("key") is None
+    assert "belongs to user" in capsys.readouterr().err

@@ -5,6 +5,7 @@ is asked for, so that `drawloom --version` and a refused command line cost no mo
 """
 
 import errno
+import io
 import os
 import sys
 from importlib import import_module
@@ -69,6 +70,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script. Exits 0, 1 for a refusal, 2 for a wrong command line, 130 when interrupted."""
+    buffer_standard_output()
     try:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -96,6 +98,16 @@ def main() -> None:
         print(f"error: cannot write the output: {failure.strerror}", file=sys.stderr)
         sys.exit(EXIT_REFUSED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def buffer_standard_output() -> None:
+    """Give standard output a buffer, which Python leaves out under ``-u`` and PYTHONUNBUFFERED: only a buffer goes on
+    after the system has taken a part of a write, and so finds that a disk is full."""
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), sys.stdout.encoding, sys.stdout.errors, line_buffering=True
+        )
 
 
 def readable(text: str) -> str:

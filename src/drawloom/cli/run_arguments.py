@@ -245,10 +245,10 @@ def save_array(array: Array, path: str) -> None:
     """Writes a .npy file, or the raw bytes; the file is whole or not there. What is no plain file (/dev/null, a pipe)
     is written to. Raises DataError."""
     try:
+        whole = np.ascontiguousarray(array)
         with whole_file(path) as file:
-            if path.endswith(".npy"):
-                np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
-            else:
-                file.write(np.ascontiguousarray(array).data)
+            if path.endswith(".npy"):  # NumPy's own way to write the elements does not tell why a disk refuses them
+                np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(whole))
+            file.write(whole.data)
     except OSError as failure:
         raise DataError(f"cannot save {path}: {failure.strerror or failure}") from failure

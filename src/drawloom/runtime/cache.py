@@ -12,6 +12,7 @@ on stderr, once, and the time to compile again; it never fails a launch.
 import hashlib
 import os
 import re
+import stat
 import struct
 import sys
 import tempfile
@@ -54,6 +55,7 @@ class DiskCache:
         self.folder = folder
         self.limit = limit
         self._lock = threading.Lock()
+        self._is_trusted = False  # whether the folder is known to be one that only its user writes to
         self._known_size = -1  # what the folder held when this process last looked, plus what it wrote since
 
     def path(self, key: str) -> str:
@@ -64,6 +66,8 @@ class DiskCache:
     def get(self, key: str) -> bytes | None:
         """What was stored under `key`, or None. A damaged entry is removed."""
         path = self.path(key)
+        if not self.is_trusted():
+            return None
         try:
             data = read_entry(path)
         except FileNotFoundError:
@@ -83,6 +87,23 @@ class DiskCache:
             pass  # a folder that may only be read still serves
         return payload
 
+    def is_trusted(self) -> bool:
+        """Return whether the folder is one that nobody but this user and root can put files into. Warns otherwise:
+        whoever can, chooses the machine code that runs here. A folder that is not there yet is trusted."""
+        if self._is_trusted:
+            return True
+        try:
+            state = os.stat(self.folder)
+        except OSError:
+            return True  # reading and writing tell why
+        if state.st_uid not in (os.geteuid(), 0):
+            warn(f"{self.folder} belongs to user {state.st_uid}")
+        elif state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            warn(f"other users may write to {self.folder} (chmod go-w takes that away)")
+        else:
+            self._is_trusted = True
+        return self._is_trusted
+
     def remove_damaged(self, path: str) -> None:
         try:
             os.unlink(path)
@@ -100,6 +121,8 @@ class DiskCache:
         temporary = ""
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            if not self.is_trusted():
+                return
             handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=self.folder)
             try:
                 write_all(handle, entry)
@@ -217,11 +240,16 @@ def payload_of(entry: bytes, key: str) -> bytes | None:
 
 
 def read_entry(path: str) -> bytes | None:
-    """The bytes of an entry; None when it belongs to another user, whose machine code we do not run."""
-    with open(path, "rb") as file:
-        owner = os.fstat(file.fileno()).st_uid
-        if owner not in (os.geteuid(), 0):
-            warn(f"{path} belongs to user {owner}: not used")
+    """The bytes of an entry; none for what is no regular file. None when it belongs to another user, whose machine code
+    we do not run. Raises OSError."""
+    # Opening a FIFO would wait for a writer, opening some devices has effects of its own.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode):
+            return b""
+        if state.st_uid not in (os.geteuid(), 0):
+            warn(f"{path} belongs to user {state.st_uid}: not used")
             return None
         return file.read()
 
