@@ -61,6 +61,7 @@ SLOT_BUSY: Final = 7  # FREE, PARKED or RUNNING; atomic
 SLOT_DONE: Final = 8  # units that finished
 SLOT_PROGRESS: Final = 10  # counts what the slot's blocks got past; watched for deadlock
 SLOT_STACK: Final = 9  # an address near the top of the worker's stack
+SLOT_VARIABLES: Final = 11  # address of the innermost function's first VARIABLE record, or 0; accesses are checked
 SLOT_ARRIVALS: Final = 16  # threads that only arrived, for each of the 16 barriers
 SLOT_WORDS: Final = 32
 SLOT_MARGIN: Final = 32768  # bytes that may be read from the start of a slot, whatever is in them
@@ -78,6 +79,14 @@ STATE_ACTIVE: Final = 9  # how many of this unit's threads came to the barrier
 STATE_SITE: Final = 10  # warp operation that a thread waits at (lane by lane)
 STATE_OPERANDS: Final = 11  # operands, then results, of that warp operation: 5 words
 STATE_FRAME: Final = 16
+
+# Variable: local memory of every lane that a function, or one of its callers, may access
+VARIABLE_NEXT: Final = 0  # address of the next record, 0 for none
+VARIABLE_BEGIN: Final = 1  # address of lane 0's
+VARIABLE_STRIDE: Final = 2  # bytes from one lane's to the next's
+VARIABLE_BYTES: Final = 3  # of one lane
+VARIABLE_ENDS: Final = 4  # address of a word for each lane that says where its own ends, or 0
+VARIABLE_WORDS: Final = 5
 
 # What a warp function returns.
 DONE: Final = 0

@@ -21,6 +21,7 @@ from drawloom.cpu.cooperation import Cooperation
 from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, register_bytes
+from drawloom.cpu.local_variables import LocalVariables
 from drawloom.cpu.pure import Pure
 from drawloom.cpu.spinning import spinning_loops, varying_exits
 from drawloom.cpu.stack import Stack
@@ -76,6 +77,7 @@ class FunctionLowering:
         self.memory = Atomics(body.f, check)
         self.calls = Calls(body, self.memory)
         self.stack = Stack(body, self.memory, has_dynamic_stack(function))
+        self.variables = LocalVariables(body, self.stack) if check else None
         self.suspension = Suspension(body, spinning)
         self.pure = Pure(body, self.calls)
         self.cooperation = Cooperation(body, self.suspension, operations)
@@ -135,6 +137,8 @@ class FunctionLowering:
 
     def prologue(self) -> None:
         f = self.f
+        if self.variables is not None and self.is_kernel:
+            self.variables.enter_kernel()
         f.place("start")
         if self.body.local_stride:
             self.local_memory()
@@ -147,6 +151,8 @@ class FunctionLowering:
             self.stack_check()
             self.function_blocks()
             self.stack.begin_function()
+            if self.variables is not None:
+                self.variables.enter_function()
         for variable in self.function.variables:
             if variable.space == "param":
                 self.param_block(variable.name, variable.size)
@@ -227,6 +233,8 @@ class FunctionLowering:
                 value = f.read(variable.register, self.lanes)
                 self.memory.store_lanes(place, [value], value.elem, 1, False)
         self.stack.end_function()
+        if self.variables is not None:
+            self.variables.leave_function()
         gone = f.load(self.body.gone_slot(), "i1", self.lanes)
         bits = f.mask_bits(gone)
         e.line(f"  ret i64 {e.cast('zext', bits, 'i64').text}")

@@ -44,7 +44,6 @@ done:
 define i32 @dl_check(ptr %launch, ptr %slot, i64 %index, ptr %addresses, i64 %stride, i32 %lanes, i64 %shape,
                      i64 %pos) {
 entry:
-  %here = alloca i8
   %size = and i64 %shape, 4294967295
   %align = lshr i64 %shape, 32
   %low = sub i64 %align, 1
@@ -52,20 +51,6 @@ entry:
   %shared = load i64, ptr %p.shared
   %p.sbytes = getelementptr i8, ptr %launch, i64 @LAUNCH_SHARED@
   %sbytes = load i64, ptr %p.sbytes
-  %p.local = getelementptr i8, ptr %slot, i64 @SLOT_LOCAL@
-  %local = load i64, ptr %p.local
-  %p.lbytes = getelementptr i8, ptr %launch, i64 @LAUNCH_LOCAL@
-  %lbytes1 = load i64, ptr %p.lbytes
-  %p.threads = getelementptr i8, ptr %launch, i64 @LAUNCH_UNITS@
-  %units = load i64, ptr %p.threads
-  %p.lanes = getelementptr i8, ptr %launch, i64 @LAUNCH_LANES@
-  %width = load i64, ptr %p.lanes
-  %threads = mul i64 %units, %width
-  %lbytes = mul i64 %lbytes1, %threads
-  %p.stack = getelementptr i8, ptr %slot, i64 @SLOT_STACK@
-  %stack = load i64, ptr %p.stack
-  %frame = ptrtoint ptr %here to i64
-  %depth = sub i64 %stack, %frame
   %p.buffers = getelementptr i8, ptr %launch, i64 @LAUNCH_BUFFERS@
   %buffers = load ptr, ptr %p.buffers
   %p.count = getelementptr i8, ptr %launch, i64 @LAUNCH_BUFFER_COUNT@
@@ -88,17 +73,11 @@ lane:
   br i1 %aligned, label %ranges, label %misaligned
 ranges:
   %s.in = call i1 @dl_inside(i64 %address, i64 %size, i64 %shared, i64 %sbytes)
-  br i1 %s.in, label %good, label %try.local
-try.local:
-  %l.in = call i1 @dl_inside(i64 %address, i64 %size, i64 %local, i64 %lbytes)
-  br i1 %l.in, label %good, label %try.stack
-try.stack:
-  %f.in = call i1 @dl_inside(i64 %address, i64 %size, i64 %frame, i64 %depth)
-  br i1 %f.in, label %good, label %try.buffers
+  br i1 %s.in, label %good, label %try.buffers
 try.buffers:
-  %i = phi i64 [ 0, %try.stack ], [ %i.next, %miss ]
+  %i = phi i64 [ 0, %ranges ], [ %i.next, %miss ]
   %over = icmp uge i64 %i, %count
-  br i1 %over, label %outside, label %one
+  br i1 %over, label %try.variables, label %one
 one:
   %pair = mul i64 %i, 16
   %p.begin = getelementptr i8, ptr %buffers, i64 %pair
@@ -110,6 +89,9 @@ one:
 miss:
   %i.next = add i64 %i, 1
   br label %try.buffers
+try.variables:
+  %v.in = call i1 @dl_in_variables(ptr %slot, i64 %n, i64 %address, i64 %size)
+  br i1 %v.in, label %good, label %outside
 good:
   br label %next
 misaligned:
@@ -133,6 +115,46 @@ stop:
   ret i32 1
 fine:
   ret i32 0
+}
+
+; Whether an access of lane %lane is inside one of the lane's local variables.
+define internal i1 @dl_in_variables(ptr %slot, i64 %lane, i64 %address, i64 %size) {
+entry:
+  %p.first = getelementptr i8, ptr %slot, i64 @SLOT_VARIABLES@
+  %lane.bytes = mul i64 %lane, 8
+  br label %next
+next:
+  %p.record = phi ptr [ %p.first, %entry ], [ %p.following, %compare ]
+  %record = load ptr, ptr %p.record
+  %none = icmp eq ptr %record, null
+  br i1 %none, label %outside, label %look
+look:
+  %p.following = getelementptr i8, ptr %record, i64 @VARIABLE_NEXT@
+  %p.begin = getelementptr i8, ptr %record, i64 @VARIABLE_BEGIN@
+  %begin = load i64, ptr %p.begin
+  %p.stride = getelementptr i8, ptr %record, i64 @VARIABLE_STRIDE@
+  %stride = load i64, ptr %p.stride
+  %offset = mul i64 %lane, %stride
+  %mine = add i64 %begin, %offset
+  %p.bytes = getelementptr i8, ptr %record, i64 @VARIABLE_BYTES@
+  %fixed = load i64, ptr %p.bytes
+  %p.ends = getelementptr i8, ptr %record, i64 @VARIABLE_ENDS@
+  %ends = load ptr, ptr %p.ends
+  %no.ends = icmp eq ptr %ends, null
+  br i1 %no.ends, label %compare, label %grown
+grown:
+  %p.end = getelementptr i8, ptr %ends, i64 %lane.bytes
+  %end = load i64, ptr %p.end
+  %up.to = sub i64 %end, %mine
+  br label %compare
+compare:
+  %bytes = phi i64 [ %fixed, %look ], [ %up.to, %grown ]
+  %inside = call i1 @dl_inside(i64 %address, i64 %size, i64 %mine, i64 %bytes)
+  br i1 %inside, label %found, label %next
+found:
+  ret i1 true
+outside:
+  ret i1 false
 }
 
 define internal i1 @dl_inside(i64 %address, i64 %size, i64 %begin, i64 %bytes) alwaysinline {

@@ -18,9 +18,8 @@ from drawloom.ptx.ir import (
     Symbol,
     Variable,
 )
-from drawloom.ptx.layout import align_up
 from drawloom.ptx.types import PRED, U32, U64
-from drawloom.reference.decode import Builder, Decoder
+from drawloom.reference.decode import Builder, Decoder, frame_layout
 from drawloom.reference.memory import Fault
 from drawloom.reference.runtime_functions import RUNTIME_FUNCTIONS
 from drawloom.reference.threads import DONE, FRAME, YIELD, Code, Frame, Handler, Reduction, Registers, Thread
@@ -217,15 +216,8 @@ class Formal:
 
 
 def _places(function: Function, variables: list[Variable]) -> list[Formal]:
-    """Where a device function's frame has ``variables``, as ``Decoder`` lays it out."""
-    offsets: dict[str, int] = {}
-    end = 0
-    framed = [v for v in function.variables if v.space in ("local", "param")]
-    framed += [v for v in [*function.params, *function.returns] if v.register is None]
-    for variable in framed:
-        end = align_up(end, variable.alignment)
-        offsets[variable.name] = end
-        end += variable.size
+    """Where a device function's frame has ``variables``."""
+    offsets = {variable.name: offset for variable, offset in frame_layout(function)}
     return [Formal(v, offsets.get(v.name, 0)) for v in variables]
 
 

@@ -46,6 +46,9 @@ Prelude = Callable[[Registers, Thread], None]
 
 _FIXED: Final[dict[str, Type]] = {"c": U32, "i": U32, "p": PRED, "u32": U32, "cvta": U64}
 
+#: Bytes between the variables of a frame that belong to none: what passes the end of one is not in the next.
+_GAP: Final = 16
+
 
 class Launch:
     """One launch of a kernel: its geometry, its memory, and its functions as they are decoded."""
@@ -104,6 +107,21 @@ class Place:
         self.offset = offset
 
 
+def frame_layout(function: Function) -> list[tuple[Variable, int]]:
+    """What stands in a function's frame, with the offsets, which ascend: its own variables, and the parameters and
+    results of a device function that are not registers."""
+    framed = [v for v in function.variables if v.space in ("local", "param")]
+    if not function.is_entry:
+        framed += [v for v in [*function.params, *function.returns] if v.register is None]
+    places: list[tuple[Variable, int]] = []
+    end = 0
+    for variable in framed:
+        offset = align_up(end, variable.alignment)
+        places.append((variable, offset))
+        end = offset + variable.size + _GAP
+    return places
+
+
 class Decoder:
     """Decodes one function for one launch."""
 
@@ -123,16 +141,11 @@ class Decoder:
         if function.is_entry:
             for variable, (offset, _, _) in zip(function.params, param_layout(function)[0], strict=True):
                 self._places[variable.name] = Place("param", offset)
-        framed = [v for v in function.variables if v.space in ("local", "param")]
-        if not function.is_entry:
-            framed += [v for v in [*function.params, *function.returns] if v.register is None]
-        end = 0
-        for variable in framed:
-            end = align_up(end, variable.alignment)
-            self._places[variable.name] = Place("local" if variable.space == "local" else "frame", end)
-            end += variable.size
-        self.code.frame_size = end
-        self.code.frame_alignment = max([16, *[v.alignment for v in framed]])
+        for variable, offset in frame_layout(function):
+            self._places[variable.name] = Place("local" if variable.space == "local" else "frame", offset)
+            self.code.variables.append((offset, variable.size))
+            self.code.frame_size = offset + variable.size
+            self.code.frame_alignment = max(self.code.frame_alignment, variable.alignment)
 
     def decode(self) -> None:
         """Fill ``code``."""

@@ -314,7 +314,7 @@ def _stackrestore(d: Decoder, i: Instruction) -> Handler:
         top = r[source] + 0  # type: ignore[operator]
         if not t.frames[-1].base <= top <= t.stack_top:
             raise Fault(f"stackrestore to {top}, which stacksave did not give")
-        t.stack_top = top
+        t.release(top)
 
     return step
 

@@ -153,6 +153,40 @@ class ByteMemory:
         return AccessFault(message, address, size)
 
 
+class LocalMemory(ByteMemory):
+    """A thread's local memory: a stack of variables, of which an access must stay inside one."""
+
+    def __init__(self) -> None:
+        super().__init__("local", bytearray())
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, size: int) -> None:
+        """Add a variable above all others."""
+        self._starts.append(start)
+        self._ends.append(start + size)
+
+    def cut(self, top: int) -> None:
+        """Remove the variables from ``top`` on."""
+        while self._starts and self._starts[-1] >= top:
+            self._starts.pop()
+            self._ends.pop()
+
+    def load(self, address: int, size: int) -> int:
+        self._require(address, size)
+        return super().load(address, size)
+
+    def store(self, address: int, size: int, value: int) -> None:
+        self._require(address, size)
+        super().store(address, size, value)
+
+    def _require(self, address: int, size: int) -> None:
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address + size > self._ends[at]:
+            check_alignment(address, size, self.name)
+            raise AccessFault(f"access outside of every variable in local memory: {size} bytes", address, size)
+
+
 def space_of(address: int) -> str:
     """The space that a generic address lies in: shared, local, param or global."""
     if address < SHARED_WINDOW:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from drawloom.ptx.ir import Function, Instruction
-from drawloom.reference.memory import LOCAL_LIMIT, ByteMemory, Fault
+from drawloom.reference.memory import LOCAL_LIMIT, Fault, LocalMemory
 from drawloom.reference.races import Clock, Locations, SharedMemory, synchronise
 from drawloom.reference.warp_semantics import Collective, Results, Values
 
@@ -54,6 +54,8 @@ class Code:
         self.template: Registers = [None] * len(function.registers)
         self.frame_symbols: list[tuple[int, int]] = []
         self.specials: list[tuple[int, Callable[[Thread], int]]] = []
+        #: ``(offset, size)`` of what stands in the frame, in the order of the offsets.
+        self.variables: list[tuple[int, int]] = []
         self.frame_size = 0
         self.frame_alignment = 16
 
@@ -101,7 +103,7 @@ class Thread:
         self.lane = index % WARP_SIZE
         self.tid = tid
         self.frames: list[Frame] = []
-        self.local = ByteMemory("local", bytearray())
+        self.local = LocalMemory()
         self.stack_top = 0
         self.carry: int | None = None
         self.state = RUNNABLE
@@ -113,7 +115,9 @@ class Thread:
     def push(self, code: Code, results: Callable[[Thread, Frame, Frame], None] | None = None) -> Frame:
         """Enter ``code``: a fresh frame on top of the stack and of local memory."""
         below = self.stack_top
-        base = self.allocate(code.frame_size, code.frame_alignment)
+        base = self.take(code.frame_size, code.frame_alignment)
+        for offset, size in code.variables:
+            self.local.add(base + offset, size)
         registers = code.template.copy()
         for slot, offset in code.frame_symbols:
             registers[slot] = base + offset
@@ -123,7 +127,18 @@ class Thread:
         self.frames.append(frame)
         return frame
 
-    def allocate(self, size: int, alignment: int = 16) -> int:
+    def allocate(self, size: int, alignment: int) -> int:
+        """``alloca``: a variable of ``size`` bytes on top of the stack; its address, a multiple of ``alignment``."""
+        start = self.take(size, alignment)
+        self.local.add(start, size)
+        return start
+
+    def release(self, top: int) -> None:
+        """End the stack at ``top``, and all variables from there on."""
+        self.stack_top = top
+        self.local.cut(top)
+
+    def take(self, size: int, alignment: int) -> int:
         """Take ``size`` bytes of zeroed local memory from the stack; their address, a multiple of ``alignment``."""
         start = (self.stack_top + alignment - 1) & -alignment
         end = (start + size + 15) & -16
@@ -139,7 +154,7 @@ class Thread:
         frame = self.frames.pop()
         if frame.results is not None:
             frame.results(self, frame, self.frames[-1])
-        self.stack_top = frame.below
+        self.release(frame.below)
 
     def wait(self, where: Instruction, state: int = WAITING) -> int:
         self.state = state
