@@ -35,6 +35,7 @@ BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "launch_costs": ("Cost of a run: start and memory", ("--markdown",)),
     "cpu_kernels": ("Kernels on the CPU", ("--markdown",)),
     "cuda_cpu": ("CUDA kernels on the CPU", ()),
+    "cuda_launches": ("Small launches of CUDA programs", ()),
     "compile_time": ("Compiling CUDA programs", ()),
     "bypass": ("Divisions of 64 bits", ()),
     "shuffle": ("Warp shuffles", ()),

@@ -51,6 +51,7 @@ constexpr size_t kAlignment = 256;                     // of what cudaMalloc giv
 constexpr size_t kGap = 4096;                          // between allocations while accesses are checked
 constexpr size_t kKeptAfterFree = size_t(256) << 20;   // freed memory that is not used again, to tell late accesses
 constexpr int kSharedPerBlock = 160 << 10;
+constexpr size_t kBriefBytes = 64 << 10;               // moved sooner than a thread is woken
 
 struct Allocation {
   size_t size;
@@ -336,7 +337,7 @@ class CpuDevice : public Device {
         bool alone = !to.registered && first + size == to_begin + to.size;
         InFlight::add(Use::work, first, size + (alone ? kGap : 0), stream, "an asynchronous copy");
       }
-    });
+    }, rows.width * rows.height);
   }
 
   cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
@@ -350,7 +351,7 @@ class CpuDevice : public Device {
       if (checked_) InFlight::open();
       for (size_t row = 0; row < height; ++row) memset(static_cast<char *>(to) + row * pitch, value, width);
       if (checked_) InFlight::close();
-    });
+    }, width * height);
     if (!asynchronous && allocations().find(to, begin, found) && found.kind != Memory::device) Streams::wait(queue);
     return error;
   }
@@ -489,20 +490,36 @@ class CpuDevice : public Device {
     const int64_t *places = static_cast<const int64_t *>(kernel.parameters);
     for (int64_t i = 0; i < kernel.parameter_count; ++i)
       memcpy(&parameters[size_t(places[2 * i])], launch.arguments[i], size_t(places[2 * i + 1]));
-    return give(queue, [this, launch, parameters = std::move(parameters)] { run(launch, parameters); });
+    if (!waits_ && is_brief(launch, checked_)) {
+      std::unique_lock<std::mutex> cores(cores_mutex(), std::try_to_lock);
+      if (cores && at_once(queue, [&] { run(launch, parameters, Stack::shared); })) return cudaSuccess;
+    }
+    return give(queue, [this, launch, parameters = std::move(parameters)] {
+      std::lock_guard<std::mutex> cores(cores_mutex());
+      run(launch, parameters, Stack::own);
+    });
   }
 
  private:
   static bool special(cudaStream_t stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
 
-  // Work behind what failed is not done; whoever synchronizes is told.
-  template <class F> cudaError_t give(const Queue &queue, F work) {
+  // Work behind what failed is not done; whoever synchronizes is told. Work that moves few `bytes` is done at once.
+  template <class F> cudaError_t give(const Queue &queue, F work, size_t bytes = SIZE_MAX) {
     if (failed_) return failed_;
+    if (bytes <= kBriefBytes && !waits_ && at_once(queue, work)) return cudaSuccess;
     Streams::add(queue, [this, work = std::move(work)] {
       if (!pending_) work();
     });
     if (waits_) Streams::wait(queue);
     return cudaSuccess;
+  }
+
+  // Does work on the calling thread where the stream has nothing before it; false where it has.
+  template <class F> bool at_once(const Queue &queue, F work) {
+    if (!Streams::begin(queue)) return false;
+    if (!pending_) work();
+    Streams::end(queue);
+    return true;
   }
 
   // Somebody waited for a stream, or for all of them: output appears, and errors are told.
@@ -514,7 +531,7 @@ class CpuDevice : public Device {
     return failed_;
   }
 
-  void run(const Launch &launch, const std::vector<char> &parameters) {
+  void run(const Launch &launch, const std::vector<char> &parameters, Stack stack) {
     char *base = variables_of(*launch.function->program);
     std::vector<Range> ranges;
     if (checked_) {
@@ -523,7 +540,7 @@ class CpuDevice : public Device {
       ranges.push_back({reinterpret_cast<uint64_t>(parameters.data()), parameters.size()});
     }
     if (checked_) InFlight::open();
-    Fault fault = run_kernel(launch, parameters, base, checked_ ? &ranges : nullptr, explain);
+    Fault fault = run_kernel(launch, parameters, base, checked_ ? &ranges : nullptr, explain, stack);
     if (checked_) {
       watch_arguments(launch, parameters);
       InFlight::close();

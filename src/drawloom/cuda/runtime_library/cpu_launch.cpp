@@ -4,6 +4,7 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -34,6 +35,10 @@ constexpr int64_t kSlotsWhenSpinning = 1024;
 constexpr int64_t kSlotBudgetBytes = 96 << 20;
 constexpr int kWordsApart = 16;  // workers count in cache lines of their own
 constexpr double kSpinLimitSeconds = 10;
+// What another thread must have to do to be worth waking it, which takes some 10 microseconds, and as many again until
+// it runs.
+constexpr float kWorthAWorkerNanoseconds = 25000;
+constexpr unsigned kDefaultMxcsr = 0x1f80;  // round to nearest, keep subnormals, no exceptions
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // The words of a thread's record that describe the signal it raised.
@@ -43,6 +48,10 @@ struct Raised {
 };
 constexpr int kFirstWord = 3;
 constexpr int64_t kPageFault = 14, kWrites = 2;
+
+int64_t threads_of(const Launch &l) {
+  return int64_t(l.grid.x) * l.grid.y * l.grid.z * l.block.x * l.block.y * l.block.z;
+}
 
 int64_t align_up(int64_t offset, int64_t alignment) { return (offset + alignment - 1) & -alignment; }
 
@@ -83,14 +92,37 @@ class Scratch {
   size_t size_ = 0;
 };
 
-// One launch runs at a time: it has all cores.
-std::mutex running;
 Pool &pool() {
   static Pool *one = new Pool;  // never destroyed: its threads may be at work when the program ends
   return *one;
 }
 Scratch scratch;
 const Launch *current;
+
+// The stack of kernels that threads of the program run, one at a time; null where there is no memory for it.
+char *shared_stack_top() {
+  static char *top = [] {
+    void *memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) return static_cast<char *>(nullptr);
+    mprotect(memory, 4096, PROT_NONE);  // what lies below may be anybody's
+    return static_cast<char *>(memory) + kStackBytes;
+  }();
+  return top;
+}
+
+// Calls a function with the stack that ends at `top`, a multiple of 16.
+__attribute__((noinline)) void call_on(char *top, void (*function)(void *), void *argument) {
+  __asm__ volatile(
+      "movq %%rsp, %%rbx\n\t"
+      "movq %[top], %%rsp\n\t"
+      "callq *%[function]\n\t"
+      "movq %%rbx, %%rsp"
+      : "+D"(argument)
+      : [top] "r"(top), [function] "r"(function)
+      : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3",
+        "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
 
 class Heap {
  public:
@@ -219,8 +251,11 @@ class Run {
   }
 
   // False where there is no memory for the blocks in flight.
-  bool start() {
-    int workers = int(std::max<int64_t>(1, std::min<int64_t>(Pool::cores(), blocks_)));
+  bool start(Stack stack) {
+    int64_t most = std::min<int64_t>(Pool::cores(), blocks_);
+    float known = nanoseconds_known();
+    if (known >= 0) most = std::min<int64_t>(most, 1 + int64_t(std::min(known / kWorthAWorkerNanoseconds, 1e6f)));
+    int workers = int(std::max<int64_t>(1, most));
     record_[LAUNCH_CHUNK] =
         variant_.resumable ? 1 : std::max<int64_t>(1, std::min(kChunk, blocks_ / (int64_t(workers) * 16)));
     int64_t slots = std::max<int64_t>(workers, slots_);
@@ -234,9 +269,14 @@ class Run {
     seen_spins_.assign(size_t(workers), 0);
     since_ = std::chrono::steady_clock::now();
     arm();
-    std::function<void()> look;
-    if (variant_.spins) look = [this] { watch(); };
-    pool().run(workers, [this](int index) { work(index); }, look);
+    if (stack == Stack::shared) {
+      call_on(shared_stack_top(), [](void *run) { static_cast<Run *>(run)->work(0); }, this);
+    } else {
+      std::function<void()> look;
+      if (variant_.spins) look = [this] { watch(); };
+      pool().run(workers, [this](int index) { work(index); }, look);
+    }
+    launch_.function->nanoseconds_per_thread = float(double(busy_) / double(threads_of(launch_)));
     return true;
   }
 
@@ -254,7 +294,19 @@ class Run {
     again = 1;
   }
 
+  // The processor time that such a launch took last, in proportion to its threads.
+  float nanoseconds_known() const { return launch_.function->nanoseconds_per_thread * float(threads_of(launch_)); }
+
   void work(int index) {
+    auto begin = std::chrono::steady_clock::now();
+    unsigned before = _mm_getcsr();
+    _mm_setcsr(kDefaultMxcsr);  // whatever the program's own arithmetic has
+    work_guarded(index);
+    _mm_setcsr(before);
+    busy_ += std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void work_guarded(int index) {
     static thread_local void *mine = dl_record();
     bool stops = variant_.kernel != nullptr;
     char *slot = slot_base_ + index * slot_bytes_;
@@ -298,6 +350,7 @@ class Run {
   char *slot_base_ = nullptr;
   int64_t slot_bytes_ = 0, slots_ = 1, blocks_ = 0, progress_ = -1;
   std::chrono::steady_clock::time_point since_;
+  std::atomic<int64_t> busy_{0};  // nanoseconds of all workers
   Raised raised_ = {};
 };
 
@@ -390,18 +443,29 @@ std::string readable_name(const std::string &name) {
   return text;
 }
 
+std::mutex &cores_mutex() {
+  static std::mutex running;
+  return running;
+}
+
+bool is_brief(const Launch &launch, bool checked) {
+  float known = launch.function->nanoseconds_per_thread;
+  if (known < 0 || known * float(threads_of(launch)) > kWorthAWorkerNanoseconds || !shared_stack_top()) return false;
+  const Variant *variant = variant_for(*launch.function->kernel, launch.block, checked);
+  return variant && !variant->spins;
+}
+
 Range device_heap() { return heap.range(); }
 void limit_device_heap(size_t bytes) { heap.limit(bytes); }
 
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
-                 const std::vector<Range> *ranges, std::string (*explain)(uint64_t address)) {
+                 const std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack) {
   const Variant *variant = variant_for(*launch.function->kernel, launch.block, ranges != nullptr);
   if (!variant) return {cudaErrorInvalidDeviceFunction, "kernel " + launch.function->name + " was built -unchecked"};
-  std::lock_guard<std::mutex> lock(running);
   current = &launch;
   checking = ranges != nullptr;
   Run run(launch, *variant, parameters, base, ranges);
-  if (!run.start()) return {cudaErrorMemoryAllocation, "no memory for the blocks of a launch"};
+  if (!run.start(stack)) return {cudaErrorMemoryAllocation, "no memory for the blocks of a launch"};
   return fault_of(run, launch, explain, ranges != nullptr);
 }
 

@@ -1,5 +1,7 @@
 // One launch of a kernel on this machine's cores: the record that compiled code reads, its workers, its outcome.
 #pragma once
+#include <mutex>
+
 #include "device.h"
 
 namespace drawloom {
@@ -14,10 +16,22 @@ struct Range {
   uint64_t begin, size;
 };
 
-// Runs a kernel to its end. `parameters` is its parameter block, `base` where its module's variables stand; `ranges` is
-// what it may access where `check` is set, and `explain` says more about an address that is in none.
+// Held while a kernel runs: one runs at a time, as each may have all cores.
+std::mutex &cores_mutex();
+
+// Whether a launch is known to be over soon: less work than waking a thread takes, and no loop that may wait for the
+// host or for another thread.
+bool is_brief(const Launch &launch, bool checked);
+
+// Whose stack the calling thread runs a kernel on: a stream's thread its own; a thread of the program, which may have a
+// short stack, one that belongs to whoever holds the cores.
+enum class Stack { own, shared };
+
+// Runs a kernel to its end, by a caller that holds the cores. `parameters` is its parameter block, `base` where its
+// module's variables stand; `ranges` is what it may access where accesses are checked, else null, and `explain` says
+// more about an address that is in none.
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
-                 const std::vector<Range> *ranges, std::string (*explain)(uint64_t address));
+                 const std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack);
 
 // A kernel's name as it stands in the source, with its parameters.
 std::string readable_name(const std::string &name);

@@ -15,8 +15,9 @@
 
 namespace drawloom {
 
+constexpr size_t kStackBytes = size_t(64) << 20;  // STACK_LIMIT, and some more
+
 inline void start_thread(void *(*enter)(void *), void *given) {
-  constexpr size_t kStackBytes = size_t(64) << 20;  // STACK_LIMIT, and some more
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -36,8 +37,9 @@ class Pool {
     return 1;
   }
 
-  // Runs body(0) to body(workers - 1), each on a thread of its own, of which the calling one, a stream's, is the first.
-  // Where there is a `look`, the calling thread calls it about every 50 ms instead, while the others run.
+  // Runs body(0) to body(workers - 1), each on a thread of its own, of which the calling one, a stream's, is the first;
+  // those that have not begun when it is done have nothing left to do, and do not begin. Where there is a `look`, the
+  // calling thread calls it about every 50 ms instead, while all the others run.
   void run(int workers, const std::function<void(int)> &body, const std::function<void()> &look) {
     int first = look ? 0 : 1;
     if (workers == first) return body(0);
@@ -47,12 +49,15 @@ class Pool {
     body_ = &body;
     workers_ = workers;
     left_ = workers - first;
+    begun_ = 0;
     ++job_;
     begin_.notify_all();
     if (!look) {
       lock.unlock();
       body(0);
       lock.lock();
+      left_ -= workers - first - begun_;
+      workers_ = 0;
       end_.wait(lock, [this] { return left_ == 0; });
     }
     while (!end_.wait_for(lock, std::chrono::milliseconds(50), [this] { return left_ == 0; })) {
@@ -90,6 +95,7 @@ class Pool {
       seen = job_;
       if (index < first_ || index >= workers_) continue;
       const std::function<void(int)> *body = body_;
+      ++begun_;
       lock.unlock();
       (*body)(index);
       lock.lock();
@@ -100,7 +106,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable begin_, end_;
   const std::function<void(int)> *body_ = nullptr;
-  int started_ = 0, first_ = 0, workers_ = 0, left_ = 0;
+  int started_ = 0, first_ = 0, workers_ = 0, begun_ = 0, left_ = 0;
   unsigned long job_ = 0;
 };
 

@@ -80,7 +80,7 @@ void *serve(void *given) {
   is_a_streams = true;
   Lock lock(shared().mutex);
   for (;;) {
-    mine.more.wait(lock, [&] { return !mine.works.empty() || mine.closed; });
+    mine.more.wait(lock, [&] { return mine.ready() || (mine.closed && mine.works.empty()); });
     if (mine.works.empty()) break;
     run_first(lock, *queue);
   }
@@ -135,6 +135,20 @@ Ticket Streams::add(const Queue &queue, std::function<void()> work, bool brief, 
   queue->started = true;
   queue->more.notify_one();
   return ticket;
+}
+
+bool Streams::begin(const Queue &queue) {
+  Lock lock(shared().mutex);
+  if (queue->done != queue->given || !before(queue).empty()) return false;
+  ++queue->given;
+  return true;
+}
+
+void Streams::end(const Queue &queue) {
+  Lock lock(shared().mutex);
+  ++queue->done;
+  shared().finished.notify_all();
+  if (queue->ready()) queue->more.notify_one();
 }
 
 bool Streams::done(const Ticket &ticket) {

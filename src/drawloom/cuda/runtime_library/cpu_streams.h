@@ -30,6 +30,10 @@ class Streams {
   // Gives a stream work that comes behind all before it, and `after`. Work that is `brief` is done at once where nothing
   // is before it.
   static Ticket add(const Queue &queue, std::function<void()> work, bool brief = false, Ticket after = {});
+  // Claims the turn of a stream that has nothing to do, for work that the calling thread does at once: what the stream
+  // is given meanwhile waits for `end`. False where something is before it.
+  static bool begin(const Queue &queue);
+  static void end(const Queue &queue);
   static bool done(const Ticket &ticket);
   static bool done(const Queue &queue);
   static void wait(const Ticket &ticket);
@@ -52,6 +56,9 @@ struct CUstream_st {
   };
   std::deque<Work> works;  // not begun yet
   uint64_t given = 0, done = 0;
+
+  // Whether all that was given before the first of the works is done: a thread of the program may be at it.
+  bool ready() const { return !works.empty() && done + works.size() == given; }
   bool started = false, closed = false;
   std::condition_variable more;
 };

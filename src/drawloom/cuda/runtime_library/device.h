@@ -2,6 +2,7 @@
 // time, `driver_device` hands them to an NVIDIA driver.
 #pragma once
 #define __DL_RUNTIME_LIBRARY
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,7 @@ struct Function {
   std::string name;
   const Kernel *kernel = nullptr;  // null where the program has no code for this CPU
   int dynamic_shared_limit = 0;
+  std::atomic<float> nanoseconds_per_thread{-1};  // as the CPU device measured it last; less than 0: never
 };
 
 // A __device__ or __constant__ variable, known by the address of its host shadow.
