@@ -1,7 +1,7 @@
 // printf from a kernel: who runs where.
 //
 //   drawloom cc examples/hello.cu -o hello && ./hello
-//   drawloom run examples/hello.ptx --grid 2 --block 4 --arg count=6
+//   drawloom run examples/hello.cu --grid 2 --block 4 --arg count=6
 //
 // hello.ptx was made from this file by: nvcc -ptx -O3 -arch=sm_75 hello.cu
 #include <stdio.h>

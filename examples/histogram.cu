@@ -1,7 +1,7 @@
 // How often each byte value occurs: atomics on a table in shared memory, then one global atomic per value.
 //
 //   drawloom cc examples/histogram.cu -o histogram && ./histogram README.md
-//   drawloom run examples/histogram.ptx --grid 64 --block 256 --arg data=FILE.raw:u8 --arg bins:u32[256] \
+//   drawloom run examples/histogram.cu --grid 64 --block 256 --arg data=FILE.raw:u8 --arg bins:u32[256] \
 //       --arg n=LENGTH --print bins
 //
 // histogram.ptx was made from this file by: nvcc -ptx -O3 -arch=sm_75 histogram.cu

@@ -1,7 +1,7 @@
 // The Mandelbrot set as one grey byte per pixel: a loop that every thread leaves at its own time.
 //
 //   drawloom cc examples/mandelbrot.cu -o mandelbrot && ./mandelbrot > mandelbrot.pgm
-//   drawloom run examples/mandelbrot.ptx --grid 32,64 --block 32,8 --arg image:u8[512,1024] \
+//   drawloom run examples/mandelbrot.cu --grid 32,64 --block 32,8 --arg image:u8[512,1024] \
 //       --arg width=1024 --arg height=512 --arg limit=200 --save image=mandelbrot.npy
 //
 // mandelbrot.ptx was made from this file by: nvcc -ptx -O3 -arch=sm_75 mandelbrot.cu

@@ -57,3 +57,18 @@ def test_plain_classes_inherit_from_compiled_ones_that_allow_it() -> None:
                     inherited.append((f"{path.relative_to(ROOT)}: {node.name}", module, ast.unparse(base)))
     assert inherited
     assert [one for one in inherited if one[1:] not in allowed] == []
+
+
+def test_a_star_import_brings_what_programs_are_written_with() -> None:
+    names: dict[str, object] = {}
+    exec("from drawloom import *", names)
+    assert {"load", "connect", "devices", "assemble", "optimize", "shuffle", "Error"} <= names.keys()
+    assert not {"ptx", "cpu", "horse", "sys", "annotations"} & names.keys()
+
+
+@pytest.mark.parametrize("function", ["assemble", "optimize", "shuffle"])
+def test_a_path_in_the_place_of_text_is_told(function: str) -> None:
+    with pytest.raises(drawloom.ParseError, match=r"'saxpy\.ptx' is a path, expected .*; drawloom\.load takes paths"):
+        getattr(drawloom, function)("saxpy.ptx")
+    with pytest.raises(TypeError, match=r"PosixPath"):
+        getattr(drawloom, function)(Path("saxpy.ptx"))

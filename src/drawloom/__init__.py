@@ -75,12 +75,18 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *LAZY_NAMES, *LAZY_ROOMS})
 
 
+#: `from drawloom import *` brings what programs are written with, not the rooms.
 __all__ = [
+    "Buffer",
     "CacheError",
+    "Connection",
+    "Cubin",
     "DataError",
     "DeadlockError",
+    "Device",
     "DeviceError",
     "Error",
+    "Kernel",
     "KernelFault",
     "LaunchError",
     "MemoryAccessError",
@@ -88,8 +94,18 @@ __all__ = [
     "OutOfMemoryError",
     "ParseError",
     "RaceError",
+    "Relation",
     "SourceError",
+    "Stream",
     "UnsupportedError",
     "VerifyError",
     "__version__",
+    "assemble",
+    "compile_cuda",
+    "compile_opencl",
+    "connect",
+    "devices",
+    "load",
+    "optimize",
+    "shuffle",
 ]

@@ -207,3 +207,8 @@ def quote_line(source_line: str, column: int) -> str:
         return shown
     width = len(source_line[: column - 1].expandtabs(TAB_WIDTH))
     return shown + "\n  " + " " * width + "^"
+
+
+def count(number: int, word: str) -> str:
+    """Return a number with its noun: `1 row`, `2,000 rows`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -96,6 +96,12 @@ def test_unknown_command_exits_2() -> None:
     assert "No such command 'frobnicate'" in done.stderr
 
 
+def test_a_command_that_is_spelt_wrong_is_told_the_right_one() -> None:
+    done = subprocess.run([sys.executable, "-m", "drawloom", "sqll"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "No such command 'sqll'. Did you mean sql?" in done.stderr
+
+
 def test_refusal_prints_the_report_and_exits_1() -> None:
     done = fake_command("refuse")
     assert done.returncode == 1

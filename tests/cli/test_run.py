@@ -39,9 +39,10 @@ def test_a_run_says_what_it_did(drawloom: Command, saxpy: Path, tmp_path: Path, 
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0] == f"saxpy on {device}: grid 8, block 128, 1,024 threads"
-    assert re.fullmatch(r"compile \d+\.\d{3} ms( \(from the cache\))?", lines[1])
-    assert re.fullmatch(r"run \d+\.\d{3} ms, \S+ GB/s over 0\.008 MB of arrays", lines[2])
-    assert lines[3] == f"saved y to {out}"
+    assert lines[1] == "arguments a, x, y, n"
+    assert re.fullmatch(r"compile \d+\.\d{3} ms( \(from the cache\))?", lines[2])
+    assert re.fullmatch(r"run \d+\.\d{3} ms, \S+ GB/s over 0\.008 MB of arrays", lines[3])
+    assert lines[4] == f"saved y to {out}"
     np.testing.assert_array_equal(np.load(out), 2 * np.arange(N, dtype=np.float32) + 1)
     assert sorted(os.listdir(tmp_path)) == ["saxpy.ptx", "y.npy"]
 
@@ -129,12 +130,24 @@ def test_arguments_by_name_in_any_order(drawloom: Command, saxpy: Path) -> None:
     assert "y = [10. 11. 12. 13.]" in result.stdout
 
 
-def test_arguments_in_order_under_other_names(drawloom: Command, saxpy: Path) -> None:
+def test_names_without_the_kernels_name_go_to_their_parameters(drawloom: Command, tmp_path: Path) -> None:
+    path = tmp_path / "prefixed.ptx"
+    path.write_text(re.sub(r"\b(?=[axyn][,\]\n])(?<!%)", "saxpy_", programs.SAXPY))
+    assert ".align 4 saxpy_x" in path.read_text()
     result = drawloom(
-        *["run", saxpy, "-a", "scale=1", "-a", "in:f32[4]=arange", "-a", "out:f32[2,2]=10", "-a", "count=4"],
-        *["-p", "out", "-b", "4x1x1", "-g", "1,1"],
+        *["run", path, "-a", "a=1", "-a", "saxpy_y:f32[4]=1", "-a", "x:f32[4]=5", "-a", "3=4", "-p", "y", "-p", "1"]
     )
-    assert "out = [[10. 11.]\n [12. 13.]]" in result.stdout
+    assert result.exit_code == 0, result.output
+    assert "arguments a (saxpy_a), x (saxpy_x), saxpy_y, 3 (saxpy_n)\n" in result.stdout
+    assert "y = [6. 6. 6. 6.]\n1 = [5. 5. 5. 5.]\n" in result.stdout
+
+
+def test_arrays_of_another_type_than_the_kernel_reads_are_refused(drawloom: Command, saxpy: Path) -> None:
+    words = ["run", saxpy, "-a", "a=1", "-a", "x:f64[4]=1", "-a", "y:f32[4]", "-a", "n=4", "-p", "y"]
+    result = drawloom(*words)
+    assert result.exit_code == 1
+    assert "parameter 1 (x): its elements are float64, but the kernel accesses .f32 through it" in result.stderr
+    assert "y = [0.    1.875 0.    1.875]" in drawloom(*words, "--reinterpret").stdout
 
 
 def test_every_repeat_starts_from_the_same_arrays(drawloom: Command, saxpy: Path) -> None:
@@ -209,16 +222,17 @@ USAGE = [
     (["-a", "x:u8=1.5"], "1.5 is not a uint8"),
     (["-a", "x:u8=one"], "'one' is not a number"),
     (["-a", "x=data.bin"], "'data.bin' is no number, no .npy file and no FILE:TYPE"),
-    (["-a", "x=1", "-a", "x=2"], "--arg x is given 2 times"),
+    (["-a", "x=1", "-a", "x=2"], "kernel saxpy: parameter 'x' is given twice"),
     (["-s", "y"], "'y': expected NAME=FILE"),
     (["-s", "y=out.txt"], "expected a file name that ends in .npy, .raw or .bin"),
-    (["-s", "other=out.npy"], "no array or variable 'other'; there are: none"),
-    (["-p", "a", "-a", "a=1"], "no array or variable 'a'; there are: none"),
-    (["-a", "y:f32[4]", "-a", "q=1"], "--arg y is argument 0 but names parameter 2; name all of a, x, y, n"),
+    ([*GOOD_N, "-s", "other=out.npy"], "no array or variable 'other'; there are: x, y"),
+    ([*GOOD_N, "-p", "a"], "no array or variable 'a'; there are: x, y"),
+    (["-a", "y:f32[4]", "-a", "q=1"], "kernel saxpy: no parameter 'q'; there are: a, x, y, n"),
+    (["-a", "a=1"], "kernel saxpy: no --arg for x, y, n"),
 ]
 
 
-@pytest.mark.parametrize("words, said", USAGE, ids=[" ".join(words) for words, _ in USAGE])
+@pytest.mark.parametrize("words, said", USAGE, ids=[" ".join(map(str, words)) for words, _ in USAGE])
 def test_wrong_command_lines_exit_2(drawloom: Command, saxpy: Path, words: list[str], said: str) -> None:
     result = drawloom("run", saxpy, *words)
     refused(result, 2, said)
@@ -233,7 +247,6 @@ def test_a_file_with_several_kernels_needs_a_name(drawloom: Command, tmp_path: P
 
 
 REFUSED = [
-    (["-a", "a=1"], "kernel saxpy: 1 argument given, expected 4: a, x, y, n"),
     ([*GOOD, "-a", "n=1.5"], "kernel saxpy: parameter 3 (n): got the float 1.5, expected an integer"),
     ([*GOOD, "-a", "n=5000000000"], "kernel saxpy: parameter 3 (n): 5000000000 is out of range"),
     ([*GOOD, "-a", "n=nosuch.npy"], "cannot read nosuch.npy: No such file or directory; expected a .npy file"),

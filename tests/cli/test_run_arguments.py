@@ -1,6 +1,7 @@
 """The grammar of `--arg`: what each form means, and that no text makes anything but an argument or a refusal."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from drawloom.cli.run_arguments import (
     save_array,
 )
 from drawloom.errors import DataError
+from drawloom.runtime.parameter_names import ParameterNames
 
 FORMS = {
     "x=1": 1,
@@ -92,16 +94,29 @@ def arguments(*names: str) -> list[object]:
 
 
 def names_in_order(*names: str, parameters: tuple[str, ...] = ("a", "b", "c")) -> list[str]:
-    return [argument.name for argument in in_order(arguments(*names), list(parameters))]
+    known = ParameterNames("k", parameters, dict)
+    return [argument.name for argument in in_order(arguments(*names), known)]
 
 
 def test_names_of_all_parameters_may_stand_in_any_order() -> None:
     assert names_in_order("c", "a", "b") == ["a", "b", "c"]
-    assert names_in_order("x", "y", "z") == ["x", "y", "z"]
-    assert names_in_order("a", "y", "c") == ["a", "y", "c"]
-    assert names_in_order("a") == ["a"]
-    with pytest.raises(Malformed, match="--arg b is argument 0 but names parameter 1"):
-        names_in_order("b", "y", "z")
+    assert names_in_order("2", "b", "0") == ["0", "b", "2"]
+    assert names_in_order("n", "k_x", parameters=("k_x", "k_n")) == ["k_x", "n"]
+
+
+@pytest.mark.parametrize(
+    ("names", "refusal"),
+    [
+        (("x", "b", "c"), "--arg: kernel k: no parameter 'x'; there are: a, b, c"),
+        (("a", "b", "3"), "no parameter '3'"),
+        (("a", "b", "b"), "parameter 'b' is given twice"),
+        (("a", "1", "b"), "parameter 'b' is given twice"),
+        (("a",), "kernel k: no --arg for b, c"),
+    ],
+)
+def test_names_that_do_not_give_each_parameter_one_argument(names: tuple[str, ...], refusal: str) -> None:
+    with pytest.raises(Malformed, match=re.escape(refusal)):
+        names_in_order(*names)
 
 
 def test_saves() -> None:

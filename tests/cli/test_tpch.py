@@ -169,7 +169,7 @@ def test_decimals_types_and_shapes_are_exact() -> None:
         "row 1, revenue: 123141078.2284, DuckDB 123141078.2283"
     )
     assert tpch.difference(6, answer(revenue=[123141078.2283]), theirs) == "revenue is double, DuckDB decimal128(13, 4)"
-    assert tpch.difference(6, answer(revenue=[]), theirs) == "0 rows of 1 columns, DuckDB 1 rows of 1 columns"
+    assert tpch.difference(6, answer(revenue=[]), theirs) == "0 rows of 1 column, DuckDB 1 row of 1 column"
 
 
 def test_stages_without_a_column_are_control_code() -> None:

@@ -1,16 +1,20 @@
 """Everything a launch refuses, it refuses before it runs, by kernel, parameter and what was expected."""
 
+import array
 import ctypes
 import math
 import struct
 
 import ml_dtypes
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import drawloom
 from drawloom.errors import LaunchError
 from drawloom.runtime import Buffer, Kernel, Stream, device, load
 from drawloom.runtime.arguments import prepare
@@ -355,3 +359,60 @@ def test_a_stream_of_another_device_is_refused(saxpy: Kernel) -> None:
     with Stream("cpu") as stream:  # host devices share their memory, and so their streams
         assert saxpy[1, 1, stream].stream is stream
         assert saxpy[1, 1, 0, None].stream is None
+
+
+class Exporter:
+    """An object with NumPy's `__array_interface__` and nothing else."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.__array_interface__ = values.__array_interface__
+
+
+WRITEABLE = {
+    "array.array": lambda: array.array("f", [1, 2, 3, 4]),
+    "bytearray": lambda: bytearray(np.arange(1, 5, dtype=np.float32).tobytes()),
+    "ctypes": lambda: (ctypes.c_float * 4)(1, 2, 3, 4),
+    "__array_interface__": lambda: Exporter(np.arange(1, 5, dtype=np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", WRITEABLE)
+def test_what_a_kernel_writes_is_seen_by_the_owner(name: str) -> None:
+    y = WRITEABLE[name]()
+    drawloom.load(programs.SAXPY)["saxpy"][1, 4](1.0, np.ones(4, np.float32), y, 4)
+    seen = y.values if isinstance(y, Exporter) else np.frombuffer(y, np.float32)
+    np.testing.assert_array_equal(seen, [2, 3, 4, 5])
+
+
+READ_ONLY = {
+    "pandas": lambda: pd.Series([1, 2, 3, 4], dtype="float32"),
+    "pandas, nullable": lambda: pd.Series([1, 2, 3, 4], dtype="Float32"),
+    "pandas, of Arrow": lambda: pd.Series([1, 2, 3, 4], dtype=pd.ArrowDtype(pa.float32())),
+    "polars": lambda: pl.Series([1, 2, 3, 4], dtype=pl.Float32),
+}
+
+
+@pytest.mark.parametrize("name", READ_ONLY)
+def test_columns_of_data_frames_are_arguments(name: str) -> None:
+    y = np.zeros(4, np.float32)
+    drawloom.load(programs.SAXPY)["saxpy"][1, 4](1.0, READ_ONLY[name](), y, 4)
+    np.testing.assert_array_equal(y, [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (pd.Series([1.0, None], dtype="Float32"), "the Arrow array has 1 nulls"),
+        (pl.Series([1.0, None], dtype=pl.Float32), "the Arrow array has 1 nulls"),
+        (pd.Series(["a", "b"], dtype="string[python]"), "has no fixed width"),
+        (pd.Series(["a", "b"], dtype=object), "its elements are Python objects"),
+        (pl.Series(["a", "b"]), "has no fixed width"),
+        (array.array("d", [1.0]), "its elements are float64, but the kernel accesses .f32 through it"),
+        (pd.DataFrame({"x": [1.0]}), "its elements are float64"),
+        ({"x": 1}, "dict is no array"),
+        ([1.0], "list is no array"),
+    ],
+)
+def test_columns_and_arrays_that_are_refused(saxpy: Kernel, value: object, said: str) -> None:
+    assert said in refusal(saxpy, 1.0, value, F32, 1)

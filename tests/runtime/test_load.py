@@ -28,11 +28,14 @@ def test_a_path_a_text_bytes_and_a_module(tmp_path: Path) -> None:
     path.write_text(programs.SAXPY)
     for source in (path, str(path), programs.SAXPY, programs.SAXPY.encode(), parse(programs.SAXPY)):
         module = drawloom.load(source)
-        assert [kernel.name for kernel in module] == ["saxpy"]
+        assert list(module) == ["saxpy"]
         assert len(module) == 1
         assert "saxpy" in module
         assert "nothing" not in module
-        assert module["saxpy"] is module["saxpy"]
+        assert module["saxpy"] is module["saxpy"] is module.get("saxpy")
+        assert module[next(iter(module))] is module["saxpy"]
+        assert dict(module) == {"saxpy": module["saxpy"]}
+        assert module.get("nothing") is None
         assert module.device.name == "cpu"
     assert module["saxpy"].signature.names() == ["a", "x", "y", "n"]
     assert "saxpy(a, x, y, n) on cpu" in repr(module["saxpy"])
@@ -205,7 +208,7 @@ def corpus_files() -> list[Path]:
 @pytest.mark.parametrize("path", corpus_files(), ids=lambda path: path.stem)
 def test_kernels_of_compilers_have_signatures(path: Path) -> None:
     module = drawloom.load(os.fspath(path), "reference")
-    for kernel in module:
+    for kernel in module.values():
         assert len(kernel.parameters) == len(module.ptx.functions[kernel.name].params)
         assert kernel.limits.static_shared <= 48 * 1024
 

@@ -4,6 +4,7 @@ A subcommand is the file `cli/<name>.py` with a click command called `command`; 
 is asked for, so that `drawloom --version` and a refused command line cost no more than starting Python.
 """
 
+import difflib
 import errno
 import io
 import os
@@ -54,6 +55,18 @@ class LazyGroup(click.Group):
         command = import_module("drawloom.cli." + FILES.get(cmd_name, cmd_name)).command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Add to the refusal of an unknown command the ones that are spelt most like it."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as refusal:
+            close = difflib.get_close_matches(args[0], self.list_commands(ctx))
+            if not close:
+                raise
+            raise click.UsageError(f"{refusal.message} Did you mean {' or '.join(close)}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, SUBCOMMANDS[name]) for name in self.list_commands(ctx)]

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 PTX_OPTIONS: Final[dict[str, str]] = {
     "kernel": "--kernel", "grid": "--grid", "block": "--block", "arguments": "--arg", "saves": "--save",
     "in_place": "--in-place", "prints": "--print", "check": "--check", "shared": "--shared", "repeat": "--repeat",
-    "assembler": "--assembler", "shuffle": "--shuffle", "level": "--opt-level",
+    "assembler": "--assembler", "shuffle": "--shuffle", "level": "--opt-level", "reinterpret": "--reinterpret",
 }  # fmt: skip
 HORSE_OPTIONS: Final[dict[str, str]] = {"tables": "--table", "outline": "--outline", "style": "--format"}
 
 EXAMPLES = """
 \b
-Arguments, in the order of the kernel's parameters or by their names:
+One argument for each parameter, in any order. NAME is the parameter's, with or without the
+kernel's name before it, as in the source of a .cu or .cl file, or its position from 0 on:
   --arg out:f32[1000000]          an array of zeros
   --arg out:f32[512,512]=1.5      an array filled with a number
   --arg x:u32[4096]=arange        0, 1, 2, ...
@@ -38,10 +39,10 @@ Arguments, in the order of the kernel's parameters or by their names:
 Examples:
   drawloom run saxpy.ptx --kernel saxpy --grid 3907 --block 256 \\
       --arg y:f32[1000000]=1 --arg x=x.npy --arg a=2.0 --arg n=1000000 --save y=y.npy
-  drawloom run reduce.ptx --grid 1 --block 32 --arg out:f32[1] --arg in:f32[32]=arange --print out
-  drawloom run kernel.ptx --block 128 --emit llvm
-  drawloom run scale.cu --kernel scale --grid 4 --block 256 --arg x:f32[1024]=arange --arg n=1024 --print x
-  drawloom run query.hir --table lineitem=lineitem.parquet
+  drawloom run warp_sum.ptx --grid 1 --block 32 --arg total:f32[32] --arg x:f32[32]=arange --print total
+  drawloom run saxpy.ptx --block 128 --emit llvm
+  drawloom run hello.cu --kernel hello --grid 2 --block 4 --arg count=6
+  drawloom run top_customers.hir --table orders=orders.parquet
 """
 
 
@@ -71,6 +72,8 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--print", "-p", "prints", multiple=True, metavar="NAME", help="Print an array.")
 @click.option("--device", "-d", metavar="NAME", help="cpu (the default), reference or cuda:N.")
 @click.option("--check", type=click.Choice(["memory", "off"]), help="memory: bounds-check every access.")
+@click.option("--reinterpret", is_flag=True,
+              help="Take the bytes of arrays as they are, whatever the types of their elements.")  # fmt: skip
 @click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Run N times.")
 @click.option("--assembler", type=click.Choice(["drawloom", "driver"]), help="Who makes a GPU's machine code.")
@@ -105,6 +108,7 @@ def command(
     outline: str,
     style: str,
     in_place: bool,
+    reinterpret: bool,
 ) -> None:
     """Run a kernel of a PTX FILE, or of CUDA C++ (.cu) or OpenCL C (.cl), and say how long compiling and running took;
     or run a HorseIR program, in a FILE that ends in .hir, over Parquet files.
@@ -125,7 +129,7 @@ def command(
             return
         run_kernel(
             file, kernel, grid, block, arguments, saves, prints, device, check, shared, repeat, assembler, level,
-            shuffle, in_place,
+            shuffle, in_place, reinterpret,
         )  # fmt: skip
     except Malformed as refusal:
         raise click.UsageError(str(refusal)) from refusal
@@ -215,6 +219,7 @@ def run_kernel(
     level: int | None,
     shuffle: str,
     in_place: bool,
+    reinterpret: bool,
 ) -> None:
     from pathlib import Path
 
@@ -227,6 +232,8 @@ def run_kernel(
         parse_save,
         save_array,
     )
+    from drawloom.cuda.loading import source_names
+    from drawloom.runtime import device as find_device
     from drawloom.runtime import load
 
     wanted = [parse_save(text) for text in saves]
@@ -236,36 +243,48 @@ def run_kernel(
         if not in_place:
             refuse_to_overwrite(save.path, argument_files(arguments), "--in-place")
     source = read_source(file, device) if is_source(file) else Path(file)
-    module: Module = load(source, device, check, assembler, level, shuffle)
+    module: Module = load(source, device, check, assembler, level, shuffle, reinterpret)
+    if is_source(file):
+        module.source_names = lambda: source_names(file, find_device(device))
     warn_of_shuffles(module.ptx, shuffle)
     kernel = module[chosen_kernel(kernel_name, [function.name for function in module.ptx.kernels], file)]
-    given = in_order([parse_argument(text) for text in arguments], kernel.signature.names())
-    check_names(module, given, wanted, prints)
+    given = in_order([parse_argument(text) for text in arguments], kernel.names)
+    check_names(kernel, given, wanted, prints)
     launches = launch_repeatedly(kernel, grid, block, shared, given, repeat)
     report(kernel, grid, block, given, launches)
     for save in wanted:
-        save_array(named_array(module, given, save.name), save.path)
+        save_array(named_array(kernel, given, save.name), save.path)
         click.echo(f"saved {save.name} to {save.path}")
     for shown in prints:
-        click.echo(f"{shown} = {named_array(module, given, shown)}")
+        click.echo(f"{shown} = {named_array(kernel, given, shown)}")
 
 
-def check_names(module: "Module", given: list["Given"], saves: list["Save"], prints: tuple[str, ...]) -> None:
-    """Before the run: whatever is to be saved or printed is an array that is there."""
+def check_names(kernel: "Kernel", given: list["Given"], saves: list["Save"], prints: tuple[str, ...]) -> None:
+    """Raises UsageError, before the run, for a name to be saved or printed that is not of an array."""
     import numpy as np
 
-    arrays = [argument.name for argument in given if isinstance(argument.value, np.ndarray)]
-    there = [*arrays, *module.globals.keys()]
+    there = [argument.name for argument in given if isinstance(argument.value, np.ndarray)]
+    there += kernel.module.globals.keys()
     for name in [*[save.name for save in saves], *prints]:
-        if name not in there:
+        if not isinstance(named_array(kernel, given, name), np.ndarray):
             raise click.UsageError(f"no array or variable '{name}'; there are: {', '.join(there) or 'none'}")
 
 
-def named_array(module: "Module", given: list["Given"], name: str) -> Any:
-    for argument in given:
-        if argument.name == name:
-            return argument.value
-    return module.globals[name]
+def named_array(kernel: "Kernel", given: list["Given"], name: str) -> Any:
+    """The argument of that name, or by any name of its parameter, or the variable; None where there is none."""
+    position = next((i for i, argument in enumerate(given) if argument.name == name), kernel.names.find(name))
+    if position is not None:
+        return given[position].value
+    variables = kernel.module.globals
+    if name not in variables:
+        return None
+    return variables[name]
+
+
+def mapping(kernel: "Kernel", given: list["Given"]) -> str:
+    """Which argument went to which parameter: `a (saxpy_a), n`."""
+    pairs = zip([argument.name for argument in given], kernel.signature.names())
+    return ", ".join(name if name == parameter else f"{name} ({parameter})" for name, parameter in pairs)
 
 
 def launch_repeatedly(
@@ -308,6 +327,8 @@ def report(
     click.echo(
         f"{kernel.name} on {kernel.module.device.name}: grid {times(grid)}, block {times(block)}, {threads:,} threads"
     )
+    if given:
+        click.echo(f"arguments {mapping(kernel, given)}")
     first = launches[0]
     source = " (from the cache)" if first.cached else ""
     click.echo(f"compile {milliseconds(sum(x.compile_seconds for x in launches))}{source}")

@@ -1,5 +1,6 @@
 """From the words of `--arg`, `--save` and `--print` to NumPy arrays, scalars and files.
 
+    NAME   ::= a name of a parameter (runtime/parameter_names.py), or its position
     ARG    ::= NAME ":" TYPE "[" EXTENT ("," EXTENT)* "]" ("=" FILL)?    an array made here, zeros unless filled
              | NAME ":" TYPE "=" NUMBER                                  a scalar of that type
              | NAME "=" NUMBER                                           a scalar of the parameter's type
@@ -20,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drawloom.cli import fence
-from drawloom.errors import DataError
+from drawloom.errors import DataError, LaunchError
 from drawloom.files import whole_file
+from drawloom.runtime.parameter_names import ParameterNames
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +33,7 @@ TYPES: Final[dict[str, str]] = {
     **{f"{kind}{bits}": f"<i{bits // 8}" for kind in "si" for bits in (8, 16, 32, 64)},
 }
 MAX_BYTES: Final = 2**47  # what an address space holds
-_NAME: Final = re.compile(r"[A-Za-z_$%][A-Za-z0-9_$]*")
+_NAME: Final = re.compile(r"[A-Za-z_$%][A-Za-z0-9_$]*|[0-9]+")
 _RANDOM: Final = re.compile(r"random(?:\((\d+)\))?")
 _HEX: Final = re.compile(r"[+-]?0[xX][0-9a-fA-F_]+")
 
@@ -192,25 +194,18 @@ def load_raw(path: str, dtype: np.dtype[Any]) -> Array:
     return fence.copy(np.frombuffer(data, dtype=dtype))
 
 
-def in_order(given: list[Given], parameters: list[str]) -> list[Given]:
-    """The arguments in the order of the parameters: by name when every name is a parameter's, else as given.
-
-    Raises Malformed when some names are parameters' and stand elsewhere, because either order may be meant.
-    """
-    names = [argument.name for argument in given]
-    for name in names:
-        if names.count(name) > 1:
-            raise Malformed(f"--arg {name} is given {names.count(name)} times")
-    if set(names) == set(parameters):
-        by_name = {argument.name: argument for argument in given}
-        return [by_name[parameter] for parameter in parameters]
-    for index, name in enumerate(names):
-        if name in parameters and parameters.index(name) != index:
-            raise Malformed(
-                f"--arg {name} is argument {index} but names parameter {parameters.index(name)}; name all of "
-                f"{', '.join(parameters)}, or give them in that order under other names"
-            )
-    return given
+def in_order(given: list[Given], names: ParameterNames) -> list[Given]:
+    """The arguments in the order of the parameters that they name. Raises Malformed for a name that is no parameter's,
+    for a parameter that is named twice, and for one that is not named."""
+    try:
+        positions = names.positions([argument.name for argument in given])
+    except LaunchError as refusal:
+        raise Malformed(f"--arg: {refusal}") from refusal
+    missing = [name for index, name in enumerate(names.shown()) if index not in positions]
+    if missing:
+        raise Malformed(f"kernel {names.kernel}: no --arg for {', '.join(missing)}")
+    by_position = dict(zip(positions, given))
+    return [by_position[index] for index in sorted(by_position)]
 
 
 class Save:

@@ -21,6 +21,7 @@ def load(
     assembler: str | None = None,
     level: int | None = None,
     shuffle: str = "none",
+    reinterpret: bool = False,
 ) -> Module:
     """Makes the kernels of a module ready on a device.
 
@@ -29,11 +30,14 @@ def load(
     The other arguments and the errors are those of `drawloom.runtime.load`; and, of a `.cu` or `.cl` file, those of
     `compile_cuda`.
     """
-    if isinstance(source, (str, os.PathLike)) and is_source(os.fspath(source)):
-        from drawloom.cuda.compiler import verified
+    if not (isinstance(source, (str, os.PathLike)) and is_source(os.fspath(source))):
+        return load_ptx(source, device, check, assembler, level, shuffle, reinterpret)
+    from drawloom.cuda.compiler import verified
 
-        source = verified(translate_for(os.fspath(source), find_device(device)))
-    return load_ptx(source, device, check, assembler, level, shuffle)
+    path, where = os.fspath(source), find_device(device)
+    module = load_ptx(verified(translate_for(path, where)), where, check, assembler, level, shuffle, reinterpret)
+    module.source_names = lambda: source_names(path, where)
+    return module
 
 
 def is_source(path: str) -> bool:
@@ -41,10 +45,25 @@ def is_source(path: str) -> bool:
     return path.endswith(SUFFIXES) and "\n" not in path
 
 
-def translate_for(path: str, device: Device) -> "Translated":
-    """The PTX of a source for the GPU that is to run it, or for a current one."""
-    from drawloom.cuda.compiler import DEFAULT_ARCH, Options, translate_cuda, translate_opencl
+def source_names(path: str, device: Device) -> dict[str, list[str]]:
+    """The names of the parameters of a source's functions, by symbol, as the source is compiled for the device."""
+    from drawloom.cuda.compiler import Options
+    from drawloom.cuda.parameter_names import parameter_names
+
+    return parameter_names(path, architecture(device), Options())
+
+
+def architecture(device: Device) -> str:
+    """The `sm_NN` of the GPU that is to run a source; a current one for other devices."""
+    from drawloom.cuda.compiler import DEFAULT_ARCH
 
     major, minor = device.compute
+    return f"sm_{major}{minor}" if major else DEFAULT_ARCH
+
+
+def translate_for(path: str, device: Device) -> "Translated":
+    """The PTX of a source for the device that is to run it."""
+    from drawloom.cuda.compiler import Options, translate_cuda, translate_opencl
+
     translate = translate_opencl if path.endswith(".cl") else translate_cuda
-    return translate(path, f"sm_{major}{minor}" if major else DEFAULT_ARCH, Options(line_info=True))
+    return translate(path, architecture(device), Options(line_info=True))

@@ -142,7 +142,7 @@ class LoadedKernel:
         self.function = function
         self.plan = plan
         self.device = device
-        self.kernel = load(plan.module, device=device, level=level_for(device))[plan.name]
+        self.kernel = load(plan.module, device=device, level=level_for(device), reinterpret=True)[plan.name]
         self.times_asked = 0
         #: The masks that selected many of the rows when the kernel last ran.
         self.dense: frozenset[int] = frozenset()

@@ -26,6 +26,8 @@ _VERSION: Final = re.compile(r"\s*(\d+)\.(\d+)", re.ASCII)
 _TARGET: Final = re.compile(r"\s*([a-zA-Z_][\w]*)", re.ASCII)
 _NOTHING: Final = BLANKS + ";"
 
+#: How a text ends that is not PTX but the path of a file.
+_SUFFIXES: Final = (".ptx", ".cu", ".cl", ".cubin")
 #: Longer headers are usual, too, but found by their pattern.
 _LONGEST_HEADER: Final = 1 << 14
 _LINKAGES: Final = frozenset(".extern .visible .weak .common".split())
@@ -159,6 +161,9 @@ class ModuleParser(BodyParser):
     """One module."""
 
     def __init__(self, text: str, filename: str) -> None:
+        if "\n" not in text and text.endswith(_SUFFIXES):
+            expected = "the text of a PTX module; drawloom.load takes paths"
+            raise ParseError(f"'{text}' is a path, expected {expected}", filename)
         module = Module()
         module.source = text
         module.filename = filename

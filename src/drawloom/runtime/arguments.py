@@ -12,9 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.errors import LaunchError
+from drawloom.errors import LaunchError, count
 from drawloom.ptx.ir import Function, Module, Variable
+from drawloom.ptx.types import Type
 from drawloom.runtime.buffers import Buffer
+from drawloom.runtime.element_types import accessed_types, contradicts
 from drawloom.runtime.machine import Device
 from drawloom.runtime.memory import HOST, NotMemory, Span, span_of
 from drawloom.runtime.pointers import written_parameters
@@ -73,9 +75,10 @@ class Parameter:
 
 
 class Signature:
-    """The parameters of one kernel, and the size in bytes of its parameter block."""
+    """The parameters of one kernel, and the size in bytes of its parameter block. With `reinterpret`, arrays may have
+    elements of other types than the kernel accesses."""
 
-    def __init__(self, module: Module, kernel: Function) -> None:
+    def __init__(self, module: Module, kernel: Function, reinterpret: bool = False) -> None:
         from drawloom.ptx.layout import param_layout
 
         places, total = param_layout(kernel)
@@ -87,6 +90,35 @@ class Signature:
             for index, (variable, place) in enumerate(zip(kernel.params, places, strict=True))
         ]
         self.offsets = [parameter.offset for parameter in self.parameters]
+        self.reinterpret = reinterpret
+        self._function = kernel
+        self._accessed: list[frozenset[Type]] | None = None
+        self._checked: set[tuple[int, np.dtype[Any]]] = set()
+
+    def accepts(self, parameter: Parameter, span: Span) -> bool:
+        """Return whether accesses through the parameter may be of the elements of `span`."""
+        element = span.element
+        if self.reinterpret or element is None or not span.size or (parameter.index, element) in self._checked:
+            return True
+        if contradicts(element, self.accessed(parameter)):
+            return False
+        self._checked.add((parameter.index, element))
+        return True
+
+    def accessed(self, parameter: Parameter) -> frozenset[Type]:
+        if self._accessed is None:
+            self._accessed = accessed_types(self._function)
+        return self._accessed[parameter.index]
+
+    def check_elements(self, parameter: Parameter, span: Span) -> None:
+        """Raises Refused for elements that no access through the parameter can be of."""
+        if not self.accepts(parameter, span):
+            assert span.element is not None
+            types = " and ".join(sorted(f".{type_.name}" for type_ in self.accessed(parameter)))
+            raise Refused(
+                f"its elements are {span.element.name}, but the kernel accesses {types} through it; convert the array, "
+                "or load with reinterpret=True (--reinterpret) to have its bytes taken as they are"
+            )
 
     def names(self) -> list[str]:
         return [parameter.name for parameter in self.parameters]
@@ -153,13 +185,16 @@ def prepare(
                 continue
         elif type(value) is Buffer and value.device is device and parameter.takes_memory and not value.freed:
             span = value.span()
-            if not span.address % parameter.pointer_align:
+            if not span.address % parameter.pointer_align and signature.accepts(parameter, span):
                 pointers.append(Pointer(parameter, span))
                 block[offset : offset + size] = span.address.to_bytes(8, "little")
                 continue
         in_buffers = False
+        known = len(pointers)
         try:
             block[offset : offset + size] = encode(parameter, value, device, pointers)
+            if len(pointers) > known:
+                signature.check_elements(parameter, pointers[-1].span)
         except Refused as refusal:
             raise LaunchError(
                 f"parameter {parameter.index} ({parameter.name}): {refusal}", signature.kernel
@@ -314,7 +349,3 @@ def memory_of(value: object, device: Device) -> Span:
 def integer_range(size: int) -> tuple[int, int]:
     """What an integer parameter of `size` bytes takes: compilers write `int` as .u32 too, so either sign."""
     return -(1 << 8 * size - 1), (1 << 8 * size) - 1
-
-
-def count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -78,6 +78,7 @@ class Buffer:
         allocation = self.allocation()
         if self._span is None:
             self._span = allocation.span()
+            self._span.element = self.dtype
         else:
             allocation.require()
         return self._span

@@ -244,7 +244,7 @@ def read_entry(path: str) -> bytes | None:
     we do not run. Raises OSError."""
     # Opening a FIFO would wait for a writer, opening some devices has effects of its own.
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
+    with open(handle, "rb") as file:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
             return b""

@@ -1,7 +1,8 @@
 """From whatever Python value stands for memory to one `Span`: its address, size, device and writability.
 
-NumPy arrays, Arrow arrays, DLPack producers, `__cuda_array_interface__`, and everything with the buffer
-protocol are borrowed in place: nothing here copies, so what a kernel writes is seen by the owner.
+NumPy arrays, Arrow arrays, Series of pandas and Polars, DLPack producers, `__cuda_array_interface__`,
+`__array_interface__`, and everything with the buffer protocol are borrowed in place, so what a kernel writes is seen by
+the owner. Only a nullable column of pandas is copied, to memory that kernels may not write.
 """
 
 import ctypes
@@ -20,6 +21,9 @@ HOST: Final = "host"
 _DLPACK_HOST: Final = frozenset({1, 3, 11})
 _DLPACK_CUDA: Final = frozenset({2, 13})
 
+#: NumPy's kinds of DLPack's type codes (dlpack.h): signed and unsigned integers, floats.
+_DLPACK_KINDS: Final[dict[int, str]] = {0: "i", 1: "u", 2: "f"}
+
 ALLOCATION_ALIGNMENT: Final = 256  # what cuMemAlloc guarantees (CUDA programming guide, device memory accesses)
 
 
@@ -31,7 +35,8 @@ class Span:
     """`size` bytes at `address` on `place` ("host" or "cuda"). `owner` keeps them alive.
 
     `view` is the same memory as NumPy bytes when it is on the host, else None. `stream` is the CUDA stream
-    that the producer asks consumers to wait for (0: none).
+    that the producer asks consumers to wait for (0: none). `element` is the type of the elements where the owner has
+    told it.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class Span:
         self.owner = owner
         self.view = view
         self.stream = 0
+        self.element: np.dtype[Any] | None = None
 
 
 def aligned_bytes(size: int, alignment: int = ALLOCATION_ALIGNMENT, zero: bool = True) -> Bytes:
@@ -81,28 +87,57 @@ def span_of(value: object) -> Span:
         return host_span(value, value)
     if hasattr(value, "__cuda_array_interface__"):
         return cuda_span(value)
-    if type(value).__module__.partition(".")[0] == "pyarrow":
+    package = type(value).__module__.partition(".")[0]
+    if package == "pyarrow":
         return arrow_span(value)
+    if package in ("pandas", "polars"):
+        return column_span(value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return dlpack_span(value)
-    if isinstance(value, (bytes, bytearray, memoryview, ctypes.Array, ctypes.Structure)):
-        return buffer_span(value)
-    raise NotMemory(f"{type(value).__name__} is no array")
+    if hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
+        return host_span(np.asarray(value), value)
+    if isinstance(value, (str, int, float, complex, np.generic)) or value is None:
+        raise NotMemory(f"{type(value).__name__} is no array")
+    return buffer_span(value)
 
 
 def host_span(array: Array, owner: object) -> Span:
     view = bytes_view(array)
-    return Span(view.ctypes.data, view.nbytes, HOST, bool(array.flags.writeable), owner, view)
+    span = Span(view.ctypes.data, view.nbytes, HOST, bool(array.flags.writeable), owner, view)
+    span.element = array.dtype
+    return span
 
 
 def buffer_span(value: Any) -> Span:
     """Anything with the buffer protocol; what lies behind a read-only one is read-only."""
     try:
-        return host_span(np.frombuffer(value, dtype=np.uint8), value)
+        there = memoryview(value)
+    except TypeError:
+        raise NotMemory(f"{type(value).__name__} is no array") from None
     except (BufferError, ValueError) as refusal:
-        if len(value) == 0:
-            return Span(0, 0, HOST, False, value, np.empty(0, np.uint8))
         raise NotMemory(f"{type(value).__name__} gives no bytes: {refusal}") from refusal
+    if not there.nbytes:
+        return Span(0, 0, HOST, False, value, np.empty(0, np.uint8))
+    if isinstance(value, ctypes.Structure) or not there.format:
+        there = there.cast("B")
+    try:
+        return host_span(np.asarray(there), value)
+    except (RuntimeError, TypeError, ValueError) as refusal:
+        raise NotMemory(f"{type(value).__name__} gives no bytes: {refusal}") from refusal
+
+
+def column_span(value: Any) -> Span:
+    """A Series of pandas or Polars: NumPy's memory where it lies in that, else Arrow's."""
+    if hasattr(value, "to_arrow"):
+        return arrow_span(value.to_arrow())
+    values = getattr(value, "values", None)
+    if isinstance(values, np.ndarray):
+        return host_span(values, value)
+    if not hasattr(values, "__arrow_array__"):
+        raise NotMemory(f"{type(value).__name__} is no array")
+    import pyarrow as pa
+
+    return arrow_span(pa.array(values))
 
 
 def arrow_span(value: Any) -> Span:
@@ -134,7 +169,10 @@ def arrow_span(value: Any) -> Span:
     if data is None or len(value) == 0:
         return Span(0, 0, HOST, False, value, np.empty(0, np.uint8))
     view = np.frombuffer(data, dtype=np.uint8, count=len(value) * width, offset=value.offset * width)
-    return Span(view.ctypes.data, view.nbytes, HOST, False, value, view)
+    span = Span(view.ctypes.data, view.nbytes, HOST, False, value, view)
+    if pa.types.is_integer(value.type) or pa.types.is_floating(value.type):
+        span.element = np.dtype(value.type.to_pandas_dtype())
+    return span
 
 
 def dlpack_span(value: Any) -> Span:
@@ -181,7 +219,10 @@ def dlpack_device_span(value: Any) -> Span:
         raise NotMemory("it is not contiguous")
     count = int(np.prod(shape, dtype=np.int64))
     address = (tensor.data or 0) + tensor.byte_offset
-    return Span(address, count * width, "cuda", True, (value, capsule))
+    span = Span(address, count * width, "cuda", True, (value, capsule))
+    if tensor.code in _DLPACK_KINDS and tensor.lanes == 1 and tensor.bits in (8, 16, 32, 64):
+        span.element = np.dtype(f"{_DLPACK_KINDS[tensor.code]}{width}")
+    return span
 
 
 def cuda_span(value: Any) -> Span:
@@ -197,6 +238,7 @@ def cuda_span(value: Any) -> Span:
     address, read_only = interface["data"]
     count = int(np.prod(shape, dtype=np.int64))
     span = Span(int(address or 0), count * dtype.itemsize, "cuda", not read_only, value)
+    span.element = dtype
     span.stream = int(interface.get("stream") or 0)
     return span
 

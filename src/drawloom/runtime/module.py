@@ -5,7 +5,7 @@ mod["saxpy"][(n + 255) // 256, 256](n, 2.0, x, y)
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
@@ -22,6 +22,7 @@ from drawloom.runtime.machine import Device
 from drawloom.runtime.machine import device as find_device
 from drawloom.runtime.memory import Array
 from drawloom.runtime.optimiser import Optimiser, chosen_level
+from drawloom.runtime.parameter_names import ParameterNames, SourceNames
 from drawloom.runtime.streams import Event, Stream
 from drawloom.runtime.variables import find_variable, variable_names
 
@@ -46,6 +47,7 @@ def load(
     assembler: str | None = None,
     level: int | None = None,
     shuffle: str = "none",
+    reinterpret: bool = False,
 ) -> "Module":
     """Makes the kernels of a PTX module ready on a device.
 
@@ -57,6 +59,8 @@ def load(
     `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 2, on "reference" 0). `shuffle` says which loads
     become warp shuffles after that: "none", "profitable" (those that pay on the device) or "all" that can; `ptx.report`
     of the module then says what became of each. Where accesses are checked, neither is done; the report says so.
+    Launches refuse arrays whose elements are of another type than all accesses through their parameter, unless
+    `reinterpret`.
 
     Raises DataError (unreadable file), ParseError, VerifyError, UnsupportedError, DeviceError.
     """
@@ -64,7 +68,7 @@ def load(
     checked, chosen = chosen_check(check), level_on(where, level)
     module = read_module(source)
     module, chosen = shuffled(module, shuffle, where, chosen, checked)
-    return Module(module, where, checked, chosen_assembler(assembler), chosen)
+    return Module(module, where, checked, chosen_assembler(assembler), chosen, reinterpret)
 
 
 def shuffled(module: PtxModule, apply: str, where: Device, level: int, checked: bool = False) -> tuple[PtxModule, int]:
@@ -225,12 +229,16 @@ class Kernel:
     def __init__(self, module: "Module", function: Function) -> None:
         self.module = module
         self.name = function.name
-        self.signature = Signature(module.ptx, function)
+        self.signature = Signature(module.ptx, function, module.reinterpret)
+        self.names = ParameterNames(function.name, self.signature.names(), self._source_names)
         self.limits = Limits(module.ptx, function)
         #: What the launch that ended first took, which machine code was made for.
         self.first: Timing | None = None
         #: Where launches go that name no stream.
         self.stream: Stream | None = None
+
+    def _source_names(self) -> dict[str, list[str]]:
+        return self.module.source_names()
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -268,13 +276,17 @@ class Configured:
         self.shared_bytes = shared_bytes
         self.stream = stream
 
-    def __call__(self, *args: object, reaches: tuple[object, ...] | list[object] = ()) -> Launch:
-        """Launches. `reaches` names memory that the kernel gets at through addresses stored in its data.
+    def __call__(self, *args: object, reaches: tuple[object, ...] | list[object] = (), **named: object) -> Launch:
+        """Launches. Arguments stand in the order of the parameters, or under the parameters' names, with or without
+        the kernel's name before them. `reaches` names memory that the kernel gets at through addresses stored in its
+        data.
 
         Raises LaunchError before anything runs when an argument does not fit its parameter; KernelFault
         or DeviceError when the kernel fails.
         """
         module = self.kernel.module
+        if named:
+            args = self.kernel.names.arranged(args, named)
         arguments = prepare(self.kernel.signature, args, module.device, tuple(reaches))
         request = Request(self.kernel.name, self.grid, self.block, self.shared_bytes, arguments)
         launch = Launch(self.kernel.name, module.device, self)
@@ -335,10 +347,17 @@ class Globals:
         return variable_names(self._module.ptx)
 
 
-class Module:
-    """A PTX module on a device. `module["kernel"]` is a kernel; iterating gives them all, in file order.
+class NoKernelError(LaunchError, KeyError):
+    """A module was asked for a kernel that it does not have."""
 
-    `ptx` is the module as parsed; `globals` its module-level variables; `optimiser` makes what is compiled of it.
+    __str__ = LaunchError.__str__  # a KeyError's text would stand in quotes
+
+
+class Module(Mapping[str, Kernel]):
+    """A PTX module on a device: a mapping from the names of its kernels, in file order, to the kernels.
+
+    `module["kernel"]` takes a name in the source, too. `ptx` is the module as parsed; `globals` its module-level
+    variables; `optimiser` makes what is compiled of it.
     """
 
     def __init__(
@@ -348,6 +367,7 @@ class Module:
         check: bool = False,
         assembler: str = DRAWLOOM,
         level: int = 0,
+        reinterpret: bool = False,
     ) -> None:
         if module.address_size != 64:
             raise UnsupportedError(
@@ -356,37 +376,62 @@ class Module:
         self.ptx = module
         self.device = where
         self.check = check
+        self.reinterpret = reinterpret
         self.optimiser = Optimiser(module, 0 if check else level, where.kind)
         self.program: Program = where.backend.program(module, check, assembler, self.optimiser)
         self.globals = Globals(self)
+        #: Gives the parameters' names in the source that the PTX was compiled from; none for what came as PTX.
+        self.source_names: SourceNames = dict
         self._kernels: dict[str, Kernel] = {}
 
     def __getitem__(self, name: str) -> Kernel:
         """The kernel of that symbol, or of that name in a source: `scale`, `ns::scale`, `scale<4>`, `scale(int*)`.
-        Raises LaunchError with the names that there are, or where it means several."""
+        Raises NoKernelError, a LaunchError and a KeyError, with the names that there are, and LaunchError where it
+        means several."""
         known = self._kernels.get(name)
         if known is not None:
             return known
-        function = self.ptx.functions.get(symbol_of(name, [kernel.name for kernel in self.ptx.kernels]))
+        if not isinstance(name, str):
+            raise TypeError(f"a module's kernels are named by text, not by {type(name).__name__}")
+        function = self.ptx.functions.get(symbol_of(name, list(self)))
         if function is None or not function.is_entry or not function.has_body:
-            there = ", ".join(f.name for f in self.ptx.kernels) or "none"
-            raise LaunchError(f"no kernel '{name}' in {self.ptx.filename or 'the module'}; there are: {there}")
+            there = ", ".join(self) or "none"
+            raise NoKernelError(f"no kernel '{name}' in {self.ptx.filename or 'the module'}; there are: {there}")
         made = Kernel(self, function)
         self._kernels[name] = made
         return made
 
-    def __iter__(self) -> Iterator[Kernel]:
-        return iter([self[function.name] for function in self.ptx.kernels])
+    def __iter__(self) -> Iterator[str]:
+        return iter([function.name for function in self.ptx.kernels])
 
     def __len__(self) -> int:
         return len(self.ptx.kernels)
 
     def __contains__(self, name: object) -> bool:
-        return any(function.name == name for function in self.ptx.kernels)
+        """Return whether `module[name]` is a kernel."""
+        try:
+            return isinstance(name, str) and self[name] is not None
+        except LaunchError:
+            return False
+
+    #: Two modules are the same if they are one.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         names = ", ".join(function.name for function in self.ptx.kernels)
         return f"<Module {self.ptx.filename or 'of PTX text'} on {self.device.name}: {names}>"
 
 
-__all__ = ["Configured", "DeviceError", "Error", "Globals", "Kernel", "Launch", "Module", "launches", "load"]
+__all__ = [
+    "Configured",
+    "DeviceError",
+    "Error",
+    "Globals",
+    "Kernel",
+    "Launch",
+    "Module",
+    "NoKernelError",
+    "launches",
+    "load",
+]

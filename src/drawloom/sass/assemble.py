@@ -77,7 +77,10 @@ def assemble(
     in ``Cubin.warnings``.
     """
     if not isinstance(source, (str, Module)):
-        raise TypeError(f"the source is of type {type(source).__name__}, expected PTX text or a drawloom.ptx module")
+        raise TypeError(
+            f"the source is of type {type(source).__name__}, expected PTX text or a drawloom.ptx module; "
+            "drawloom.load takes paths"
+        )
     if not isinstance(arch, str):
         raise TypeError(f"the architecture is {arch!r}, expected text such as 'sm_90'")
     if not isinstance(max_registers, int):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
+from drawloom.errors import count
 from drawloom.horse.memory import shown
 from drawloom.sql.profile import HEADINGS, NUMBERS, Call, Profile, milliseconds, row
 
@@ -27,7 +28,7 @@ ol { font: 13px/1.5 ui-monospace, monospace; padding-left: 3.5rem } li:target { 
 
 def page(profile: Profile) -> str:
     """The whole page. ``profile.outline`` is drawn where there is one."""
-    summary = f"{profile.rows:,} rows on {profile.device} in {milliseconds(profile.total)} ms"
+    summary = f"{count(profile.rows, 'row')} on {profile.device} in {milliseconds(profile.total)} ms"
     if profile.peak_bytes is not None:
         summary += f", {shown(profile.peak_bytes)} of memory at most"
     if profile.lacking:

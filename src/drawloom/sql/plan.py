@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Final
 
+from drawloom.errors import count
 from drawloom.horse.types import VectorType
 
 
@@ -611,7 +612,7 @@ def _line(relation: Relation) -> str:
     if isinstance(relation, Read):
         return f"Read {relation.table}: {', '.join(relation.columns)}"
     if isinstance(relation, Empty):
-        return f"Empty: {relation.rows} rows"
+        return f"Empty: {count(relation.rows, 'row')}"
     if isinstance(relation, Values):
         rows = [", ".join([c.key() for c in row]) for row in zip(*relation.columns)]
         return f"Values ({'), ('.join(rows)})"

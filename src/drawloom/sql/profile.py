@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from drawloom.errors import count
 from drawloom.horse.ir import Statement, walk
 from drawloom.horse.memory import shown
 from drawloom.horse.printer import print_statement
@@ -141,7 +142,7 @@ class Profile:
 
     def __str__(self) -> str:
         lines = [f"{stage:10} {milliseconds(seconds):>10} ms" for stage, seconds in self.seconds.items()]
-        lines.append(f"{'total':10} {milliseconds(self.total):>10} ms, {self.rows} rows, on {self.device}")
+        lines.append(f"{'total':10} {milliseconds(self.total):>10} ms, {count(self.rows, 'row')}, on {self.device}")
         if self.lacking:
             lines.append(f"in DataFusion, for what is not built yet: {'; '.join(self.lacking)}")
         if self.peak_bytes is not None and self.limit_bytes is not None:

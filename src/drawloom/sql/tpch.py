@@ -20,7 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from drawloom.errors import DataError, UnsupportedError
+from drawloom.errors import DataError, UnsupportedError, count
 from drawloom.sql.compare import Row, first_difference, in_order
 from drawloom.sql.connection import Connection, connect
 from drawloom.sql.relation import rows_of
@@ -150,7 +150,7 @@ def difference(query: int, ours: pa.Table, theirs: pa.Table) -> str:
     may differ by ``DOUBLE_BOUND``) and in the order that the query asks for. Rows that it leaves in any order may
     stand in any."""
     if ours.num_columns != theirs.num_columns or ours.num_rows != theirs.num_rows:
-        shapes = [f"{t.num_rows:,} rows of {t.num_columns} columns" for t in (ours, theirs)]
+        shapes = [f"{count(t.num_rows, 'row')} of {count(t.num_columns, 'column')}" for t in (ours, theirs)]
         return f"{shapes[0]}, DuckDB {shapes[1]}"
     for name, mine, other in zip(ours.column_names, ours.schema.types, theirs.schema.types):
         if mine != other:

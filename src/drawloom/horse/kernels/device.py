@@ -39,7 +39,7 @@ class DeviceKernels:
         if found is None:
             from drawloom.runtime import load
 
-            found = load(make(name), device=self.device, level=level_for(self.device))[name]
+            found = load(make(name), device=self.device, level=level_for(self.device), reinterpret=True)[name]
             found.stream = self.workspace.stream
             self.loaded[name] = found
         return found
