@@ -24,7 +24,7 @@ except UnsupportedError as missing:
 
 EXAMPLES = PROGRAMS.parent.parent.parent / "examples"
 CHOSEN = (
-    "checked_access device_printf device_queries error_assert error_configuration error_destroyed "
+    "builtin_atomics checked_access device_printf device_queries error_assert error_configuration error_destroyed "
     "error_host_access error_host_use_after_free error_memory error_out_of_bounds error_unsynchronised_small "
     "error_variable_overrun function_pointers group_barriers samples_style scan_lookback small_launches "
     "standard_mathematics streams_events streams_overlap symbols"
@@ -294,13 +294,9 @@ def test_undefined_function_is_an_error_of_the_link(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (("x.cu", "-rdc=true"), "-rdc is not supported"),
-    (("x.cu", "-dc"), "-dc is not supported"),
-    (("x.cu", "-Xptxas", "-v"), "-Xptxas is not supported: machine code is made by Drawloom's assembler"),
-    (("x.cu", "-maxrregcount=32"), "-maxrregcount is not supported: __launch_bounds__"),
-    (("x.cu", "-fmad=false"), "-fmad is not supported: `#pragma clang fp contract"),
+    (("x.cu", "-dlink"), "-dlink is not supported: device code is not linked over files"),
     (("x.cu", "--default-stream", "per-thread"), "-default-stream is not supported: cudaStreamPerThread"),
-    (("x.cu", "-gencode", "arch=compute_80,code=sm_80"), "-gencode is not supported: -arch=sm_80,sm_90"),
+    (("x.cu", "-lcublas"), "-lcublas: the vendor's libraries are not supported"),
     (("managed.cu",), "__managed__: variables of both sides are not supported"),
     (("nowhere.cu",), "no such file"),
     (("x.txt",), "no source or object file"),

@@ -1,123 +1,169 @@
-"""`drawloom cc`: CUDA programs to executables, shared libraries and object files."""
+"""`drawloom cc`: CUDA programs to executables, shared libraries and object files, with nvcc's options."""
 
-from typing import Final
+import re
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from drawloom.errors import UnsupportedError
+from drawloom.cli.nvcc_options import CommandLine, help_text, read_command_line
 
-#: Options of other CUDA compilers that ask for something there is not, and what to do instead.
-REFUSED: Final[dict[str, str]] = {
-    "-rdc": "device code is not linked over files; put what calls each other into one file",
-    "-dc": "device code is not linked over files; -c compiles a file whose device code is complete",
-    "-dlink": "device code is not linked over files",
-    "-cudart": "programs are linked with Drawloom's runtime library",
-    "-ptx": "`drawloom build --emit ptx` writes PTX",
-    "-cubin": "`drawloom build --emit cubin` writes machine code",
-    "-ccbin": "DRAWLOOM_CLANG names the compiler",
-    "-gencode": "-arch=sm_80,sm_90 lists the GPUs that get machine code",
-    "-Xptxas": "machine code is made by Drawloom's assembler; `drawloom build --emit cubin` shows what it uses",
-    "-maxrregcount": "__launch_bounds__ bounds the registers of a kernel",
-    "-fmad": "`#pragma clang fp contract(off)` keeps products and sums apart",
-    "-default-stream": "cudaStreamPerThread names a thread's stream",
-    "-G": "device code is always optimised; -g is for host code",
-}
+if TYPE_CHECKING:
+    from drawloom.cuda.programs import Dependencies
+
 #: The architectures that kernels get machine code for unless told otherwise; other GPUs take the PTX.
-DEFAULT_ARCHS: Final = "sm_80"
+DEFAULT_ARCHS: Final = ("sm_80",)
+HIGHEST_LEVEL: Final = 3
+LANGUAGES: Final[dict[str, str]] = {"": "", "cu": "cuda", "c++": "c++", "c": "c"}
+#: Options of the host's compiler that sources with device code take, too, and their values.
+SHARED_HOST_OPTIONS: Final = ("-D", "-U", "-I")
+VIRTUAL: Final = "compute_"
+OPENMP: Final = "-fopenmp"
 
 
-def refuse(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    name = parameter.opts[0]
-    if value and (name, value) != ("-rdc", "false"):  # that asks for what there is
-        raise UnsupportedError(f"{name} is not supported: {REFUSED[name]}")
-
-
-class CompilerCommand(click.Command):
-    """Options are long words behind one dash, so an unknown one is told whole: click takes `-bogus` for `-b ...`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as unknown:
-            words = [word.partition("=")[0] for word in given if word.startswith(unknown.option_name)]
-            raise click.NoSuchOption(words[0] if words else unknown.option_name, ctx=ctx) from None
-
-
-@click.command(cls=CompilerCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("inputs", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "output", metavar="FILE",
-              help="What to write; a.out, or with -c the source's name with .o. Without it, sources that each have a "
-              "main become a program each, by their names.")  # fmt: skip
-@click.option("-c", "compile_only", is_flag=True, help="Compile each source to an object file, and do not link.")
-@click.option("-shared", is_flag=True, help="Make a shared library.")
-@click.option("-I", "includes", metavar="DIR", multiple=True, help="Look for headers in DIR.")
-@click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro.")
-@click.option("-U", "undefines", metavar="NAME", multiple=True, help="Undefine a macro.")
-@click.option("-isystem", "system_includes", metavar="DIR", multiple=True, help="Look there, too, and do not warn.")
-@click.option("-include", "preincludes", metavar="FILE", multiple=True, help="Include a file before each source.")
-@click.option("-O", "level", type=click.IntRange(0, 3), default=3, show_default=True, help="How much to optimise.")
-@click.option("-std", "--std", "standard", metavar="STANDARD", default="c++17", show_default=True,
-              help="c++11 to c++23.")  # fmt: skip
-@click.option("-arch", "archs", metavar="SM,...", default=DEFAULT_ARCHS, show_default=True,
-              help="GPUs that get machine code; the first is what device code is compiled for.")  # fmt: skip
-@click.option("-march", "cpu", metavar="LEVEL", default="x86-64-v3", show_default=True,
-              help="CPUs that kernels run on without a GPU: x86-64-v3, x86-64-v4, native.")  # fmt: skip
-@click.option("-L", "folders", metavar="DIR", multiple=True, help="Look for libraries in DIR.")
-@click.option("-l", "libraries", metavar="NAME", multiple=True, help="Link with a library.")
-@click.option("-Xcompiler", "--compiler-options", "host_options", metavar="OPTION,...", multiple=True,
-              help="Give options to the compiler of .cpp and .c files, and to the linker.")  # fmt: skip
-@click.option("-Xlinker", "--linker-options", "linker_options", metavar="OPTION,...", multiple=True,
-              help="Give options to the linker.")  # fmt: skip
-@click.option("-use_fast_math", "--use_fast_math", "fast_math", is_flag=True, help="Faster, less accurate functions.")
-@click.option("-unchecked", "--unchecked", is_flag=True,
-              help="Leave out the code that DRAWLOOM_CHECK=memory runs: a smaller file, sooner made.")  # fmt: skip
-@click.option("-g", "debug", is_flag=True, help="Keep what debuggers read of the host code.")
-@click.option("-w", "silent", is_flag=True, help="Show no warnings.")
-@click.option("-lineinfo", "--generate-line-info", is_flag=True, hidden=True, expose_value=False)  # always kept
-@click.option("-extended-lambda", "--extended-lambda", "--expt-extended-lambda", is_flag=True, hidden=True,
-              expose_value=False)  # fmt: skip
-@click.option("--expt-relaxed-constexpr", is_flag=True, hidden=True, expose_value=False)
-@click.option("-m64", "--m64", is_flag=True, hidden=True, expose_value=False)
-@click.option("-Xptxas", "--ptxas-options", hidden=True, multiple=True, callback=refuse, expose_value=False)
-@click.option("-maxrregcount", "--maxrregcount", hidden=True, callback=refuse, expose_value=False)
-@click.option("-fmad", "--fmad", hidden=True, callback=refuse, expose_value=False)
-@click.option("-default-stream", "--default-stream", hidden=True, callback=refuse, expose_value=False)
-@click.option("-rdc", hidden=True, callback=refuse, expose_value=False)
-@click.option("-dc", is_flag=True, hidden=True, callback=refuse, expose_value=False)
-@click.option("-dlink", is_flag=True, hidden=True, callback=refuse, expose_value=False)
-@click.option("-cudart", "--cudart", hidden=True, callback=refuse, expose_value=False)
-@click.option("-ptx", is_flag=True, hidden=True, callback=refuse, expose_value=False)
-@click.option("-cubin", is_flag=True, hidden=True, callback=refuse, expose_value=False)
-@click.option("-gencode", "--gencode", hidden=True, callback=refuse, expose_value=False)
-@click.option("-G", is_flag=True, hidden=True, callback=refuse, expose_value=False)
-@click.option("-ccbin", hidden=True, callback=refuse, expose_value=False)
-def command(
-    inputs: tuple[str, ...], output: str | None, compile_only: bool, shared: bool, includes: tuple[str, ...],
-    defines: tuple[str, ...], level: int, standard: str, archs: str, cpu: str, folders: tuple[str, ...],
-    libraries: tuple[str, ...], host_options: tuple[str, ...], fast_math: bool, unchecked: bool, debug: bool,
-    silent: bool, undefines: tuple[str, ...], system_includes: tuple[str, ...], preincludes: tuple[str, ...],
-    linker_options: tuple[str, ...],
-) -> None:  # fmt: skip
-    """Compile and link CUDA programs: .cu, .cpp and .c sources, object files and libraries.
-
-    The program runs its kernels on an NVIDIA GPU where a driver answers, and on this machine's cores otherwise;
-    DRAWLOOM_DEVICE=cpu, cuda or cuda:N chooses when it runs.
-    """
+# The words are taken apart by a table of nvcc's options, which are long words behind one dash.
+@click.command(
+    name="cc", options_metavar="[OPTIONS]", add_help_option=False, context_settings={"ignore_unknown_options": True}
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FILE...")
+def command(words: tuple[str, ...]) -> None:
+    """Compile and link CUDA programs."""
+    given = read_command_line(list(words))
+    if given.has("help"):
+        click.echo(help_text(), nl=False)
+        return
+    if not given.files:
+        raise click.UsageError("Missing argument 'FILE...'.")
     from drawloom.cuda.compiler import Options
     from drawloom.cuda.programs import Request, build
 
-    named = (("-U", undefines), ("-isystem", system_includes), ("-include", preincludes))
-    words = tuple(word for option, values in named for value in values for word in (option, value))
-    options = Options(standard, level, defines, includes, True, fast_math, words)
-    request = Request(
-        inputs, output or "", options, tuple(archs.split(",")), cpu, compile_only, shared, libraries, folders,
-        split(host_options), split(linker_options), not unchecked, debug,
+    host = [*given.listed("host"), *given.foreign]
+    openmp = given.has("openmp") or OPENMP in host
+    archs, target = architectures(given)
+    debug = ("__CUDACC_DEBUG__",) if given.has("device_debug") else ()
+    options = Options(
+        given.last("standard"), level(given), (*given.all("define"), *debug), given.all("include"), True,
+        given.has("fast"), preprocessor_words(given, host), device_arithmetic(given),
     )  # fmt: skip
-    for warning in build(request):
-        if not silent:
+    request = Request(
+        tuple(given.files), given.last("output"), options, archs, given.last("cpu", "x86-64-v3"), given.has("compile"),
+        given.has("shared"), given.all("library"), given.all("folder"),
+        tuple(word for word in host if word != OPENMP), given.listed("linker"), not given.has("unchecked"),
+        given.has("debug"), target, language(given), dependencies(given), openmp, registers(given),
+        given.has("usage"),
+    )  # fmt: skip
+    for warning in [*given.notes, *build(request)]:
+        if not given.has("silent"):
             click.echo(warning.rstrip("\n"), err=True)
 
 
-def split(options: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for words in options for word in words.split(","))
+def level(given: CommandLine) -> int:
+    """How much to optimise, 0 to 3. Raises UsageError."""
+    text = given.last("level", str(HIGHEST_LEVEL))
+    if not text.isdigit():
+        raise click.UsageError(f"-O{text}: expected -O0 to -O4")
+    return min(int(text), HIGHEST_LEVEL)
+
+
+def language(given: CommandLine) -> str:
+    """What all sources are in, "" where their names say it. Raises UsageError."""
+    if given.last("language") not in LANGUAGES:
+        raise click.UsageError(f"-x {given.last('language')}: expected cu, c++ or c")
+    return LANGUAGES[given.last("language")]
+
+
+def registers(given: CommandLine) -> int:
+    """The most registers of a kernel, 0 for no bound. Raises UsageError."""
+    text = given.last("registers", "0")
+    if not text.isdigit():
+        raise click.UsageError(f"-maxrregcount={text}: expected a number")
+    return int(text)
+
+
+def preprocessor_words(given: CommandLine, host: list[str]) -> tuple[str, ...]:
+    """What else the preprocessor is told: those of nvcc's options, and of the host's compiler."""
+    named = (("-U", "undefine"), ("-isystem", "system"), ("-include", "preinclude"))
+    words = [word for flag, name in named for value in given.all(name) for word in (flag, value)]
+    for option in host:
+        if option[:2] in SHARED_HOST_OPTIONS and len(option) > 2:
+            words += [option[:2], option[2:]]
+    return tuple(words)
+
+
+def device_arithmetic(given: CommandLine) -> tuple[str, ...]:
+    """The -cc1 options of -fmad, -ftz, -prec-div and -prec-sqrt."""
+    words: list[str] = []
+    if given.truth("contract") is not None:
+        words.append("-ffp-contract=fast-honor-pragmas" if given.truth("contract") else "-ffp-contract=off")
+    if given.truth("flush") is not None:
+        kind = "preserve-sign,preserve-sign" if given.truth("flush") else "ieee,ieee"
+        words.append(f"-fdenormal-fp-math-f32={kind}")
+    if not given.has("fast"):  # which has these
+        for name, option in (("division", "-nvptx-prec-divf32"), ("root", "-nvptx-prec-sqrtf32")):
+            if given.truth(name) is False:
+                words += ["-mllvm", f"{option}=0"]
+    return tuple(words)
+
+
+def architectures(given: CommandLine) -> tuple[tuple[str, ...], str]:
+    """The GPUs that get machine code, and the architecture that device code is compiled for.
+
+    Raises UsageError for a -gencode that is not `arch=...,code=...`.
+    """
+    real: list[str] = []
+    targets: list[str] = []
+    for text in given.all("gencode"):
+        arch, code = generated(text)
+        targets.append(arch)
+        real += [name for name in code if not name.startswith(VIRTUAL)]
+    named = [name for text in given.listed("arch") for name in expanded(text, given)]
+    code = [name for text in given.listed("code") for name in expanded(text, given)]
+    if named:
+        targets.append(named[0])
+        real += [name for name in code or named if not name.startswith(VIRTUAL)]
+    elif code:
+        raise click.UsageError("-code needs -arch, the architecture that device code is compiled for")
+    if not targets:
+        return DEFAULT_ARCHS, DEFAULT_ARCHS[0]
+    return tuple(dict.fromkeys(real)), min(targets, key=number_of).replace(VIRTUAL, "sm_")
+
+
+def number_of(arch: str) -> int:
+    """80 of "sm_80"; what is no architecture is refused when it is compiled for."""
+    digits = "".join(c for c in arch if c.isdigit())
+    return int(digits) if digits else 0
+
+
+def generated(text: str) -> tuple[str, list[str]]:
+    """The parts of `arch=compute_80,code=[sm_80,compute_80]`. Raises UsageError."""
+    found = re.fullmatch(r"arch=(\w+)(?:,code=([\w,\[\]\\\"]+))?", text.strip("\"'"))
+    if found is None:
+        raise click.UsageError(f"-gencode {text}: expected arch=compute_NN,code=sm_NN")
+    return found[1], (found[2] or found[1]).strip('[]\\"').split(",")
+
+
+def expanded(name: str, given: CommandLine) -> list[str]:
+    """The architectures that a word after -arch stands for."""
+    from drawloom.sass.assemble import SELECTED
+
+    if name == "native":
+        from drawloom.runtime import devices
+
+        found = [device.compute for device in devices() if device.name.startswith("cuda")]
+        if not found:
+            given.notes.append(f"note: -arch=native: this machine has no GPU that answers, {DEFAULT_ARCHS[0]} is taken")
+        return [f"sm_{major}{minor}" for major, minor in dict.fromkeys(found)] or list(DEFAULT_ARCHS)
+    if name in ("all", "all-major"):
+        majors = {number // 10: number for number in reversed(SELECTED)}
+        return [f"sm_{number}" for number in (SELECTED if name == "all" else sorted(majors.values()))]
+    return [name]
+
+
+def dependencies(given: CommandLine) -> "Dependencies | None":
+    """What -MD and its kin ask for."""
+    from drawloom.cuda.programs import Dependencies
+
+    if not given.has("depend") and not given.has("depend_user"):
+        return None
+    return Dependencies(
+        given.last("depend_file"), given.last("depend_target"), given.has("depend"), given.has("depend_phony")
+    )

@@ -211,7 +211,8 @@ def cuda_language(standard: str) -> list[str]:
     """What both sides of a program are parsed with."""
     return [
         "-x", "cuda", f"-std={standard}", "-fdeclspec", "-fcuda-allow-variadic-functions", "-fno-autolink",
-        "-fcxx-exceptions", "-fexceptions", "-target-sdk-version=12.8", "-ferror-limit", "20", "-fgnuc-version=4.2.1",
+        "-fcxx-exceptions", "-fexceptions", "-Wno-error=register", "-target-sdk-version=12.8",
+        "-ferror-limit", "20", "-fgnuc-version=4.2.1",
         "-internal-isystem", str(HEADERS),
     ]  # fmt: skip
 

@@ -9,17 +9,33 @@ from typing import Final
 
 from drawloom.build_info import VERSION
 from drawloom.cuda.clang import HEADERS, Clang, CompileError
+from drawloom.cuda.launches import join_launches
 from drawloom.runtime.cache import cache_key, kernel_store
 
 PRELUDE: Final = ("-include", "cuda_runtime.h")
 #: Macros of the host's headers; all others in a reserved name are taken for such.
 _OF_HEADERS: Final = ("NDEBUG",)
+RULE: Final = "-dependency-file"
 _DEVICE_OF_FILES: Final = "/dev/fd"
+ENCODING: Final = ("utf-8", "surrogateescape")
 
 
 def cc1(clang: Clang, arguments: list[str], own: list[str], text: str | None = None) -> tuple[bytes, str]:
-    """`clang -cc1` with `arguments` and what `PRELUDE` includes; `own` are words that only this source has: what to
-    make, its macros and folders, files. The output and errors are those of `Clang.cc1`."""
+    """`clang -cc1` with `arguments` and what `PRELUDE` includes; `own` are words that only this source has: first
+    what to make, then its macros and folders, and last the file. The output and errors are those of `Clang.cc1`."""
+    try:
+        return read_once(clang, arguments, own, text)
+    except CompileError:
+        # With a precompiled header clang would preprocess the source that it was made of, which is gone.
+        preprocessed, _ = clang.cc1([*arguments, *PRELUDE, "-E", *own[1:-1], "-o", "-", own[-1]], text)
+        joined = join_launches(preprocessed.decode(*ENCODING))
+        if joined is None:
+            raise
+        return clang.cc1([*arguments, *without_rule(own[:-1]), "-x", "cuda-cpp-output", "-"], joined)
+
+
+def read_once(clang: Clang, arguments: list[str], own: list[str], text: str | None) -> tuple[bytes, str]:
+    """`cc1` for a source that clang reads as it is."""
     read = None if asks_of_headers(own) else precompiled(clang, arguments)
     if read is not None:
         handle = os.memfd_create("drawloom")
@@ -35,6 +51,14 @@ def cc1(clang: Clang, arguments: list[str], own: list[str], text: str | None = N
         finally:
             os.close(handle)
     return clang.cc1([*arguments, *PRELUDE, *own], text)
+
+
+def without_rule(own: list[str]) -> list[str]:
+    """Words without the make rule that is to be written: preprocessed text includes nothing any more."""
+    if RULE not in own:
+        return own
+    at = own.index(RULE)
+    return own[:at] + own[at + 2 :]
 
 
 def asks_of_headers(own: list[str]) -> bool:

@@ -30,11 +30,12 @@ from drawloom.cuda.compiler import (
 )
 from drawloom.cuda.library import LIBRARIES, PROCESS_SYMBOLS, library_objects
 from drawloom.cuda.objects import defines
+from drawloom.cuda.openmp import VERSION_MACRO, adapter_object, find_openmp
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.files import find_overwritten, whole_file
 from drawloom.ptx.demangle import source_name
-from drawloom.ptx.ir import Module
+from drawloom.ptx.ir import Directive, Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
 
 #: What the embedded device code begins with: these 8 bytes, 64 of the key, the number of images; then for each image
@@ -44,6 +45,9 @@ PTX_IMAGE: Final = 0
 
 #: Functions of CUDA's device runtime, which need no body.
 RUNTIME_FUNCTIONS: Final = ("vprintf", "__assertfail", "malloc", "free")
+#: Directives of a kernel that bound its registers already.
+BOUNDING: Final = frozenset((".maxnreg", ".maxntid", ".reqntid", ".minnctapersm"))
+CXX_STANDARD: Final = "c++17"
 ELSEWHERE: Final = "is defined in another file: device code is not linked over files"
 
 HOST_DEBUG: Final = ("-debug-info-kind=constructor", "-dwarf-version=5", "-debugger-tuning=gdb")
@@ -52,14 +56,49 @@ CUDA_SOURCES: Final = (".cu",)
 HOST_SOURCES: Final = (".cpp", ".cc", ".cxx", ".c")
 LINKED: Final = (".o", ".a", ".so")
 #: What programs are linked with in NVIDIA's toolkit; here they have Drawloom's runtime library.
-OF_RUNTIME: Final = ("cudart", "cudart_static", "cudadevrt")
+OF_RUNTIME: Final = ("cudart", "cudart_static", "cudadevrt", "cuda")
+#: NVIDIA's libraries, by the beginnings of their names: no program here is linked with one.
+OF_VENDOR: Final = (
+    "cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "cutensor", "nccl", "npp", "nvidia-ml", "nvjpeg",
+    "nvrtc", "nvToolsExt", "cupti",
+)  # fmt: skip
+#: Old C, which gcc takes with a warning and clang otherwise refuses.
+OLD_C: Final = (
+    "-std=gnu17", "-Wno-unknown-warning-option", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int",
+    "-Wno-error=int-conversion", "-Wno-error=incompatible-pointer-types",
+    "-Wno-error=incompatible-function-pointer-types", "-Wno-error=return-mismatch", "-Wno-error=return-type",
+)  # fmt: skip
+REGISTER: Final = "-Wno-error=register"
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """A make rule for each source: its file and what it makes, "" for those that follow from the output; whether
+    headers of the system count, and whether each header gets an empty rule."""
+
+    file: str = ""
+    target: str = ""
+    system: bool = False
+    phony: bool = False
+
+    def words(self, source: str, place: Path, request: "Request") -> list[str]:
+        """The preprocessor's options that write the rule of a source to `place`."""
+        target = self.target or request.output or (Path(source).stem + ".o" if request.compile_only else "a.out")
+        return [str(place), "-MT", target, *(["-MP"] if self.phony else [])]
+
+    def path(self, source: str, request: "Request") -> str:
+        """Return where the rule of a source goes."""
+        return self.file or str(Path(request.output or Path(source).name).with_suffix(".d"))
 
 
 @dataclass(frozen=True)
 class Request:
     """What `drawloom cc` is asked to make. `inputs` are sources, object files and libraries in the order of the link;
     `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code;
-    `checked` adds what DRAWLOOM_CHECK=memory runs, `debug` what debuggers read of the host code."""
+    `checked` adds what DRAWLOOM_CHECK=memory runs, `debug` what debuggers read of the host code. Device code is
+    compiled for `target`, without one for the first of `archs`. `language` is "cuda", "c++" or "c" where sources are
+    in it whatever their names are. Kernels without bounds have at most `registers`, unless that is 0; `usage` says
+    among the warnings what they take."""
 
     inputs: tuple[str, ...]
     output: str = ""
@@ -74,6 +113,17 @@ class Request:
     linker_options: tuple[str, ...] = ()
     checked: bool = True
     debug: bool = False
+    target: str = ""
+    language: str = ""
+    dependencies: Dependencies | None = None
+    openmp: bool = False
+    registers: int = 0
+    usage: bool = False
+
+    @property
+    def compiled_for(self) -> str:
+        """The architecture whose PTX is made."""
+        return self.target or self.archs[0]
 
 
 def build(request: Request) -> list[str]:
@@ -84,7 +134,7 @@ def build(request: Request) -> list[str]:
     that define `main`), UnsupportedError (what device code may not have, or no clang).
     """
     clang = find_clang()
-    kinds = [kind_of(name) for name in request.inputs]
+    kinds = [kind_of(name, request.language) for name in request.inputs]
     if not request.inputs:
         raise DataError("no input files")
     if request.compile_only and request.output and len(request.inputs) > 1:
@@ -95,8 +145,12 @@ def build(request: Request) -> list[str]:
             raise DataError(
                 f"{output}: the output would overwrite the input {overwritten}\n  expected another name after -o"
             )
-    for arch in request.archs:
+    if request.dependencies and request.dependencies.file and len(kinds) - kinds.count("link") > 1:
+        raise DataError("-MF takes one source")
+    refuse_vendor_libraries(request)
+    for arch in (request.compiled_for, *request.archs):
         compute_of(arch)
+    openmp = find_openmp() if request.openmp else None
     warnings: list[str] = []
     with TemporaryDirectory(prefix="drawloom-") as temporary:
         folder = Path(temporary)
@@ -117,6 +171,9 @@ def build(request: Request) -> list[str]:
         library = folder / "library"
         library.mkdir()
         objects = [str(path) for path in library_objects(clang, request.level, library)]
+        if openmp is not None:
+            objects += [str(path) for path in (adapter_object(clang, folder) if openmp.is_gcc else [])]
+            objects += openmp.words
         for target, sources in programs_of(request, compiled).items():
             parts = [part for name in request.inputs for part in compiled.get(name, [name]) if name in sources]
             link(clang, [*parts, *objects], request, folder)
@@ -128,10 +185,20 @@ def outputs_of(request: Request, kinds: list[str]) -> list[str]:
     """Every path that a request may write; which of the programs are made is known once the sources are compiled."""
     sources = [name for name, kind in zip(request.inputs, kinds, strict=True) if kind != "link"]
     if request.output:
-        return [request.output]
-    if request.compile_only:
-        return [Path(name).stem + ".o" for name in sources]
-    return ["a.out", *(Path(name).stem for name in sources)]
+        outputs = [request.output]
+    elif request.compile_only:
+        outputs = [Path(name).stem + ".o" for name in sources]
+    else:
+        outputs = ["a.out", *(Path(name).stem for name in sources)]
+    rules = request.dependencies
+    return outputs + ([rules.path(name, request) for name in sources] if rules is not None else [])
+
+
+def refuse_vendor_libraries(request: Request) -> None:
+    """Raise UnsupportedError for a library of NVIDIA's that the program is to be linked with."""
+    for name in request.libraries:
+        if name.startswith(OF_VENDOR):
+            raise UnsupportedError(f"-l{name}: the vendor's libraries are not supported")
 
 
 def programs_of(request: Request, compiled: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -152,17 +219,19 @@ def programs_of(request: Request, compiled: dict[str, list[str]]) -> dict[str, l
     return out
 
 
-def kind_of(name: str) -> str:
+def kind_of(name: str, language: str = "") -> str:
     """ "cuda", "host" or "link". Raises DataError for what is no file, or none that a program is made of."""
     suffix = Path(name).suffix
     if not os.path.isfile(name):
         raise DataError(f"cannot read {name!r}: no such file")
+    if suffix in LINKED or ".so." in Path(name).name:
+        return "link"
+    if language:
+        return "cuda" if language == "cuda" else "host"
     if suffix in CUDA_SOURCES:
         return "cuda"
     if suffix in HOST_SOURCES:
         return "host"
-    if suffix in LINKED or ".so." in Path(name).name:
-        return "link"
     known = ", ".join([*CUDA_SOURCES, *HOST_SOURCES, *LINKED])
     raise DataError(f"{name!r} is no source or object file: expected one that ends in {known}")
 
@@ -170,25 +239,44 @@ def kind_of(name: str) -> str:
 def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings: list[str]) -> list[Path]:
     """The object files of both sides of a CUDA source."""
     options = replace(request.options, program=True)
-    translated = translate_cuda(name, request.archs[0], options)
+    if request.openmp:
+        options = replace(options, defines=(*options.defines, VERSION_MACRO))
+    translated = translate_cuda(name, request.compiled_for, options)
     if translated.warnings:
         warnings.append(translated.warnings)
     key = hashlib.sha256("\0".join([os.path.abspath(name), request.level, translated.ptx]).encode()).hexdigest()
-    module = whole_module(name, translated)
+    module, ptx = whole_module(name, translated), translated.ptx
+    if request.registers:
+        bound_registers(module, request.registers)
+        ptx = str(module)
     checked = module if request.checked else None
     if options.optimise:
         module = optimised(module)
     embedded, host, objects = folder / "device.bin", folder / "host.o", [folder / "host.o"]
-    images = machine_code(module, request.archs, warnings)
-    embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, translated.ptx.encode() + b"\0")]))
-    own = ["-emit-obj", *words_of(options), "-fcuda-include-gpubinary", str(embedded), "-o", str(host), name]
+    images = machine_code(module, request.archs, warnings, request.usage)
+    embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, ptx.encode() + b"\0")]))
+    own = ["-emit-obj", *words_of(request.options), "-fcuda-include-gpubinary", str(embedded), "-o", str(host)]
+    rules, rule = request.dependencies, folder / "rule.d"
+    if rules is not None:
+        own += ["-dependency-file", *rules.words(name, rule, request), *(["-sys-header-deps"] if rules.system else [])]
+    own.append(name)
     with ThreadPoolExecutor(1) as beside:
         compiling = beside.submit(cc1, clang, host_arguments(clang, request), own)
         for number, code in enumerate(cpu_objects(module, key, request.level, checked, str(HEADERS))):
             objects.append(folder / f"device{number}.o")
             objects[-1].write_bytes(code)
         compiling.result()
+    if rules is not None:
+        finish(rule, rules.path(name, request))
     return objects
+
+
+def bound_registers(module: Module, registers: int) -> None:
+    """Give each kernel that says nothing of its launches a bound of its registers."""
+    for kernel in module.kernels:
+        names = {directive.name for directive in kernel.directives}
+        if names.isdisjoint(BOUNDING):
+            kernel.directives = [*kernel.directives, Directive(".maxnreg", str(registers))]
 
 
 def whole_module(name: str, translated: Translated) -> Module:
@@ -207,13 +295,18 @@ def whole_module(name: str, translated: Translated) -> Module:
     return module
 
 
-def machine_code(module: Module, archs: tuple[str, ...], warnings: list[str]) -> list[tuple[int, bytes]]:
+def machine_code(
+    module: Module, archs: tuple[str, ...], warnings: list[str], usage: bool = False
+) -> list[tuple[int, bytes]]:
     """(The number of an architecture, a cubin for it). What our assembler does not take is a warning: GPUs get the PTX,
-    which the driver compiles."""
+    which the driver compiles. With `usage` what the code takes is another."""
     images = []
     for arch in archs:
         try:
-            images.append((compute_of(arch), cubin(module, arch)))
+            code, report = cubin(module, arch)
+            images.append((compute_of(arch), code))
+            if usage:
+                warnings.append(report)
         except UnsupportedError as refusal:
             warnings.append(f"no machine code for {arch}, the driver will compile the PTX: {refusal}")
     return images
@@ -235,6 +328,7 @@ def host_arguments(clang: Clang, request: Request) -> list[str]:
         "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64",
         f"-O{options.optimise}", "-w", *(HOST_DEBUG if request.debug else ()),
         "-D", PROGRAM, "-D", HOST_HEADERS, "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
+        *(("-fopenmp",) if request.openmp else ()),
         "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard), *host_headers(clang),
     ]  # fmt: skip
 
@@ -243,11 +337,18 @@ def compile_host(clang: Clang, name: str, request: Request, folder: Path, warnin
     """The object file of a source without device code."""
     out = folder / "host.o"
     options = request.options
-    plain_c = Path(name).suffix == ".c"
-    words = [*words_of(options), f"-I{HEADERS}"]
-    standard = [] if plain_c or not options.standard else [f"-std={options.standard}"]
+    plain_c = request.language == "c" if request.language else Path(name).suffix == ".c"
+    words = [*words_of(options), f"-I{HEADERS}", *(["-fopenmp"] if request.openmp else [])]
+    standard = OLD_C if plain_c else (f"-std={options.standard or CXX_STANDARD}", REGISTER)
     command = [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", *standard, *words, "-fPIC"]
-    run([*command, *(["-g"] if request.debug else []), *request.host_options, "-c", name, "-o", str(out)], warnings)
+    rules, rule = request.dependencies, folder / "rule.d"
+    if rules is not None:
+        command += ["-MD" if rules.system else "-MMD", "-MF", *rules.words(name, rule, request)]
+    language = ["-x", request.language] if request.language else []
+    command += ["-g"] if request.debug else []
+    run([*command, *request.host_options, "-c", *language, name, "-o", str(out)], warnings)
+    if rules is not None:
+        finish(rule, rules.path(name, request))
     return out
 
 

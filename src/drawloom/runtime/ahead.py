@@ -50,11 +50,15 @@ def library_header() -> str:
     return ahead.library_header()
 
 
-def cubin(module: Module, arch: str) -> bytes:
-    """Machine code of our assembler for an architecture. Raises UnsupportedError where it makes none."""
+def cubin(module: Module, arch: str) -> tuple[bytes, str]:
+    """Machine code of our assembler for an architecture, and what its kernels take of registers and memory.
+
+    Raises UnsupportedError where it makes none.
+    """
     from drawloom.sass.assemble import assemble
 
     number = int("".join([c for c in arch if c.isdigit()]))
     if not arch_for((number // 10, number % 10)):
         raise UnsupportedError(f"our assembler makes no code for {arch}")
-    return bytes(assemble(module, arch))
+    made = assemble(module, arch)
+    return bytes(made), made.report()

@@ -8,6 +8,7 @@
 #define __CUDACC_VER_BUILD__ 0
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
+#define __CUDACC_DEVICE_ATOMIC_BUILTINS__ 1
 #endif
 #include "drawloom/qualifiers.h"
 #include "drawloom/vector_types.h"
@@ -16,6 +17,7 @@
 #include "drawloom/synchronise.h"
 #include "drawloom/warp.h"
 #include "drawloom/atomics.h"
+#include "drawloom/builtin_atomics.h"
 #include "drawloom/loads.h"
 #include "drawloom/integers.h"
 #include "drawloom/simd.h"
