@@ -51,6 +51,8 @@ class ControlFlow(StackStatements):
             choices += [self._shared_exchange, self._shared_exchange, self._shared_atomic]
         if self.uses_stack and depth < 3:
             choices += [self._stack_scope_together] * 2
+        if self.uses_meetings:
+            choices += [self._meeting] * 4
         if depth == 0:
             choices += [self._uniform_loop, self._uniform_if, self._exit, self._divergent_barrier_loop]
             choices += [self._active_mask]

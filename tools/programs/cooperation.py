@@ -97,6 +97,51 @@ class Cooperation(MemoryStatements):
         else:
             self.emit(f"{other}:")
 
+    def _meeting(self, depth: int) -> None:
+        """Lanes part, and each side does the same operations with masks that name the other side, too, at places of its
+        own: on both sides of a branch, under guards that exclude each other, or some before the sides meet again."""
+        pick = self.random
+        p, other, end = self.new("pred"), self.label(), self.label()
+        self.emit(f"mov.pred {p}, {self.reg('p')};")
+        operations = [self._shared_operation() for _ in range(pick.randint(1, 3))]
+        kind = pick.random()
+        if kind < 0.3:
+            for operation in operations:
+                for guard in pick.choice([(f"@{p}", f"@!{p}"), (f"@!{p}", f"@{p}")]):
+                    self._operation(guarded=False)
+                    self.emit(f"{guard} {self._instance(operation)}")
+            return
+        late = kind > 0.7
+        self.emit(f"@!{p} bra {other};")
+        for operation in operations:
+            self._operation(guarded=False)
+            self.emit(self._instance(operation))
+        self.statements(depth + 1, False)
+        self.emit(f"bra {end};")
+        self.emit(f"{other}:")
+        for operation in [] if late else operations:
+            self.emit(self._instance(operation))
+            self._operation(guarded=True)
+        self.emit(f"{end}:")
+        for operation in operations if late else []:
+            self.emit(f"@!{p} {self._instance(operation)}")
+
+    def _shared_operation(self) -> str:
+        """A warp operation of all lanes but for the registers of a lane: R and P are results, A and B operands."""
+        pick = self.random
+        choices = ["vote.sync.ballot.b32 R, B, 0xFFFFFFFF;", "bar.warp.sync 0xFFFFFFFF;"]
+        choices += [f"vote.sync.{name}.pred P, B, 0xFFFFFFFF;" for name in ("all", "any", "uni")]
+        choices += [f"redux.sync.{name} R, A, 0xFFFFFFFF;" for name in ("add.u32", "min.s32", "max.u32", "xor.b32")]
+        choices += ["match.any.sync.b32 R, A, 0xFFFFFFFF;", "match.all.sync.b32 R|P, A, 0xFFFFFFFF;"]
+        if self.full_warps:
+            shuffles = [("idx", 31), ("bfly", 31), ("up", 0)]
+            choices += [f"shfl.sync.{n}.b32 R|P, A, {pick.randrange(32)}, {c}, 0xFFFFFFFF;" for n, c in shuffles]
+        return pick.choice(choices)
+
+    def _instance(self, operation: str) -> str:
+        text = operation.replace("R", self.reg("r")).replace("P", self.reg("p")).replace(" A,", f" {self.reg('r')},")
+        return text.replace(" B,", f" {self._predicate()},")
+
     def _collective(self, mask: str, full: bool) -> None:
         pick = self.random
         kind = pick.random()

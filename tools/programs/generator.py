@@ -74,6 +74,7 @@ class Generator(ControlFlow):
         self.uses_local = pick.random() < 0.3
         # Of its own stream: programs without a stack stay what they were.
         self.uses_stack = random.Random(f"stack {self.seed}").random() < 0.15
+        self.uses_meetings = random.Random(f"meetings {self.seed}").random() < 0.15
         self.full_warps = self.threads % 32 == 0
         self.slots = sum([n for c, n in pools.items()]) + PRIVATE_SLOTS
 

@@ -54,6 +54,7 @@ class Writer:
         self.registers = Registers({})
         self.pools: dict[str, int] = {}
         self.uses_local = self.uses_shared = self.uses_table = self.uses_stack = False
+        self.uses_meetings = False
         self.table_space = "const"
         self.slots = 0
         self.threads = 1

@@ -68,6 +68,7 @@ SLOT_MARGIN: Final = 32768  # bytes that may be read from the start of a slot, w
 
 # State
 STATE_RESUME: Final = 0  # where to go on; 0 is the beginning
+STATE_HELD: Final = 1  # of a parted warp's first lane: all of its lanes wait at the barrier that the warp came to
 STATE_STATUS: Final = 2
 STATE_BARRIER: Final = 3  # barrier id, 0 to 15
 STATE_COUNT: Final = 4  # threads that the barrier waits for; 0 means all of the block
@@ -120,9 +121,10 @@ ERROR_BOUNDS: Final = 3
 ERROR_ALIGNMENT: Final = 4
 ERROR_BARRIER: Final = 5  # barrier that some warps never reach
 ERROR_CALL: Final = 7  # indirect call to what is no function
+ERROR_APART: Final = 6  # members of a warp operation wait elsewhere, in a function that cannot stop
 ERROR_SPIN: Final = 8
 ERROR_BARRIER_ID: Final = 9
-ERROR_DIVERGED: Final = 10  # a warp operation whose members wait elsewhere
+ERROR_DIVERGED: Final = 10  # a warp operation whose members never come
 ERROR_STACK: Final = 11  # device functions call each other too deeply
 ERROR_SIGNAL: Final = 12  # the processor refused: an unmapped address and the like
 ERROR_BRKPT: Final = 13

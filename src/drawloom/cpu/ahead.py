@@ -29,7 +29,8 @@ LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, GENERAL: 5}
 #: made of these.
 RECORDS: Final[dict[str, str]] = {
     "Variant": (
-        "layout x y z checked worker* kernel* resolve* frame_bytes local_bytes shared_bytes resumable spins lanes"
+        "layout x y z checked worker* kernel* resolve* frame_bytes local_bytes thread_bytes shared_bytes "
+        "resumable spins lanes"
     ),
     "Kernel": (
         "name* parameter_bytes parameter_count parameters* variants* variant_count required_x required_y required_z "
@@ -265,8 +266,8 @@ def _variant_row(
     code: KernelCode, functions: list[str], layout: int, shape: tuple[int, int, int], checked: bool
 ) -> str:
     return _row(
-        layout, *shape, int(checked), *functions, code.frame_bytes, code.local_bytes, code.shared_bytes,
-        int(code.resumable), int(code.spins), code.lanes,
+        layout, *shape, int(checked), *functions, code.frame_bytes, code.local_bytes, code.thread_bytes,
+        code.shared_bytes, int(code.resumable), int(code.spins), code.lanes,
     )  # fmt: skip
 
 

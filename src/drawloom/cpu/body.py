@@ -20,7 +20,10 @@ from drawloom.ptx.cfg import build_cfg
 from drawloom.ptx.ir import Address, Function, Instruction, Module, Operand, Register
 from drawloom.ptx.isa import ATOMIC, LOAD, STORE
 from drawloom.ptx.layout import GlobalsLayout, align_up, local_layout, param_layout
-from drawloom.ptx.liveness import members
+from drawloom.ptx.liveness import before, members
+
+#: A place of a function: a block, and the number of the instruction before which a lane stands there.
+Place = tuple[int, int]
 
 #: What a device function returns when the launch has failed; the lanes that left the kernel are below.
 _FUNCTION_FAULT: Final = 1 << 32
@@ -93,8 +96,12 @@ class Body:
         self.carry = ""
         #: Of the address of lane 0's ``.local`` variables.
         self.local_slot = ""
+        #: The ``.param`` variables of a kernel's calls.
+        self.call_blocks = [v.name for v in function.variables if v.space == "param"]
         self.block = 0
         self.index = 0
+        #: The lanes that have come to the current instruction, whatever its guard.
+        self.here = self.f.mask
         self.live_after: list[int] = []
 
     def local_alignment(self) -> int:
@@ -232,6 +239,13 @@ class Body:
         if not isinstance(operand, Address) or not isinstance(operand.base, Register):
             return False
         return self.f.shape(operand.base).kind == VARYING
+
+    def live_before(self, place: Place) -> int:
+        """The registers that lanes need which stand at ``place``."""
+        b, index = place
+        if index == 0:
+            return self.plan.live.live_in[b]
+        return before(self.cfg.blocks[b].instructions[index], self.plan.live.live_after(b)[index])
 
     def live_across(self, instruction: Instruction) -> int:
         """The registers whose values are needed after ``instruction``, apart from what it writes itself."""

@@ -24,9 +24,9 @@ _STACK_ABOVE: Final = 4096
 _RUNTIME = ("vprintf", "__assertfail", "malloc", "free")
 
 
-def symbol_of(name: str) -> str:
-    """The LLVM name of a device function."""
-    return '"func.' + name + '"'
+def symbol_of(name: str, lanes: int) -> str:
+    """The LLVM name of a device function for vectors of so many lanes, 0 for its code for one thread."""
+    return f'"{"func" if lanes else "thread"}.{name}"'
 
 
 class Calls:
@@ -102,7 +102,7 @@ class Calls:
         arguments = ["ptr %launch", "ptr %slot", "i64 %index", "ptr %state", mask.typed]
         arguments += [self.body.warp_live().typed, f"ptr {result}"]
         arguments += [f"ptr {p}" for p in pointers]
-        outcome = e.value("i64", 0, f"call i64 @{symbol_of(function.name)}({', '.join(arguments)})")
+        outcome = e.value("i64", 0, f"call i64 @{symbol_of(function.name, f.lanes)}({', '.join(arguments)})")
         bad, good = f.label("failed"), f.label("returned")
         failed = e.binary("and", outcome, int_const("i64", 1 << 32))
         f.branch_expected(e.icmp("eq", failed, int_const("i64", 0)), good, bad)
@@ -186,10 +186,7 @@ class Calls:
         lane = memory.lane_loop_begin(f.mask) if f.lanes else int_const("i32", 0)
         loaded = [memory.element(v, "i64", lane) for v in values]
         thread = e.cast("zext", lane, "i64")
-        first = Value("%index", "i64", 0)
-        if f.lanes:
-            first = e.binary("shl", first, int_const("i64", 5))
-        thread = e.binary("add", first, thread)
+        thread = e.binary("add", f.first_thread(), thread)
         block = f.word("%slot", abi.SLOT_BLOCK, False)
         while len(loaded) < 4:
             loaded.append(int_const("i64", 0))

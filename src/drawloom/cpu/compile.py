@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from drawloom.cpu import abi
-from drawloom.cpu.body import NeedsLanes, NeedsWarps
+from drawloom.cpu.body import NeedsLanes, NeedsWarps, Place
 from drawloom.cpu.calls import symbol_of
 from drawloom.cpu.emitter import Emitter
 from drawloom.cpu.inline import inline_stopping
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, at_once, block_of, layout_of, warps
 from drawloom.cpu.lower import FunctionLowering, Lowered
+from drawloom.cpu.parting import Threads
 from drawloom.cpu.scheduler import straight
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.asynchronous import synchronous
-from drawloom.ptx.ir import Function, Module
+from drawloom.ptx.ir import Function, Instruction, Module
+from drawloom.ptx.isa import WARP
 from drawloom.ptx.layout import GlobalsLayout, has_dynamic_stack, reachable_functions, shared_layout
 
 
@@ -21,6 +23,7 @@ class KernelCode:
     """LLVM IR of a kernel and what a launch must provide.
 
     ``frame_bytes``: kept per warp between barriers; ``local_bytes``: ``.local`` memory per thread;
+    ``thread_bytes``: the state of each thread of a warp that parts, 0 where none does;
     ``shared_bytes``: static shared memory; ``lanes``: of a unit that runs at once, 32 where it is a warp, 1 when the
     kernel runs lane by lane;
     ``symbols``: what the object code defines: ``dl_worker``, or ``kernel`` (and ``dl_resolve``) for one that stops.
@@ -33,6 +36,7 @@ class KernelCode:
         self.text = text
         self.frame_bytes = lowered.frame_bytes
         self.local_bytes = lowered.local_bytes
+        self.thread_bytes = lowered.state_bytes
         self.shared_bytes = shared_bytes
         self.resumable = lowered.suspends
         self.spins = lowered.spins
@@ -59,59 +63,135 @@ def compile_kernel(
     function = module.functions.get(kernel)
     if function is None or not function.has_body:
         raise UnsupportedError(f"kernel '{kernel}' is not defined in this module")
+    machine = (check, features, x86)
     block = block_of(layout)
     if block is not None:
         try:
-            return _compile(module, function, at_once(block, always_at_once), check, features, x86)
+            return _compile(module, function, at_once(block, always_at_once), warps(layout_of(block), 0), *machine)
         except (NeedsWarps, NeedsLanes):
             layout = layout_of(block)
+    threads = warps(layout, 0)
     if not by_lane:
         try:
-            return _compile(module, function, warps(layout, abi.WARP), check, features, x86)
+            return _compile(module, function, warps(layout, abi.WARP), threads, *machine)
         except NeedsLanes:
             pass
-    return _compile(module, function, warps(layout, 0), check, features, x86)
+    return _compile(module, function, threads, threads, *machine)
 
 
 def _compile(
-    module: Module, function: Function, layout: Layout, check: bool, features: frozenset[str], x86: bool
+    module: Module,
+    function: Function,
+    layout: Layout,
+    threads: Layout,
+    check: bool,
+    features: frozenset[str],
+    x86: bool,
 ) -> KernelCode:
+    """The code of a kernel for ``layout``; where its warps may part, also for ``threads``, that of single ones."""
     lanes = layout.lanes
-    emitter = Emitter(features)
-    image = GlobalsLayout(module)
-    lowered: Lowered | None = None
-    operations = LaneOperations()
+    program = _Program(module, function, check, features)
     kernel = inline_stopping(module, function, lanes)
-    program = [called for called in reachable_functions(module, kernel) if called.has_body]
-    has_stack = any(has_dynamic_stack(called) for called in program)
-    for called in program:
-        name = "kernel" if called is kernel else symbol_of(called.name)
-        lowering = FunctionLowering(module, called, emitter, layout, check, image, operations, has_stack)
-        lowering.f.shared_offsets = shared_layout(module, called if called is not kernel else function)[0]
-        part = lowering.lower(name)
-        if called is kernel:
-            lowered = part
-    if lowered is None:
-        raise UnsupportedError(f"kernel '{function.name}' is not defined in this module")
-    if lowered.suspends:
-        runtime = operations.text(emitter) if operations.opcodes else ""
-    else:
-        runtime = straight()
-    declared = {line.split("@", 1)[1].split("(", 1)[0] for line in runtime.splitlines() if line.startswith("declare")}
-    text = "\n".join(
-        [
-            *emitter.lines,
-            *[line for lines in emitter.functions.values() for line in lines],
-            runtime,
-            *[d for name, d in sorted(emitter.declarations.items()) if name not in declared],
-            # A frame touches each of its pages, so that one past the stack meets the guard page, not another's stack.
-            'attributes #0 = { nounwind alignstack=64 null_pointer_is_valid "probe-stack"="inline-asm" }',
-            "!0 = !{}",
-            '!1 = !{!"branch_weights", i32 2000, i32 1}',
-        ]
-    )
-    shared = shared_layout(module, function)[1]
-    symbols = ["dl_worker"]
-    if lowered.suspends:
-        symbols = ["kernel", "dl_resolve"] if operations.opcodes else ["kernel"]
-    return KernelCode(function.name, text, lowered, shared, lanes or 1, symbols)
+    lowering = program.lowering(kernel, layout)
+    if lanes and (lowering.absences() or program.functions_meet(kernel)):
+        # Only a kernel can wait for members: what functions have of such operations becomes part of it.
+        whole = program.inlined()
+        if whole is not None:
+            kernel = whole
+            lowering = program.lowering(kernel, layout)
+            absences = lowering.absences()
+            if absences and program.has_stack(kernel):
+                raise NeedsLanes("warps may part, and have stacks")
+            if absences:
+                lowering.part_into(program.threads(kernel, lowering.places(absences), threads))
+    lowered = program.lower(kernel, lowering, layout, "kernel")
+    return program.code(lowered, lanes)
+
+
+class _Program:
+    """The LLVM IR of one kernel and the functions that it may call."""
+
+    def __init__(self, module: Module, function: Function, check: bool, features: frozenset[str]) -> None:
+        self.module = module
+        self.function = function
+        self.check = check
+        self.emitter = Emitter(features)
+        self.image = GlobalsLayout(module)
+        self.operations = LaneOperations()
+
+    def inlined(self) -> Function | None:
+        """The kernel with all functions that have warp operations; None where one can be no part of it."""
+        try:
+            return inline_stopping(self.module, self.function, 0)
+        except UnsupportedError:
+            return None
+
+    def functions(self, kernel: Function) -> list[Function]:
+        """The kernel and what it may call."""
+        return [called for called in reachable_functions(self.module, kernel) if called.has_body]
+
+    def functions_meet(self, kernel: Function) -> bool:
+        """Whether a function that the kernel may call has warp operations that name their members."""
+        return any(
+            isinstance(statement, Instruction) and statement.opcode.effect == WARP and statement.opcode.sync
+            for called in self.functions(kernel)
+            if called is not kernel
+            for statement in called.body
+        )
+
+    def has_stack(self, kernel: Function) -> bool:
+        return any(has_dynamic_stack(called) for called in self.functions(kernel))
+
+    def lowering(self, kernel: Function, layout: Layout, called: Function | None = None) -> FunctionLowering:
+        """What lowers the kernel, or a function that it may call."""
+        one = called if called is not None else kernel
+        lowering = FunctionLowering(
+            self.module, one, self.emitter, layout, self.check, self.image, self.operations, self.has_stack(kernel)
+        )
+        lowering.f.shared_offsets = shared_layout(self.module, one if one is not kernel else self.function)[0]
+        return lowering
+
+    def lower(self, kernel: Function, lowering: FunctionLowering, layout: Layout, name: str) -> Lowered:
+        """The text of the kernel, under this name, and of what it may call."""
+        lowered = lowering.lower(name)
+        for called in self.functions(kernel):
+            if called is not kernel:
+                self.lowering(kernel, layout, called).lower(symbol_of(called.name, layout.lanes))
+        return lowered
+
+    def threads(self, kernel: Function, places: set[Place], layout: Layout) -> Threads:
+        """The text of the kernel for single threads, which lanes enter at ``places``."""
+        lowering = self.lowering(kernel, layout)
+        lowering.entries = places
+        self.lower(kernel, lowering, layout, "kernel.thread")
+        return Threads(lowering.suspension)
+
+    def code(self, lowered: Lowered, lanes: int) -> KernelCode:
+        emitter = self.emitter
+        operations = self.operations
+        runtime = lowered.runtime
+        if operations.opcodes:
+            runtime += operations.text(emitter, not lanes)
+        if not lowered.suspends:
+            runtime += straight()
+        lines = runtime.splitlines()
+        declared = {line.split("@", 1)[1].split("(", 1)[0] for line in lines if line.startswith("declare")}
+        text = "\n".join(
+            [
+                *emitter.lines,
+                *[line for lines in emitter.functions.values() for line in lines],
+                runtime,
+                *[d for name, d in sorted(emitter.declarations.items()) if name not in declared],
+                # A frame touches each of its pages, so that one past the stack meets the guard page, not another's
+                # stack.
+                'attributes #0 = { nounwind alignstack=64 null_pointer_is_valid "probe-stack"="inline-asm" }',
+                'attributes #1 = { nounwind cold noinline null_pointer_is_valid "no-builtins" }',
+                "!0 = !{}",
+                '!1 = !{!"branch_weights", i32 2000, i32 1}',
+            ]
+        )
+        shared = shared_layout(self.module, self.function)[1]
+        symbols = ["dl_worker"]
+        if lowered.suspends:
+            symbols = ["kernel", "dl_resolve"] if operations.opcodes and not lanes else ["kernel"]
+        return KernelCode(self.function.name, text, lowered, shared, lanes or 1, symbols)

@@ -7,7 +7,7 @@ A warp does its operations at once on the vector; lane by lane a thread stops at
 from __future__ import annotations
 
 from drawloom.cpu import abi
-from drawloom.cpu.body import Body, NeedsLanes, NeedsWarps
+from drawloom.cpu.body import Body, NeedsLanes, NeedsWarps, Place
 from drawloom.cpu.emitter import INT_ELEM, Value, int_const
 from drawloom.cpu.lane_operations import LEGACY, MEMBERS, VALUE, LaneOperations
 from drawloom.cpu.layouts import passes_at_once
@@ -21,11 +21,12 @@ from drawloom.cpu.ops.warp import (
     emit_vote,
     equal_lanes,
 )
+from drawloom.cpu.parting import Parting
 from drawloom.cpu.shapes import VARYING
 from drawloom.cpu.suspension import Suspension
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Instruction, Operand, Pair, Register
-from drawloom.ptx.isa import Opcode
+from drawloom.ptx.isa import WARP, Opcode
 
 
 class Cooperation:
@@ -40,6 +41,8 @@ class Cooperation:
         self.suspension = suspension
         self.operations = operations
         self.agreed: set[int] | None = None
+        #: Where the warp goes on lane by lane when members are absent; None where it cannot.
+        self.parting: Parting | None = None
 
     def warp_operation(self, instruction: Instruction) -> None:
         f = self.f
@@ -129,6 +132,20 @@ class Cooperation:
             self.agreed = self.agreed_masks()
         return members.id not in self.agreed
 
+    def absences(self) -> list[Place]:
+        """The warp operations whose members may be absent."""
+        found: list[Place] = []
+        for b in self.plan.order:
+            self.body.block = b
+            for index, instruction in enumerate(self.body.cfg.blocks[b].instructions):
+                if instruction.opcode.effect != WARP or not instruction.opcode.sync:
+                    continue
+                if self.f.at_once and self.parts(instruction):
+                    raise NeedsWarps("a warp operation may have to wait for lanes that are elsewhere")
+                if self.may_lack_members(instruction):
+                    found.append((b, index))
+        return found
+
     def agreed_masks(self) -> set[int]:
         """The registers that hold what warp operations gave all lanes at once: as masks the same for all members."""
         plan = self.plan
@@ -141,12 +158,10 @@ class Cooperation:
         return found - set(plan.live.uses.unsettled)
 
     def require_members(self, instruction: Instruction) -> None:
-        """Fail if a live lane that the member mask names waits elsewhere: lock step would get it wrong."""
+        """Part if a live lane that the member mask names waits elsewhere: lock step would get it wrong."""
         f = self.f
         e = self.e
         operand = instruction.operands[-1]
-        if f.at_once and self.parts(instruction):
-            raise NeedsWarps("a warp operation may have to wait for lanes that are elsewhere")
         if not f.lanes_of(operand):
             absent = e.binary("and", self.body.warp_live(), e.binary("xor", f.mask_bits(f.mask), int_const("i32", -1)))
             named = e.binary("and", f.operand(operand, "i32", 0), absent)
@@ -163,7 +178,10 @@ class Cooperation:
         bad, good = f.label("absent"), f.label("present")
         f.branch_expected(e.binary("xor", missing, int_const("i1", 1)), good, bad)
         f.place(bad)
-        f.fail(abi.ERROR_DIVERGED, instruction.pos, f.mask)
+        if self.parting is None:
+            f.fail(abi.ERROR_APART, instruction.pos, f.mask)
+        else:
+            self.parting.part((self.body.block, self.body.index), self.body.here)
         f.place(good)
 
     def are_missed(self, members: Value, active: Value, live: Value) -> Value:

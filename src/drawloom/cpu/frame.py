@@ -196,8 +196,14 @@ class Frame:
         """Record an error of the first lane of ``mask`` and return."""
         self.e.declare("dl_fail", "void", ["ptr", "ptr", "i64", "i64", "i64", "i32"])
         lane = self.first_lane(mask)
-        self.e.line(f"  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 {code}, i64 {pos}, {lane.typed})")
+        first = self.first_thread().typed
+        self.e.line(f"  call void @dl_fail(ptr %launch, ptr %slot, {first}, i64 {code}, i64 {pos}, {lane.typed})")
         self.leave_with_fault()
+
+    def first_thread(self) -> Value:
+        """The number of lane 0's thread in its block."""
+        index = Value("%index", "i64", 0)
+        return self.e.binary("mul", index, int_const("i64", self.lanes)) if self.lanes else index
 
     def error(self, pos: int, message: str, expected: str = "") -> SourceError:
         return self.module.error(VerifyError, pos, message, expected)

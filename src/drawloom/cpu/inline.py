@@ -161,6 +161,8 @@ class _Inliner:
         self.symbols: dict[str, str] = {}
         self.addressed = _addressed(callee)
         self.end = f"{callee.name}.end.{suffix}"
+        #: Where those go on that a guard keeps from the call.
+        self.past = f"{callee.name}.past.{suffix}"
 
     def inline(self, call: Instruction) -> list[Statement]:
         results, arguments = call.operands[0], call.operands[2]
@@ -171,8 +173,8 @@ class _Inliner:
         if top is not None:
             out.append(Instruction(decode("stacksave.u64"), [top], pos=call.pos))
         if call.guard is not None:
-            skip = Instruction(decode("bra"), [LabelRef(self.end)], call.guard, not call.guard_negated, call.pos)
-            out.append(skip)
+            past: list[Operand] = [LabelRef(self.past)]
+            out.append(Instruction(decode("bra"), past, call.guard, not call.guard_negated, call.pos))
         for variable in self.callee.variables:
             if variable.space == "shared":
                 self.symbols[variable.name] = scoped_name(self.callee, variable)
@@ -191,6 +193,8 @@ class _Inliner:
         if top is not None:
             out.append(Instruction(decode("stackrestore.u64"), [top], pos=call.pos))
         self.deliver(results, out, call.pos)
+        if call.guard is not None:
+            out.append(Label(self.past, call.pos))
         return out
 
     def deliver(self, results: Arguments, out: list[Statement], pos: int) -> None:

@@ -2,7 +2,8 @@
 come, one vector function computes every thread's result from the operands that they left in their states.
 
     @resolve.N(ptr states, i64 stride, i32 lanes)      one for each spelling of an operation in the kernel
-    @dl_resolve(ptr launch, ptr slot) -> moved         finds complete sets of threads and calls the above
+    @dl_resolve_units(ptr states, i64 units, i64 stride) -> moved      finds complete sets of threads and calls those
+    @dl_resolve(ptr launch, ptr slot) -> moved                         does so for the threads of a block
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class LaneOperations:
         self.opcodes.append(opcode)
         return len(self.opcodes) - 1
 
-    def text(self, emitter: Emitter) -> str:
-        """The LLVM functions that complete the operations."""
+    def text(self, emitter: Emitter, of_block: bool) -> str:
+        """The LLVM functions that complete the operations; ``of_block``: with ``dl_resolve``."""
         for number, opcode in enumerate(self.opcodes):
             self._resolver(emitter, number, opcode)
         cases = " ".join([f"i64 {n}, label %site{n}" for n in range(len(self.opcodes))])
@@ -48,7 +49,7 @@ class LaneOperations:
                 for n in range(len(self.opcodes))
             ]
         )
-        return filled(_RESOLVE.replace("@CASES@", cases).replace("@CALLS@", calls))
+        return filled(_RESOLVE.replace("@CASES@", cases).replace("@CALLS@", calls) + (_OF_BLOCK if of_block else ""))
 
     def _resolver(self, e: Emitter, number: int, opcode: Opcode) -> None:
         lanes = abi.WARP
@@ -126,15 +127,23 @@ def _bits(value: Value) -> str:
     return {"float": "i32", "double": "i64"}.get(value.elem, value.elem)
 
 
-_RESOLVE: Final = """
+#: Completes operations of threads of one kernel that runs lane by lane.
+_OF_BLOCK: Final = """
 define i64 @dl_resolve(ptr %launch, ptr %slot) {
-entry:
   %p.units = getelementptr i8, ptr %launch, i64 @LAUNCH_UNITS@
   %units = load i64, ptr %p.units
   %p.stride = getelementptr i8, ptr %launch, i64 @LAUNCH_STATE_STRIDE@
   %stride = load i64, ptr %p.stride
   %p.states = getelementptr i8, ptr %slot, i64 @SLOT_STATES@
   %states = load ptr, ptr %p.states
+  %moved = call i64 @dl_resolve_units(ptr %states, i64 %units, i64 %stride)
+  ret i64 %moved
+}
+"""
+
+_RESOLVE: Final = """
+define internal i64 @dl_resolve_units(ptr %states, i64 %units, i64 %stride) {
+entry:
   br label %warp
 warp:
   %first = phi i64 [ 0, %entry ], [ %first.next, %warp.done ]

@@ -14,7 +14,7 @@ from typing import Final
 
 from drawloom.cpu import abi
 from drawloom.cpu.atomics import Atomics
-from drawloom.cpu.body import Body, NeedsLanes, NeedsWarps
+from drawloom.cpu.body import Body, NeedsLanes, NeedsWarps, Place
 from drawloom.cpu.branches import Branches
 from drawloom.cpu.calls import Calls
 from drawloom.cpu.cooperation import Cooperation
@@ -22,6 +22,7 @@ from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, register_bytes
 from drawloom.cpu.local_variables import LocalVariables
+from drawloom.cpu.parting import Parting, Threads
 from drawloom.cpu.pure import Pure
 from drawloom.cpu.spinning import spinning_loops, varying_exits
 from drawloom.cpu.stack import Stack
@@ -39,7 +40,10 @@ _REGISTERS_OVER: Final = 2
 class Lowered:
     """What the launch of a lowered function needs to know."""
 
-    def __init__(self, frame_bytes: int, local_bytes: int, suspends: bool, spins: bool) -> None:
+    def __init__(self, frame_bytes: int, local_bytes: int, suspends: bool, spins: bool, runtime: str) -> None:
+        #: LLVM functions for warps that part, and bytes of the state of each of their threads.
+        self.runtime = runtime
+        self.state_bytes = 0
         self.frame_bytes = frame_bytes
         self.local_bytes = local_bytes
         self.suspends = suspends
@@ -82,6 +86,28 @@ class FunctionLowering:
         self.pure = Pure(body, self.calls)
         self.cooperation = Cooperation(body, self.suspension, operations)
         self.branches = Branches(body, self.suspension)
+        #: Where lanes of warps that part can go on in this code, which is that for one thread.
+        self.entries: set[Place] = set()
+        self.parting: Parting | None = None
+
+    # -- warps that part ---------------------------------------------------------------------------------
+
+    def absences(self) -> list[Place]:
+        """The warp operations whose members may be absent."""
+        return self.cooperation.absences()
+
+    def places(self, absences: list[Place]) -> set[Place]:
+        """Where lanes of a warp can be when it parts at one of ``absences``."""
+        found = set(absences)
+        for b in {place[0] for place in absences}:
+            found.update([(c, 0) for c in self.plan.waiting_blocks(b)])
+        return found
+
+    def part_into(self, threads: Threads) -> None:
+        """Let warps go on as ``threads`` where members of their operations are absent."""
+        self.parting = self.cooperation.parting = Parting(self.body, threads)
+
+    # -- blocks at once ----------------------------------------------------------------------------------
 
     def admit_at_once(self, spins: bool, always: bool) -> None:
         """Raise ``NeedsWarps`` if the threads of a block cannot run as one vector, or (not ``always``) lose by it."""
@@ -109,6 +135,10 @@ class FunctionLowering:
         self.prologue()
         for b in self.plan.order:
             self.lower_block(b)
+        parted = ""
+        if self.parting is not None and self.suspension.resumes:
+            self.parting.resumption()
+            parted = self.parting.resume()
         if self.plan.region_exit:
             self.branches.emit_dispatch()
         f.place("leave")
@@ -120,17 +150,23 @@ class FunctionLowering:
         e.line(self.header(name) + " #0 {")
         e.line("entry:")
         e.lines.extend(f.allocas)
-        self.suspension.entry_switch()
+        self.suspension.entry_switch(parted)
         e.lines.extend(body)
         e.line("}")
         local = self.body.thread_bytes if self.is_kernel else 0
-        return Lowered(self.suspension.frame_bytes, local, bool(self.suspension.resumes), self.suspension.spins)
+        runtime = self.parting.runtime() if self.parting is not None else ""
+        suspends = bool(self.suspension.resumes)
+        lowered = Lowered(self.suspension.frame_bytes, local, suspends, self.suspension.spins, runtime)
+        if self.parting is not None:
+            lowered.state_bytes = self.parting.threads.stride
+        return lowered
 
     def header(self, name: str) -> str:
         """The function's first line; only a kernel that stops is called from outside its object code."""
         record = "ptr noalias %launch, ptr noalias %slot, i64 %index, ptr noalias %state"
         if self.is_kernel:
-            return f"define {'' if self.suspension.resumes else 'internal '}i64 @{name}({record})"
+            hidden = name != "kernel" or not self.suspension.resumes
+            return f"define {'internal ' if hidden else ''}i64 @{name}({record})"
         pointers = "".join([f", ptr %arg{i}" for i in range(len(self.function.params))])
         mask = type_of("i1", self.lanes)
         return f"define internal i64 @{name}({record}, {mask} %mask, i32 %alive, ptr %results{pointers})"
@@ -258,8 +294,12 @@ class FunctionLowering:
         body.live_after = self.plan.live.live_after(b)
         self.suspension.enter_block(b)
         block = body.cfg.blocks[b]
+        if (b, 0) in self.entries:
+            self.suspension.admit((b, 0))
         for index, instruction in enumerate(block.instructions):
             body.index = index
+            if index and (b, index) in self.entries:
+                self.suspension.admit((b, index))
             if instruction is block.terminator and instruction.opcode.effect != CALL:
                 break
             try:
@@ -277,6 +317,7 @@ class FunctionLowering:
     def lower_instruction(self, instruction: Instruction) -> None:
         f = self.f
         guard = instruction.guard
+        self.body.here = f.mask
         if guard is None:
             f.guard = None
             self.dispatch(instruction)

@@ -644,7 +644,7 @@ class Memory:
         align = size & -size
         failed = e.value(
             "i32", 0,
-            f"call i32 @dl_check(ptr %launch, ptr %slot, i64 %index, ptr {addresses}, {stride.typed}, "
+            f"call i32 @dl_check(ptr %launch, ptr %slot, {f.first_thread().typed}, ptr {addresses}, {stride.typed}, "
             f"{lanes_bits.typed}, i64 {size | min(align, 16) << 32}, i64 {instruction.pos})",
         )  # fmt: skip
         f.branch_expected(e.icmp("eq", failed, int_const("i32", 0)), ok, bad)

@@ -87,6 +87,7 @@ class _Ready:
         self.worker = faults.guarded(scheduler if self.kernel else loaded.addresses["dl_worker"])
         self.frame_bytes = int(meta["frame_bytes"])
         self.local_bytes = int(meta["local_bytes"])
+        self.thread_bytes = int(meta["thread_bytes"])
         self.shared_bytes = int(meta["shared_bytes"])
         self.resumable = bool(meta["resumable"])
         self.spins = bool(meta["spins"])
@@ -212,6 +213,7 @@ class Program:
         meta = {
             "frame_bytes": code.frame_bytes,
             "local_bytes": code.local_bytes,
+            "thread_bytes": code.thread_bytes,
             "shared_bytes": code.shared_bytes,
             "resumable": code.resumable,
             "spins": code.spins,
@@ -314,7 +316,7 @@ class _Run:
         states = align_up(8 * abi.SLOT_WORDS, 64)
         shared_at = align_up(states + (units * stride if ready.resumable else 0), 128)
         local_at = align_up(shared_at + shared, abi.LOCAL_ALIGNMENT)
-        self.slot_bytes = align_up(local_at + ready.local_bytes * units * lanes, 4096) + 128
+        self.slot_bytes = align_up(local_at + (ready.local_bytes + ready.thread_bytes) * units * lanes, 4096) + 128
         self.slots = 1
         if ready.spins:
             self.slots = max(1, min(_SLOTS_WHEN_SPINNING, blocks, _SLOT_BUDGET_BYTES // self.slot_bytes))
@@ -499,11 +501,14 @@ class _Run:
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
         if code == abi.ERROR_SPIN:
             raise DeadlockError(self.spinning(), name, module.filename)
-        if code == abi.ERROR_DIVERGED:
+        if code == abi.ERROR_APART:
             message = (
-                "lanes that the member mask names wait elsewhere in the warp; "
-                "set DRAWLOOM_LANES=1 to run the kernel lane by lane"
+                "lanes that the member mask names wait elsewhere in the warp, and the cpu device cannot stop in a "
+                "function that is recursive or called indirectly"
             )
+            raise DeadlockError(message, name, module.filename, line, text, block, thread)
+        if code == abi.ERROR_DIVERGED:
+            message = "deadlock: lanes that the member mask names never come"
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
         if self.fault is not None and self.fault.in_memory and not self.fault.overflow:
             message = str(self.fault) + ("" if self.program.check else _HOW_TO_FIND)

@@ -14,7 +14,8 @@ from typing import Final
 from drawloom.cpu import abi
 
 _REPORTS: Final = """
-define void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 %code, i64 %pos, i32 %lane) {
+; %first: the thread of lane 0.
+define void @dl_fail(ptr %launch, ptr %slot, i64 %first, i64 %code, i64 %pos, i32 %lane) {
   %error = getelementptr i8, ptr %launch, i64 @LAUNCH_ERROR@
   %claim = cmpxchg ptr %error, i64 0, i64 %code seq_cst seq_cst
   %won = extractvalue { i64, i1 } %claim, 1
@@ -26,11 +27,8 @@ record:
   %block = load i64, ptr %p.block
   %p.eblock = getelementptr i8, ptr %launch, i64 @LAUNCH_ERROR_BLOCK@
   store i64 %block, ptr %p.eblock
-  %p.lanes = getelementptr i8, ptr %launch, i64 @LAUNCH_LANES@
-  %width = load i64, ptr %p.lanes
   %lane64 = zext i32 %lane to i64
-  %base = mul i64 %index, %width
-  %thread = add i64 %base, %lane64
+  %thread = add i64 %first, %lane64
   %p.thread = getelementptr i8, ptr %launch, i64 @LAUNCH_ERROR_THREAD@
   store i64 %thread, ptr %p.thread
   br label %done
@@ -41,7 +39,7 @@ done:
 }
 
 ; 0 when all of [address, address + size) of every set lane is in a known range and aligned.
-define i32 @dl_check(ptr %launch, ptr %slot, i64 %index, ptr %addresses, i64 %stride, i32 %lanes, i64 %shape,
+define i32 @dl_check(ptr %launch, ptr %slot, i64 %first, ptr %addresses, i64 %stride, i32 %lanes, i64 %shape,
                      i64 %pos) {
 entry:
   %size = and i64 %shape, 4294967295
@@ -111,7 +109,7 @@ record:
   store i64 %size, ptr %p.size
   br label %stop
 stop:
-  call void @dl_fail(ptr %launch, ptr %slot, i64 %index, i64 %code, i64 %pos, i32 %number)
+  call void @dl_fail(ptr %launch, ptr %slot, i64 %first, i64 %code, i64 %pos, i32 %number)
   ret i32 1
 fine:
   ret i32 0
@@ -318,7 +316,8 @@ barrier:
 wrong:
   %p.wpos = getelementptr i8, ptr %state, i64 @STATE_POS@
   %wpos = load i64, ptr %p.wpos
-  call void @dl_fail(ptr %launch, ptr %slot, i64 %u, i64 @ERROR_BARRIER_ID_CODE@, i64 %wpos, i32 0)
+  %wthread = mul i64 %u, %lanes
+  call void @dl_fail(ptr %launch, ptr %slot, i64 %wthread, i64 @ERROR_BARRIER_ID_CODE@, i64 %wpos, i32 0)
   br label %failed
 known:
   %p.kind = getelementptr i8, ptr %state, i64 @STATE_KIND@
@@ -540,7 +539,12 @@ on:
 found:
   %p.pos = getelementptr i8, ptr %state, i64 @STATE_POS@
   %pos = load i64, ptr %p.pos
-  call void @dl_fail(ptr %launch, ptr %slot, i64 %u, i64 @ERROR_BARRIER_CODE@, i64 %pos, i32 0)
+  %p.lanes = getelementptr i8, ptr %launch, i64 @LAUNCH_LANES@
+  %lanes = load i64, ptr %p.lanes
+  %thread = mul i64 %u, %lanes
+  %in.warp = icmp eq i64 %status, @AT_OPERATION_STATUS@
+  %code = select i1 %in.warp, i64 @ERROR_DIVERGED_CODE@, i64 @ERROR_BARRIER_CODE@
+  call void @dl_fail(ptr %launch, ptr %slot, i64 %thread, i64 %code, i64 %pos, i32 0)
   br label %out
 out:
   ret void

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi
-from drawloom.cpu.body import Body
+from drawloom.cpu.body import Body, Place
 from drawloom.cpu.emitter import int_const, type_of
 from drawloom.cpu.kept import Kept
 from drawloom.cpu.shapes import WIDENED
@@ -43,6 +43,10 @@ class Suspension:
         self.fuel = ""
         #: The slot of the block's mask while a guarded instruction runs for some of its lanes.
         self.outer = ""
+        #: The numbers of the places where a lane of a warp that parts can go on; of the code for one thread.
+        self.entries: dict[Place, int] = {}
+        #: Where in the frame such a lane finds what it needs.
+        self.handed: dict[str, int] = {}
 
     def enter_block(self, b: int) -> None:
         """What the frame holds when ``b`` begins."""
@@ -53,12 +57,12 @@ class Suspension:
         body = self.body
         self.held = self.kept.step(instruction, body.live_after[body.index], self.held, body.block)
 
-    def entry_switch(self) -> None:
-        """Jump to where the state says, or to the beginning."""
+    def entry_switch(self, parted: str) -> None:
+        """Jump to where the state says, or to the beginning; ``parted``: a further case."""
         e = self.e
         if self.resumes:
             at = self.f.word("%state", abi.STATE_RESUME, False)
-            cases = " ".join([f"i64 {i + 1}, label %{label}" for i, label in enumerate(self.resumes)])
+            cases = " ".join([f"i64 {i + 1}, label %{label}" for i, label in enumerate(self.resumes)]) + parted
             e.line(f"  switch i64 {at.text}, label %start [{cases}]")
         else:
             e.line("  br label %start")
@@ -106,6 +110,36 @@ class Suspension:
         f.mask = f.load(slots[-1][0] if part else self.body.live, "i1", self.lanes)
         if f.guard is not None:
             f.guard = f.mask
+        if self.body.local_slot:
+            f.local_base = f.load(self.body.local_slot, "i64", 0)
+
+    def admit(self, place: Place) -> None:
+        """A place where a lane that ran in its warp's vector can go on: its state holds all that it needs there."""
+        f = self.f
+        e = self.e
+        on = f.label("here")
+        f.jump(on)
+        label = f"resume{len(self.resumes) + 1}"
+        self.resumes.append(label)
+        self.entries[place] = len(self.resumes)
+        f.place(label)
+        f.store(f.all_lanes(), self.body.live)
+        registers = [f.function.registers[id] for id in members(self.body.live_before(place))]
+        slots = [(f"register {r.id}", f.slot(r), f.elem_of(r)) for r in registers]
+        if self.plan.carry_lasts:
+            slots.append(("carry", self.body.carry_slot(), "i1"))
+        if self.body.local_slot:
+            slots.append(("local", self.body.local_slot, "i64"))
+        for name in self.body.call_blocks:
+            slots.append((f"param {name}", f.blocks[name], f"[{f.block_strides[name]} x i8]"))
+        for name, slot, type in slots:
+            value = e.fresh()
+            e.line(f"  {value} = load {type}, ptr {self.frame_address(slot, type)}, align 1")
+            e.line(f"  store {type} {value}, ptr {slot}")
+            self.handed[name] = self.saved[slot]
+        f.jump(on)
+        f.place(on)
+        f.mask = f.load(self.body.live, "i1", 0)
         if self.body.local_slot:
             f.local_base = f.load(self.body.local_slot, "i64", 0)
 
@@ -166,6 +200,8 @@ class Suspension:
 
 def _byte_size(type: str) -> int:
     """The bytes that LLVM stores for a type as ``type_of`` writes it."""
+    if type[0] == "[":
+        return int(type[1:].split(" ", 1)[0])
     bits = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128}
     if type.startswith("<"):
         lanes, _, elem = type[1:-1].partition(" x ")

@@ -1,5 +1,6 @@
 // prints: votes: 0 of 256 wrong
-// Ballots, any, all, matches, and stream compaction inside a warp by the count of lower lanes.
+// Ballots, any, all, matches, stream compaction inside a warp by the count of lower lanes, and lanes that come to one
+// vote from both sides of a branch.
 #include "check.h"
 
 __global__ void vote(const int *in, unsigned *out, int *kept, int *count) {
@@ -13,6 +14,26 @@ __global__ void vote(const int *in, unsigned *out, int *kept, int *count) {
   if (lane == 0) base = atomicAdd(count, __popc(ballot));
   base = __shfl_sync(~0u, base, 0);
   if (odd) kept[base + __popc(ballot & ((1u << lane) - 1))] = in[t];
+}
+
+__device__ __noinline__ unsigned meet(bool flag) { return __ballot_sync(~0u, flag); }
+
+__global__ void apart(unsigned *out, int bound) {
+  __shared__ unsigned first[8];
+  int t = threadIdx.x, lane = t % 32;
+  unsigned got = t;
+  out[t] = 1;
+  if (lane < bound) {
+    got += __ballot_sync(~0u, lane % 3 == 0);
+    for (int i = 0; i < lane; ++i) got += i;
+    got ^= meet(lane % 5 == 0);
+  } else {
+    got += __ballot_sync(~0u, lane % 2 == 0);
+    got ^= meet(lane % 7 == 0);
+  }
+  if (lane == 0) first[t / 32] = got;
+  __syncthreads();
+  out[t] += got + first[(t / 32 + 1) % (blockDim.x / 32)];
 }
 
 int main() {
@@ -37,6 +58,18 @@ int main() {
     }
     wrong += got[t] != (ballot ^ same ^ (any | 2));
     if (in[t] & 1) sum += in[t];
+  }
+  apart<<<1, n>>>(dout, 10);
+  to_host(got, dout, n);
+  unsigned one = 0, two = 0;
+  for (int k = 0; k < 32; ++k) {
+    one |= unsigned(k % (k < 10 ? 3 : 2) == 0) << k;
+    two |= unsigned(k % (k < 10 ? 5 : 7) == 0) << k;
+  }
+  for (int t = 0; t < n; ++t) {
+    unsigned lane = t % 32, other = (t / 32 + 1) % 8 * 32;
+    unsigned sum = lane < 10 ? lane * (lane - 1) / 2 : 0;
+    wrong += got[t] != 1 + ((t + one + sum) ^ two) + ((other + one) ^ two);
   }
   for (int i = 0; i < count; ++i) kept_sum += kept[i];
   return report("votes", wrong + (sum != kept_sum), n);

@@ -217,7 +217,7 @@ class Run {
     int64_t states = align_up(8 * SLOT_WORDS, 64);
     int64_t shared_at = align_up(states + (variant.resumable ? units * stride : 0), 128);
     int64_t local_at = align_up(shared_at + shared, LOCAL_ALIGNMENT);
-    slot_bytes_ = align_up(local_at + variant.local_bytes * units * variant.lanes, 4096) + 128;
+    slot_bytes_ = align_up(local_at + (variant.local_bytes + variant.thread_bytes) * units * variant.lanes, 4096) + 128;
     if (variant.spins)
       slots_ = std::max<int64_t>(1, std::min({kSlotsWhenSpinning, blocks_, kSlotBudgetBytes / slot_bytes_}));
     word(LAUNCH_PARAMS, parameters.data());
@@ -368,7 +368,9 @@ constexpr Outcome kOutcomes[] = {
     {ERROR_CALL, cudaErrorInvalidPc, "indirect call to an address that is no function"},
     {ERROR_SPIN, cudaErrorLaunchTimeout, "deadlock: every block only spins, and nothing else has moved for 10 s"},
     {ERROR_BARRIER_ID, cudaErrorIllegalInstruction, "barrier number is over 15"},
-    {ERROR_DIVERGED, cudaErrorLaunchTimeout, "deadlock: lanes that a member mask names wait elsewhere in the warp"},
+    {ERROR_DIVERGED, cudaErrorLaunchTimeout, "deadlock: lanes that a member mask names never come"},
+    {ERROR_APART, cudaErrorLaunchTimeout,
+     "lanes that a member mask names wait elsewhere, out of a function that is recursive or called indirectly"},
     {ERROR_STACK, cudaErrorHardwareStackError, "stack overflow: device functions call each other too deeply"},
     {ERROR_BRKPT, cudaErrorLaunchFailure, "the kernel stopped at brkpt: there is no debugger"},
     {ERROR_LOCAL, cudaErrorHardwareStackError, "stack overflow: alloca takes more than a thread has"},
