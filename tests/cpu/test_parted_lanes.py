@@ -227,7 +227,7 @@ BETWEEN = {
 
 
 @pytest.mark.parametrize(
-    ("between", "threads"), [*[(between, 64) for between in BETWEEN], ("barriers", 44), ("a wait for the last warp", 44)]
+    ("between", "threads"), [*[(name, 64) for name in BETWEEN], ("barriers", 44), ("a wait for the last warp", 44)]
 )
 def test_lanes_that_arrive_by_two_branches_meet_with_all_they_have(between: str, threads: int, mode: str) -> None:
     text = BETWEEN[between].replace("LAST", str(threads - 1))
