@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from drawloom.errors import ParseError
+from drawloom.ptx import parse
 from drawloom.ptx.isa import FORMS, NOT_COVERED, Form, OpcodeError, decode
 from drawloom.ptx.operands import register_type, word_type
 from drawloom.ptx.specials import SPECIALS, canonical, component_index, find_special, is_special, special_type
@@ -82,6 +84,30 @@ def test_refusals_name_what_is_wrong() -> None:
     ]:
         with pytest.raises(OpcodeError, match=f"'{text}' is not supported: {topic} are not covered"):
             decode(text)
+
+
+NOT_COVERED_HERE = {
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];": "copies in bulk",
+    "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2}], [%r3];":
+        "copies in bulk",
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];": "tensor cores",
+    ".global .texref t;": "textures and surfaces",
+    ".global .samplerref t;": "textures and surfaces",
+    ".global .surfref t;": "textures and surfaces",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", NOT_COVERED_HERE)
+def test_a_refusal_of_what_is_not_covered_says_so_at_its_place(statement: str) -> None:
+    header = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    declared = statement.startswith(".")
+    registers = ".reg .b32 %r<4>; .reg .b64 %rd<4>;"
+    text = f"{header}{statement}" if declared else f"{header}.entry k() {{ {registers}\n{statement} ret; }}"
+    word = statement.split()[declared]
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.message == f"'{word}' is not supported: {NOT_COVERED_HERE[statement]} are not covered"
+    assert caught.value.source_line[caught.value.column - 1 :].startswith(word)
 
 
 def test_selectors_belong_to_the_opcode() -> None:

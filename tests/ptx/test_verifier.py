@@ -154,6 +154,8 @@ MODULES = [
     (".local .b32 x;", "'x' in .local space at module level"),
     (".const .b8 x[70000];", "70000 bytes in .const space"),
     (".entry k () .maxntid 0 { ret; }", ".maxntid 0"),
+    (".entry k () .minnctapersm 4294967296 { ret; }", ".minnctapersm 4294967296"),
+    (".entry k () .maxclusterrank 99999999999999 { ret; }", ".maxclusterrank 99999999999999"),
     (".entry k () .maxntid 1, 2, 3, 4 { ret; }", ".maxntid has 4 values"),
     (".entry k () .maxntid 32 .reqntid 32 { ret; }", "both .maxntid and .reqntid"),
     (".func f () .maxntid 32 { ret; }", ".maxntid on device function 'f'"),

@@ -143,6 +143,10 @@ TOO_MUCH = {
         ".shared .b8 s[49153];\n" + START + "mov.u32 r, s; " + USE, 5,
         "kernel 'k' has 49153 bytes of static shared memory, 49152 fit",
     ),
+    "local memory": (
+        START + ".local .b8 d[1099511627776];\nmov.u64 a, d; cvta.local.u64 a, a; st.u32 [a], 1; ret; }", 4,
+        "'k' has 1099511627776 bytes of local memory for each thread",
+    ),
     "an external variable": (".extern .global .u32 x;\n" + START + "ld.global.u32 r, [x]; " + USE, 4, "'x'"),
     "an external function": (
         ".extern .func f(.param .u32 x);\n" + START + "mov.u32 r, 0;\n{ .param .u32 q; st.param.u32 [q], r;\n"

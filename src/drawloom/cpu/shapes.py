@@ -132,7 +132,7 @@ class Rules:
     def special(self, name: str) -> Shape:
         base, _, component = name.partition(".")
         if base == "%tid":
-            if not self.segment:
+            if not self.segment or not component:  # without a component it is moved to a vector of all three
                 return VARYING_SHAPE
             if component == "x":
                 return Shape(AFFINE, 1, aligned=self.segment == self.lanes)

@@ -35,7 +35,7 @@ from drawloom.ptx.scopes import Scope
 #: Spaces of variables, as directives.
 SPACES: Final = frozenset(".global .const .shared .local .param .reg .tex".split())
 INSTRUCTION: Final = re.compile(
-    r"\s*(?:@(!?)\s*([%$_a-zA-Z][\w$]*)\s+)?([a-z]\w*+(?:\.\w++(?:::\w++)?)*+)(?!\s*:|[\w$.])\s*+([^;]*+);", re.ASCII
+    r"\s*(?:@(!?)\s*([%$_a-zA-Z][\w$]*)\s+)?([a-z]\w*+(?:\.\w++(?:::\w++)*+)*+)(?!\s*:|[\w$.])\s*+([^;]*+);", re.ASCII
 )
 _MAX_OPCODES: Final = 1 << 14
 #: How much text is cut into pieces at once; a piece is taken apart by copying the rest of it, so it must be short.

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from drawloom.ptx.ir import Function, Immediate, InitializerItem, Symbol, Variable
+from drawloom.ptx.isa_table import NOT_COVERED_TYPES
 from drawloom.ptx.operand_parser import OperandParser
 from drawloom.ptx.scanner import is_name
 from drawloom.ptx.types import DECLARABLE, TYPES, Type
@@ -176,8 +177,15 @@ class DeclarationParser(OperandParser):
             elif word[1:] in TYPES and word:
                 return align, vector, TYPES[word[1:]], attributes
             else:
+                self.refuse_type(word)
                 found = f"'{word}'" if word else scan.found()
                 raise scan.fail(f"found {found} in a declaration", "a type such as .b32 or .f64")
+
+    def refuse_type(self, word: str) -> None:
+        """Raise ParseError for a type of PTX that is not covered."""
+        topic = NOT_COVERED_TYPES.get(word)
+        if topic is not None:
+            raise self.scan.fail(f"'{word}' is not supported: {topic} are not covered", "", self.scan.pos - len(word))
 
     def alignment(self) -> int:
         at = self.scan.pos
@@ -334,6 +342,7 @@ class DeclarationParser(OperandParser):
             elif word[1:] in TYPES and type is None:
                 type = TYPES[word[1:]]
             else:
+                self.refuse_type(word)
                 raise scan.fail(f"'{word}' is not supported on a parameter", "a type, .align or .ptr")
         if type is None:
             raise scan.fail(f"found {scan.found()}", "a parameter type such as .u64")

@@ -39,6 +39,7 @@ _VALUES: Final[dict[str, tuple[int, int]]] = {
     ".maxntid": (1, 3), ".reqntid": (1, 3), ".maxnreg": (1, 1), ".minnctapersm": (1, 1), ".maxnctapersm": (1, 1),
     ".maxclusterrank": (1, 1), ".reqnctapercluster": (0, 3), ".explicitcluster": (0, 0), ".blocksareclusters": (0, 0),
 }  # fmt: skip
+_MOST: Final = (1 << 32) - 1
 _CONFLICTS: Final = ((".maxntid", ".reqntid"), (".maxclusterrank", ".reqnctapercluster"))
 
 
@@ -255,6 +256,8 @@ class DeclarationChecker:
             self.fail(directive.pos, f"{directive.name} has {len(values)} values", f"{wanted[0]} to {wanted[1]}")
         elif any(not value.isdigit() or int(value) == 0 for value in values):
             self.fail(directive.pos, f"{directive.name} {directive.text}", "positive integers")
+        elif any(int(value) > _MOST for value in values):
+            self.fail(directive.pos, f"{directive.name} {directive.text}", f"at most {_MOST}, which 32 bits hold")
 
     def fail(self, pos: int, message: str, expected: str) -> None:
         self.reporter.report(pos, message, expected)

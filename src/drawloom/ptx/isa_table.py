@@ -516,6 +516,11 @@ NOT_COVERED: Final[dict[str, str]] = {
     "cp": "copies in bulk",
 }
 
+#: Types of variables that are not covered, and why.
+NOT_COVERED_TYPES: Final[dict[str, str]] = dict.fromkeys(
+    (".texref", ".samplerref", ".surfref"), "textures and surfaces"
+)
+
 # The same for modifiers of opcodes that have other forms.
 NOT_COVERED_MODIFIERS: Final[dict[str, str]] = {
     "cluster": "clusters", "async": "clusters", "mbarrier_init": "clusters",

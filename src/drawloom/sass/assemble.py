@@ -20,7 +20,7 @@ from drawloom.sass.abi import LEAST_REGISTERS, OWN, RETURN_ADDRESS
 from drawloom.sass.access import Operands
 from drawloom.sass.assembly import AssembledFunction, Assembly
 from drawloom.sass.availability import check_available
-from drawloom.sass.bounds import MOST_REGISTERS, Bounds, bounds_of, check_target
+from drawloom.sass.bounds import MOST_REGISTERS, Bounds, bounds_of, check_local, check_target
 from drawloom.sass.calls import MOST_COPIED, CallPlan, callees_first, plan_calls
 from drawloom.sass.convergence import meetings
 from drawloom.sass.copies import drop_copies
@@ -158,6 +158,7 @@ def assemble_function(
     out.code = pack(tables, code)
     out.registers = max(used.registers, STACK_POINTER + 1) + extra_registers(tables)
     out.barriers = made.barriers
+    check_local(module, function, code.frame)
     out.frame_bytes = code.frame
     out.spill_stores, out.spill_loads = used.spill_stores, used.spill_loads
     out.has_shared = made.has_shared

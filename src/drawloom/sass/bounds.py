@@ -27,6 +27,7 @@ _REGISTER_UNIT: Final = 8
 _WARP_UNIT: Final = 4
 _LANES: Final = 32
 #: Bytes of shared memory that a kernel may have without asking the driver for more.
+_MOST_LOCAL: Final = (1 << 32) - 1
 STATIC_SHARED: Final = 48 * 1024
 #: Where a bound comes from.
 BY_REGISTERS: Final = "of .maxnreg"
@@ -169,6 +170,15 @@ def check_shared(module: Module, function: Function, shared: int) -> None:
             module, function.pos,
             f"kernel '{function.name}' has {shared} bytes of static shared memory, {STATIC_SHARED} fit",
             "an unsized .extern array and dynamic shared memory for more",
+        )  # fmt: skip
+
+
+def check_local(module: Module, function: Function, local: int) -> None:
+    """Raise UnsupportedError for a function with more local memory (bytes) than the cubin has a field for."""
+    if local > _MOST_LOCAL:
+        refuse(
+            module, function.pos, f"'{function.name}' has {local} bytes of local memory for each thread",
+            f"at most {_MOST_LOCAL}, which 32 bits hold",
         )  # fmt: skip
 
 
