@@ -1,11 +1,12 @@
 """Random queries on Drawloom and on DuckDB: finds those whose answers differ in any bit.
 
     python -m tools.fuzz_sql --count 2000 --seed 0 --jobs 2 --device cpu
-        [--joins | --windows | --nested | --values | --subqueries]
+        [--joins | --windows | --nested | --values | --subqueries | --texts]
 
 ``--joins`` asks for joins, subqueries and unions of two tables, ``--windows`` for window functions, ``--nested`` for
 lists, structs, UNNEST, recursive queries and series, ``--values`` for expressions of every type, ``--subqueries`` for
-subqueries in every clause that read the tables around them again; else queries are over one table. A seed is a table
+subqueries in every clause that read the tables around them again; else queries are over one table. ``--texts`` asks
+for no answers: texts of comments, blanks and pieces of SQL are to be read in linear time. A seed is a table
 and five queries; ``--count`` counts queries.
 
 A query that DuckDB refuses for an overflow must be refused here too; a subquery may be refused by either side. The
@@ -29,6 +30,7 @@ import drawloom
 from drawloom.sql.planner import SqlError
 from tests.sql.compare import differences, duckdb_exact
 from tests.sql.join_queries import JoinQueries, second_table
+from tests.sql.long_texts import random_family, superlinear
 from tests.sql.nested_queries import NestedQueries, nested_table
 from tests.sql.random_queries import Queries, random_table
 from tests.sql.subquery_queries import SubqueryQueries, subquery_table
@@ -114,6 +116,11 @@ def verdict(
     return [Verdict("\n".join(lines), counts={"queries": _QUERIES, "queries that differ": len(lines)})]
 
 
+def text_verdict(seed: int) -> list[Verdict]:
+    found = superlinear(random_family(random.Random(seed)))
+    return [Verdict(found and f"seed {seed}: {found}", counts={"texts": 1})]
+
+
 def main() -> int:
     parser = driver.arguments(__doc__, "fuzz_sql")
     parser.add_argument("--device", default="cpu", help="cpu, reference, cuda:0 or interpreter")
@@ -122,7 +129,10 @@ def main() -> int:
     parser.add_argument("--nested", action="store_true", help="queries over lists, structs and tables that are made")
     parser.add_argument("--values", action="store_true", help="queries of expressions of every type")
     parser.add_argument("--subqueries", action="store_true", help="queries with subqueries in every clause")
+    parser.add_argument("--texts", action="store_true", help="texts of any length, read in linear time")
     given = parser.parse_args()
+    if given.texts:
+        return driver.run(given, ["texts"], text_verdict, driver.say)
     given.count = -(-given.count // _QUERIES)
     chosen = {name: getattr(given, name) for name in ("joins", "windows", "nested", "values", "subqueries")}
     name = " ".join([given.device, *[kind for kind, wanted in chosen.items() if wanted]])

@@ -80,7 +80,7 @@ class Sql:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = _tokens(text)
-        self.selects = [self._select(i) for i, t in enumerate(self.tokens) if t.is_word("select")]
+        self.selects = _selects(self)
 
     def between(self, first: int, behind: int) -> str:
         """The text of tokens ``first`` up to before ``behind``."""
@@ -106,19 +106,25 @@ class Sql:
         found = self.tokens[token : token + len(words)] if token >= 0 else []
         return [t.text for t in found if t.kind in ("word", "mark")] == list(words)
 
-    def _select(self, start: int) -> Select:
-        depth = self.tokens[start].depth
-        clauses: dict[str, int] = {}
-        for i in range(start + 1, len(self.tokens)):
-            token = self.tokens[i]
-            if token.depth < depth or token.is_mark(";") or (token.depth == depth and token.is_word(*SETS)):
-                return Select(start, i, depth, clauses)
-            if token.depth == depth and token.is_word(*CLAUSES) and token.text not in clauses:
-                is_comparison = token.text == "from" and self.is_at(i - 1, "distinct") and i > start + 2
-                is_name = self.tokens[i - 1].is_mark(".") or self.tokens[i - 1].is_word("as", "within")
-                if not (is_comparison or is_name):
-                    clauses[token.text] = i
-        return Select(start, len(self.tokens), depth, clauses)
+
+def _selects(sql: Sql) -> list[Select]:
+    """Return every SELECT of a text by where it begins, in one pass over the tokens."""
+    made: list[Select] = []
+    open: list[Select] = []  # the innermost last
+    for i, token in enumerate(sql.tokens):
+        depth = token.depth if token.is_word("select", *SETS) else token.depth + 1  # which it ends SELECTs from
+        while open and (open[-1].depth >= depth or token.is_mark(";")):
+            open.pop().end = i
+        if token.is_word("select"):
+            open.append(Select(i, len(sql.tokens), token.depth, {}))
+            made.append(open[-1])
+        elif open and open[-1].depth == token.depth and token.is_word(*CLAUSES):
+            found = open[-1]
+            is_comparison = token.text == "from" and sql.is_at(i - 1, "distinct") and i > found.start + 2
+            is_name = sql.tokens[i - 1].is_mark(".") or sql.tokens[i - 1].is_word("as", "within")
+            if token.text not in found.clauses and not (is_comparison or is_name):
+                found.clauses[token.text] = i
+    return made
 
 
 def left_side(sql: Sql, last: int) -> int:
@@ -160,9 +166,12 @@ def _is_between(tokens: list[Token], at: int) -> bool:
 
 def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
     """The text with each ``(start, end, by)`` changed, which do not overlap."""
-    for start, end, by in sorted(changes, reverse=True):
-        text = text[:start] + by + text[end:]
-    return text
+    made: list[str] = []
+    place = 0
+    for start, end, by in sorted(changes):
+        made.extend([text[place:start], by])
+        place = end
+    return "".join([*made, text[place:]])
 
 
 def place_before(changes: list[tuple[int, int, str]], offset: int) -> int:

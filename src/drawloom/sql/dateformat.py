@@ -62,7 +62,8 @@ def _part(moment: Expression, code: str) -> Expression | None:
         hour = Apply("time_hour", [moment])
         if code == "p":
             is_late = Apply("gte", [hour, Constant(12, I64)])
-            return Case([(is_late, Constant("PM", STR))], Constant("AM", STR))
+            is_known = Apply("is_not_null", [hour])
+            return Case([(is_late, Constant("PM", STR)), (is_known, Constant("AM", STR))], None)
         late = Apply("modulus", [Apply("add", [hour, Constant(11, I64)]), Constant(12, I64)])
         return _padded(Apply("add", [late, Constant(1, I64)]), 2)
     return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.nested import HIGH, INTO, ITEM, LOW, ROW
+from drawloom.horse.printer import print_operand
 from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
@@ -42,10 +43,12 @@ _LONGEST: Final = 1 << 40
 
 
 class ListOf(VectorType):
-    """Lists of one origin: list number ``i`` has the elements from ``low[i]`` on and before ``high[i]``."""
+    """Lists of one origin: list number ``i`` has the elements from ``low[i]`` on and before ``high[i]``. Lists of equal
+    bounds have different origins where their elements are other vectors."""
 
     def __init__(self, elements: Result, low: Operand, high: Operand) -> None:
-        super().__init__(f"list<{elements.type}> {low} {high}", "list", 64)
+        origin = [low, high, elements.value, elements.valid or _TRUE]
+        super().__init__(f"list<{elements.type}> {' '.join([print_operand(o) for o in origin])}", "list", 64)
         self.elements = elements
         self.low = low
         self.high = high

@@ -32,15 +32,13 @@ from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, patt
 from drawloom.sql.unfolded import NUMBER as NUMBER_CALL
 from drawloom.sql.unfolded import long_numbers, shown
 
-_EXPLAIN: Final = re.compile(
-    r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(?P<explain>explain\b)(?:\s+(?P<analyze>analyze)\b)?"
-    r"(?:\s+(?P<option>verbose|format\s+\w+)\b)?",
-    re.IGNORECASE | re.DOTALL,
-)
 _TOKEN: Final = pattern_of(
     rf"{COMMENT} | {STRING} | {QUOTED_NAME} | (?P<word> {WORD} ) | (?P<divide> //? ) | (?P<number> {NUMBER} )"
 )
 _BLANKS: Final = re.compile(r"\s+")
+_NEXT_WORD: Final = re.compile(r"\s*+(?P<word>\w++)")
+#: The most words of EXPLAIN before its query.
+_EXPLAIN_WORDS: Final = 4
 _SIMILAR: Final = re.compile(r"(?P<not>not\s+)?similar\s+to\s+'(?P<pattern>(?:''|[^'])*)'", re.IGNORECASE)
 _FETCH: Final = re.compile(r"fetch\s+(?:first|next)\s+(?:(?P<count>\d+)\s+)?rows?\s+only\b", re.IGNORECASE)
 #: A join that DataFusion takes for a table called so and a join without a condition.
@@ -48,7 +46,7 @@ _POSITIONAL: Final = re.compile(r"positional\s+join\b", re.IGNORECASE)
 _QUOTES: Final = frozenset("'\"`$")
 _DOUBLES: Final = frozenset(["double", "float8", "float64"])
 _MOMENTS: Final = ("timestamp", "datetime", "arrow_cast", "arrow_try_cast")
-_REAL: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_REAL: Final = r"(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d++)?+"
 #: A constant that is cast to a double, in both spellings.
 _CAST: Final = re.compile(
     rf"(?P<cast>cast\s*\(\s*)?(?:'(?P<text>[+-]?(?:{_REAL}|nan|inf(?:inity)?))'|(?P<number>{_REAL}))"
@@ -140,12 +138,14 @@ def read(text: str) -> SqlText:
     bracketed = with_brackets(plain_windows(without_filters(with_known_names(blank)), unsupported), unsupported)
     text, given = bracketed, text if bracketed == blank else bracketed
     explain = ""
-    asked = _EXPLAIN.match(text)
-    if asked is not None:
-        explain = "analyze" if asked.group("analyze") else "explain"
-        if asked.group("option"):
-            unsupported.append(f"EXPLAIN {asked.group('option').upper()}")
-        start, end = asked.start("explain"), asked.end()
+    asked = _explain_words(text)
+    if asked:
+        is_analyze = len(asked) > 1 and asked[1][0] == "analyze"
+        explain = "analyze" if is_analyze else "explain"
+        option = " ".join([word for word, _, _ in asked[1 + is_analyze :]])
+        if option:
+            unsupported.append(f"EXPLAIN {option.upper()}")
+        start, end = asked[0][1], asked[-1][2]
         text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
     made: list[str] = []
     at = digits = 0
@@ -237,6 +237,28 @@ def read(text: str) -> SqlText:
     return read
 
 
+def _explain_words(text: str) -> list[tuple[str, int, int]]:
+    """Return the words of EXPLAIN at the beginning of a text without comments, each in lower case with its place.
+
+    explain ::= 'explain' ['analyze'] ['verbose' | 'format' WORD]
+    """
+    words: list[tuple[str, int, int]] = []
+    place = 0
+    while len(words) < _EXPLAIN_WORDS and (found := _NEXT_WORD.match(text, place)) is not None:
+        words.append((found["word"].lower(), found.start("word"), found.end()))
+        place = found.end()
+    if not words or words[0][0] != "explain":
+        return []
+    count = 1
+    if words[count:] and words[count][0] == "analyze":
+        count += 1
+    if words[count:] and words[count][0] == "verbose":
+        count += 1
+    elif words[count + 1 :] and words[count][0] == "format":
+        count += 2
+    return words[:count]
+
+
 def _hidden_moment(text: str, moment: re.Match[str]) -> str:
     """The moment in a text as one that the planner does not see; "" where it reads it right."""
     is_far = int(moment["year"]) not in _NANOSECOND_YEARS
@@ -261,21 +283,21 @@ def names_table(sql: str, table: str) -> bool:
 def same_query(text: str) -> str:
     """What texts have in common that are one query: how many blanks there are in a place, and comments, do not matter
     outside of quotes."""
-    made = ""
+    made: list[str] = []
     at = 0
     for token in [*_TOKEN.finditer(text), None]:
         found = "" if token is None else token.group()
-        is_comment = found.startswith(("--", "/*"))
+        is_comment = found.startswith("--") or (found.startswith("/*") and found.endswith("*/") and len(found) > 3)
         if token is not None and not is_comment and found[-1] not in _QUOTES:
             continue
         between = _BLANKS.sub(" ", text[at:] if token is None else text[at : token.start()])
-        made += between.lstrip() if made.endswith(" ") else between
-        if is_comment:
-            made = made.rstrip(" ") + " "
-        else:
-            made += found
+        if made and made[-1].endswith(" "):
+            between = between.lstrip()
+        made.extend([part for part in (between, "" if is_comment else found) if part])
+        if is_comment and made and not made[-1].endswith(" "):
+            made.append(" ")
         at = len(text) if token is None else token.end()
-    return made.strip()
+    return "".join(made).strip()
 
 
 def runnable(sql: str) -> str:

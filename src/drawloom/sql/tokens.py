@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-COMMENT: Final = r"--[^\n]* | /\*.*?\*/"
+#: One without an end goes to the text's: the planner refuses it.
+COMMENT: Final = r"--[^\n]* | /\*.*?(?:\*/|\Z)"
 STRING: Final = r"[eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$"
 QUOTED_NAME: Final = r'"(?:""|[^"])*" | `[^`]*`'
 WORD: Final = r"[^\W\d]\w*"
