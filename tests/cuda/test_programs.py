@@ -37,6 +37,18 @@ def test_program_does_as_it_says(name: str, tmp_path: Path) -> None:
     assert difference(PROGRAMS / f"{name}.cu", tmp_path / name) == ""
 
 
+def test_reads_around_allocations_work_unless_checked_and_writes_are_faults(tmp_path: Path) -> None:
+    """A row before or after, whose values are dropped, was a fault here and on no GPU; a write damaged the heap."""
+    source, program = PROGRAMS / "around_allocations.cu", tmp_path / "around"
+    build_program(source, program)
+    assert difference(source, program) == ""
+    environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu", "DRAWLOOM_CHECK": "memory"}
+    checked = subprocess.run([str(program)], capture_output=True, text=True, env=environment)
+    assert checked.stdout == "read around: an illegal memory access was encountered\n"
+    assert "kernel read_around(int const*, int, int, int*): access outside every allocation" in checked.stderr
+    assert run(program, "many") == "many: 0 of 20000 wrong\n"
+
+
 def test_more_blocks_than_cores_meet_at_the_grid_barrier_without_optimisation(tmp_path: Path) -> None:
     """At -O0 the barrier reads what it waits for through calls and local memory: the first blocks kept their cores."""
     cc(str(PROGRAMS / "grid_sync.cu"), "-O0", "-unchecked", "-o", str(tmp_path / "grid_sync"))

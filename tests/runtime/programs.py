@@ -285,3 +285,32 @@ PARAMETERS = (
 }
 """
 )
+
+#: Accesses at an index from an address.
+AROUND = """
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry write_at(.param .u64 to, .param .s32 at) {
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [to];
+  ld.param.s32 %r1, [at];
+  mul.wide.s32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], 7;
+  ret;
+}
+.visible .entry read_at(.param .u64 from, .param .s32 at, .param .u64 out) {
+  .reg .b64 %rd<5>;
+  .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [from];
+  ld.param.s32 %r1, [at];
+  mul.wide.s32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  ld.param.u64 %rd4, [out];
+  st.global.u32 [%rd4], %r2;
+  ret;
+}
+"""

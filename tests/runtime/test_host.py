@@ -13,7 +13,7 @@ import pytest
 
 import drawloom
 from drawloom import DeviceError, KernelFault, LaunchError, MemoryAccessError
-from drawloom.runtime import Stream, machine
+from drawloom.runtime import Stream, guarded, machine
 from drawloom.runtime.host import HostQueue
 from tests.runtime import programs
 
@@ -53,6 +53,70 @@ def test_a_check_names_kernel_line_thread_and_address(device: str) -> None:
     assert caught.value.thread == (0, 0, 0)
     kernel[1, 1](out, 0)
     assert out[0] == 7
+
+
+@pytest.mark.parametrize("words", [64, 1024, 1 << 20])
+def test_the_cpu_reads_around_a_buffer_and_does_not_write_there(words: int) -> None:
+    """Reads whose values are dropped are no faults on a GPU either; writes damaged the heap, and Python died later."""
+    buffer = drawloom.Buffer.alloc(words, np.uint32, "cpu")
+    read, write = [drawloom.load(programs.AROUND, "cpu")[name] for name in ("read_at", "write_at")]
+    out = np.ones(1, np.uint32)
+    for at in (-1024, -1025, words, words + 5000):
+        out[:] = 1
+        read[1, 1](buffer, at, out)
+        assert out[0] == 0
+        with pytest.raises(MemoryAccessError, match="kernel write_at: write to read-only memory"):
+            write[1, 1](buffer, at)
+        with pytest.raises(MemoryAccessError, match="access outside every buffer"):
+            drawloom.load(programs.AROUND, "cpu", check="memory")["read_at"][1, 1](buffer, at, out)
+    write[1, 1](buffer, words - 1)
+    assert buffer.numpy()[-1] == 7
+    buffer.free()
+    assert (drawloom.Buffer.alloc(words, np.uint32, "cpu").numpy() == 0).all()
+
+
+def test_views_keep_the_memory_of_a_freed_buffer() -> None:
+    buffer = drawloom.Buffer.alloc(100, np.uint32, "cpu")
+    view = buffer.numpy()[10:20]
+    view[:] = 5
+    buffer.free()
+    others = [drawloom.Buffer.alloc(100, np.uint32, "cpu") for _ in range(10)]
+    assert (view == 5).all()
+    assert all((other.numpy() == 0).all() for other in others)
+
+
+def test_more_small_buffers_than_have_pages_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "MOST_SMALL", 4)
+    buffers = [drawloom.Buffer.alloc(3, np.uint32, "cpu") for _ in range(16)]
+    for number, buffer in enumerate(buffers):
+        buffer.numpy()[:] = number
+    assert [int(buffer.numpy().sum()) for buffer in buffers] == [3 * number for number in range(16)]
+
+
+ABORTS = """
+import os, sys
+import numpy as np
+import drawloom
+from tests.runtime import programs
+check, faults = sys.argv[1:]
+import faulthandler
+if faults == "before":
+    faulthandler.enable()
+drawloom.load(programs.AROUND, "cpu", check=check)["write_at"][1, 1](np.zeros(4, np.uint32), 3)
+if faults == "after":
+    faulthandler.enable()
+sys.stdout.flush()
+os.abort()
+"""
+
+
+@pytest.mark.parametrize("check, faults", [("off", ""), ("off", "before"), ("off", "after"), ("memory", "")])
+def test_an_abort_after_unchecked_kernels_says_what_to_run(check: str, faults: str) -> None:
+    """glibc finds the damage that a kernel did to its heap, and says 'double free or corruption'."""
+    done = subprocess.run([sys.executable, "-c", ABORTS, check, faults], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGABRT
+    assert done.stderr.count("DRAWLOOM_CHECK=memory names the line") == (check == "off")
+    assert done.stderr.count("Fatal Python error: Aborted") == bool(faults)
 
 
 def test_memory_that_was_not_named_is_out_of_bounds(device: str) -> None:

@@ -17,14 +17,20 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from drawloom.cpu.engine import Loaded, host
-from drawloom.cpu.workers import STACK_BYTES
 
 #: Bytes of a thread's alternate stack: a frame with AVX-512 and AMX state takes 11 KiB, faulthandler some more.
 _SIGNAL_STACK: Final = 128 << 10
 
 SIGNALS: Final = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _SIGSEGV: Final = int(signal.SIGSEGV)
-SYMBOLS: Final = ["dl_guard", "dl_record", "dl_armed", "dl_arm", "dl_claim", "dl_span"]
+_SIGABRT: Final = int(signal.SIGABRT)
+SYMBOLS: Final = ["dl_guard", "dl_record", "dl_armed", "dl_arm", "dl_claim", "dl_span", "dl_unchecked"]
+
+#: What a process says that aborts. glibc aborts it where the memory that it gives out is damaged, and names no cause.
+_HINT: Final = (
+    b"drawloom: this process aborts after it ran kernels whose accesses were not checked; if one of them wrote outside of "
+    b"its arrays, DRAWLOOM_CHECK=memory names the line\n"
+)
 
 #: What the text below names. RECORD_*: byte offsets in ours, one per thread. FRAME_*: in ours, one per call of
 #: ``dl_guard``, on the stack; the first five words are LLVM's. INFO_*, UC_*, SA_*: in siginfo_t, ucontext_t (with its
@@ -39,7 +45,7 @@ _NUMBERS: Final[dict[str, int]] = {
     "SA_WANTED": 0x08000004,  # SA_ONSTACK | SA_SIGINFO
     "FLAGS_KEPT": ~0x40400,  # without the direction and the alignment-check flag
     "MAP_FLAGS": 0x4022,  # MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-    "SIGNAL_STACK": _SIGNAL_STACK,
+    "SIGNAL_STACK": _SIGNAL_STACK, "SIGABRT": _SIGABRT, "HINT_BYTES": len(_HINT),
 }  # fmt: skip
 
 _NATIVE: Final = """
@@ -50,6 +56,9 @@ _NATIVE: Final = """
 ; What was last given to a later handler and may come back from it: where a fault was, whether it may raise it again.
 @dl.given = internal global i64 0
 @dl.echo = internal global i64 0
+; Whether a kernel ran whose accesses were not checked, and what to say of it when the process aborts.
+@dl.unchecked = internal global i64 0
+@dl.hint = internal constant [@HINT_BYTES@ x i8] c"@HINT@"
 
 ; Calls %function(%a, %b). 0: it returned; 1: it raised a signal, which %record describes.
 define i32 @dl_guard(ptr %record, ptr %function, ptr %a, ptr %b) noinline "frame-pointer"="all" {
@@ -180,8 +189,9 @@ guarded:
   %f.stack = getelementptr i8, ptr %frame, i64 @FRAME_STACK@
   %top = load i64, ptr %f.stack
   %p.rsp = getelementptr i8, ptr %context, i64 @UC_RSP@
+  %stack.pointer = load i64, ptr %p.rsp
   store i64 %top, ptr %p.rsp
-  %depth = sub i64 %top, %address
+  %depth = sub i64 %stack.pointer, %address
   %r.depth = getelementptr i8, ptr %record, i64 @RECORD_DEPTH@
   store i64 %depth, ptr %r.depth
   %p.flags = getelementptr i8, ptr %context, i64 @UC_FLAGS@
@@ -190,6 +200,16 @@ guarded:
   store i64 %kept, ptr %p.flags
   ret void
 foreign:
+  %aborts = icmp eq i32 %signal, @SIGABRT@
+  br i1 %aborts, label %ask, label %pass
+ask:
+  %unchecked = atomicrmw xchg ptr @dl.unchecked, i64 0 monotonic
+  %suspected = icmp ne i64 %unchecked, 0
+  br i1 %suspected, label %tell, label %pass
+tell:
+  %written = call i64 @write(i32 2, ptr @dl.hint, i64 @HINT_BYTES@)
+  br label %pass
+pass:
   call void @dl_forward(i32 %signal, i32 %code, ptr %info, ptr %context)
   ret void
 }
@@ -251,6 +271,12 @@ repeat:
   %sent = call i32 @raise(i32 %signal) ; blocked until this handler returns
   ret void
 out:
+  ret void
+}
+
+; Kernels run from now on whose accesses are not checked.
+define void @dl_unchecked() {
+  store atomic i64 1, ptr @dl.unchecked monotonic, align 8
   ret void
 }
 
@@ -348,12 +374,13 @@ declare i32 @sigaction(i32, ptr, ptr)
 declare i32 @sigaltstack(ptr, ptr)
 declare i32 @sigpending(ptr)
 declare i32 @raise(i32)
+declare i64 @write(i32, ptr, i64)
 declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
 """
 
 _NAME: Final = re.compile(r"@([A-Z][A-Z_]*)@")
 #: Words of a record that tell of a signal: its number and code, the address, the processor's trap and error code, and
-#: how far the address is below the guard's frame.
+#: how far the address is below the stack pointer.
 _FRAME_WORD: Final = 2
 _FIRST_WORD: Final = 3
 _WORDS: Final = 6
@@ -362,10 +389,13 @@ _PAGE_FAULT: Final = 14  # the processor's trap numbers
 _WRITES: Final = 2  # bits of a page fault's error code
 _FETCHES: Final = 16
 _NO_RIGHT: Final = 2  # SEGV_ACCERR
+#: Frames touch each of their pages, from the top.
+_NEAR_STACK: Final = 64 << 10
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _Guard = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _Record = ctypes.CFUNCTYPE(ctypes.c_int64)
+_Unchecked = ctypes.CFUNCTYPE(None)
 _Armed = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
 _Arm = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
 _Claim = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -375,7 +405,7 @@ class Fault:
     """A signal raised inside compiled code.
 
     ``address`` is what could not be accessed, None where the processor does not say; ``overflow`` says that it lies
-    below the thread's stack.
+    where the stack pointer is: what a function touches first beyond the end of its thread's stack.
     """
 
     def __init__(self, number: int, code: int, address: int, trap: int, error: int, depth: int) -> None:
@@ -385,7 +415,7 @@ class Fault:
         self.address: int | None = address if located else None
         self.writes = bool(error & _WRITES)
         self.fetches = bool(error & _FETCHES)
-        self.overflow = self.address is not None and 0 <= depth < 2 * STACK_BYTES
+        self.overflow = self.address is not None and abs(depth) < _NEAR_STACK
 
     @property
     def in_memory(self) -> bool:
@@ -419,7 +449,8 @@ def available() -> bool:
 
 def native() -> str:
     """The guard in LLVM IR."""
-    return _NAME.sub(lambda match: str(_NUMBERS[match.group(1)]), _NATIVE)
+    hint = "".join([f"\\{byte:02X}" for byte in _HINT])
+    return _NAME.sub(lambda match: hint if match.group(1) == "HINT" else str(_NUMBERS[match.group(1)]), _NATIVE)
 
 
 class _Natives:
@@ -433,6 +464,7 @@ class _Natives:
         self.arm: Any = _Arm(at["dl_arm"])
         self.claim: Any = _Claim(at["dl_claim"])
         self.span: int = at["dl_span"]
+        self.unchecked: Any = _Unchecked(at["dl_unchecked"])
 
 
 _natives: _Natives | None = None
@@ -449,15 +481,20 @@ def begin(loaded: Loaded) -> None:
     _natives = _Natives(loaded)
 
 
-def arm() -> None:
+def arm(checked: bool) -> None:
     """Make the signals' handlers ours; called for each launch, as others may have installed theirs since. That of
-    SIGSEGV stands for all: it is the one that everybody wants."""
+    SIGSEGV stands for all: it is the one that everybody wants. Where the launch is not ``checked``, the process says so
+    when it aborts."""
     global _again
     natives = _natives
-    if natives is None or natives.armed(_SIGSEGV):
+    if natives is None:
+        return
+    if not checked:
+        natives.unchecked()
+    if natives.armed(_SIGSEGV):
         return
     with _lock:
-        for number in SIGNALS:
+        for number in (*SIGNALS, _SIGABRT):
             natives.arm(number, _again)
         _again = 1
 

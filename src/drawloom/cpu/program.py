@@ -375,7 +375,7 @@ class _Run:
                 slot = ctypes.c_int64.from_address(spot + 8).value if stops else spot
                 self.on_fault(fault, ctypes.c_int64.from_address(slot + 8 * abi.SLOT_BLOCK).value, -1)
 
-        faults.arm()
+        faults.arm(self.program.check)
         job = Job(body, workers)
         try:
             pool().start(job)

@@ -24,8 +24,9 @@ from drawloom.runtime.backend import (
     Timing,
     named,
 )
+from drawloom.runtime.guarded import guarded_bytes
 from drawloom.runtime.machine import Device
-from drawloom.runtime.memory import Array, Bytes, Span, aligned_bytes, host_span
+from drawloom.runtime.memory import Array, Bytes, Span, host_span
 from drawloom.runtime.variables import ModuleImage
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ class HostBackend(Backend):
 
     def allocate(self, size: int, zero: bool = True) -> Allocation:
         try:
-            return HostAllocation(aligned_bytes(size, zero=zero))
+            return HostAllocation(guarded_bytes(size, zero=zero))
         except (MemoryError, ValueError) as refusal:  # ValueError: more than the address space has
             raise DeviceError(f"{self.device.name}: no {size} bytes of memory left") from refusal
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from drawloom.errors import LaunchError, UnsupportedError
 from drawloom.ptx.ir import Module, Variable
-from drawloom.runtime.memory import ALLOCATION_ALIGNMENT, Array, aligned_bytes
+from drawloom.runtime.guarded import guarded_bytes
+from drawloom.runtime.memory import ALLOCATION_ALIGNMENT, Array
 
 #: NumPy's type for each PTX type; bit types and what NumPy lacks (bfloat16) are unsigned integers.
 DTYPES: Final[dict[str, str]] = {
@@ -79,7 +80,7 @@ class ModuleImage:
         self.module = module
         self.offsets: dict[str, int] = dict(layout.offsets)
         self.places = [(offset, size) for _, offset, size in layout.ranges if size]
-        self.memory = aligned_bytes(layout.size, max(ALLOCATION_ALIGNMENT, layout.align))
+        self.memory = guarded_bytes(layout.size, max(ALLOCATION_ALIGNMENT, layout.align))
         self.address = self.memory.ctypes.data
         self.memory[:] = np.frombuffer(layout.build(self.address), dtype=np.uint8)
 

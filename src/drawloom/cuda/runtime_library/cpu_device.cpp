@@ -13,6 +13,7 @@
 
 #include "cpu_guard.h"
 #include "cpu_launch.h"
+#include "cpu_pages.h"
 #include "cpu_pool.h"
 #include "cpu_streams.h"
 #include "settings.h"
@@ -47,7 +48,6 @@ namespace {
 
 using Event = std::shared_ptr<CUevent_st>;
 
-constexpr size_t kAlignment = 256;                     // of what cudaMalloc gives
 constexpr size_t kGap = 4096;                          // between allocations while accesses are checked
 constexpr size_t kKeptAfterFree = size_t(256) << 20;   // freed memory that is not used again, to tell late accesses
 constexpr int kSharedPerBlock = 160 << 10;
@@ -72,9 +72,8 @@ class Allocations {
   cudaError_t take(void **memory, size_t size, Memory kind, bool checked) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (size > host_memory() || used_ + size > host_memory()) return cudaErrorMemoryAllocation;
-    size_t alignment = checked ? kGap : kAlignment;  // whole pages can be watched
-    size_t bytes = (size + alignment - 1) / alignment * alignment + (checked ? kGap : 0);
-    void *found = std::aligned_alloc(alignment, bytes);
+    void *found = checked ? std::aligned_alloc(kGap, (size + kGap - 1) / kGap * kGap + kGap)  // whole pages are watched
+                          : pages_.take(size);
     if (!found) return cudaErrorMemoryAllocation;
     live_[address(found)] = {size, kind, false};
     used_ += size;
@@ -102,8 +101,8 @@ class Allocations {
         freed_.erase(oldest);
       }
     } else {
+      pages_.give(memory, found->second.size);
       live_.erase(found);
-      std::free(memory);
     }
     return cudaSuccess;
   }
@@ -160,11 +159,11 @@ class Allocations {
     if (after != live_.begin()) {
       auto before = std::prev(after);
       uint64_t past = at - before->first - before->second.size;
-      if (past < kGap) {
+      if (past < Pages::kSlack) {
         return ", " + std::to_string(past) + " bytes past the end of " + before->second.called();
       }
     }
-    if (after == live_.end() || after->first - at >= kGap) return "";
+    if (after == live_.end() || after->first - at >= Pages::kSlack) return "";
     return ", " + std::to_string(after->first - at) + " bytes before " + after->second.called();
   }
 
@@ -173,12 +172,19 @@ class Allocations {
     return used_;
   }
 
+  // Memory of a module's variables, for good.
+  void *take_image(size_t size, size_t alignment) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return pages_.take(size, alignment);
+  }
+
  private:
   static uint64_t address(const void *memory) { return reinterpret_cast<uint64_t>(memory); }
 
   std::mutex mutex_;
   std::map<uint64_t, Allocation> live_;
   std::map<uint64_t, size_t> freed_;
+  Pages pages_;
   size_t used_ = 0, freed_bytes_ = 0;
 };
 
@@ -195,9 +201,8 @@ char *variables_of(Program &program) {
   std::lock_guard<std::mutex> lock(mutex);
   if (program.variables) return program.variables;
   const Image &image = *program.image;
-  size_t alignment = std::max<size_t>(size_t(image.align), kAlignment);
-  size_t size = (std::max<size_t>(size_t(image.size), 1) + alignment - 1) / alignment * alignment;
-  char *base = static_cast<char *>(std::aligned_alloc(alignment, size));
+  size_t alignment = std::max<size_t>(size_t(image.align), Pages::kAlignment);
+  char *base = static_cast<char *>(allocations().take_image(size_t(image.size), alignment));
   memcpy(base, image.bytes, size_t(image.size));
   const Relocation *relocations = static_cast<const Relocation *>(image.relocations);
   for (int64_t i = 0; i < image.relocation_count; ++i) {

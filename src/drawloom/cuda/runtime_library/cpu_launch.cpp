@@ -25,6 +25,7 @@ void *dl_record(void);
 int dl_armed(int signal);
 void dl_arm(int signal, int again);
 int dl_claim(void *error, int64_t code, void *cancel);
+void dl_unchecked(void);
 }
 
 namespace drawloom {
@@ -39,7 +40,7 @@ constexpr double kSpinLimitSeconds = 10;
 // it runs.
 constexpr float kWorthAWorkerNanoseconds = 25000;
 constexpr unsigned kDefaultMxcsr = 0x1f80;  // round to nearest, keep subnormals, no exceptions
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // The words of a thread's record that describe the signal it raised.
 struct Raised {
@@ -47,7 +48,7 @@ struct Raised {
   int64_t block;
 };
 constexpr int kFirstWord = 3;
-constexpr int64_t kPageFault = 14, kWrites = 2;
+constexpr int64_t kPageFault = 14, kWrites = 2, kNearStack = 64 << 10;
 
 int64_t threads_of(const Launch &l) {
   return int64_t(l.grid.x) * l.grid.y * l.grid.z * l.block.x * l.block.y * l.block.z;
@@ -269,6 +270,7 @@ class Run {
     seen_spins_.assign(size_t(workers), 0);
     since_ = std::chrono::steady_clock::now();
     arm();
+    if (!record_[LAUNCH_BUFFERS]) dl_unchecked();
     if (stack == Stack::shared) {
       call_on(shared_stack_top(), [](void *run) { static_cast<Run *>(run)->work(0); }, this);
     } else {
@@ -411,13 +413,15 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
     block = raised.block;
     bool memory = raised.number == SIGSEGV || raised.number == SIGBUS;
     bool located = raised.number == SIGBUS || (memory && raised.trap == kPageFault);
-    bool overflow = located && raised.depth >= 0 && raised.depth < (int64_t(128) << 20);
+    bool overflow = located && std::abs(raised.depth) < kNearStack;
     fault.code = overflow ? cudaErrorHardwareStackError
                  : memory ? cudaErrorIllegalAddress
                           : cudaErrorIllegalInstruction;
     what = overflow  ? "stack overflow: device functions call each other too deeply"
-           : located ? format("%s unmapped memory at 0x%llx", raised.error & kWrites ? "write to" : "read from",
-                              static_cast<unsigned long long>(raised.address))
+           : located ? format("%s %s memory at 0x%llx", raised.error & kWrites ? "write to" : "read from",
+                              raised.code == SEGV_ACCERR ? "read-only" : "unmapped",
+                              static_cast<unsigned long long>(raised.address)) +
+                           explain(uint64_t(raised.address))
            : memory  ? "access to an address that is misaligned, or that no memory can have"
                      : "an illegal instruction or arithmetic exception";
     if (memory && !overflow && !checked) what += "; DRAWLOOM_CHECK=memory finds the line";
