@@ -28,8 +28,8 @@ SYMBOLS: Final = ["dl_guard", "dl_record", "dl_armed", "dl_arm", "dl_claim", "dl
 
 #: What a process says that aborts. glibc aborts it where the memory that it gives out is damaged, and names no cause.
 _HINT: Final = (
-    b"drawloom: this process aborts after it ran kernels whose accesses were not checked; if one of them wrote outside of "
-    b"its arrays, DRAWLOOM_CHECK=memory names the line\n"
+    b"drawloom: this process aborts after it ran kernels whose accesses were not checked; if one of them wrote outside "
+    b"of its arrays, DRAWLOOM_CHECK=memory names the line\n"
 )
 
 #: What the text below names. RECORD_*: byte offsets in ours, one per thread. FRAME_*: in ours, one per call of

@@ -1,5 +1,5 @@
-"""Host memory between pages that can only be read: a kernel's access a little before or after it is as on a GPU, where
-the neighbourhood is mapped, as long as it only reads; a write there is a fault of the kernel, and harms nobody's memory.
+"""Host memory between pages that can only be read. A kernel may read a little before or after it, as on a GPU, where
+the neighbourhood is mapped; a write there is a fault of the kernel, and harms nobody's memory.
 
     SLACK_BYTES: read, not written | pages, of which the memory has the end | SLACK_BYTES
 
