@@ -26,6 +26,8 @@ HOST_TRIPLE: Final = "x86_64-unknown-linux-gnu"
 #: As zig spells that host: with the oldest C library that programs are to run on.
 ZIG_HOST: Final = "x86_64-linux-gnu.2.28"
 EXPECTED_TARGET: Final = "expected sm_50 or later, such as sm_80"
+#: Where PyPI's nvidia-cuda-cccl packages have their headers, in the folder of all packages of NVIDIA's.
+CCCL_LAYOUTS: Final = ("cuda_cccl/include", "cu*/include/cccl")
 HEADERS: Final = Path(__file__).parent / "include"
 
 _DIAGNOSTIC: Final = re.compile(
@@ -46,8 +48,10 @@ _REASONS: Final = tuple(
         (r"use of undeclared identifier '(?:read_image|write_image|get_image)\w*'", _IMAGES),
         (r"'mma\.h' file not found", "tensor cores, nvcuda::wmma, are not supported"),
         (r"'cuda_fp[864]\.h' file not found", "floats of 8 bits and less are not supported"),
-        (r"'(?:cuda|nv)/[\w/.]+' file not found", "libcu++, such as cuda::std and cuda::barrier, is not supported"),
-        (r"'(?:thrust|cub)/[\w/.]+' file not found", "Thrust and CUB are not supported"),
+        (
+            r"'(?:thrust|cub|cuda|nv)/[\w/.]+' file not found",
+            "Thrust, CUB and libcu++ are in NVIDIA's CCCL: `pip install drawloom[cccl]`, or -I names its folder",
+        ),
         (
             r"'(?:cublas|cufft|cusparse|cusolver|curand\.|cudnn|nccl|npp|nvrtc|cutensor)[\w.]*' file not found",
             "the vendor's libraries are not supported",
@@ -164,6 +168,15 @@ def clang_for(chosen: str, path: str) -> Clang:
 
 def on_path(clang: str, version: int) -> Clang:
     return Clang((clang,), (clang, "--driver-mode=g++"), (clang,), version, False)
+
+
+@cache
+def cccl_folders() -> tuple[str, ...]:
+    """Return the folder of Thrust's, CUB's and libcu++'s headers where the nvidia-cuda-cccl package is installed."""
+    spec = importlib.util.find_spec("nvidia")
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    found = [folder for place in places for layout in CCCL_LAYOUTS for folder in sorted(Path(place).glob(layout))]
+    return tuple(str(folder) for folder in reversed(found) if (folder / "cub").is_dir())[:1]
 
 
 @cache

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from drawloom.cuda.clang import EXPECTED_TARGET, HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
+from drawloom.cuda.clang import (
+    EXPECTED_TARGET,
+    HEADERS,
+    HOST_TRIPLE,
+    Clang,
+    CompileError,
+    cccl_folders,
+    find_clang,
+    host_headers,
+)
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
@@ -214,6 +223,7 @@ def cuda_language(standard: str) -> list[str]:
         "-fcxx-exceptions", "-fexceptions", "-Wno-error=register", "-target-sdk-version=12.8",
         "-ferror-limit", "20", "-fgnuc-version=4.2.1",
         "-internal-isystem", str(HEADERS),
+        *(word for folder in cccl_folders() for word in ("-internal-isystem", folder)),
     ]  # fmt: skip
 
 
@@ -252,7 +262,8 @@ def device_target(arch: str, options: Options) -> list[str]:
     return [
         "-triple", "nvptx64-nvidia-cuda", "-aux-triple", HOST_TRIPLE, "-target-cpu", arch, *version, *unset,
         f"-O{options.optimise}", *(inline if options.optimise > 1 else []), "-ffp-contract=fast-honor-pragmas",
-        "-mconstructor-aliases", "-Wno-unknown-cuda-version", "-nostdsysteminc",
+        "-mconstructor-aliases", "-Wno-unknown-cuda-version", "-Wno-pass-failed",
+        "-nostdsysteminc",
         *(LINE_INFO if options.line_info else ()),
         *(fast if options.fast_math else []), *options.extra,
     ]  # fmt: skip

@@ -1,12 +1,9 @@
-// What programs for the runtime interface take from the driver's header: its version and handles. The driver interface
-// itself is not there; clang names the function that a program misses.
+// What programs for the runtime interface take from the driver's header: its version, handles and types. The functions
+// are not there: clang names the one that a program calls.
 #pragma once
 #include <cuda_runtime_api.h>
+#include "drawloom/driver_interface.h"
 
 #define CUDA_VERSION CUDART_VERSION
-
-typedef int CUdevice;
-typedef unsigned long long CUdeviceptr;
-typedef struct CUctx_st *CUcontext;
-typedef cudaStream_t CUstream;
-typedef cudaEvent_t CUevent;
+#define CUDAAPI
+#define CUDA_CB

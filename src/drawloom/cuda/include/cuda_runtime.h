@@ -42,6 +42,7 @@
 #endif
 #if __has_include(<cuda_runtime_api.h>)
 #include <cuda_runtime_api.h>
+#define CUDA_VERSION CUDART_VERSION  // clang has it always, and libraries go by it
 #else
 #include "drawloom/launch.h"
 #endif

@@ -411,10 +411,13 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *functio
   if (!c || (c->numAttrs && !c->attrs)) return note(cudaErrorInvalidValue);
   bool cooperative = false;
   for (unsigned i = 0; i < c->numAttrs; ++i) {
-    if (c->attrs[i].id == cudaLaunchAttributeCooperative)
-      cooperative = c->attrs[i].val.cooperative;
-    else if (c->attrs[i].id != cudaLaunchAttributeIgnore)
-      return refused();
+    switch (c->attrs[i].id) {
+      case cudaLaunchAttributeCooperative: cooperative = c->attrs[i].val.cooperative; break;
+      case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributePriority:
+      case cudaLaunchAttributeProgrammaticStreamSerialization: break;  // leave to go earlier, which is not used
+      default: return refused();
+    }
   }
   return launch(function, c->gridDim, c->blockDim, arguments, c->dynamicSmemBytes, c->stream, cooperative);
 }
