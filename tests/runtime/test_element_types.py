@@ -22,7 +22,7 @@ def types_of(body: str, parameters: int = 2) -> list[str]:
     loads = "".join(f"ld.param.u64 %rd{n}, [p{n}];" for n in range(parameters))
     module = parse(f"{HEADER}.visible .entry k({listed}) {{ {registers} {loads} {body} ret; }}")
     found = accessed_types(module.functions["k"])
-    return [" ".join(sorted(type_.name for type_ in types)) for types in found]
+    return ["?" if types is None else " ".join(sorted(type_.name for type_ in types)) for types in found]
 
 
 ACCESSES = {
@@ -41,11 +41,11 @@ ACCESSES = {
         "f32", "",
     ),
     "one of two pointers": (
-        "selp.b64 %rd2, %rd0, %rd1, %p; ld.global.f32 %f1, [%rd2]; ld.global.f32 %f1, [%rd0];", "", "",
+        "selp.b64 %rd2, %rd0, %rd1, %p; ld.global.f32 %f1, [%rd2]; ld.global.f32 %f1, [%rd0];", "?", "?",
     ),
-    "a pointer that is stored": ("ld.global.f32 %f1, [%rd0]; st.global.u64 [%rd1], %rd0;", "", "u64"),
+    "a pointer that is stored": ("ld.global.f32 %f1, [%rd0]; st.global.u64 [%rd1], %rd0;", "?", "u64"),
     "a copy that runs ahead": (
-        "ld.global.f32 %f1, [%rd0]; cp.async.ca.shared.global [%r1], [%rd0], 4; ld.global.u8 %h1, [%rd1];", "", "u8",
+        "ld.global.f32 %f1, [%rd0]; cp.async.ca.shared.global [%r1], [%rd0], 4; ld.global.u8 %h1, [%rd1];", "?", "u8",
     ),
 }  # fmt: skip
 
@@ -77,6 +77,7 @@ def test_one_access_that_agrees_is_enough() -> None:
 
     assert not contradicts(np.dtype("f4"), frozenset([F32, F64]))
     assert not contradicts(np.dtype("f4"), frozenset())
+    assert not contradicts(np.dtype("f4"), None)
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])

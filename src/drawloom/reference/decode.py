@@ -75,6 +75,8 @@ class Launch:
         self.dynamic_shared: int = shared_bytes
         self.shared_offsets, static = shared_layout(module, kernel)
         self.shared_size: int = static + shared_bytes
+        #: What every byte of shared memory is before a thread writes it.
+        self.shared_fill = 0
         self.image_base = image_base
         self.globals = GlobalsLayout(module)
         self.function_ids = function_ids(module)

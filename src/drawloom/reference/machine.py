@@ -45,6 +45,7 @@ def run(
     stdout: TextOutput | None = None,
     max_steps: int | None = None,
     reverse: bool = False,
+    shared_fill: int = 0,
 ) -> int:
     """Run ``kernel`` of ``module`` over ``grid`` blocks of ``block`` threads, each ``(x, y, z)``. Returns how many
     instructions the threads executed, all together.
@@ -55,7 +56,8 @@ def run(
     writes to ``stdout`` (default: ``sys.stdout``).
 
     ``reverse`` is a second schedule: the last thread of a block runs first, and turns are short. A program whose
-    result differs between the two depends on the order of its threads.
+    result differs between the two depends on the order of its threads. ``shared_fill`` is what bytes of shared memory
+    are before a thread writes them, which GPUs leave open: a program whose result it changes reads what nobody wrote.
 
     Raises LaunchError for a wrong launch, KernelFault for ``trap``, failed assertions, reads of uninitialised
     registers and misused barriers, MemoryAccessError for accesses out of bounds or misaligned, RaceError for data
@@ -69,6 +71,7 @@ def run(
     write = (sys.stdout if stdout is None else stdout).write
     memory = GlobalMemory(buffers or [])
     launch = Launch(module, function, grid, block, params, shared_bytes, image_base, memory, write)
+    launch.shared_fill = shared_fill
     steps = max_steps if max_steps is not None else sys.maxsize
     machine = Machine(launch, steps, reverse)
     machine.run()

@@ -98,8 +98,8 @@ class Locations:
 class SharedMemory(ByteMemory):
     """The shared memory of one block, with who last wrote and who read every byte since."""
 
-    def __init__(self, size: int) -> None:
-        super().__init__("shared", bytearray(size))
+    def __init__(self, size: int, fill: int = 0) -> None:
+        super().__init__("shared", bytearray([fill]) * size)
         self._writes: list[Access | None] = [None] * size
         self._reads: list[dict[int, Access] | None] = [None] * size
         #: Of bytes that several threads wrote alike: the writes before the last.

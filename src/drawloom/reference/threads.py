@@ -341,7 +341,7 @@ class Block:
         width, height, depth = launch.block
         count = width * height * depth
         self.no_knowledge = [0] * count
-        self.shared = SharedMemory(launch.shared_size)
+        self.shared = SharedMemory(launch.shared_size, launch.shared_fill)
         self.locations = Locations()
         self.warps: list[Warp] = [Warp(i) for i in range((count + WARP_SIZE - 1) // WARP_SIZE)]
         self.threads: list[Thread] = []

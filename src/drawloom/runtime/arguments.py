@@ -92,7 +92,7 @@ class Signature:
         self.offsets = [parameter.offset for parameter in self.parameters]
         self.reinterpret = reinterpret
         self._function = kernel
-        self._accessed: list[frozenset[Type]] | None = None
+        self._accessed: list[frozenset[Type] | None] | None = None
         self._checked: set[tuple[int, np.dtype[Any]]] = set()
 
     def accepts(self, parameter: Parameter, span: Span) -> bool:
@@ -105,7 +105,8 @@ class Signature:
         self._checked.add((parameter.index, element))
         return True
 
-    def accessed(self, parameter: Parameter) -> frozenset[Type]:
+    def accessed(self, parameter: Parameter) -> frozenset[Type] | None:
+        """The types of all accesses through a parameter; None where they are not all known."""
         if self._accessed is None:
             self._accessed = accessed_types(self._function)
         return self._accessed[parameter.index]
@@ -114,7 +115,7 @@ class Signature:
         """Raises Refused for elements that no access through the parameter can be of."""
         if not self.accepts(parameter, span):
             assert span.element is not None
-            types = " and ".join(sorted(f".{type_.name}" for type_ in self.accessed(parameter)))
+            types = " and ".join(sorted(f".{type_.name}" for type_ in self.accessed(parameter) or ()))
             raise Refused(
                 f"its elements are {span.element.name}, but the kernel accesses {types} through it; convert the array, "
                 "or load with reinterpret=True (--reinterpret) to have its bytes taken as they are"

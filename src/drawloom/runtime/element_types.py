@@ -20,14 +20,15 @@ _BYTE: Final = 8  # bits
 _HALF: Final = 16
 
 
-def accessed_types(kernel: Function) -> list[frozenset[Type]]:
-    """For each parameter the types of all accesses through it; the empty set where they are not all known."""
+def accessed_types(kernel: Function) -> list[frozenset[Type] | None]:
+    """For each parameter the types of all accesses through it, none if it is no pointer; None where they are not all
+    known."""
     return _Accesses(kernel).run()
 
 
-def contradicts(element: np.dtype[Any], accessed: frozenset[Type]) -> bool:
+def contradicts(element: np.dtype[Any], accessed: frozenset[Type] | None) -> bool:
     """Return whether no access can be of elements of that type. Bytes and records may be anything."""
-    return bool(accessed) and all(_is_other(element, type_) for type_ in accessed)
+    return bool(accessed) and all(_is_other(element, type_) for type_ in accessed or ())
 
 
 def _is_other(element: np.dtype[Any], accessed: Type) -> bool:
@@ -53,7 +54,7 @@ class _Accesses:
         self.changed = True
         self.found: list[set[Type]] = [set() for _ in kernel.params]
 
-    def run(self) -> list[frozenset[Type]]:
+    def run(self) -> list[frozenset[Type] | None]:
         instructions = self.kernel.instructions()
         while self.changed:
             self.changed = False
@@ -61,7 +62,7 @@ class _Accesses:
                 self.propagate(instruction)
         for instruction in instructions:
             self.record(instruction)
-        return [frozenset() if self.unknown >> i & 1 else frozenset(types) for i, types in enumerate(self.found)]
+        return [None if self.unknown >> i & 1 else frozenset(types) for i, types in enumerate(self.found)]
 
     def propagate(self, instruction: Instruction) -> None:
         opcode, operands = instruction.opcode, instruction.operands

@@ -23,6 +23,7 @@ def constants(function: MachineFunction) -> dict[int, list[Machine]]:
     found: dict[int, list[Machine]] = {}
     others: set[int] = set()
     written: set[int] = set()
+    of_calls = parts_of_calls(function)
     for block in function.blocks:
         for instruction in block.instructions:
             for access in effects(instruction.opcode).write_places:
@@ -30,19 +31,20 @@ def constants(function: MachineFunction) -> dict[int, list[Machine]]:
                 if value < VIRTUAL:
                     continue
                 register = virtual_id(value)
-                if value in written or not is_constant(function, instruction):
+                if value in written or not is_constant(function, instruction, of_calls):
                     others.add(register)
                 written.add(value)
                 found.setdefault(register, []).append(instruction)
     return {register: writers for register, writers in found.items() if register not in others}
 
 
-def is_constant(function: MachineFunction, instruction: Machine) -> bool:
-    """Whether an instruction makes one word, always the same, of nothing that is kept in registers."""
+def is_constant(function: MachineFunction, instruction: Machine, of_calls: set[int]) -> bool:
+    """Whether an instruction makes one word, always the same, of nothing that is kept in registers. ``of_calls`` are
+    `parts_of_calls`."""
     found = effects(instruction.opcode)
     if found.unit not in _UNITS or found.memory or found.pinned or found.fixed_reads or found.fixed_writes:
         return False
-    if instruction.guard != NO_GUARD or instruction.is_relocated or is_of_a_call(function, instruction):
+    if instruction.guard != NO_GUARD or instruction.is_relocated or id(instruction) in of_calls:
         return False
     if len(found.writes) != 1 or found.writes[0][1] != 1 or not found.write_places[0] & IS_GENERAL:
         return False
@@ -53,9 +55,10 @@ def is_constant(function: MachineFunction, instruction: Machine) -> bool:
     )
 
 
-def is_of_a_call(function: MachineFunction, instruction: Machine) -> bool:
-    """Whether it makes a return address, which is only known once instructions have their places."""
-    return any(instruction is part for site in function.calls for part in (site.address, site.base, site.upper))
+def parts_of_calls(function: MachineFunction) -> set[int]:
+    """The identities of the instructions that make return addresses, which are only known once instructions have their
+    places."""
+    return {id(part) for site in function.calls for part in (site.address, site.base, site.upper)}
 
 
 def make_anew(function: MachineFunction, register: int, writers: list[Machine]) -> None:

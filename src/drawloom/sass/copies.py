@@ -16,7 +16,7 @@ from typing import Final, cast
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.sass.anew import is_of_a_call
+from drawloom.sass.anew import parts_of_calls
 from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, Effects, effects
 from drawloom.sass.isa import load_target
 from drawloom.sass.logic import Logic
@@ -43,8 +43,9 @@ def drop_copies(function: MachineFunction, settled: list[bool]) -> None:
         for block in uses.logical:
             assert logic is not None
             logic.join(block)
+    of_calls = parts_of_calls(function)
     for number in range(len(function.blocks) - 1, -1, -1):
-        drop_unread(function, function.blocks[number], uses)
+        drop_unread(function.blocks[number], uses, of_calls)
 
 
 def forward(function: MachineFunction, uses: Uses, settled: list[bool]) -> None:
@@ -169,13 +170,13 @@ def written_once(instruction: Machine, word: i64) -> i64:
     return -1
 
 
-def drop_unread(function: MachineFunction, block: MachineBlock, uses: Uses) -> None:
-    """Take away what computes only what nobody reads."""
+def drop_unread(block: MachineBlock, uses: Uses, of_calls: set[int]) -> None:
+    """Take away what computes only what nobody reads. ``of_calls`` are `parts_of_calls`."""
     instructions = block.instructions
     for place in range(len(instructions) - 1, -1, -1):
         instruction = instructions[place]
         found = instruction.opcode.effects or effects(instruction.opcode)
-        if not found.only_computes or is_read(instruction, found, uses.reads) or is_of_a_call(function, instruction):
+        if not found.only_computes or is_read(instruction, found, uses.reads) or id(instruction) in of_calls:
             continue
         del instructions[place]
         for access in found.read_places:
