@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import Memory, memory_of
+from drawloom.opt.memory import Memory, Writes, memory_of
 from drawloom.opt.work import Work, is_pure, reads_what_never_changes
 from drawloom.ptx.ir import Immediate, Instruction, Statement
 from drawloom.ptx.isa import BRANCH, LOAD, PURE, STORE
@@ -34,13 +34,14 @@ class _Loop:
 def move_invariants(work: Work) -> None:
     """Move out of every loop that one block runs into."""
     memory: Memory | None = None
+    undefined = work.maybe_undefined()
     for loop in _loops(work):
         blocks = work.ssa.blocks
         outside = [p for p in blocks[loop.header].preds if p not in loop.members]
         if len(outside) == 1 and blocks[outside[0]].succs == [loop.header]:
             if memory is None:
                 memory = memory_of(work)
-            _move(work, memory, loop, blocks[outside[0]])
+            _move(work, memory, loop, blocks[outside[0]], undefined)
 
 
 def _loops(work: Work) -> list[_Loop]:
@@ -66,17 +67,16 @@ def _loops(work: Work) -> list[_Loop]:
     return found
 
 
-def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock) -> None:
-    changing = work.maybe_undefined()
-    undefined = set(changing)
-    written = 0
+def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock, undefined: set[int]) -> None:
+    changing = set(undefined)
+    written = Writes(memory)
     for block_id in loop.members:
         block = work.ssa.blocks[block_id]
         changing.update([phi.destination.id for phi in block.phis])
         for statement in block.statements:
             if isinstance(statement, Instruction):
                 changing.update([d.id for d in statement.destinations()])
-                written |= memory.written(statement)
+                written.enter(statement)
     moved: list[Statement] = []
     for block_id in loop.ordered:
         block = work.ssa.blocks[block_id]
@@ -86,7 +86,7 @@ def _move(work: Work, memory: Memory, loop: _Loop, before: SsaBlock) -> None:
         for statement in block.statements:
             if isinstance(statement, Instruction) and not any(r.id in changing for r in statement.sources()):
                 place = memory.place(statement) if first else None
-                stays = place is None or statement.guard is not None or place.bit & written != 0
+                stays = place is None or statement.guard is not None or written.reach(place)
                 if not stays or _can_move(work, statement, first, every_round):
                     moved.append(statement)
                     work.moved(statement)

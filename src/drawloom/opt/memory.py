@@ -1,4 +1,4 @@
-"""The places in memory that a function's weak loads and stores go to, as bits of sets, and which of them may be the
+"""The places in memory that a function's weak loads and stores go to, and which of them may be the
 same: what ``loads``, ``stores``, ``invariant`` and ``readonly`` ask (Wu and others, "gpucc", CGO 2016, section 3.3).
 
     Place ::= space, base register or symbol or none, offset, size, how the bytes become the register
@@ -33,17 +33,20 @@ _FIRST: Final = 4
 _EVERYTHING: Final = -1
 #: Rounds over a function in which sources may still grow around loops; then all that do are everything at once.
 _MOST_ROUNDS: Final = 8
+#: Places of one ``Part``: sets take so many bits for each block at a time.
+_LARGEST_PART: Final = 4096
 Base = tuple[str, int, str]
 
 
 @mypyc_attr(acyclic=True)
 class Place:
-    """``bit`` is this place in sets of places; ``whole`` says that its bytes are the register as it is, ``loads`` and
-    ``stores`` how many instructions do so there, and ``own`` that nobody sees it once the function has returned."""
+    """``kind`` numbers the places that nothing but their bases tells apart; ``whole`` says that its bytes are the
+    register as it is, ``loads`` and ``stores`` how many instructions do so there, and ``own`` that nobody sees it once
+    the function has returned."""
 
     def __init__(self, index: int, space: str, address: Address, size: int, whole: bool) -> None:
         self.index = index
-        self.bit = 1 << index
+        self.kind = -1  # ``Memory.kind`` finds it
         self.space = space
         self.address = address
         self.base = _base(address)
@@ -87,13 +90,11 @@ class _Group:
 
     def __init__(self) -> None:
         self.places: list[Place] = []
-        self.bits = 0
         self.largest = 0
         self.offsets: list[int] = []
 
     def add(self, place: Place) -> None:
         self.places.append(place)
-        self.bits |= place.bit
         self.largest = max(self.largest, place.size)
 
     def near(self, place: Place) -> list[Place]:
@@ -103,13 +104,6 @@ class _Group:
             self.offsets = [one.offset for one in self.places]
         start = bisect_right(self.offsets, place.offset - self.largest)
         return self.places[start : bisect_left(self.offsets, place.offset + place.size)]
-
-    def overlapping(self, place: Place) -> int:
-        found = 0
-        for other in self.near(place):
-            if place.overlaps(other):
-                found |= other.bit
-        return found
 
 
 def _offset(place: Place) -> int:
@@ -127,22 +121,15 @@ class Memory:
         self._sources: Sources | None = None
         self._of: dict[tuple[str, Base, int, int, str], Place] = {}
         self._groups: dict[tuple[str, Base], _Group] = {}
-        self._alike: list[tuple[Place, int]] = []  # a place and the bits of those with its space and sources
-        self._overlapping: list[int] = []
-        self._covered: list[int] = []
+        self._kinds: list[Place] = []  # a place of each kind: those of a kind have one space and the same sources
+        self._meeting: list[int] = []  # by kind: the kinds whose places may have a byte of one of its own
         self._instructions: dict[int, Place] = {}  # by id(), which is not used again while these are held
         self._held: list[Instruction] = []
-        self.based: dict[int, int] = {}  # by register: the places that it is the base of
         for block in work.ssa.blocks:
             for statement in block.statements:
                 if isinstance(statement, Instruction) and is_plain(statement.opcode):
                     self._instructions[id(statement)] = self._enter(statement)
                     self._held.append(statement)
-        self.all = (1 << len(self.places)) - 1
-        self.shared = 0  # what other threads may write to
-        for place in self.places:
-            if place.space != "local":
-                self.shared |= place.bit
 
     def _enter(self, access: Instruction) -> Place:
         opcode = access.opcode
@@ -162,8 +149,6 @@ class Memory:
             self._of[key] = known
             self.places.append(known)
             self._groups.setdefault((known.space, base), _Group()).add(known)
-            if isinstance(address.base, Register):
-                self.based[address.base.id] = self.based.get(address.base.id, 0) | known.bit
         if opcode.effect == LOAD:
             known.loads += 1
         else:
@@ -182,46 +167,128 @@ class Memory:
         """The place of a plain access, None for all else."""
         return self._instructions.get(id(instruction))
 
-    def overlapping(self, place: Place) -> int:
-        """The places that may overlap one, itself with them."""
-        if not self._overlapping:
+    def near(self, place: Place) -> list[Place]:
+        """The places at the base of one that may have a byte of it."""
+        return [other for other in self._groups[place.space, place.base].near(place) if place.overlaps(other)]
+
+    def may_overlap(self, place: Place, other: Place) -> bool:
+        """Whether a byte of both may be the same."""
+        if place.base == other.base and place.space == other.space:
+            return place.overlaps(other)
+        return self.meeting(place) >> self.kind(other) & 1 != 0
+
+    def kind(self, place: Place) -> int:
+        """The number of the places that have the same space and sources."""
+        if place.kind < 0:
             self._compare_bases()
-        found = self._overlapping[place.index]
+        return place.kind
+
+    def meeting(self, place: Place) -> int:
+        """The kinds whose places may have a byte of one, at other bases, as a set of bits."""
+        kind = self.kind(place)
+        found = self._meeting[kind]
         if found < 0:
-            group = self._groups[place.space, place.base]
             found = 0
-            for alike, bits in self._alike:
+            for number, alike in enumerate(self._kinds):
                 if place.meets(alike):
-                    found |= bits
-            # Those at its own base have its sources: all of them were taken or none, and offsets tell.
-            found = found & ~group.bits | group.overlapping(place)
-            self._overlapping[place.index] = found
+                    found |= 1 << number
+            self._meeting[kind] = found
         return found
 
     def _compare_bases(self) -> None:
         """Find out what went into addresses, if there are several bases, and which places it does not tell apart."""
-        self._overlapping = [-1] * len(self.places)
-        if len(self._groups) == 1:
-            return
-        first: dict[tuple[str, int], Place] = {}
-        bits: dict[tuple[str, int], int] = {}
+        numbers: dict[tuple[str, int], int] = {}
         for place in self.places:
-            place.sources = self.sources.of_address(place.address)
+            if len(self._groups) > 1:
+                place.sources = self.sources.of_address(place.address)
             key = (place.space, place.sources)
-            first.setdefault(key, place)
-            bits[key] = bits.get(key, 0) | place.bit
-        self._alike = [(first[key], bits[key]) for key in first]
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                self._kinds.append(place)
+            place.kind = numbers[key]
+        self._meeting = [-1] * len(numbers)
 
-    def covered(self, place: Place) -> int:
-        """The places all of whose bytes are in one."""
-        if not self._covered:
-            self._covered = [-1] * len(self.places)
-        found = self._covered[place.index]
+    def parts(self, places: list[Place]) -> list[Part]:
+        """Places in parts of a bounded size, so that sets of them are small however many there are."""
+        return [Part(self, places[start : start + _LARGEST_PART]) for start in range(0, len(places), _LARGEST_PART)]
+
+    def may_write(self, instruction: Instruction) -> bool:
+        """Whether an instruction, or another thread at it, may write to any place."""
+        opcode = instruction.opcode
+        if opcode.effect in (PURE, BRANCH) or is_elsewhere(opcode):
+            return False
+        return opcode.effect != LOAD or self.place(instruction) is None
+
+
+class Part:
+    """Some places of a function, each with a bit in the sets that this gives and takes."""
+
+    def __init__(self, memory: Memory, places: list[Place]) -> None:
+        self.memory = memory
+        self.places = places
+        self.all = (1 << len(places)) - 1
+        self.shared = 0  # what other threads may write to
+        self.bits: dict[int, int] = {}
+        self._groups: dict[tuple[str, Base], int] = {}
+        self._based: dict[int, int] = {}  # by register: the places that it is the base of
+        self._kinds: dict[int, int] = {}
+        self._meeting: dict[int, int] = {}
+        self._overlapping: dict[int, int] = {}
+        self._covered: dict[int, int] = {}
+        for number, place in enumerate(places):
+            bit = 1 << number
+            self.bits[place.index] = bit
+            if place.space != "local":
+                self.shared |= bit
+            key = (place.space, place.base)
+            self._groups[key] = self._groups.get(key, 0) | bit
+            kind = memory.kind(place)
+            self._kinds[kind] = self._kinds.get(kind, 0) | bit
+            if isinstance(place.address.base, Register):
+                base = place.address.base.id
+                self._based[base] = self._based.get(base, 0) | bit
+
+    def bit(self, place: Place) -> int:
+        """The bit of a place, 0 if it belongs to another part."""
+        return self.bits.get(place.index, 0)
+
+    def overlapping(self, place: Place) -> int:
+        """The places of this part that may overlap one of any part."""
+        group = self._groups.get((place.space, place.base), 0)
+        if not group:
+            return self._elsewhere(place)
+        found = self._overlapping.get(place.index, -1)
+        if found < 0:
+            # Those at its own base have its sources: offsets tell.
+            found = self._elsewhere(place) & ~group
+            for other in self.memory.near(place):
+                found |= self.bits.get(other.index, 0)
+            self._overlapping[place.index] = found
+        return found
+
+    def _elsewhere(self, place: Place) -> int:
+        """The places whose kind meets that of one."""
+        kind = self.memory.kind(place)
+        found = self._meeting.get(kind, -1)
         if found < 0:
             found = 0
-            for other in self._groups[place.space, place.base].near(place):
+            meeting = self.memory.meeting(place)
+            for number, bits in self._kinds.items():
+                if meeting >> number & 1:
+                    found |= bits
+            self._meeting[kind] = found
+        return found
+
+    def covered(self, place: Place) -> int:
+        """The places of this part all of whose bytes are in one of any part."""
+        if (place.space, place.base) not in self._groups:
+            return 0
+        found = self._covered.get(place.index, -1)
+        if found < 0:
+            found = 0
+            for other in self.memory.near(place):
                 if place.covers(other):
-                    found |= other.bit
+                    found |= self.bits.get(other.index, 0)
             self._covered[place.index] = found
         return found
 
@@ -229,16 +296,16 @@ class Memory:
         """The places that are others once these registers are written: in a loop, those of its next round."""
         found = 0
         for register in registers:
-            found |= self.based.get(register.id, 0)
+            found |= self._based.get(register.id, 0)
         return found
 
     def moved_by(self, instruction: Instruction) -> int:
         """The places that are others once an instruction has run."""
-        if not instruction.opcode.has_destination:
+        if not instruction.opcode.has_destination or not self._based:
             return 0
         destination = instruction.operands[0]
         if isinstance(destination, Register):
-            return self.based.get(destination.id, 0)
+            return self._based.get(destination.id, 0)
         return self.moved(instruction.destinations())
 
     def written(self, instruction: Instruction) -> int:
@@ -246,7 +313,7 @@ class Memory:
         opcode = instruction.opcode
         if opcode.effect in (PURE, BRANCH) or is_elsewhere(opcode):
             return 0
-        place = self.place(instruction)
+        place = self.memory.place(instruction)
         if place is None:
             return self.touched(opcode)
         return 0 if opcode.effect == LOAD else self.overlapping(place)
@@ -254,9 +321,45 @@ class Memory:
     def touched(self, opcode: Opcode) -> int:
         """The places that other threads, or an instruction that is not followed, may read or write: of barriers and
         the like not those of local memory."""
-        if opcode.effect in (BARRIER, FENCE, WARP) or (opcode.effect == ATOMIC and opcode.space in _SPACES[1:3]):
-            return self.shared
-        return self.all
+        return self.all if touches_local(opcode) else self.shared
+
+
+class Writes:
+    """What some instructions may write to, without a set of places: ``enter`` each, then ask ``reach``."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.everything = False
+        self.all_shared = False
+        self._places: set[int] = set()
+        self._kinds: dict[int, set[tuple[str, Base]]] = {}
+
+    def enter(self, instruction: Instruction) -> None:
+        memory = self.memory
+        if not memory.may_write(instruction):
+            return
+        place = memory.place(instruction)
+        if place is None:
+            self.all_shared = True
+            self.everything = self.everything or touches_local(instruction.opcode)
+        else:
+            self._places.add(place.index)
+            self._kinds.setdefault(memory.kind(place), set()).add((place.space, place.base))
+
+    def reach(self, place: Place) -> bool:
+        """Whether one of the instructions may write to a place."""
+        if self.everything or (self.all_shared and place.space != "local"):
+            return True
+        if any(other.index in self._places for other in self.memory.near(place)):
+            return True
+        meeting = self.memory.meeting(place)
+        own = (place.space, place.base)
+        return any(meeting >> kind & 1 and (len(bases) > 1 or own not in bases) for kind, bases in self._kinds.items())
+
+
+def touches_local(opcode: Opcode) -> bool:
+    """Whether an instruction that is not followed may read or write local memory: barriers and the like do not."""
+    return opcode.effect not in (BARRIER, FENCE, WARP) and (opcode.effect != ATOMIC or opcode.space not in _SPACES[1:3])
 
 
 def memory_of(work: Work) -> Memory:

@@ -15,11 +15,12 @@ Of a loop that nothing leaves nothing is known.
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from typing import Final
 
-from drawloom.opt.memory import Base, Memory, is_elsewhere, memory_of
+from drawloom.opt.memory import Base, Memory, Part, Place, is_elsewhere, memory_of
 from drawloom.opt.work import Work
-from drawloom.ptx.ir import Instruction, Statement
+from drawloom.ptx.ir import Instruction, Register, Statement
 from drawloom.ptx.isa import BRANCH, EXIT, LOAD, PURE, RETURN, STORE
 from drawloom.ptx.ssa import SsaBlock
 
@@ -27,97 +28,157 @@ from drawloom.ptx.ssa import SsaBlock
 def remove_stores(work: Work) -> None:
     """Find what is written over behind every block, then walk over each from its end."""
     memory = memory_of(work)
-    own = 0
-    for place in memory.places:
-        if place.own:
-            own |= place.bit
-    if not memory.stored or not (own or _may_cover(memory)):
+    places = _removable(memory)
+    if not places:
         return
-    behind = _solved(work, memory, own)
-    for block in work.ssa.blocks:
-        if behind[block.id] or memory.stored > 1:
-            _sweep(work, memory, block, behind[block.id])
+    gone: set[int] = set()
+    search = _Search(work, memory, places)
+    for part in memory.parts(places):
+        search.find_needless(part, gone)
+    blocks = work.ssa.blocks
+    if gone:
+        for block in blocks:
+            left: list[Statement] = []
+            for statement in block.statements:
+                if id(statement) in gone:
+                    work.changed(statement, "removed, nobody reads it before it is written over or gone")
+                else:
+                    left.append(statement)
+            block.statements = left
 
 
-def _may_cover(memory: Memory) -> bool:
-    """Whether one base has two stores, of which one may be to the bytes of the other."""
-    seen: set[tuple[str, Base]] = set()
+def _removable(memory: Memory) -> list[Place]:
+    """The places whose stores may be needless: they end with the function, or their base has another store."""
+    stores: dict[tuple[str, Base], int] = {}
     for place in memory.places:
-        if place.stores:
-            key = (place.space, place.base)
-            if place.stores > 1 or key in seen:
-                return True
-            seen.add(key)
-    return False
+        key = (place.space, place.base)
+        stores[key] = stores.get(key, 0) + place.stores
+    return [p for p in memory.places if p.stores and (p.own or stores[p.space, p.base] > 1)]
 
 
-def _sweep(work: Work, memory: Memory, block: SsaBlock, dead: int) -> None:
-    left: list[Statement] = []
-    for statement in reversed(block.statements):
+def _effects(block: SsaBlock, bases: set[int]) -> list[Instruction]:
+    """The instructions of a block that matter: those with effects, and those that compute the base of a place."""
+    found: list[Instruction] = []
+    for statement in block.statements:
         if isinstance(statement, Instruction):
-            place = memory.place(statement)
-            if place is not None and statement.opcode.effect == STORE and dead >> place.index & 1:
-                work.changed(statement, "removed, nobody reads it before it is written over or gone")
-                continue
-            dead = _before(memory, statement, dead)
-        left.append(statement)
-    left.reverse()
-    block.statements = left
+            if statement.opcode.effect != PURE or not bases.isdisjoint([d.id for d in statement.destinations()]):
+                found.append(statement)
+    return found
 
 
-def _before(memory: Memory, instruction: Instruction, dead: int) -> int:
+def _before(memory: Memory, part: Part, instruction: Instruction, dead: int) -> int:
     """What is written over before it is read, seen from before an instruction."""
     opcode = instruction.opcode
     if opcode.effect == PURE:
-        return dead & ~memory.moved_by(instruction)
+        return dead & ~part.moved_by(instruction)
     place = memory.place(instruction)
     if place is not None:
         if opcode.effect == LOAD:
-            dead &= ~memory.overlapping(place)
+            dead &= ~part.overlapping(place)
         elif instruction.guard is None:
-            dead |= memory.covered(place)
+            dead |= part.covered(place)
     elif opcode.effect not in (PURE, BRANCH, RETURN) and not (opcode.effect == EXIT and opcode.name == "exit"):
         if not is_elsewhere(opcode) or opcode.nc:
-            dead &= ~memory.touched(opcode)
-    return dead & ~memory.moved_by(instruction)
+            dead &= ~part.touched(opcode)
+    return dead & ~part.moved_by(instruction)
 
 
-def _solved(work: Work, memory: Memory, own: int) -> list[int]:
-    """For every block, what is written over behind its end on every way on; at the end of the function that is what
-    nobody else can see."""
-    blocks = work.ssa.blocks
-    ends = _ends(blocks)
-    behind = [memory.all if end else 0 for end in ends]
-    before = [memory.all if end else 0 for end in ends]
-    summaries = [_summary(memory, block) for block in blocks]
-    changed = True
-    while changed:
-        changed = False
-        for block_id in reversed(work.tree.order):
-            block = blocks[block_id]
-            dead = behind[block_id]
+class _Search:
+    """``found`` has what is written over behind the ends of blocks, on every way on, as far as stores ask for it;
+    at the end of the function that is what nobody else can see. ``summaries[b]`` is what a block writes over before it
+    reads it, and what it neither reads nor moves."""
+
+    def __init__(self, work: Work, memory: Memory, places: list[Place]) -> None:
+        self.blocks = work.ssa.blocks
+        self.memory = memory
+        self.ends = _ends(self.blocks)
+        bases = {place.address.base.id for place in places if isinstance(place.address.base, Register)}
+        self.effects = [_effects(block, bases) for block in self.blocks]
+        self.reverse_postorder = work.tree.order
+        self.order = {block_id: index for index, block_id in enumerate(work.tree.order)}
+        self.stored: dict[int, set[int]] = {}  # by place: the blocks with stores
+        for block in self.blocks:
+            for effect in self.effects[block.id]:
+                place = memory.place(effect)
+                if place is not None and effect.opcode.effect == STORE:
+                    self.stored.setdefault(place.index, set()).add(block.id)
+        self.found: dict[int, int] = {}
+        self.summaries: dict[int, tuple[int, int]] = {}
+
+    def find_needless(self, part: Part, gone: set[int]) -> None:
+        """Note the stores to places of a part, by their id(), that are dead where they stand."""
+        starts = sorted(set().union(*[self.stored[place.index] for place in part.places]))
+        self.solve(part, starts)
+        for block_id in starts:
+            dead = self.found[block_id]
+            for instruction in reversed(self.effects[block_id]):
+                place = self.memory.place(instruction)
+                if place is not None and instruction.opcode.effect == STORE and dead & part.bit(place):
+                    gone.add(id(instruction))
+                elif id(instruction) not in gone:
+                    dead = _before(self.memory, part, instruction, dead)
+
+    def solve(self, part: Part, starts: list[int]) -> None:
+        """Follow the ways on from stores as far as nothing decides about them, then let what is dead fall."""
+        self.summaries = {}
+        found = self.found = {block_id: self.asked(part, self.effects[block_id]) for block_id in starts}
+        todo = [self.order[block_id] for block_id in starts]
+        heapify(todo)
+        while todo:
+            first = heappop(todo)
+            if todo and todo[0] == first:
+                continue
+            block_id = self.reverse_postorder[first]
+            for successor in self.blocks[block_id].succs:
+                made, kept = self.summary(part, successor)
+                before = found.get(successor, 0)
+                asked = before | (found[block_id] & kept & ~made)
+                if asked != before:
+                    found[successor] = asked
+                    heappush(todo, self.order[successor])
+        own = 0
+        for place in part.places:
+            if place.own:
+                own |= part.bit(place)
+        visited = sorted(found, key=self.order.__getitem__, reverse=True)
+        for block_id in visited:
+            block = self.blocks[block_id]
             leaves = not block.succs or (block.terminator is not None and block.terminator.opcode.effect in _LEAVING)
-            if leaves:
-                dead &= own
-            for successor in block.succs:
-                dead &= before[successor]
-            behind[block_id] = dead
-            made, kept = summaries[block_id]
-            dead = made | (dead & kept)
-            if dead != before[block_id]:
-                before[block_id] = dead
-                changed = True
-    return behind
+            if leaves or not self.ends[block_id]:
+                found[block_id] &= own if self.ends[block_id] else 0
+        changed = True
+        while changed:
+            changed = False
+            for block_id in visited:
+                dead = found[block_id]
+                for successor in self.blocks[block_id].succs:
+                    made, kept = self.summaries[successor]
+                    dead &= made | (found.get(successor, 0) & kept)
+                if dead != found[block_id]:
+                    found[block_id] = dead
+                    changed = True
 
+    def asked(self, part: Part, effects: list[Instruction]) -> int:
+        """The places that a block stores to and neither writes over nor reads behind that."""
+        asked, made, kept = 0, 0, part.all
+        for instruction in reversed(effects):
+            place = self.memory.place(instruction)
+            if place is not None and instruction.opcode.effect == STORE:
+                asked |= part.bit(place) & kept & ~made
+            made = _before(self.memory, part, instruction, made)
+            kept = _before(self.memory, part, instruction, kept)
+        return asked
 
-def _summary(memory: Memory, block: SsaBlock) -> tuple[int, int]:
-    """What a block writes over before it reads it, and what it neither reads nor moves."""
-    made, kept = 0, memory.all
-    for statement in reversed(block.statements):
-        if isinstance(statement, Instruction) and statement.opcode.effect != BRANCH:
-            made, kept = _before(memory, statement, made), _before(memory, statement, kept)
-    moved = memory.moved([phi.destination for phi in block.phis])
-    return made & ~moved, kept & ~moved
+    def summary(self, part: Part, block_id: int) -> tuple[int, int]:
+        known = self.summaries.get(block_id)
+        if known is None:
+            made, kept = 0, part.all
+            for instruction in reversed(self.effects[block_id]):
+                made = _before(self.memory, part, instruction, made)
+                kept = _before(self.memory, part, instruction, kept)
+            moved = part.moved([phi.destination for phi in self.blocks[block_id].phis])
+            known = self.summaries[block_id] = made & ~moved, kept & ~moved
+        return known
 
 
 _LEAVING: Final = (RETURN, EXIT)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.opt.memory import Memory, Place, memory_of
+from drawloom.opt.memory import Memory, Place, memory_of, touches_local
 from drawloom.opt.work import Work
 from drawloom.ptx.ir import Address, Immediate, Instruction, Operand, Register, Statement, Symbol, Vector
 from drawloom.ptx.isa import LOAD, PURE, Opcode, OpcodeError, decode
@@ -54,19 +54,23 @@ def _is_aligned(work: Work) -> bool:
 
 class _Run:
     """Accesses of one kind by one base, by their offset. Loads move up to the first: ``blocked`` are the places that
-    were written since. Stores move down: a run is left at what reads or writes what it stores."""
+    were written since; a run is left at what may write to all of them. Stores move down: a run is left at what reads or
+    writes what it stores; ``taken`` are the places of its members."""
 
     def __init__(self, place: Place, opcode: Opcode) -> None:
         self.opcode = opcode
         self.first = place
         self.members: dict[int, Instruction] = {}
-        self.bits = 0
-        self.blocked = 0
+        self.taken: set[int] = set()
+        self.blocked: set[int] = set()
 
     def takes(self, place: Place, opcode: Opcode) -> bool:
-        if self.opcode is not opcode or place.base != self.first.base or place.space != self.first.space:
+        if self.opcode is not opcode or not self.has_base(place):
             return False
-        return place.offset not in self.members and not self.blocked & place.bit
+        return place.offset not in self.members and place.index not in self.blocked
+
+    def has_base(self, place: Place) -> bool:
+        return place.base == self.first.base and place.space == self.first.space
 
 
 def _runs(memory: Memory, block: SsaBlock) -> list[_Run]:
@@ -77,16 +81,8 @@ def _runs(memory: Memory, block: SsaBlock) -> list[_Run]:
         if not isinstance(statement, Instruction) or statement.opcode.effect == PURE:
             continue
         place = memory.place(statement)
-        written = memory.written(statement)
-        touched = written if place is None else memory.overlapping(place)
-        left: list[_Run] = []
-        for run in open:
-            if run.opcode.effect == LOAD:
-                run.blocked |= written
-                left.append(run)
-            elif not touched & run.bits:
-                left.append(run)
-        open = left
+        if place is not None or memory.may_write(statement):
+            open = [run for run in open if _goes_on(memory, run, statement, place)]
         if place is None or not _can_join(statement, place):
             continue
         takers = [run for run in open if run.takes(place, statement.opcode)]
@@ -95,8 +91,23 @@ def _runs(memory: Memory, block: SsaBlock) -> list[_Run]:
             open = [*open[-_MOST_OPEN + 1 :], *takers]
             found += takers
         takers[-1].members[place.offset] = statement
-        takers[-1].bits |= place.bit
+        takers[-1].taken.add(place.index)
     return [run for run in found if len(run.members) > 1]
+
+
+def _goes_on(memory: Memory, run: _Run, instruction: Instruction, place: Place | None) -> bool:
+    """Whether a run may get more members behind an access, or an instruction that is not followed."""
+    loads = run.opcode.effect == LOAD
+    if place is None:
+        return run.first.space == "local" and not touches_local(instruction.opcode)
+    if loads and instruction.opcode.effect == LOAD:
+        return True
+    if not run.has_base(place):
+        return not memory.may_overlap(run.first, place)
+    if loads:
+        run.blocked.update([other.index for other in memory.near(place)])
+        return True
+    return not any(other.index in run.taken for other in memory.near(place))
 
 
 def _can_join(access: Instruction, place: Place) -> bool:
