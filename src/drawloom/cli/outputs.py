@@ -12,9 +12,7 @@ from drawloom.files import find_overwritten
 STANDARD_STREAM: Final = "-"
 
 
-def refuse_to_overwrite(
-    output: str | PathLike[str], inputs: Iterable[str | PathLike[str]], in_place: str = ""
-) -> None:
+def refuse_to_overwrite(output: str | PathLike[str], inputs: Iterable[str | PathLike[str]], in_place: str = "") -> None:
     """Refuse an output file that is also an input file.
 
     Args:

@@ -96,6 +96,7 @@ YIELD: Final = 2
 FAULT: Final = 3
 WARP_OPERATION: Final = 4
 PAUSE: Final = 5  # like YIELD, but it computed something
+TURN: Final = 6  # like PAUSE, until all other warps have had their turn
 
 # SLOT_BUSY
 FREE: Final = 0

@@ -27,6 +27,7 @@ from drawloom.cpu.pure import Pure
 from drawloom.cpu.spinning import spinning_loops, varying_exits
 from drawloom.cpu.stack import Stack
 from drawloom.cpu.suspension import Suspension
+from drawloom.cpu.turns import turns
 from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.ir import Function, Instruction, Module, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, STORE, WARP
@@ -88,6 +89,8 @@ class FunctionLowering:
         self.branches = Branches(body, self.suspension)
         #: Where lanes of warps that part can go on in this code, which is that for one thread.
         self.entries: set[Place] = set()
+        #: The loads behind which warps let the others read, too.
+        self.turns: set[Place] = set()
         self.parting: Parting | None = None
 
     # -- warps that part ---------------------------------------------------------------------------------
@@ -133,6 +136,8 @@ class FunctionLowering:
         outer = e.lines
         e.lines = []
         self.prologue()
+        if self.is_kernel and not f.at_once:
+            self.turns = turns(self.plan, set(f.shared_offsets))
         for b in self.plan.order:
             self.lower_block(b)
         parted = ""
@@ -307,6 +312,9 @@ class FunctionLowering:
             except UnsupportedError as error:
                 raise self.refusal(instruction, error) from None
             self.suspension.pass_by(instruction)
+            if (b, index) in self.turns:
+                self.suspension.suspend(abi.TURN, body.live_after[index])
+                body.reload_mask()
         self.branches.terminate(b)
 
     def refusal(self, instruction: Instruction, error: UnsupportedError) -> UnsupportedError:

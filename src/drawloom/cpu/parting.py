@@ -302,6 +302,7 @@ round:
 lane:
   %n = phi i64 [ 0, %round ], [ %n.next, %ran ]
   %moved = phi i64 [ 0, %round ], [ %moved.next, %ran ]
+  %turns = phi i64 [ 0, %round ], [ %turns.next, %ran ]
   %so = mul i64 %n, @STRIDE@
   %one = getelementptr i8, ptr %states, i64 %so
   %p.status = getelementptr i8, ptr %one, i64 @STATE_STATUS@
@@ -313,7 +314,8 @@ run:
   %r = call i64 @kernel.thread(ptr %launch, ptr %slot, i64 %thread, ptr %one)
   switch i64 %r, label %failed [
     i64 @DONE_STATUS@, label %finished  i64 @BARRIER_STATUS@, label %barrier  i64 @YIELD_STATUS@, label %spun
-    i64 @WARP_OPERATION_STATUS@, label %operation  i64 @PAUSE_STATUS@, label %paused ]
+    i64 @WARP_OPERATION_STATUS@, label %operation  i64 @PAUSE_STATUS@, label %paused
+    i64 @TURN_STATUS@, label %turned ]
 finished:
   store i64 @FINISHED_STATUS@, ptr %p.status
   br label %ran
@@ -327,9 +329,13 @@ spun:
   br label %ran
 paused:
   br label %ran
+turned:
+  br label %ran
 ran:
   %moved.next = phi i64 [ %moved, %lane ], [ %moved, %spun ], [ 1, %finished ], [ 1, %barrier ], [ 1, %operation ],
-    [ 1, %paused ]
+    [ 1, %paused ], [ 1, %turned ]
+  %turns.next = phi i64 [ %turns, %lane ], [ %turns, %spun ], [ %turns, %finished ], [ %turns, %barrier ],
+    [ %turns, %operation ], [ %turns, %paused ], [ 1, %turned ]
   %n.next = add i64 %n, 1
   %lanes.more = icmp ult i64 %n.next, @WIDTH@
   br i1 %lanes.more, label %lane, label %settle
@@ -337,7 +343,11 @@ settle:
   %resolved = call i64 @dl_resolve_units(ptr %states, i64 @WIDTH@, i64 @STRIDE@)
   %progress = or i64 %moved.next, %resolved
   %some = icmp ne i64 %progress, 0
-  br i1 %some, label %again, label %judge
+  br i1 %some, label %moves, label %judge
+moves:
+  %no.turn = icmp eq i64 %turns.next, 0
+  %stays = or i1 %no.turn, %alone
+  br i1 %stays, label %again, label %outside
 again:
   br label %round
 judge:
@@ -368,7 +378,7 @@ wait:
   store i64 1, ptr %p.held
   br label %outside
 outside:
-  %outcome = phi i64 [ %went, %spinning ], [ @BARRIER_STATUS@, %wait ]
+  %outcome = phi i64 [ %went, %spinning ], [ @TURN_STATUS@, %moves ], [ @BARRIER_STATUS@, %wait ]
   %p.resume = getelementptr i8, ptr %state, i64 @STATE_RESUME@
   store i64 @PARTED@, ptr %p.resume
   ret i64 %outcome

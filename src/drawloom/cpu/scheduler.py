@@ -301,7 +301,7 @@ run:
   %r = call i64 %kernel(ptr %launch, ptr %slot, i64 %u, ptr %state)
   switch i64 %r, label %failed [
     i64 0, label %finished  i64 1, label %barrier  i64 2, label %yield  i64 4, label %operation
-    i64 5, label %paused ]
+    i64 5, label %paused  i64 6, label %paused ]
 finished:
   store i64 @FINISHED_STATUS@, ptr %p.status
   %d0 = load i64, ptr %p.done

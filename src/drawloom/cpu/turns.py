@@ -1,0 +1,128 @@
+"""Where the warps of a block take turns once more behind a barrier, so that all read what it shared before one goes on.
+
+    bar.sync 0;
+    ld.shared.f32 %f1, [sum];       all lanes of all warps read one place
+    // here each warp stops, until the others have read, too
+    ...
+    st.shared.f32 [sum], %f2;       with no barrier in between
+
+Such programs race by the letter. On a GPU the warps that a barrier lets go read at about the same time, so they come
+out right there; here the first warp would go on to the store before the second one reads.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu.shapes import UNIFORM
+from drawloom.cpu.structure import Structure
+from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol
+from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, LOAD, STORE
+
+#: What an address of shared memory may be of: nothing is known of it.
+_ANY: Final = ""
+
+
+def turns(plan: Structure, shared: set[str]) -> set[tuple[int, int]]:
+    """The loads, as blocks and numbers of instructions, behind which warps take turns; ``shared`` are the names of the
+    variables in shared memory."""
+    found: set[tuple[int, int]] = set()
+    roots = _Roots(plan, shared)
+    for b in plan.order:
+        last = -1
+        behind = False
+        read: set[str] = set()
+        for index, instruction in enumerate(plan.cfg.blocks[b].instructions):
+            effect = instruction.opcode.effect
+            if effect in (BARRIER, CALL) or _writes(instruction):
+                if last >= 0 and _is_overwritten(plan, roots, b, last + 1, read):
+                    found.add((b, last))
+                last = -1
+                read = set()
+                behind = effect == BARRIER
+            elif behind and effect == LOAD and instruction.opcode.space == "shared" and _is_common(plan, instruction):
+                last = index
+                read.add(roots.of_access(instruction))
+        if last >= 0 and _is_overwritten(plan, roots, b, last + 1, read):
+            found.add((b, last))
+    return found
+
+
+def _writes(instruction: Instruction) -> bool:
+    """Whether an instruction may write shared memory."""
+    return instruction.opcode.effect in (STORE, ATOMIC) and instruction.opcode.space in ("shared", "")
+
+
+def _is_common(plan: Structure, load: Instruction) -> bool:
+    """Whether all lanes load one place."""
+    address = load.operands[1]
+    if load.guard is not None or not isinstance(address, Address):
+        return False
+    if not isinstance(address.base, Register):
+        return True
+    shape = plan.shapes[address.base.id]
+    return shape is not None and shape.kind == UNIFORM
+
+
+def _is_overwritten(plan: Structure, roots: _Roots, block: int, index: int, read: set[str]) -> bool:
+    """Whether a warp may come from there to a write of what was ``read``, and to no barrier before."""
+    stack = [(block, index)]
+    seen: set[int] = set()
+    while stack:
+        b, first = stack.pop()
+        ends = False
+        for instruction in plan.cfg.blocks[b].instructions[first:]:
+            if instruction.opcode.effect == CALL:
+                return True
+            if instruction.opcode.effect == BARRIER and instruction.opcode.action != "arrive":
+                ends = True
+                break
+            if _writes(instruction):
+                root = roots.of_access(instruction)
+                if root == _ANY or root in read or _ANY in read:
+                    return True
+        if not ends:
+            for s in plan.succs[b]:
+                if s not in seen:
+                    seen.add(s)
+                    stack.append((s, 0))
+    return False
+
+
+class _Roots:
+    """The variables that addresses are made of, as far as that shows."""
+
+    def __init__(self, plan: Structure, shared: set[str]) -> None:
+        self.uses = plan.live.uses
+        self.shared = shared
+        self.unsettled = set(self.uses.unsettled)
+        self.known: dict[int, str] = {}
+
+    def of_access(self, access: Instruction) -> str:
+        for operand in access.operands:
+            if isinstance(operand, Address) and operand.base is not None:
+                return self.of_operand(operand.base)
+        return _ANY
+
+    def of_operand(self, operand: Operand) -> str:
+        if isinstance(operand, Symbol):
+            return operand.name if operand.name in self.shared else _ANY
+        if isinstance(operand, Register):
+            return self.of_register(operand.id)
+        return _ANY
+
+    def of_register(self, id: int) -> str:
+        """The only variable among what a register is computed from by moves, conversions and sums."""
+        known = self.known.get(id)
+        if known is not None:
+            return known
+        self.known[id] = _ANY
+        definition = self.uses.definition[id]
+        if id in self.unsettled or definition is None:
+            return _ANY
+        if definition.opcode.name not in ("mov", "cvt", "cvta", "add", "sub", "mad"):
+            return _ANY
+        found = {self.of_operand(operand) for operand in definition.operands[1:]} - {_ANY}
+        root = found.pop() if len(found) == 1 else _ANY
+        self.known[id] = root
+        return root
