@@ -50,6 +50,8 @@ def run_on_reference(program: Program, reverse: bool = False) -> Outcome:
     verify(module)
     arrays = [program.input.copy(), program.output.copy(), program.accumulators.copy()]
     params = b"".join([int(a.ctypes.data).to_bytes(8, "little") for a in arrays]) + program.n.to_bytes(4, "little")
+    if program.shift is not None:
+        params += bytes(4) + program.shift.to_bytes(8, "little")
     buffers = [(int(a.ctypes.data), a.nbytes) for a in arrays]
     layout = GlobalsLayout(module)
     image = np.zeros(layout.size + 2 * layout.align, np.uint8)
@@ -75,7 +77,9 @@ def run_on_device(program: Program, device: str, check: str | None = None) -> Ou
     arrays = [program.input.copy(), program.output.copy(), program.accumulators.copy()]
     try:
         kernel = drawloom.load(program.text, device=device, check=check)["k"]
-        kernel[program.grid, program.block, program.shared_bytes](*arrays, program.n)
+        kernel[program.grid, program.block, program.shared_bytes](
+            *arrays, program.n, *([] if program.shift is None else [program.shift])
+        )
     except DeadlockError as error:
         return Outcome(arrays[1], arrays[2], f"DeadlockError: {error}")
     except Exception as error:  # a traceback is as much a failure as a wrong answer

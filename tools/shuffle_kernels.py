@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from drawloom import compile_cuda
@@ -23,13 +24,14 @@ FOLDER = Path(__file__).resolve().parent.parent / "tests" / "golden" / "shuffle"
 ARCH = {"clang": "sm_70", "nvcc": "sm_75"}  # nvcc 13 starts at sm_75
 
 
-def by_nvcc(nvcc: str, source: Path) -> str:
+def by_nvcc(nvcc: str, source: Path, options: Sequence[str] = ()) -> str:
     """The PTX of a source by nvcc -O3. Raises CalledProcessError."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.ptx"
         subprocess.run(
-            [nvcc, "-ptx", "-O3", f"-arch={ARCH['nvcc']}", source.name, "-o", out], cwd=source.parent, check=True
-        )
+            [nvcc, "-ptx", "-O3", f"-arch={ARCH['nvcc']}", *options, source.name, "-o", out],
+            cwd=source.parent, check=True, stderr=subprocess.DEVNULL if options else None,
+        )  # fmt: skip
         return without_paths(out.read_text(), str(source.parent))
 
 

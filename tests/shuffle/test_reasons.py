@@ -15,6 +15,8 @@ ld.param.u64 %l1, [a]; ld.param.u64 %l4, [b]; ld.param.u32 %r2, [n];
 mov.u32 %r1, %laneid; mul.wide.u32 %l2, %r1, 4; add.s64 %l3, %l1, %l2; add.s64 %l5, %l4, %l2;
 setp.gt.u32 %p1, %r1, 3;
 """
+#: A store whose distance from what is loaded differs in each lane, so that the entry cannot tell it.
+MASKED = "and.b64 %l6, %l2, 52; add.s64 %l6, %l4, %l6; st.global.f32 [%l6], %f1;"
 FIRST = "ld.global.f32 %f1, [%l3];"
 SECOND = "ld.global.f32 %f2, [%l3+4];"
 PROMISED = "with --distinct-parameters it has not"
@@ -32,8 +34,8 @@ def reasons(body: str, distinct_parameters: bool = False) -> dict[int, str]:
     ("between", "reason"),
     [
         (
-            "st.global.f32 [%l5], %f1;",
-            f"line 9:1 has loaded it, but line 10:1 may have written to it since ({PROMISED})",
+            MASKED,
+            f"line 9:1 has loaded it, but line 10:46 may have written to it since ({PROMISED})",
         ),
         ("st.global.f32 [%l3], %f1;", "line 9:1 has loaded it, but line 10:1 may have written to it since"),
         ("bar.sync 0;", "line 9:1 has loaded it, but what others have written may be visible since line 10:1"),
@@ -46,7 +48,7 @@ def test_what_has_ended_a_value_is_named(between: str, reason: str) -> None:
     found = reasons(f"{FIRST}\n{between}\n{SECOND}")
     assert found[9] == "no other lane has loaded it"
     assert found[11].removesuffix(f" ({PROMISED})") == reason.removesuffix(f" ({PROMISED})")
-    assert (PROMISED in found[11]) == ("st.global.f32 [%l5]" in between)
+    assert (PROMISED in found[11]) == (between == MASKED)
 
 
 def test_a_promise_that_was_made_is_not_asked_for() -> None:

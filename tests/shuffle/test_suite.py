@@ -9,15 +9,8 @@ import pytest
 from drawloom.ptx import parse, verify
 from drawloom.ptx.ir import Instruction
 from drawloom.shuffle.pipeline import shuffle
-from tools.shuffle_suite import COMPILERS, SIZES, differences, text_of
+from tools.shuffle_suite import COMPILERS, SIZES, TABLE, differences, text_of
 
-#: Kernel -> shuffles, loads (table 2).
-TABLE: Final[dict[str, tuple[int, int]]] = {
-    "divergence": (1, 6), "gameoflife": (6, 9), "gaussblur": (20, 25), "gradient": (1, 6), "jacobi": (6, 9),
-    "lapgsrb": (12, 25), "laplacian": (2, 7), "matmul": (0, 8), "matvec": (0, 7), "sincos": (0, 2),
-    "tricubic": (48, 67), "tricubic2": (48, 67), "uxx1": (3, 17), "vecadd": (0, 2), "wave13pt": (4, 14),
-    "whispering": (6, 19),
-}  # fmt: skip
 #: The sine and cosine of nvcc look numbers up in a table in global memory.
 LOOKED_UP: Final = {("nvcc", "sincos"): 2}
 

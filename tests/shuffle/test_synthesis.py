@@ -263,8 +263,8 @@ def test_lanes_whose_guard_is_false_give_their_values() -> None:
     mul.wide.u32 %l9, %r6, %r7;"""), 1)  # fmt: skip
 
 
-def test_lanes_in_different_iterations_of_a_loop_around_give_each_other_nothing() -> None:
-    made = same_on_the_cpu(kernel("""
+#: An inner loop that lanes leave apart, in a loop around it.
+NESTED = """
     mov.u64 %l9, 0;
     mov.u32 %r10, 3;
 OUTER:
@@ -280,8 +280,15 @@ INNER:
     @%p1 bra INNER;
     sub.u32 %r10, %r10, 1;
     setp.ge.s32 %p2, %r10, 0;
-    @%p2 bra OUTER;"""), 0)  # fmt: skip
+    @%p2 bra OUTER;"""
+
+
+def test_lanes_in_different_iterations_of_a_loop_around_give_each_other_nothing() -> None:
+    text = kernel(NESTED)
+    made = same_on_the_cpu(text, 1)
     assert "in the same iteration" in made.report.text()
+    for block in ((32, 1, 1), (97, 1, 1)):
+        assert outputs(str(made), block, "reference") == outputs(text, block, "reference"), block
 
 
 def test_shared_memory_is_an_option() -> None:

@@ -44,11 +44,12 @@ EDGES: Final = (
 
 
 class Program:
-    """A generated program and its launch. Arguments in order: input (read only), output, accumulators, ``n``."""
+    """A generated program and its launch. Arguments in order: input (read only), output, accumulators, ``n``, and
+    64 bits ``shift`` where the program takes them."""
 
     def __init__(
         self, seed: int, text: str, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
-        input: Words, output: Words, accumulators: Words, n: int,
+        input: Words, output: Words, accumulators: Words, n: int, shift: int | None = None,
     ) -> None:  # fmt: skip
         self.seed = seed
         self.text = text
@@ -59,6 +60,7 @@ class Program:
         self.output = output
         self.accumulators = accumulators
         self.n = n
+        self.shift = shift
 
     def with_text(self, text: str) -> Program:
         """The same launch of another text, for minimising."""

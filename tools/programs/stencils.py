@@ -39,16 +39,19 @@ INITIAL: Final[dict[str, str]] = {
 }  # fmt: skip
 SIZE: Final[dict[str, int]] = {name: int(name[1:]) // 8 for name in TYPES}
 SHARED_BYTES: Final = 4096
+#: A shift from every thread's place in the output to where no thread has its own.
+APART: Final = -MARGIN * 8
 
 
-def generate_stencil(seed: int) -> Program:
-    """The program of a seed."""
-    return _Stencil(seed).program()
+def generate_stencil(seed: int, is_strided: bool = False) -> Program:
+    """The program of a seed; ``is_strided`` puts grid-stride loops and stores through a shifted pointer into it."""
+    return _Stencil(seed, is_strided).program()
 
 
 class _Stencil:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, is_strided: bool) -> None:
         self.seed = seed
+        self.is_strided = is_strided
         self.random = random.Random(seed)
         self.lines: list[str] = []
         self.made = 0
@@ -82,7 +85,10 @@ class _Stencil:
         self.index()
         for _ in range(self.random.randint(2, 5)):
             kinds = (self.loads, self.loads, self.branch, self.loop, self.lane_loop, self.store, self.exchange)
-            self.random.choice((*kinds, self.shared, self.behind_loop, self.widened_under_guard))(0)
+            more = (self.grid_stride, self.grid_stride, self.shifted_store) if self.is_strided else ()
+            self.random.choice((*kinds, self.shared, self.behind_loop, self.widened_under_guard, *more))(0)
+        if self.is_strided:
+            self.grid_stride(0)
         if self.has_left():
             self.lines.append("DONE:")
         self.emit("st.global.u64 [%acc], %sum;")
@@ -90,13 +96,14 @@ class _Stencil:
         registers = {"r": "b32", "l": "b64", "s": "b16", "f": "f32", "d": "f64", "p": "pred"}
         declared = "\n".join(f"    .reg .{type} %{kind}<{self.made + 1}>;" for kind, type in registers.items())
         body = "\n".join(self.lines)
+        more = ", .param .u64 shift" if self.is_strided else ""
         shape = self.random.choice(("", "", f"\n.reqntid {', '.join(map(str, self.block))}"))
         text = f"""// seed {self.seed}
 .version 7.8
 .target sm_70
 .address_size 64
 .extern .shared .align 16 .b8 pool[];
-.visible .entry k(.param .u64 in, .param .u64 out, .param .u64 acc, .param .u32 n){shape}
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u64 acc, .param .u32 n{more}){shape}
 {{
 {declared}
     .reg .b64 %in, %out, %acc, %sum, %own; .reg .b32 %tx, %ty, %tz, %nx, %ny, %cx, %cy, %thread, %threads, %i, %n;
@@ -111,7 +118,12 @@ class _Stencil:
             numbers.integers(0, 1 << 32, WORDS, dtype=np.uint32),
             numbers.integers(0, 1 << 32, 4 * threads + 4 * MARGIN, dtype=np.uint32),
             np.zeros(2 * threads, np.uint32), self.n,
+            self.shift() if self.is_strided else None,
         )  # fmt: skip
+
+    def shift(self) -> int:
+        """By how many bytes the launch shifts a pointer, never to the place of another thread."""
+        return self.random.choice((0, APART, SIZE[self.type] if self.vector > 1 else 0)) % (1 << 64)
 
     def prologue(self) -> None:
         """The arguments, the number of the thread in its block and in the grid, and the place of its result."""
@@ -312,6 +324,85 @@ class _Stencil:
         self.emit(f"@{predicate} bra {end};")
         self.emit(f"bra {head};")
         self.lines.append(f"{end}:")
+
+    def grid_stride(self, depth: int) -> None:
+        """A loop over rows around a loop from a number of the thread's in strides: of any length, to bounds that lanes
+        share or not, with iterations and loops that some lanes leave early."""
+        choose = self.random.choice
+        row, rows, again = self.name("r"), self.name("r"), self.name("p")
+        i, bound, stride, more = self.name("r"), self.name("r"), self.name("r"), self.name("p")
+        outer, inner, left, end = self.label(), self.label(), self.label(), self.label()
+        start = choose(("%tx", "%tx", "%tx", "%i", "%thread", "%lane"))
+        starts = (f"mov.b32 {row}, 0;", f"mov.b32 {row}, %ty;", f"mov.b32 {row}, %cy;", f"and.b32 {row}, %tx, 1;")
+        self.emit(choose(starts))
+        self.emit(f"mov.b32 {rows}, {self.random.randint(1, 4)};")
+        self.emit(f"and.b32 {bound}, {choose(('%n', '%n', '%cx', '%tx'))}, {choose((3, 31, 63))};")
+        self.emit(f"add.u32 {bound}, {bound}, {choose((1, 20, 32, 33, 64, 96))};")
+        self.emit(f"mov.b32 {stride}, {choose((7, 20, 32, 32, 33, 48, 64, '%nx', '%nx'))};")
+        if self.random.random() < 0.3:
+            self.emit(f"max.u32 {stride}, {stride}, {choose(('%n', '%threads'))};")
+        self.lines.append(f"{outer}:")
+        self.emit(f"and.b32 {i}, {start}, 1023;")
+        if self.random.random() < 0.5:  # some lanes go around the inner loop not once
+            self.emit(f"setp.ge.s32 {more}, {i}, {bound};")
+            self.emit(f"@{more} bra {left};")
+        self.lines.append(f"{inner}:")
+        self.row_of_grid(depth, row, i, left, end)
+        self.lines.append(f"{end}:")
+        self.emit(f"add.s32 {i}, {i}, {stride};")
+        self.emit(f"setp.lt.s32 {more}, {i}, {bound};")
+        self.emit(f"@{more} bra {inner};")
+        self.lines.append(f"{left}:")
+        self.emit(f"add.s32 {row}, {row}, {choose((1, 1, 2))};")
+        self.emit(f"setp.lt.s32 {again}, {row}, {rows};")
+        self.emit(f"@{again} bra {outer};")
+
+    def row_of_grid(self, depth: int, row: str, i: str, left: str, end: str) -> None:
+        """The iteration of a grid-stride loop for a place in a row."""
+        index = self.name("r")
+        self.emit(f"mad.lo.s32 {index}, {row}, {self.random.choice(('40', '64', '100', '%n', '%nx'))}, {i};")
+        saved, self.bases = self.bases, [self.base(index)]
+        if self.random.random() < 0.4:
+            lower = self.name("r")
+            self.emit(f"add.s32 {lower}, {index}, {self.random.choice(('40', '100', '%n'))};")
+            self.bases.append(self.base(lower))
+        if self.random.random() < 0.2:
+            self.leave(end, i)
+        self.loads(depth)
+        if self.random.random() < 0.5:
+            self.random.choice((self.store, self.shifted_store, self.branch, self.lane_loop))(2)
+        if self.random.random() < 0.2:
+            self.leave(left, i)
+        self.loads(depth)
+        self.bases = saved
+
+    def leave(self, target: str, i: str) -> None:
+        """A way out of an iteration or a loop for some lanes."""
+        predicate, value = self.name("p"), self.name("r")
+        self.emit(f"cvt.u32.u64 {value}, %sum;")
+        self.emit(f"and.b32 {value}, {self.random.choice((value, i, i))}, {self.random.choice((1, 6, 64))};")
+        self.emit(f"setp.eq.s32 {predicate}, {value}, {self.random.choice((0, 1, 6, 64))};")
+        self.emit(f"@{predicate} bra {target};")
+
+    def shifted_store(self, depth: int) -> None:
+        """Load from the lane's own place and from the input, store through a pointer that the launch shifts, and load
+        again: the store hits the place, a part of it, or nothing."""
+        shift, pointer = self.name("l"), self.name("l")
+        self.emit(f"ld.param.u64 {shift}, [shift];")
+        self.emit(f"add.s64 {pointer}, %own, {shift};")
+        self.load("%own", 0)
+        self.loads(depth)
+        vector, self.vector = self.vector, 1
+        if SIZE[self.type] == 8:
+            self.emit(f"st.global.u64 [{pointer}], %sum;")
+        else:
+            value = self.name("r")
+            self.emit(f"cvt.u32.u64 {value}, %sum;")
+            narrow = {1: "u8", 2: "u16", 4: "u32"}[SIZE[self.type]]
+            self.emit(f"st.global.{narrow} [{pointer}], {value};")
+        self.vector = vector
+        self.load("%own", 0)
+        self.loads(depth)
 
     def behind_loop(self, depth: int) -> None:
         """Loads by what the last iteration has made, of a loop that lanes leave together or apart."""

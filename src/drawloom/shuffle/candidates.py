@@ -11,11 +11,13 @@ from typing import Final
 
 from drawloom.ptx.cfg import Cfg
 from drawloom.ptx.dominators import dominators
-from drawloom.ptx.ir import Register
+from drawloom.ptx.ir import Address, Register
 from drawloom.shuffle.decide import UNTESTABLE, Requirement
 from drawloom.shuffle.expressions import SUM, Expressions
-from drawloom.shuffle.facts import ALONG_X, DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
+from drawloom.shuffle.facts import ALONG_X, DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Access, Assumption, Candidate
 from drawloom.shuffle.frame import Frame
+from drawloom.shuffle.meetings import Meetings
+from drawloom.shuffle.overlaps import Overlap
 from drawloom.shuffle.reasons import reason
 from drawloom.shuffle.show import show
 from drawloom.shuffle.state import assume, exclusive, within
@@ -39,7 +41,9 @@ class Finder:
         self.cfg = cfg
         self.x: Expressions = trail.x
         self.tree = dominators(cfg)
+        self.meetings = Meetings(trail.rounds, self.tree)
         self._texts: dict[int, str] = {}
+        self._writes: list[int] = []
         self.threads = threads
         self._found: dict[tuple[int, int, int, int], Candidate | None] = {}
 
@@ -53,7 +57,9 @@ class Finder:
             for key in {(s.access.at, s.element, s.delta) for s in instance.sources}:
                 common[key] = common.get(key, 0) + 1
         keys = [key for key, count in common.items() if count == len(instances) and key[0] not in excluded]
-        keys.sort(key=lambda key: (abs(key[2]), key[0], key[1], key[2]))
+        tested = self.trail.aliases.tested
+        kept = {s.access.at for one in instances for s in one.sources if s.access.address in tested}
+        keys.sort(key=lambda key: (abs(key[2]), key[0] in kept, key[0], key[1], key[2]))
         count = 0
         for source, element, delta in keys:
             pair = (at, source, element, delta)
@@ -93,14 +99,30 @@ class Finder:
                 needed = self.trail.decider.requirements(found.access.address, instance.access.address, delta, offset)
                 if needed is None:
                     return None
+                if found is own and self.trail.decider.is_untestable(needed):
+                    compared = self.compared(instance.access, own.access, delta, offset)
+                    if compared is not None:
+                        needed = compared[1]
+                        assumptions[compared[0].key()] = compared[0]
+                if self.trail.decider.is_untestable(
+                    needed
+                ):  # the solver is slow where there is a proof, and slower else
+                    if self.trail.decider.is_proved(found.access.address, instance.access.address, delta, offset):
+                        needed = []
                 for requirement in needed:
                     assumption = self.unproved(requirement, instance, at)
                     if assumption is not None:
                         assumptions[assumption.key()] = assumption
         found_all = sorted(assumptions.values(), key=lambda a: (a.at, a.text))
-        found_all.extend(self.about_lanes(at, source, delta))
-        if any(own is not None and own.access.address in self.trail.aliases.promised for _, own in chosen):
+        addresses = {found.access.address for _, found in givers if found is not None}
+        overlaps = self.overlaps(addresses)
+        found_all.extend(self.about_lanes(at, source, delta, bool(overlaps)))
+        if any(address in self.trail.aliases.promised for address in addresses):
             found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
+        if overlaps:
+            pairs = ", ".join([repr(overlap) for overlap in overlaps])
+            text = f"the pointers are so far apart that no store in between hits what was loaded: {pairs}"
+            found_all.append(Assumption(DISTINCT, text, overlaps=overlaps))
         return Candidate(at, source, delta, element, found_all, len(instances), self.comes_before(source, at))
 
     def taking(self, instance: Instance) -> dict[int, bool]:
@@ -111,14 +133,26 @@ class Finder:
             assume(self.x, conditions, instance.access.guard, True)
         return conditions
 
-    def about_lanes(self, at: int, source: int, delta: int) -> list[Assumption]:
-        """What must hold for the lanes of a warp to be what they are taken for."""
+    def overlaps(self, addresses: set[int]) -> tuple[Overlap, ...]:
+        """Return the tests that what was loaded from some addresses rests on."""
+        found: dict[str, Overlap] = {}
+        for address in addresses:
+            for overlap in self.trail.aliases.tested.get(address, []):
+                found[repr(overlap)] = overlap
+        return tuple([found[name] for name in sorted(found)])
+
+    def about_lanes(self, at: int, source: int, delta: int, is_tested: bool) -> list[Assumption]:
+        """What must hold for the lanes of a warp to be what they are taken for, by tests of stores (``is_tested``),
+        too."""
         out: list[Assumption] = []
-        if not self.frame.is_shape_known and self.threads.rests_on_shape(at, source, delta):
+        rests_on_shape = self.threads.rests_on_shape(at, source, delta)
+        rests_on_shape = rests_on_shape or (is_tested and bool(self.threads.by_thread.blocks))
+        if not self.frame.is_shape_known and rests_on_shape:
             out.append(Assumption(LANES_ALONG_X, ALONG_X))
         # A device function may be called again by some lanes before others have called it.
         if delta and (self.trail.rounds.may_be_apart(self.cfg.block_at(at)) or not self.cfg.function.is_entry):
-            out.append(Assumption(LOCKSTEP, "lanes that run the loop together are in the same iteration of it"))
+            text = "lanes that run the loop together are in the same iteration of it"
+            out.append(Assumption(LOCKSTEP, text, meeting=self.meetings.find(self.cfg.block_at(at))))
         return out
 
     # -- indices that must not wrap ----------------------------------------------------------------------
@@ -147,6 +181,40 @@ class Finder:
         least = least if least > low else -1 << bits - 1 if is_signed else 0
         most = most if most < high else (1 << bits - is_signed) - 1
         return Assumption(NO_WRAP, text, where[0], where[1], bits, is_signed, least, most, is_narrow)
+
+    def compared(
+        self, load: Access, source: Access, delta: int, offset: int
+    ) -> tuple[Assumption, list[Requirement]] | None:
+        """Return the comparison of a load's address with that of its source in the same lane, which leaves the
+        requirements that the source's address in the other lane is as far from it as it seems; None if the registers do
+        not hold both addresses at the load."""
+        decider = self.trail.decider
+        first, second = load.instruction.operands[1], source.instruction.operands[1]
+        if not isinstance(first, Address) or not isinstance(second, Address):
+            return None
+        base, other = first.base, second.base
+        if not isinstance(base, Register) or not isinstance(other, Register) or base.type.bits != other.type.bits:
+            return None
+        step = decider.step(source.address, delta)
+        if step is None or self.writes(other) != 1 or base.type.bits != self.x.widths[load.address]:
+            return None
+        needed = decider.requirements(source.address, self.x.scale(source.address, 1, step), delta, 0)
+        if needed is None or decider.is_untestable(needed):
+            return None
+        apart = second.offset + offset + step - first.offset
+        text = f"no index in {show(self.x, load.address)} wraps around"
+        is_narrow = has_narrow_sum(self.x, load.address)
+        bits = base.type.bits
+        return Assumption(NO_WRAP, text, load.at, base, bits, True, apart, apart, is_narrow, other), needed
+
+    def writes(self, register: Register) -> int:
+        """Return how often a function writes a register."""
+        if not self._writes:
+            self._writes = [0] * len(self.cfg.function.registers)
+            for instruction in self.cfg.function.instructions():
+                for written in instruction.destinations():
+                    self._writes[written.id] += 1
+        return self._writes[register.id]
 
     def wrapping(self, index: int, distance: int, type: str) -> str:
         """The condition in words."""

@@ -154,12 +154,21 @@ class Decider:
             difference = self.substituted(difference, far, near, distance)
             if x.value(difference) == 0:
                 return found
-        moved = self.ideal(there)
-        if moved == self.ideal(load):
-            if self.prover is not None and self.prover.equal(there, load, delta):
-                return []
+        if self.ideal(there) == self.ideal(load):
             return [(0, 0, UNTESTABLE)]
-        return self.proved(source, there, load, delta, offset)
+        return [] if self.is_proved(source, load, delta, offset) else None
+
+    def step(self, source: int, delta: int) -> int | None:
+        """Return how many bytes further on an address is in another lane if no index wraps, None if that is not one
+        number."""
+        x = self.x
+        moved = shifted(x, source, delta, self._moved.setdefault(delta, {}))
+        difference = x.sub(self.ideal(moved), self.ideal(source))
+        return signed(x.value(difference), x.widths[source]) if x.is_constant(difference) else None
+
+    def is_untestable(self, needed: list[Requirement]) -> bool:
+        """Return whether requirements cannot be tested by comparing an index with numbers."""
+        return any(wide == UNTESTABLE for _, _, wide in needed)
 
     def substituted(self, e: int, far: int, near: int, distance: int) -> int:
         """A sum with ``near + distance`` in the place of the atom ``far``."""
@@ -206,11 +215,14 @@ class Decider:
                     return first, second, signed(distance, x.widths[a])
         return None
 
-    def proved(self, source: int, there: int, load: int, delta: int, offset: int) -> list[Requirement] | None:
-        """The solver's word, where random numbers do not tell the two apart."""
+    def is_proved(self, source: int, load: int, delta: int, offset: int) -> bool:
+        """Return whether the solver shows that nothing has to be required, where random numbers do not tell the two
+        addresses apart."""
         if self.prover is None or not self.agree(source, load, delta, offset):
-            return None
-        return [] if self.prover.equal(there, load, delta) else None
+            return False
+        x = self.x
+        there = shifted(x, source, delta, self._moved.setdefault(delta, {})) if delta else source
+        return self.prover.equal(x.scale(there, 1, offset), load, delta)
 
     def guesses(self, source: int, load: int, offset: int) -> list[int]:
         """The lane distances by which two addresses that are not linear seem to be apart, the smallest first."""

@@ -9,7 +9,7 @@ from drawloom.ptx.isa import ATOMIC, CALL, LOAD, PURE, STORE, Opcode
 from drawloom.ptx.types import PRED, Type
 from drawloom.ptx.uniformity import Uniformity
 from drawloom.shuffle import facts
-from drawloom.shuffle.expressions import OPAQUE, Expressions
+from drawloom.shuffle.expressions import OPAQUE, Expressions, signed
 from drawloom.shuffle.facts import Access
 from drawloom.shuffle.frame import Frame, operand_types
 from drawloom.shuffle.semantics import computed, predicates, result_type, with_carry, with_predicate
@@ -283,16 +283,24 @@ class Executor:
         x = self.x
         type = instruction.opcode.type
         assert type is not None
-        operand = instruction.operands[1]
-        name = operand.base.name if isinstance(operand, Address) and isinstance(operand.base, Symbol) else ""
+        name, start = self.parameter_place(access.address)
         if name not in self.frame.parameters:
             self.unknown(state, at, instruction, guard)
             return
-        assert isinstance(operand, Address)
         for register, place in elements(instruction):
-            offset = operand.offset + place * type.bytes
+            offset = start + place * type.bytes
             value = x.leaf("param", type.bits, f"{name}+{offset}" if offset else name)
             self.write(state, register, value, guard, type.is_signed)
+
+    def parameter_place(self, address: int) -> tuple[str, int]:
+        """Find the kernel parameter at an address, and how many bytes lie between them; an empty name for no one."""
+        x = self.x
+        constant, terms = x.terms(address)
+        for m, factor in terms.items():
+            atom = x.monomials[m][0]
+            if len(terms) == 1 and len(x.monomials[m]) == 1 and factor == 1 and x.names[atom] == "symbol":
+                return x.payloads[atom], signed(constant, x.widths[address])
+        return "", 0
 
 
 def version_of(x: Expressions, load: int) -> int:

@@ -17,6 +17,8 @@ from drawloom.ptx.ir import Function, Instruction, Register
 
 if TYPE_CHECKING:
     from drawloom.shuffle.expressions import Expressions
+    from drawloom.shuffle.meetings import Meeting
+    from drawloom.shuffle.overlaps import Overlap
     from drawloom.shuffle.threads import Threads
 
 LOAD: Final = "load"
@@ -30,7 +32,7 @@ LANES_ALONG_X: Final = "lanes-along-x"
 ALONG_X: Final = "%ntid.x is a multiple of 32, or %ntid.y and %ntid.z are 1"
 #: Lanes that run an instruction of a loop together are in the same iteration, although they may have parted before.
 LOCKSTEP: Final = "lockstep"
-#: Two kernel parameters do not point to the same memory (the caller's promise).
+#: Two kernel parameters do not point to the same memory: the caller's promise, or tested at the entry of the kernel.
 DISTINCT: Final = "distinct-parameters"
 
 
@@ -71,11 +73,16 @@ class Assumption:
     same iteration. ``at`` is -1 where no instruction will do: then only ``--assume-no-wrap`` lets it hold. ``at`` is
     -1 for the other kinds, too: ``LANES_ALONG_X`` can be tested at the entry of the kernel. ``is_narrow`` is that the
     index has less than 32 bits: a program may mean it to wrap, so ``--assume-no-wrap`` is not about it.
+
+    Where ``second`` is given, the condition of ``NO_WRAP`` is ``register - second == low`` instead, tested before the
+    load ``function.body[at]``. ``meeting`` is where ``LOCKSTEP`` is tested, ``overlaps`` what is tested for
+    ``DISTINCT`` at the entry of the kernel.
     """
 
     def __init__(
         self, kind: str, text: str, at: int = -1, register: Register | None = None, bits: int = 0,
         is_signed: bool = False, low: int = 0, high: int = 0, is_narrow: bool = False,
+        second: Register | None = None, meeting: Meeting | None = None, overlaps: tuple[Overlap, ...] = (),
     ) -> None:  # fmt: skip
         self.kind = kind
         self.text = text
@@ -86,16 +93,24 @@ class Assumption:
         self.low = low
         self.high = high
         self.is_narrow = is_narrow
+        self.second = second
+        self.meeting = meeting
+        self.overlaps = overlaps
 
     @property
     def testable(self) -> bool:
         """Whether a few instructions can find out at run time if it holds."""
-        return self.kind == LANES_ALONG_X or (self.kind == NO_WRAP and self.at >= 0)
+        if self.kind == LOCKSTEP:
+            return self.meeting is not None
+        if self.kind == DISTINCT:
+            return bool(self.overlaps)
+        return self.kind == LANES_ALONG_X or self.at >= 0
 
     def key(self) -> tuple[object, ...]:
         """Equal for equal conditions."""
         register = -1 if self.register is None else self.register.id
-        return (self.kind, self.text, self.at, register, self.low, self.high)
+        second = -1 if self.second is None else self.second.id
+        return (self.kind, self.text, self.at, register, second, self.low, self.high)
 
     def __repr__(self) -> str:
         return f"{self.kind}: {self.text}"

@@ -97,6 +97,10 @@ class Rounds:
                     return True
         return False
 
+    def parts_within(self, block_id: int) -> bool:
+        """Return whether lanes may part at an instruction of a block that is not a branch."""
+        return self._parting >> block_id & 1 != 0
+
     def depth(self, block_id: int) -> int:
         """How many loops are around a block."""
         return self.forest.depth(block_id)

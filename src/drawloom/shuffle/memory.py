@@ -11,12 +11,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from drawloom.shuffle.expressions import DEEP, OPAQUE, SUM, Expressions, signed
-from drawloom.shuffle.facts import Access
+from drawloom.shuffle.facts import STORE, Access
 from drawloom.shuffle.lanes import shifted
-
-#: How far two lanes of a warp can be apart.
-FARTHEST: Final = 31
-
+from drawloom.shuffle.overlaps import FARTHEST, Overlap, Overlaps
 
 #: What an address may be counted from, and what is only a number that is added to it.
 _BASES: Final = ("param", "symbol", "window")
@@ -29,16 +26,22 @@ _POINTER_BITS: Final = 64
 class Aliases:
     """Answers ``may_hit`` for one function. ``distinct_parameters`` takes it that what one pointer parameter writes no
     other reads; ``pointers`` are the parameters that are declared to be such, ``pools`` the shared arrays whose size is
-    found at the launch, which are all at one place; ``promised`` are the accesses (by address) that this has kept."""
+    found at the launch, which are all at one place; ``promised`` are the accesses (by address) that this has kept.
+    ``tested`` are those that tests at the entry of the kernel keep, with the tests; only a kernel has them."""
 
     def __init__(
-        self, x: Expressions, distinct_parameters: bool, pointers: frozenset[str], pools: frozenset[str]
-    ) -> None:
+        self, x: Expressions, distinct_parameters: bool, pointers: frozenset[str], pools: frozenset[str],
+        is_entry: bool,
+    ) -> None:  # fmt: skip
         self.x = x
         self.pools = pools
         self.distinct_parameters = distinct_parameters
         self.pointers = pointers
         self.promised: set[int] = set()
+        self.is_entry = is_entry
+        self.overlaps = Overlaps(x)
+        self.tested: dict[int, list[Overlap]] = {}
+        self._tests: dict[tuple[int, int, int, int], Overlap | None] = {}
         #: The leaves that stand for what has bits of a pointer, or of a parameter as wide as one, on some way.
         self.hiding: set[int] = set()
         self.perhaps_hiding: set[int] = set()
@@ -169,8 +172,26 @@ class Aliases:
             if self.distinct_parameters and self.may_be_promised(write, read):
                 self.promised.add(read.address)
                 return False
-            return True
+            test = self.test(write, read) if self.is_entry and write.kind == STORE else None
+            if test is None:
+                return True
+            tests = self.tested.setdefault(read.address, [])
+            if test not in tests:
+                tests.append(test)
         return False
+
+    def start_again(self) -> None:
+        """Forget the tests of a walk that was not the last one."""
+        self.overlaps = Overlaps(self.x)
+        self.tested = {}
+        self._tests = {}
+
+    def test(self, write: Access, read: Access) -> Overlap | None:
+        """Return what can test at the entry of the kernel that a write does not hit what was read."""
+        key = (write.address, write.bytes, read.address, read.bytes)
+        if key not in self._tests:
+            self._tests[key] = self.overlaps.find(write.address, write.bytes, read.address, read.bytes)
+        return self._tests[key]
 
     def may_be_promised(self, write: Access, read: Access) -> bool:
         """Whether the promise that ``distinct_parameters`` stands for would keep a write from what was read."""

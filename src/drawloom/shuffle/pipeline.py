@@ -134,9 +134,7 @@ class _Work:
 
     def refusal(self, candidate: Candidate) -> str:
         for assumption in candidate.assumptions:
-            if assumption.kind == LOCKSTEP:
-                return f"it needs that {assumption.text}, for which there is no test"
-            if assumption.kind == NO_WRAP and not assumption.testable and not self.takes(assumption):
+            if assumption.kind in (LOCKSTEP, NO_WRAP) and not assumption.testable and not self.takes(assumption):
                 return f"it needs that {assumption.text}, for which there is no test"
         if candidate.delta and number(self.module.arch) < LEAST_ARCH:
             return f"{self.module.arch} has no shuffles"

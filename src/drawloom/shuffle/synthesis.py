@@ -14,6 +14,10 @@ load: a lane without a source in the warp; all lanes of a warp that is not whole
 do not count along ``%tid.x``, for which the lane number is replaced by one at the edge; a lane whose index may wrap.
 With all 32 lanes at the shuffle, all of them that take a value from the source or give one have passed it.
 
+Where lanes may be in different iterations of a loop, they compare iteration counters at a meeting before the load and
+vote beside it (``meetings.py``); where a store may hit what was loaded, the entry compares the pointers
+(``overlaps.py``), and lanes are replaced by one at the edge, too.
+
 A value has words of 32 bits: two for elements of 64 bits and narrower signed ones in registers of 64, else one.
 """
 
@@ -31,11 +35,14 @@ from drawloom.ptx.ir import (
     Register,
     SpecialRegister,
     Statement,
+    Symbol,
     Vector,
 )
 from drawloom.ptx.isa import BARRIER, BRANCH, CALL, EXIT, RETURN, WARP, decode
-from drawloom.ptx.types import B16, B32, PRED, Type
-from drawloom.shuffle.facts import LANES_ALONG_X, NO_WRAP, Assumption, Candidate
+from drawloom.ptx.types import B16, B32, B64, PRED, Type
+from drawloom.shuffle.facts import LANES_ALONG_X, LOCKSTEP, NO_WRAP, Assumption, Candidate
+from drawloom.shuffle.meetings import Meeting
+from drawloom.shuffle.overlaps import Leaf, Overlap
 
 #: What is made: the sound code, or the two versions of seed 003, section 6, that show where time goes and compute wrong
 #: results: without the covered loads, and without their corner cases.
@@ -45,6 +52,8 @@ NO_CORNER: Final = "no-corner"
 VARIANTS: Final = (SOUND, NO_LOAD, NO_CORNER)
 
 LAST_LANE: Final = 31
+#: Lanes along x, and pointers far enough apart.
+Need = tuple[bool, tuple[str, ...]]
 #: Behind these a warp has to be asked again who takes part.
 _PARTING: Final = frozenset((BARRIER, WARP, BRANCH, CALL, RETURN, EXIT))
 
@@ -108,10 +117,17 @@ class _Synthesis:
         #: By the index of an instruction: the tests to do before it; by test, the predicate that says it failed.
         self.tests: dict[int, list[Assumption]] = {}
         self.failed: dict[tuple[object, ...], Register] = {}
-        #: The lane as shuffles with this need see it: lanes along x or not, up or down.
-        self.lanes: dict[tuple[bool, bool], Register] = {}
-        #: Whether lanes do not count along x, where something rests on it.
-        self.across: Register | None = None
+        #: The lane as shuffles with this need see it: what has to hold at the entry, up or down.
+        self.lanes: dict[tuple[Need, bool], Register] = {}
+        #: By what has to hold at the entry, whether it does not.
+        self.unfit: dict[Need, Register] = {}
+        self.overlapping: dict[str, Register] = {}
+        #: By meeting, whether not all lanes were there in one iteration. By place, what is set to 0 or incremented
+        #: before an instruction, and the meetings there.
+        self.missed: dict[Meeting, Register] = {}
+        self.starts: dict[int, list[Register]] = {}
+        self.counts: dict[int, list[Register]] = {}
+        self.counters: dict[tuple[int, int], Register] = {}
         #: The active lanes and whether some are missing, since the last place where lanes may have parted.
         self.mask: Register | None = None
         self.incomplete: Register | None = None
@@ -123,6 +139,7 @@ class _Synthesis:
         self.prepare()
         self.prologue()
         for at, statement in enumerate(self.before.body):
+            self.meet(at)
             for assumption in self.tests.get(at, []):
                 self.test(assumption)
             candidate = self.chosen.get(at)
@@ -159,6 +176,18 @@ class _Synthesis:
                 if self.is_tested(assumption) and assumption.key() not in self.failed:
                     self.failed[assumption.key()] = self.after.new_register(PRED)
                     self.tests.setdefault(assumption.at, []).append(assumption)
+            meeting = meeting_of(candidate)
+            if meeting is not None and meeting not in self.missed and self.variant == SOUND:
+                self.prepare_meeting(meeting)
+
+    def prepare_meeting(self, meeting: Meeting) -> None:
+        """Make the registers of a meeting, and note where the iterations around it are counted."""
+        self.missed[meeting] = self.after.new_register(PRED)
+        for place in meeting.counters:
+            if place not in self.counters:
+                counter = self.counters[place] = self.after.new_register(B32)
+                self.starts.setdefault(place[0], []).append(counter)
+                self.counts.setdefault(place[1], []).append(counter)
 
     def is_tested(self, assumption: Assumption) -> bool:
         """Whether there is a test of an index of its own for it."""
@@ -173,22 +202,81 @@ class _Synthesis:
         """Put the lane into a register, or one without a source where lanes do not count along ``%tid.x``."""
         if self.variant != SOUND:
             return
-        if any(self.need(candidate)[0] for candidate in self.chosen.values()):
-            self.across = self.lanes_across()
+        for at in sorted(self.chosen):
+            self.prepare_need(self.chosen[at])
+        lane: Register | None = None
         for at in sorted(self.chosen):
             candidate = self.chosen[at]
-            if candidate.delta:
-                self.lanes[self.need(candidate)] = self.after.new_register(B32)
-        if not self.lanes:
-            return
-        lane = self.after.new_register(B32)
-        self.emit("mov.u32", [lane, SpecialRegister("%laneid")])
-        for (along_x, is_up), register in sorted(self.lanes.items()):
-            if not along_x:
-                self.lanes[along_x, is_up] = lane
+            need, is_up = need_of(candidate), candidate.delta < 0
+            if not candidate.delta or (need, is_up) in self.lanes:
                 continue
-            assert self.across is not None
-            self.emit("selp.b32", [register, Immediate(0 if is_up else LAST_LANE), lane, self.across])
+            if lane is None:
+                lane = self.after.new_register(B32)
+                self.emit("mov.u32", [lane, SpecialRegister("%laneid")])
+            self.lanes[need, is_up] = lane
+            unfit = self.unfit.get(need)
+            if unfit is not None:
+                register = self.lanes[need, is_up] = self.after.new_register(B32)
+                self.emit("selp.b32", [register, Immediate(0 if is_up else LAST_LANE), lane, unfit])
+
+    def prepare_need(self, candidate: Candidate) -> None:
+        """Find out whether what a candidate rests on at the entry does not hold."""
+        need = need_of(candidate)
+        if need in self.unfit:
+            return
+        found: Register | None = None
+        if need[0]:
+            across = (True, ())
+            if across not in self.unfit:
+                self.unfit[across] = self.lanes_across()
+            found = self.unfit[across]
+        for overlap in overlaps_of(candidate):
+            name = repr(overlap)
+            if name not in self.overlapping:
+                self.overlapping[name] = self.overlap(overlap)
+            one = self.overlapping[name]
+            found = one if found is None else self.combined("or.pred", found, one)
+        if found is not None:
+            self.unfit[need] = found
+
+    def overlap(self, test: Overlap) -> Register:
+        """Compute a predicate: a store through one pointer may hit what was loaded through another."""
+        difference, total = self.after.new_register(B64), self.after.new_register(B64)
+        for k, (leaf, sign) in enumerate(test.pointers):
+            pointer = self.after.new_register(B64)
+            self.read(leaf, pointer, "u64")
+            if not k:
+                self.emit("mov.b64" if sign > 0 else "neg.s64", [difference, pointer])
+            else:
+                self.emit("add.s64" if sign > 0 else "sub.s64", [difference, difference, pointer])
+        self.emit("mov.b64", [total, Immediate(0)])
+        for factors, coefficient in sorted(test.products.items()):
+            product = self.after.new_register(B32)
+            self.read(factors[0], product, "u32")
+            for factor in factors[1:]:
+                other = self.after.new_register(B32)
+                self.read(factor, other, "u32")
+                self.emit("mul.lo.s32", [product, product, other])
+            self.emit("abs.s32", [product, product])
+            self.emit("mad.wide.u32", [total, product, Immediate(coefficient), total])
+        self.emit("add.s64", [difference, difference, total])
+        self.emit("add.s64", [difference, difference, Immediate(-test.low)])
+        if test.bits < 64:
+            self.emit("and.b64", [difference, difference, Immediate((1 << test.bits) - 1)])
+        self.emit("shl.b64", [total, total, Immediate(1)])
+        self.emit("add.s64", [total, total, Immediate(test.high - test.low)])
+        overlapping = self.after.new_register(PRED)
+        self.emit("setp.le.u64", [overlapping, difference, total])
+        return overlapping
+
+    def read(self, leaf: Leaf, into: Register, type: str) -> None:
+        """Read a parameter or a special register at the entry."""
+        kind, name = leaf
+        if kind == "special":
+            self.emit(f"mov.{type}", [into, SpecialRegister(name)])
+            return
+        parameter, _, offset = name.partition("+")
+        self.emit(f"ld.param.{type}", [into, Address(Symbol(parameter), int(offset or "0"))])
 
     def lanes_across(self) -> Register:
         """A predicate: the lanes of a warp may stand in several rows of the block."""
@@ -202,16 +290,37 @@ class _Synthesis:
         self.emit("setp.ne.and.s32", [across, x, Immediate(0), deep])
         return across
 
-    def need(self, candidate: Candidate) -> tuple[bool, bool]:
-        """Whether a candidate needs lanes along x, and takes its value from a lower lane."""
-        return any(a.kind == LANES_ALONG_X for a in candidate.assumptions), candidate.delta < 0
-
     # -- at instructions -----------------------------------------------------------------------------------
+
+    def meet(self, at: int) -> None:
+        """Count iterations, and find out who comes to a meeting, before an instruction."""
+        for counter in self.counts.get(at, []):
+            self.emit("add.s32", [counter, counter, Immediate(1)])
+        for counter in self.starts.get(at, []):
+            self.emit("mov.b32", [counter, Immediate(0)])
+        for meeting, missed in self.missed.items():
+            if meeting.at != at:
+                continue
+            mask = self.after.new_register(B32)
+            self.emit("activemask.b32", [mask])
+            self.emit("setp.ne.s32", [missed, mask, Immediate(-1)])
+            for place in meeting.counters:
+                first = self.after.new_register(B32)
+                operands: list[Operand] = [first, self.counters[place], Immediate(0), Immediate(LAST_LANE), mask]
+                self.emit("shfl.sync.idx.b32", operands)
+                # Without all lanes there is no value of lane 0 to compute with.
+                compare = Instruction(decode("setp.ne.s32"), [missed, first, self.counters[place]], missed, True)
+                self.out.append(compare)
 
     def test(self, assumption: Assumption) -> None:
         """Find out whether a value is out of its range."""
         register, failed = assumption.register, self.failed[assumption.key()]
         assert register is not None
+        if assumption.second is not None:
+            difference = self.after.new_register(register.type)
+            self.emit(f"sub.s{assumption.bits}", [difference, register, assumption.second])
+            self.emit(f"setp.ne.s{assumption.bits}", [failed, difference, Immediate(assumption.low)])
+            return
         type = f"{'s' if assumption.is_signed else 'u'}{assumption.bits}"
         least = -(1 << assumption.bits - 1) if assumption.is_signed else 0
         most = least + (1 << assumption.bits) - 1
@@ -261,20 +370,20 @@ class _Synthesis:
             self.emit("activemask.b32", [self.mask])
             if self.variant == SOUND:
                 self.incomplete = self.after.new_register(PRED)
-                self.emit("setp.ne.s32", [self.incomplete, self.mask, Immediate(-1)])
+                self.ask(candidate, self.mask, self.incomplete)
         if self.variant == NO_CORNER:
             return None
         corner: Register | None = None
         if candidate.delta:
             assert self.incomplete is not None
             corner = self.after.new_register(PRED)
-            lane = self.lanes[self.need(candidate)]
+            lane = self.lanes[need_of(candidate), candidate.delta < 0]
             if candidate.delta < 0:
                 self.emit("setp.lt.or.u32", [corner, lane, Immediate(-candidate.delta), self.incomplete])
             else:
                 self.emit("setp.gt.or.u32", [corner, lane, Immediate(LAST_LANE - candidate.delta), self.incomplete])
-        elif self.need(candidate)[0]:
-            corner = self.across
+        else:
+            corner = self.unfit.get(need_of(candidate))
         for assumption in candidate.assumptions:
             failed = self.failed.get(assumption.key())
             if failed is not None:
@@ -287,6 +396,19 @@ class _Synthesis:
                 self.emit("not.pred", [guard, load.guard])
             corner = self.combined("and.pred", corner, guard)
         return corner
+
+    def ask(self, candidate: Candidate, mask: Register, incomplete: Register) -> None:
+        """Find out whether some lanes are missing, or in another iteration; candidates of a block have one meeting."""
+        meeting = meeting_of(candidate)
+        if meeting is None:
+            self.emit("setp.ne.s32", [incomplete, mask, Immediate(-1)])
+            return
+        missed = self.missed[meeting]
+        if meeting.counters:
+            voted = self.after.new_register(PRED)
+            self.emit("vote.sync.any.pred", [voted, missed, mask])
+            missed = voted
+        self.emit("setp.ne.or.s32", [incomplete, mask, Immediate(-1), missed])
 
     def combined(self, opcode: str, first: Register, second: Register) -> Register:
         out = self.after.new_register(PRED)
@@ -355,6 +477,28 @@ class _Synthesis:
     def guarded(self, load: Instruction, opcode: str, operands: list[Operand]) -> None:
         """An instruction under the guard of a load."""
         self.out.append(Instruction(decode(opcode), operands, load.guard, load.guard_negated))
+
+
+def need_of(candidate: Candidate) -> Need:
+    """Return what a candidate rests on at the entry of the kernel."""
+    along_x = any(assumption.kind == LANES_ALONG_X for assumption in candidate.assumptions)
+    return along_x, tuple([repr(overlap) for overlap in overlaps_of(candidate)])
+
+
+def overlaps_of(candidate: Candidate) -> tuple[Overlap, ...]:
+    """Return the tests of pointers that a candidate rests on."""
+    for assumption in candidate.assumptions:
+        if assumption.overlaps:
+            return assumption.overlaps
+    return ()
+
+
+def meeting_of(candidate: Candidate) -> Meeting | None:
+    """Return where the lanes of a candidate have to meet, None if it needs no meeting."""
+    for assumption in candidate.assumptions:
+        if assumption.kind == LOCKSTEP:
+            return assumption.meeting
+    return None
 
 
 def copied(function: Function) -> Function:

@@ -13,7 +13,8 @@ from drawloom.shuffle.execute import elements
 from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import Access, Options
 from drawloom.shuffle.loops import Rounds
-from drawloom.shuffle.memory import FARTHEST, Aliases
+from drawloom.shuffle.memory import Aliases
+from drawloom.shuffle.overlaps import FARTHEST
 from drawloom.shuffle.state import ENTERED, GUARDED, LEFT, VISIBLE, WRITTEN, Ending, Place, State
 
 #: Loads of one place that are kept, and loads with addresses of no known form that one is compared with.
@@ -68,7 +69,7 @@ class Trail:
         pointers = frozenset([p.name for p in function.params if p.is_pointer])
         variables = [*module.variables.values(), *function.variables]
         pools = frozenset([v.name for v in variables if v.space == "shared" and v.size == 0])
-        self.aliases = Aliases(x, options.distinct_parameters, pointers, pools)
+        self.aliases = Aliases(x, options.distinct_parameters, pointers, pools, function.is_entry)
         self.spaces = {v.name: v.space for v in [*variables, *function.params]}
         self.accesses: list[Access] = []
         self.instances: dict[int, list[Instance]] = {}
@@ -88,6 +89,7 @@ class Trail:
         self.sites = {}
         self._known = {}
         self._widened = {}
+        self.aliases.start_again()
 
     def depth(self, block: int) -> int:
         return self.rounds.depth(block)
