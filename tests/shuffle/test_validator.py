@@ -12,9 +12,8 @@ from drawloom.ptx.isa import decode
 from drawloom.shuffle.facts import LANES_ALONG_X, NO_WRAP, Assumption, Candidate
 from drawloom.shuffle.pipeline import shuffle
 from drawloom.shuffle.synthesis import synthesize
-from tests.shuffle.test_suite import TABLE
 from tests.shuffle.validator import Verdict, validate
-from tools.shuffle_suite import COMPILERS, text_of
+from tools.shuffle_suite import COMPILERS, TABLE, text_of
 
 #: out[i] = in[i + 1] - in[i - 1], with what is done in between and how i is made wide.
 KERNEL = """

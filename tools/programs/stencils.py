@@ -96,14 +96,14 @@ class _Stencil:
         registers = {"r": "b32", "l": "b64", "s": "b16", "f": "f32", "d": "f64", "p": "pred"}
         declared = "\n".join(f"    .reg .{type} %{kind}<{self.made + 1}>;" for kind, type in registers.items())
         body = "\n".join(self.lines)
-        more = ", .param .u64 shift" if self.is_strided else ""
+        extra = ", .param .u64 shift" if self.is_strided else ""
         shape = self.random.choice(("", "", f"\n.reqntid {', '.join(map(str, self.block))}"))
         text = f"""// seed {self.seed}
 .version 7.8
 .target sm_70
 .address_size 64
 .extern .shared .align 16 .b8 pool[];
-.visible .entry k(.param .u64 in, .param .u64 out, .param .u64 acc, .param .u32 n{more}){shape}
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u64 acc, .param .u32 n{extra}){shape}
 {{
 {declared}
     .reg .b64 %in, %out, %acc, %sum, %own; .reg .b32 %tx, %ty, %tz, %nx, %ny, %cx, %cy, %thread, %threads, %i, %n;
