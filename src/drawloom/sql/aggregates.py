@@ -112,14 +112,15 @@ def _is_quantile(measure: plan.Measure) -> bool:
 def _first_of_each(
     t: Translator, measure: plan.Measure, relation: plan.Aggregate, below: Frame
 ) -> tuple[plan.Measure, Frame]:
-    """The aggregate without DISTINCT, over one row for each value of the keys and its first argument. What the FILTER
-    leaves out counts as NULL."""
-    arguments = measure.arguments
+    """The aggregate without DISTINCT, over one row for each value of the keys, its first argument and its FILTER. The
+    argument counts in rows that the FILTER leaves alone."""
+    parts = [*relation.keys, measure.arguments[0]]
     if measure.condition is not None:
-        arguments = [plan.Case([(measure.condition, arguments[0])], None), *arguments[1:]]
-    told_apart = [t.key(t.expression(e, below)) for e in [*relation.keys, arguments[0]]]
+        parts[-1] = plan.Case([(measure.condition, measure.arguments[0])], None)
+        parts.append(plan.Apply("is_true", [measure.condition]))
+    told_apart = [t.key(t.expression(e, below)) for e in parts]
     groups = t.emit("group", [t.emit("list", t.grouped_by(told_apart, below))])
-    made = plan.Measure(measure.function, arguments, None, measure.sorts)
+    made = plan.Measure(measure.function, measure.arguments, measure.condition, measure.sorts)
     return made, t.picked(below, t.emit("keys", [groups]))
 
 

@@ -287,6 +287,8 @@ class Expressions(Literals):
             return Apply("date_" + word, arguments[1:])
         if name in ("like", "ilike"):
             return self.like(name, arguments)
+        if name == "regexp_replace" and any(_is_null(a) for a in arguments):
+            return Constant(None, STR)
         if name == "regexp_replace" and not all(isinstance(a, Constant) for a in arguments[1:]):
             self.refuse(f"function: {name} with arguments that are no constants")
         if name == "regexp_replace" and len(arguments) == 4 and arguments[3].key() not in _FLAGS:
@@ -333,6 +335,8 @@ class Expressions(Literals):
 
     def text_of_moment(self, name: str, arguments: list[Expression]) -> Expression:
         format = arguments[1]
+        if _is_null(format):
+            return Constant(None, STR)
         made = formatted(arguments[0], str(format.value)) if isinstance(format, Constant) else None
         if made is None:
             self.refuse(f"function: {name} with a format that is no constant, or has codes that are not known")
@@ -422,6 +426,10 @@ def _field_of(arguments: list[Expression]) -> Expression:
     for name in arguments[1:]:
         made = Apply("get_field", [made, name])
     return made
+
+
+def _is_null(argument: Expression) -> bool:
+    return isinstance(argument, Constant) and argument.value is None
 
 
 def _is_digits(argument: Expression) -> bool:

@@ -18,7 +18,7 @@ from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
 from drawloom.sql.frames import Frame, Result
-from drawloom.sql.lists import ListOf, numbers_of, of_rows, place_of
+from drawloom.sql.lists import ListOf, list_of, numbers_of, of_rows, place_of
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -62,9 +62,8 @@ def _spread(t: Translator, given: Result, frame: Frame) -> Result:
 
 
 def _list(t: Translator, call: plan.Apply, number: int, frame: Frame) -> tuple[Result, ListOf]:
-    given = _argument(t, call, number, frame)
-    assert isinstance(given.type, ListOf)
-    return given, given.type
+    given, type = list_of(t, t.expression(call.arguments[number], frame), frame)
+    return _spread(t, given, frame), type
 
 
 def _picked(t: Translator, result: Result, rows: Operand) -> Result:

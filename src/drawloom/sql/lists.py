@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from drawloom.errors import UnsupportedError
 from drawloom.horse.ir import FunctionRef, Literal, Operand
 from drawloom.horse.nested import HIGH, INTO, ITEM, LOW, ROW
 from drawloom.horse.printer import print_operand
-from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
+from drawloom.horse.types import BOOL, I32, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
 from drawloom.sql.frames import Frame, Result
@@ -34,7 +35,9 @@ FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
 OWN: Final = frozenset([
     "make_array", "array_element", "array_length", "cardinality", "array_to_string", "list_number",
 ])  # fmt: skip
+_REFUSAL: Final = "this query needs what is not built yet:"
 _TRUE: Final = Literal([1], BOOL)
+_FALSE: Final = Literal([0], BOOL)
 _ZERO: Final = Literal([0], I64)
 _ONE: Final = Literal([1], I64)
 _NOWHERE: Final = Literal([-1], I64)
@@ -134,13 +137,12 @@ def ranked(t: Translator, result: Result) -> Result:
 def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     if call.function == "make_array":
         return _made(t, call, frame)
-    given = t.expression(call.arguments[0], frame)
-    assert isinstance(given.type, ListOf)
+    given, type = list_of(t, t.expression(call.arguments[0], frame), frame)
     if call.function == "list_number":
         return Result(given.value, I64, given.valid)
     if call.function == "array_to_string":
-        return _joined(t, given, given.type, call.arguments[1])
-    low, high = [of_rows(t, given, bound) for bound in (given.type.low, given.type.high)]
+        return _joined(t, given, type, call.arguments[1])
+    low, high = [of_rows(t, given, bound) for bound in (type.low, type.high)]
     if call.function != "array_element":
         return t.result("minus", [high, low], given.valid)
     number = place_of(t.cast(t.expression(call.arguments[1], frame), I64))
@@ -152,9 +154,21 @@ def function(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     inside = t.emit("and", [inside, t.emit("neq", [number.value, _ZERO])])
     known = t.both([inside, given.valid, number.valid]) or inside
     there = t.spread(t.emit("if_else", [known, place, _NOWHERE]), frame)
-    elements = given.type.elements
+    elements = type.elements
     valid: Operand = known if elements.valid is None else t.outer_index(elements.valid, there)
     return Result(t.outer_index(elements.value, there), elements.type, valid)
+
+
+def list_of(t: Translator, given: Result, frame: Frame) -> tuple[Result, ListOf]:
+    """A value as a list: NULL of another type as lists that are NULL, of no elements. Raises UnsupportedError for any
+    other value, which the planner is to cast to a list."""
+    if isinstance(given.type, ListOf):
+        return given, given.type
+    if not t.is_null(given):
+        raise UnsupportedError(_REFUSAL, [f"cast: {given.type} to a list"])
+    ids = numbers_of(t, frame.anchor())
+    type = ListOf(Result(t.emit("fill", [Literal([0], I32), ids]), I32), ids, ids)
+    return Result(ids, type, t.emit("fill", [_FALSE, ids])), type
 
 
 def place_of(given: Result) -> Result:
@@ -169,9 +183,7 @@ def elements(t: Translator, relation: Elements) -> Frame:
     """For each element of each list the number of the list, and the element."""
     assert relation.input is not None and relation.list is not None
     frame = t.relation(relation.input)
-    given = t.expression(relation.list, frame)
-    assert isinstance(given.type, ListOf)
-    type = given.type
+    _, type = list_of(t, t.expression(relation.list, frame), frame)
     before = t.emit("fill", [_NOWHERE, type.elements.value])
     rows = t.emit("distinct_slices", [before, type.low, type.high])
     numbers, places = [t.emit("item", [rows, Literal([side], I64)]) for side in (0, 1)]
@@ -210,12 +222,13 @@ def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expression) -> Result:
     """The texts of the elements that are not NULL, with the separator between two of them."""
     assert isinstance(separator, plan.Constant)
+    between = "," if separator.value is None else str(separator.value)  # as DuckDB has it
     texts, low, high = casts.cast(t, type.elements, STR), type.low, type.high
     values = texts.value
     if texts.valid is not None:
         values = t.index(values, t.emit("where", [texts.valid]))
         low, high = [t.emit("before", [texts.valid, bound]) for bound in (low, high)]
-    made = t.emit("fold_slices", [Literal(["join"], SYM), Literal([str(separator.value)], STR), low, high, values])
+    made = t.emit("fold_slices", [Literal(["join"], SYM), Literal([between], STR), low, high, values])
     if texts.valid is None:
         return Result(of_rows(t, given, made), STR, given.valid)
     known = t.either(t.emit("gt", [high, low]), t.emit("eq", [type.high, type.low]))  # DuckDB's text of NULLs is NULL

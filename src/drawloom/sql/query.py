@@ -194,10 +194,11 @@ class Query:
     def bound_relation(self, sql: str, subqueries: dict[str, plan.Dependent] | None) -> plan.Relation | None:
         """The tree of a text before optimisation; None where Substrait cannot say it."""
         try:
-            data = self.planner.serialise(self.planner.plan(sql, optimised=False))
+            bound = self.planner.plan(sql, optimised=False)
+            data = self.planner.serialise(bound)
         except SqlError:
             return None
-        return decode(data, [], self.planner.unknown, subqueries).root
+        return decode(data, [], self.planner.unknown, subqueries, str(bound.display_indent())).root
 
     def bound(self) -> str:
         """The text of the plan before optimisation. Raises SqlError."""
@@ -329,7 +330,7 @@ class Query:
             return None
         ask(_DECODED * len(data), "the plan")
         self.texts.append((sql, subqueries))
-        made = self.timed("decode", lambda: decode(data, unsupported, self.planner.unknown, subqueries))
+        made = self.timed("decode", lambda: decode(data, unsupported, self.planner.unknown, subqueries, optimised))
         if self.text.names_moment:
             mark_asked(made.root, "timestamp")
         if len(made.names) != made.root.width:  # Substrait names the fields of structs too

@@ -5,6 +5,7 @@ Everything that the tree has no word for is collected, so that a query is refuse
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -49,6 +50,8 @@ _JOINS: Final[dict[int, str]] = {
     1: "inner", 2: "full", 3: "left", 4: "right", 5: "semi", 6: "anti", 8: "right semi", 9: "right anti", 11: "mark",
 }  # fmt: skip
 _UNION_ALL: Final = 6
+#: What becomes an aggregate, in a plan's text.
+_AGGREGATE: Final = re.compile(r"^ *(?:Aggregate: groupBy=\[\[(GROUPING SETS|ROLLUP|CUBE)?|Distinct)", re.MULTILINE)
 _DISTINCT: Final = 2  # AGGREGATION_INVOCATION_DISTINCT
 
 
@@ -57,11 +60,13 @@ def decode(
     unsupported: list[str],
     unknown: Mapping[str, Mapping[str, str]],
     subqueries: dict[str, Dependent] | None = None,
+    shown: str = "",
 ) -> Plan:
     """The tree for a serialised plan, in which calls of the functions that ``subqueries`` names stand for these, their
     arguments aside. What has no place in the tree is named in ``unsupported``, each once; the plan is only whole while
-    that stays empty. ``unknown`` are the types, by table and column, that have none."""
-    return _Decoder(_parsed(data), unsupported, unknown, subqueries or {}).plan()
+    that stays empty. ``unknown`` are the types, by table and column, that have none. ``shown`` is the plan's text, which tells GROUPING SETS
+    of one set from GROUP BY."""
+    return _Decoder(_parsed(data), unsupported, unknown, subqueries or {}, shown).plan()
 
 
 def _parsed(data: bytes) -> Any:
@@ -86,8 +91,13 @@ class _Decoder(Expressions):
         unsupported: list[str],
         unknown: Mapping[str, Mapping[str, str]],
         subqueries: dict[str, Dependent],
+        shown: str,
     ) -> None:
         super().__init__(unsupported, subqueries)
+        #: Of each aggregate, in the order of the plan, whether it has GROUPING SETS; how many were read.
+        self.has_sets = [found[1] is not None for found in _AGGREGATE.finditer(shown)]
+        self.has_subqueries = "Subquery:" in shown
+        self.aggregates = 0
         self.message = message
         self.unknown = unknown
         for extension in message.extensions:
@@ -99,7 +109,10 @@ class _Decoder(Expressions):
 
     def plan(self) -> Plan:
         (relation,) = self.message.relations
-        return Plan(self.relation(relation.root.input), list(relation.root.names))
+        made = Plan(self.relation(relation.root.input), list(relation.root.names))
+        if any(self.has_sets) and (self.has_subqueries or self.aggregates != len(self.has_sets)):
+            self.refuse("GROUPING SETS that the plan's text does not place")
+        return made
 
     # Relations
 
@@ -206,15 +219,17 @@ class _Decoder(Expressions):
         return Project(below, [everything[i] if i < len(everything) else ANYTHING for i in kept])
 
     def aggregate(self, body: Any) -> Relation:
+        has_sets = self.aggregates < len(self.has_sets) and self.has_sets[self.aggregates]
+        self.aggregates += 1
         below = self.relation(body.input)
         keys = [self.expression(e) for e in body.grouping_expressions]
         measures = [self.measure(m, below) for m in body.measures]
         sets = [list(g.expression_references) for g in body.groupings]
-        if len(sets) > 1:
+        if len(sets) > 1 or has_sets:
             # Each set has its own copies of the keys.
             distinct = list({k.key(): k for k in keys}.values())
             places = {k.key(): i for i, k in enumerate(distinct)}
-            sets = [[places[keys[i].key()] for i in chosen] for chosen in sets]
+            sets = [list({places[keys[i].key()]: None for i in chosen}) for chosen in sets or [[]]]
             return _emitted(_grouping_sets(below, distinct, sets, measures), body)
         return _emitted(Aggregate(below, [keys[i] for i in (sets or [[]])[0]], measures), body)
 

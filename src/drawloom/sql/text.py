@@ -57,7 +57,7 @@ _CAST: Final = re.compile(
 _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:''|[^'])*')(?=\s*,\s*-)", re.IGNORECASE)
 #: A pattern that all texts match, which the planner takes for the question whether there is one, and what is before it.
 _ANY_TEXT: Final = "'.*'"
-_MATCHES: Final = re.compile(r"~\*?\s*\Z")
+_MATCHES: Final = re.compile(r"(?:~\*?|,)\s*\Z")
 #: The years that have all their moments in nanoseconds, which DataFusion takes moments for.
 _NANOSECOND_YEARS: Final = range(1678, 2262)
 #: A text that is a moment with an offset, by which the planner moves it, or in a year that its nanoseconds do not have;
