@@ -9,6 +9,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
+from drawloom.errors import Error
 from drawloom.sql import connect
 from tests.sql.compare import differences, duckdb_exact
 
@@ -23,7 +24,7 @@ T = pa.table(
         "nested": pa.array([[[1], [2, None], None], [], None, [[3]]], pa.list_(LISTS)),
         "x": [1.5, 2.5, None, 1.5],
         "st": [{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, None, {"a": 2, "b": None}],
-        "at": [datetime.datetime(2024, 1, 1, h) for h in (1, 11, 12, 23)],
+        "ts": [datetime.datetime(2024, 1, 1, h) for h in (1, 11, 12, 23)],
     }
 )
 OF_EQUAL_SHAPE = """
@@ -62,3 +63,69 @@ def assert_values_agree(query: str, device: str = "cpu") -> None:
 @pytest.mark.parametrize("query", queries(OF_EQUAL_SHAPE))
 def test_lists_of_equal_shape_are_told_apart(query: str) -> None:
     assert_values_agree(query)
+
+
+NULLS = """
+select list_sort(list(distinct x) filter (where i > 1)), list_sort(list(distinct s) filter (where j = 2)) from t
+select list(distinct i) filter (where i > 100), count(distinct x) filter (where i > 1) from t
+select j, list_sort(array_agg(distinct i) filter (where i > 1)), sum(distinct i) filter (where i > 1) from t group by j
+select regexp_matches(NULL, '.*'), strftime(NULL, '%p')
+select s, regexp_matches(s, '.*'), regexp_matches(s, NULL) from t
+select i, strftime(ts, '%p'), strftime(case when i > 1 then ts end, '%p'), strftime(ts, NULL) from t
+select regexp_replace(s, NULL, 'b'), regexp_replace(s, 'a', NULL) from t
+select array_to_string(n, ','), array_to_string(n, NULL), array_to_string(NULL, ','), array_to_string(NULL, NULL) from t
+select list_position(NULL, NULL), list_position(NULL, 1), list_position([1], NULL), list_position(l, NULL) from t
+select list_slice(NULL, 1, 2), array_length(NULL), list_contains(NULL, 1), list_extract(NULL, 1) from t
+select unnest(NULL::int[])
+select i, unnest(NULL::int[]) from t
+select * from unnest(NULL::int[])
+select unnest(generate_series(NULL, 3))
+select list_sort(list_distinct(l)), list_sort(list_distinct(n)) from t
+select string_split(s, ',') from t
+"""
+ONE_SET = """
+select i, sum(j) from t group by grouping sets ((i))
+select sum(j), count(*) from t group by grouping sets (())
+select count(*) from t where i > 100 group by grouping sets (())
+select i, j, count(*) from t group by grouping sets ((i, j))
+select i, grouping(i), count(*) from t group by grouping sets ((i))
+select i from t group by grouping sets ((i))
+select 1 from t group by grouping sets (())
+select i, sum(j) from t group by grouping sets ((i)) having sum(j) > 2 order by i
+select i, j, s, count(*) from t group by grouping sets ((i, j)), grouping sets ((s))
+select i, j, count(*) from t group by grouping sets ((i), (j)), grouping sets ((i), ())
+select j, sum(i), s from t group by grouping sets ((s), (j, s)), grouping sets (())
+select i, j, s, count(*) from t group by i, grouping sets ((j)), rollup(s)
+select i, count(*) from (select i, j from t group by grouping sets ((i, j))) v group by i
+"""
+REFUSED = """
+select list_distinct([1, 1, NULL])
+select length([1, 2])
+select concat([1], [2])
+select string_split('', ',')
+select '[1, 2]'::varchar[]
+select '1'::int[]
+select cast('[a, b]' as varchar[])
+select cast(s as int[]) from t
+select ('[' || i || ',' || j || ']')::int[] from t
+select count(distinct st) over () from t
+select * ilike '%s%' from t
+select * from t, lateral (values (t.i), (t.j)) v(z)
+select * from t left join lateral (values (t.i)) v(z) on true
+"""
+
+
+@pytest.mark.parametrize("query", queries(NULLS))
+def test_null_lists_and_texts_are_null(query: str) -> None:
+    assert_values_agree(query)
+
+
+@pytest.mark.parametrize("query", queries(ONE_SET))
+def test_one_grouping_set_is_as_good_as_several(query: str) -> None:
+    assert_values_agree(query)
+
+
+@pytest.mark.parametrize("query", queries(REFUSED))
+def test_what_has_other_values_in_the_planner_is_refused(query: str) -> None:
+    with pytest.raises(Error):
+        connect("cpu").register("t", T).sql(query).fetchall()

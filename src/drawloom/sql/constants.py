@@ -1,4 +1,5 @@
-"""Finds what constant folding hides: integer constants whose result wraps.
+"""Finds what constant folding hides: integer constants whose result wraps, and functions of constant lists and texts
+that DataFusion computes in another way than DuckDB.
 
 DuckDB gives an error for an overflow; DataFusion folds integers modulo 2**64, or what their type has of bits, before a
 plan reaches us. The plan before
@@ -12,11 +13,24 @@ from collections.abc import Callable
 from typing import Final
 
 from drawloom.horse.types import VectorType, exact_bounds
-from drawloom.sql.plan import Apply, Cast, Constant, Expression, Relation, relations, within
+from drawloom.sql.plan import Apply, Cast, Constant, Expression, Field, Relation, relations, within
 
 _EXACT: Final[dict[str, Callable[[int, int], int]]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
 }  # fmt: skip
+
+
+#: Functions that DataFusion computes of constants as DuckDB does not, and those that it does so for lists alone.
+_FOLDED: Final = frozenset(["array_distinct", "string_to_array"])
+_OF_LISTS: Final = frozenset(["character_length", "concat"])
+#: What a text has where it has one of them, or a cast to a list.
+_WORDS: Final = ("distinct(", "string_split", "str_split", "string_to_array", "length", "concat", "[]")
+
+
+def may_fold_lists(text: str) -> bool:
+    """Whether a text may have a function of constants that is folded in another way than DuckDB's."""
+    lower = text.lower().replace(" ", "")
+    return any(word in lower for word in _WORDS)
 
 
 def hidden_by_folding(root: Relation) -> list[str]:
@@ -34,6 +48,13 @@ def hidden_by_folding(root: Relation) -> list[str]:
 def _hidden(expression: Expression) -> str:
     if not isinstance(expression, Apply):
         return ""
+    if not any(isinstance(part, Field) for part in within(expression)):
+        given = [part.function for a in expression.arguments for part in within(a) if isinstance(part, Apply)]
+        if expression.function in _FOLDED or (expression.function in _OF_LISTS and "make_array" in given):
+            return f"function: {expression.function} of constants"
+    inner = expression.arguments[0] if expression.arguments else expression
+    if expression.function == "list_cast" and isinstance(inner, Constant) and inner.value is not None:
+        return "cast: text to a list"
     found = _integer(expression)
     if found is None:
         return ""

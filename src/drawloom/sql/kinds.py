@@ -336,6 +336,8 @@ class KindChecker:
 
     def window(self, window: Window, below: Kinds) -> str | None:
         kinds = [self.expression(e, below) for e in window.arguments]
+        if window.is_distinct and any(map(_has_struct, kinds)):
+            self.refuse(f"window function: {window.function} of distinct structs")
         for part in window.partitions:
             self.key(part, below)
         ordered = [self.key(s.expression, below) for s in window.sorts]

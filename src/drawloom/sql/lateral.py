@@ -74,6 +74,8 @@ def _place(sql: Sql, select: Select, at: int) -> _Place | None:
     if not sql.is_at(at, "lateral", "(") or tokens[at].depth != select.depth:
         return None
     close = tokens[at + 1].mate
+    if not tokens[at + 2].is_word("select", "with"):
+        return None
     alias = close + 2 if sql.is_at(close + 1, "as") else close + 1
     if alias not in source or not tokens[alias].is_identifier or tokens[alias].is_word("on", *_JOINS):
         return None

@@ -21,7 +21,7 @@ from drawloom.ptx.collecting import uncollected
 from drawloom.runtime.machine import Device
 from drawloom.sql import plan
 from drawloom.sql.coercion import mark_asked
-from drawloom.sql.constants import hidden_by_folding
+from drawloom.sql.constants import hidden_by_folding, may_fold_lists
 from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
 from drawloom.sql.kinds import KindChecker
@@ -398,7 +398,8 @@ class Query:
 
     def hidden_by_folding(self, sql: str, subqueries: dict[str, plan.Dependent] | None) -> list[str]:
         """What a text computes from constants, which the optimised plan does not show any more."""
-        if self.text.digits < _DIGITS_OF_64_BITS and not self.text.names_integer:
+        is_long = self.text.digits >= _DIGITS_OF_64_BITS
+        if not is_long and not self.text.names_integer and not may_fold_lists(sql):
             return []
         bound = self.bound_relation(sql, subqueries)
         return [] if bound is None else hidden_by_folding(bound)  # what has no such form has more than expressions

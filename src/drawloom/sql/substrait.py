@@ -64,8 +64,8 @@ def decode(
 ) -> Plan:
     """The tree for a serialised plan, in which calls of the functions that ``subqueries`` names stand for these, their
     arguments aside. What has no place in the tree is named in ``unsupported``, each once; the plan is only whole while
-    that stays empty. ``unknown`` are the types, by table and column, that have none. ``shown`` is the plan's text, which tells GROUPING SETS
-    of one set from GROUP BY."""
+    that stays empty. ``unknown`` are the types, by table and column, that have none. ``shown`` is the plan's
+    text, which tells GROUPING SETS of one set from GROUP BY."""
     return _Decoder(_parsed(data), unsupported, unknown, subqueries or {}, shown).plan()
 
 

@@ -58,6 +58,7 @@ _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:'
 #: A pattern that all texts match, which the planner takes for the question whether there is one, and what is before it.
 _ANY_TEXT: Final = "'.*'"
 _MATCHES: Final = re.compile(r"(?:~\*?|,)\s*\Z")
+_STAR: Final = re.compile(r"\*\s*\Z")
 #: The years that have all their moments in nanoseconds, which DataFusion takes moments for.
 _NANOSECOND_YEARS: Final = range(1678, 2262)
 #: A text that is a moment with an offset, by which the planner moves it, or in a year that its nanoseconds do not have;
@@ -209,6 +210,8 @@ def read(text: str) -> SqlText:
         if fetch is not None:
             replace(fetch.start(), fetch.end(), f"limit {fetch['count'] or 1}")
             continue
+        if word == "ilike" and _STAR.search(text, max(token.start() - 40, 0), token.start()):
+            unsupported.append("* ILIKE")
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if word in _FOLDED and text[token.end() :].lstrip().startswith("("):
