@@ -1,8 +1,10 @@
-"""Loads behind a barrier that one warp would overwrite before the others have read."""
+"""Races that come out right on a GPU, where warps run together: loads behind a barrier that one warp would overwrite
+before the others have read, and rows of a block that all add to the same elements."""
 
 import numpy as np
 import pytest
 
+import drawloom
 from drawloom.cpu.compile import compile_kernel
 from drawloom.cpu.engine import host
 from drawloom.ptx import parse
@@ -77,6 +79,34 @@ def test_warps_take_turns_only_where_what_they_read_may_be_overwritten(name: str
     write, count = WRITES[name]
     text = kernel(f"TOP: st.shared.u32 [sums], %r0; {READ} {write} st.global.u32 [%rd1], %r5; ret;", SUMS)
     assert turns_of(text) == count
+
+
+#: Every row of a block adds to the elements of its columns.
+ADD = "ld.global.u32 %r4, [%rd1]; add.u32 %r4, %r4, %r0; st.global.u32 [%rd1], %r4;"
+TELLS_ROWS = {
+    "nothing": "",
+    "the row": "mov.u32 %r5, %tid.y; setp.ne.u32 %p1, %r5, 0; @%p1 exit;",
+    "an atomic": "red.global.add.u32 [%rd1], 1;",
+    "a lane": "mov.u32 %r5, %laneid; setp.ge.u32 %p1, %r5, 8; @%p1 exit;",
+}
+
+
+@pytest.mark.parametrize("block", [(32, 8, 1), (16, 4, 2), (40, 3, 1), (8, 2, 2)])
+def test_rows_that_all_do_the_same_do_it_in_step(block: tuple[int, int, int], mode: str) -> None:
+    out = np.full(2 * block[0], 5, np.uint32)
+    drawloom.load(kernel(ADD + "ret;"), device="cpu")["k"][2, block](out, out)
+    np.testing.assert_array_equal(out, np.tile(np.arange(block[0]) + 5, 2))
+
+
+@pytest.mark.parametrize("what", TELLS_ROWS)
+def test_rows_that_differ_all_run(what: str) -> None:
+    machine = host()
+    text = kernel(TELLS_ROWS[what] + ADD + "ret;")
+    code = compile_kernel(parse(text), "k", "rows32", False, machine.features, machine.is_x86)
+    assert code.alike == (what == "nothing")
+    out = np.zeros(32, np.uint32)
+    drawloom.load(kernel("red.global.add.u32 [%rd1], 1; ret;"), device="cpu")["k"][1, (32, 8)](out, out)
+    assert set(out) == {8}
 
 
 def test_loads_of_places_that_differ_between_lanes_cost_no_turn() -> None:

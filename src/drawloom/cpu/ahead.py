@@ -30,7 +30,7 @@ LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, GENERAL: 5}
 RECORDS: Final[dict[str, str]] = {
     "Variant": (
         "layout x y z checked worker* kernel* resolve* frame_bytes local_bytes thread_bytes shared_bytes "
-        "resumable spins lanes"
+        "resumable spins lanes alike"
     ),
     "Kernel": (
         "name* parameter_bytes parameter_count parameters* variants* variant_count required_x required_y required_z "
@@ -268,6 +268,7 @@ def _variant_row(
     return _row(
         layout, *shape, int(checked), *functions, code.frame_bytes, code.local_bytes, code.thread_bytes,
         code.shared_bytes, int(code.resumable), int(code.spins), code.lanes,
+        int(code.alike),
     )  # fmt: skip
 
 

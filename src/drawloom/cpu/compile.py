@@ -11,6 +11,7 @@ from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, at_once, block_of, layout_of, warps
 from drawloom.cpu.lower import FunctionLowering, Lowered
 from drawloom.cpu.parting import Threads
+from drawloom.cpu.rows import rows_are_alike
 from drawloom.cpu.scheduler import straight
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.asynchronous import synchronous
@@ -26,11 +27,12 @@ class KernelCode:
     ``thread_bytes``: the state of each thread of a warp that parts, 0 where none does;
     ``shared_bytes``: static shared memory; ``lanes``: of a unit that runs at once, 32 where it is a warp, 1 when the
     kernel runs lane by lane;
+    ``alike``: all rows of a block do the same, so the first does it for them;
     ``symbols``: what the object code defines: ``dl_worker``, or ``kernel`` (and ``dl_resolve``) for one that stops.
     """
 
     def __init__(
-        self, name: str, text: str, lowered: Lowered, shared_bytes: int, lanes: int, symbols: list[str]
+        self, name: str, text: str, lowered: Lowered, shared_bytes: int, lanes: int, symbols: list[str], alike: bool
     ) -> None:
         self.name = name
         self.text = text
@@ -42,6 +44,7 @@ class KernelCode:
         self.spins = lowered.spins
         self.lanes = lanes
         self.symbols = symbols
+        self.alike = alike
 
 
 def compile_kernel(
@@ -194,4 +197,5 @@ class _Program:
         symbols = ["dl_worker"]
         if lowered.suspends:
             symbols = ["kernel", "dl_resolve"] if operations.opcodes and not lanes else ["kernel"]
-        return KernelCode(self.function.name, text, lowered, shared, lanes or 1, symbols)
+        alike = not self.check and lanes <= abi.WARP and rows_are_alike(self.module, self.function)
+        return KernelCode(self.function.name, text, lowered, shared, lanes or 1, symbols, alike)

@@ -92,6 +92,7 @@ class _Ready:
         self.resumable = bool(meta["resumable"])
         self.spins = bool(meta["spins"])
         self.lanes = int(meta["lanes"])
+        self.alike = bool(meta["alike"])
 
 
 _support: Loaded | None = None
@@ -218,6 +219,7 @@ class Program:
             "resumable": code.resumable,
             "spins": code.spins,
             "lanes": code.lanes,
+            "alike": code.alike,
             "symbols": code.symbols,
         }
         image = object_code(code.text)
@@ -306,7 +308,7 @@ class _Run:
         # A kernel may take the address of a parameter and hand it on.
         readable = sorted([*buffers, (self.params.ctypes.data, len(self.params))])
         self.ranges = np.array(readable, dtype=np.uint64).reshape(-1)
-        threads = block[0] * block[1] * block[2]
+        threads = block[0] if ready.alike else block[0] * block[1] * block[2]
         blocks = grid[0] * grid[1] * grid[2]
         lanes = ready.lanes
         units = -(-threads // lanes)

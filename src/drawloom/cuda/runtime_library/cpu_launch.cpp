@@ -210,7 +210,7 @@ class Run {
   Run(const Launch &launch, const Variant &variant, const std::vector<char> &parameters, char *base,
       const std::vector<Range> *ranges)
       : launch_(launch), variant_(variant) {
-    int64_t threads = int64_t(launch.block.x) * launch.block.y * launch.block.z;
+    int64_t threads = int64_t(launch.block.x) * (variant.alike ? 1 : int64_t(launch.block.y) * launch.block.z);
     blocks_ = int64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
     int64_t units = (threads + variant.lanes - 1) / variant.lanes;
     int64_t shared = variant.shared_bytes + int64_t(launch.dynamic_shared);
