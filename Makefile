@@ -2,6 +2,7 @@
 #
 #   make demo    TPC-H Q6 and Q1 from SQL text, then one PTX file, on this machine
 #   make test    the whole test suite            make lint   style, types, import rules
+#   make test-features    the cpu device's tests for each set of a CPU's features
 #   make bench   rewrite the benchmark tables    make fuzz   look for new failing programs, for hours
 #   make clean   what builds and tests leave     make venv   only the environment, for development
 
@@ -14,7 +15,7 @@ BIN := .venv/bin
 PACKAGE := pyproject.toml setup.py $(shell find src -name '*.py' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test bench lint fuzz clean venv
+.PHONY: demo test test-features bench lint fuzz clean venv
 
 # A developer's editable environment (.venv/.editable) serves the demo too; otherwise the demo installs the
 # package as a user would, compiled where a C compiler is present.
@@ -29,6 +30,14 @@ endif
 # has left. (loadgroup waits for ever when a process dies: pytest-xdist 3.8.)
 test: .venv/.editable
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+# Kernels compiled for lesser CPUs than this one, as far as it can run them, over the tests that compare devices.
+FEATURES ?= sse4.2 avx2 avx512 host
+test-features: .venv/.editable
+	for features in $(FEATURES); do \
+	    if DRAWLOOM_CPU_FEATURES=$$features $(BIN)/python -c "from drawloom.cpu.engine import host; host()"; then \
+	    $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cpu-features $$features tests/differential tests/cpu \
+	        $(PYTEST_ARGS) || exit 1; else echo "not tested: $$features"; fi; done
 
 lint: .venv/.editable
 	$(BIN)/ruff check .
@@ -47,7 +56,8 @@ bench: build/compiled/.stamp
 COUNT ?= 20000
 SEED ?= 1000000
 fuzz: build/compiled/.stamp
-	$(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+	for features in $(FEATURES); do $(BIN)/python -m tools.fuzz --count $(COUNT) --seed $(SEED) --jobs $(JOBS) \
+	    --features $$features || exit 1; done
 	for which in fuzz_opt "fuzz_opt --indices" fuzz_shuffle; do PYTHONPATH=build/compiled $(BIN)/python \
 	    -m tools.$$which --count $(COUNT) --seed $(SEED) --jobs $(JOBS) || exit 1; done
 	for targets in 90 "80 86 89" 75 61; do PYTHONPATH=build/compiled $(BIN)/python -m tools.fuzz_sass \

@@ -37,6 +37,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the tests produce into tests/golden instead of comparing with it",
     )
+    parser.addoption(
+        "--cpu-features",
+        help="compile kernels for these features of the CPU: sse4.2, avx2, avx512 or host (make test-features: each)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the CPU features that kernels are compiled for. The processes of a run each come here."""
+    wanted = config.getoption("--cpu-features")
+    if wanted:
+        os.environ["DRAWLOOM_CPU_FEATURES"] = str(wanted)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ A failing program is made smaller by deleting lines as long as the two still dis
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ import numpy.typing as npt
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from drawloom.cpu.engine import FEATURE_SETS
 from drawloom.errors import DeadlockError, Error
 from drawloom.ptx import parse, verify
 from drawloom.ptx.layout import GlobalsLayout
@@ -180,7 +182,10 @@ def main() -> int:
     parser.add_argument("--device", default="cpu", help="cpu, cuda:0, ...")
     parser.add_argument("--check", choices=["memory"], help="run the device with bounds checks")
     parser.add_argument("--no-minimise", action="store_true", help="save failing programs as they are")
+    parser.add_argument("--features", choices=FEATURE_SETS, help="the CPU features that kernels are compiled for")
     given = parser.parse_args()
+    if given.features:
+        os.environ["DRAWLOOM_CPU_FEATURES"] = given.features
 
     def report(seed: int, part: int, message: str) -> None:
         program = generate(seed)
@@ -189,6 +194,8 @@ def main() -> int:
         save_and_say(program, message, given.out)
 
     name = f"{given.device}{' with checks' if given.check else ''}"
+    if given.features:
+        name += f" as {given.features}"
     return driver.run(given, [name], partial(check_seed, device=given.device, check=given.check), report)
 
 

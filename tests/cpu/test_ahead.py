@@ -57,7 +57,7 @@ def test_required_blocks_get_their_layout_alone() -> None:
 
 
 def test_level_that_is_none_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="expected x86-64-v3, x86-64-v4, native"):
+    with pytest.raises(UnsupportedError, match="expected x86-64-v2, x86-64-v3, x86-64-v4, native"):
         module_objects(ptx.parse(HEAD + KERNEL), None, "key", "i386", {})
 
 

@@ -389,3 +389,13 @@ def test_scale_factors_are_powers_of_two(target: str, lanes: int) -> None:
     table = np.where(np.isnan(powers), 0x7FFF, powers.view(np.uint16)).astype(np.uint64)
     out = run("cvt.rn.bf16x2.ue8m0x2", target, lanes, codes)
     np.testing.assert_array_equal(out, table[codes >> np.uint64(8)] << np.uint64(16) | table[codes & np.uint64(255)])
+
+
+@pytest.mark.parametrize(
+    "text", [f"cvt.{mode}.{t}.{t}" for t in ("f32", "f64") for mode in ("rni", "rzi", "rmi", "rpi")]
+)
+def test_rounding_to_integers_without_an_instruction(text: str) -> None:
+    f = F32 if "f32" in text else F64
+    values = patterns(f, 31)
+    values = values[(values & np.uint64(f.sign - 1)) <= np.uint64(f.infinity)]  # NaNs keep their pattern
+    assert np.array_equal(compiled(text, 0, "sse2")(values)[0], compiled(text, 32, "host")(values)[0])

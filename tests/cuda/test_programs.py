@@ -312,7 +312,7 @@ REFUSED = [
     (("managed.cu",), "__managed__: variables of both sides are not supported"),
     (("nowhere.cu",), "no such file"),
     (("x.txt",), "no source or object file"),
-    (("x.cu", "-march=pentium"), "expected x86-64-v3, x86-64-v4, native"),
+    (("x.cu", "-march=pentium"), "expected x86-64-v2, x86-64-v3, x86-64-v4, native"),
     (("x.cu", "-std=c++03"), "is not a C\\+\\+ standard"),
     (("extern.cu",), "variable 'elsewhere' is defined in another file"),
     (("function.cu",), "function 'elsewhere' is defined in another file"),

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from drawloom.cpu import engine
+from drawloom.errors import UnsupportedError
 from drawloom.ptx import parse, verify
 from tools.fuzz import check_program, difference, disagrees, minimise, run_on_reference
 from tools.programs import Program, generate
@@ -18,6 +20,23 @@ GROUP = 12
 def test_cpu_agrees_with_the_reference(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAWLOOM_CACHE", "off")
     for seed in range(first, first + GROUP):
+        message = check_program(generate(seed), "cpu")
+        assert not message, f"seed {seed}: {message}"
+
+
+#: Programs that are run with each set of a CPU's features; 77 adds packed bf16 in memory.
+SAMPLE = (77, *range(300, 304))
+
+
+@pytest.mark.parametrize("features", ["sse4.2", "avx2", "avx512"])
+def test_lesser_cpus_agree_with_the_reference(features: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_CACHE", "off")
+    monkeypatch.setenv("DRAWLOOM_CPU_FEATURES", features)
+    try:
+        engine.host()
+    except UnsupportedError as lacking:
+        pytest.skip(str(lacking))
+    for seed in SAMPLE:
         message = check_program(generate(seed), "cpu")
         assert not message, f"seed {seed}: {message}"
 

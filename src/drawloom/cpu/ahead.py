@@ -190,7 +190,10 @@ class _Object:
 
     def functions_of(self, code: KernelCode, level: int) -> list[str]:
         """Compiles a variant; the names of its worker, its kernel and what completes its warp operations, or null."""
-        module = optimise(code.text, self.target, level)
+        try:
+            module = optimise(code.text, self.target, level)
+        except RuntimeError as refusal:
+            raise UnsupportedError(f"kernel '{code.name}': LLVM fails on its code: {refusal}") from refusal
         names = {"dl_worker": "null", "kernel": "null", "dl_resolve": "null"}
         for symbol in code.symbols:
             function = module.get_function(symbol)

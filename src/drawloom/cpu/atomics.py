@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi
-from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of, type_suffix
+from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.memory import Memory
+from drawloom.cpu.ops.half import update_half
 from drawloom.cpu.shapes import UNIFORM
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
@@ -284,6 +285,8 @@ class Atomics(Memory):
         operation = opcode.operation
         type = opcode.types[0]
         size = type.bytes
+        if size == 16 and not shared and "sse2" in e.features and "cx16" not in e.features:  # LLVM would call a library
+            raise UnsupportedError(f"'{opcode.text}' needs a CPU with the instruction cmpxchg16b")
         if operation == "cas":
             if shared:
                 old = e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}")
@@ -295,7 +298,7 @@ class Atomics(Memory):
             e.line(f"  {pair} = cmpxchg {pointer.typed}, {swap}")
             return e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0")
         if type.lanes > 1 or (type.is_float and type.bits == 16):
-            return self.packed_atomic(pointer, operation, type, values[0], elem)
+            return self.packed_atomic(pointer, opcode, values[0], elem)
         name = _RMW.get(f"{operation} {type.kind}")
         if name is None:
             raise UnsupportedError(f"'{opcode.text}' is not supported by the cpu device")
@@ -323,31 +326,18 @@ class Atomics(Memory):
         wraps = e.binary("or", e.icmp("eq", old, zero), e.icmp("ugt", old, value))
         return e.select(wraps, value, e.binary("sub", old, one))
 
-    def packed_atomic(self, pointer: Value, operation: str, type: Type, value: Value, elem: str) -> Value:
+    def packed_atomic(self, pointer: Value, opcode: Opcode, value: Value, elem: str) -> Value:
         """Addition, minimum or maximum of half or bfloat elements, by compare and swap."""
         f = self.f
         e = f.e
-        size = type.bytes
-        kind = "bfloat" if type.name.startswith("bf16") else "half"
-        packed = kind if type.lanes == 1 else f"<2 x {kind}>"
+        size = opcode.types[0].bytes
         seen = f.alloca("seen", elem)
         f.store(e.value(elem, 0, f"load atomic {elem}, {pointer.typed} monotonic, align {size}"), seen)
         again, done = f.label("again"), f.label("swapped")
         f.jump(again)
         f.place(again)
         old = f.load(seen, elem, 0)
-        a = e.fresh()
-        e.line(f"  {a} = bitcast {old.typed} to {packed}")
-        b = e.fresh()
-        e.line(f"  {b} = bitcast {value.typed} to {packed}")
-        total = e.fresh()
-        if operation == "add":
-            e.line(f"  {total} = fadd {packed} {a}, {b}")
-        else:
-            name = f"llvm.{operation}imumnum.{type_suffix(kind, type.lanes if type.lanes > 1 else 0)}"
-            e.declare(name, packed, [packed, packed])
-            e.line(f"  {total} = call {packed} @{name}({packed} {a}, {packed} {b})")
-        new = e.value(elem, 0, f"bitcast {packed} {total} to {elem}")
+        new = update_half(e, opcode, old, value)
         pair = e.fresh()
         e.line(f"  {pair} = cmpxchg {pointer.typed}, {old.typed}, {new.typed} seq_cst seq_cst, align {size}")
         f.store(e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0"), seen)

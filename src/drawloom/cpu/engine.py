@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from typing import Any, ClassVar, Final
@@ -9,19 +10,26 @@ from typing import Any, ClassVar, Final
 import llvmlite
 import llvmlite.binding as llvm
 
+from drawloom.cpu.objects import undefined_symbols
+from drawloom.errors import UnsupportedError
+
 _lock: Final = threading.Lock()
 _initialised = False
 
 
 #: What the levels of x86-64 bring (System V ABI, processor supplement, section 3.1.1), in LLVM's names.
-_LEVEL_3: Final = (
-    "cx8 fxsr mmx sse sse2 cmov x87 cx16 sahf popcnt sse3 sse4.1 sse4.2 ssse3 avx avx2 bmi bmi2 f16c fma lzcnt movbe "
-    "xsave 64bit"
-)
+_LEVEL_2: Final = "64bit cmov cx8 cx16 fxsr mmx popcnt sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 x87"
+_LEVEL_3: Final = f"{_LEVEL_2} avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
 LEVELS: Final[dict[str, frozenset[str]]] = {
+    "x86-64-v2": frozenset(_LEVEL_2.split()),
     "x86-64-v3": frozenset(_LEVEL_3.split()),
     "x86-64-v4": frozenset([*_LEVEL_3.split(), "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]),
 }
+#: What DRAWLOOM_CPU_FEATURES takes, and the level of x86-64 that each stands for; "host": all that this CPU has.
+HOST: Final = "host"
+FEATURE_SETS: Final[dict[str, str]] = {
+    "sse4.2": "x86-64-v2", "avx2": "x86-64-v3", "avx512": "x86-64-v4", HOST: "",
+}  # fmt: skip
 
 
 class Host:
@@ -29,12 +37,7 @@ class Host:
     can do."""
 
     def __init__(self, level: str = "") -> None:
-        global _initialised
-        with _lock:
-            if not _initialised:
-                llvm.initialize_native_target()
-                llvm.initialize_native_asmprinter()
-                _initialised = True
+        _initialise()
         self.triple: str = llvm.get_process_triple()
         found = llvm.get_host_cpu_features()
         self.features = LEVELS[level] if level else frozenset([name for name, present in found.items() if present])
@@ -57,15 +60,43 @@ class Host:
         )
 
 
-_host: Host | None = None
+def _initialise() -> None:
+    global _initialised
+    with _lock:
+        if not _initialised:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+            _initialised = True
+
+
+_hosts: Final[dict[str, Host]] = {}
 
 
 def host() -> Host:
-    """The one ``Host`` of the process."""
-    global _host
-    if _host is None:
-        _host = Host()
-    return _host
+    """Return the machine that kernels of this process are compiled for: this CPU with the features that
+    DRAWLOOM_CPU_FEATURES allows. This is the one place that decides.
+
+    Raises UnsupportedError for an unknown set, and for one that this CPU lacks.
+    """
+    wanted = os.environ.get("DRAWLOOM_CPU_FEATURES") or HOST
+    known = _hosts.get(wanted)
+    if known is None:
+        known = _hosts[wanted] = _selected(wanted)
+    return known
+
+
+def _selected(wanted: str) -> Host:
+    whole = Host()
+    if wanted == HOST:
+        return whole
+    sets = [*FEATURE_SETS] if whole.is_x86 else [HOST]
+    if wanted not in sets:
+        raise UnsupportedError(f"DRAWLOOM_CPU_FEATURES={wanted}: expected {' or '.join(sets)}")
+    lesser = Host(FEATURE_SETS[wanted])
+    missing = sorted(lesser.features - whole.features - {"x87"})  # LLVM leaves x87 out of its list for a host
+    if missing:
+        raise UnsupportedError(f"DRAWLOOM_CPU_FEATURES={wanted}: this CPU lacks {' '.join(missing)}")
+    return lesser
 
 
 #: Optimiser levels: what a kernel that runs more than once deserves, and what compiles in a third of the time.
@@ -86,9 +117,10 @@ def optimise(text: str, target: Host | None = None, wanted: int = -1) -> Any:
     stay off.
     """
     wanted = level() if wanted < 0 else wanted
-    machine = (target or host()).machine(wanted)
+    target = target or host()
+    machine = target.machine(wanted)
     module = llvm.parse_assembly(text)
-    module.triple = host().triple
+    module.triple = target.triple
     module.data_layout = str(machine.target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=FULL)
@@ -126,15 +158,19 @@ def object_code(text: str) -> bytes:
 class Loaded:
     """Object code linked into the process, for as long as this object lives.
 
-    ``symbols`` are what it defines and we call, ``imports`` addresses of what it calls.
+    ``symbols`` are what it defines and we call, ``imports`` addresses of what it calls. Raises ``RuntimeError`` where
+    it needs more than those and what the process has.
     """
 
     _count: ClassVar[int] = 0
 
     def __init__(self, code: bytes, symbols: list[str], imports: dict[str, int] | None = None) -> None:
-        host()
+        machine = host()
+        missing = [name for name in undefined_symbols(code) if name not in (imports or {}) and not _in_process(name)]
+        if missing:
+            raise RuntimeError(f"its code calls {', '.join(missing)}, which this process does not have")
         with _lock:
-            self.jit = _session(Loaded._count)
+            self.jit = _session(Loaded._count, machine)
             Loaded._count += 1
             builder = llvm.JITLibraryBuilder()
             builder.add_object_img(code)
@@ -147,13 +183,17 @@ class Loaded:
             self.addresses: dict[str, int] = {name: int(self.tracker[name]) for name in symbols}
 
 
+def _in_process(name: str) -> bool:
+    return hasattr(ctypes.CDLL(None), name)
+
+
 #: A linking session never forgets the names of what it unloaded, 10 KB each, and walks them on every link; so each
 #: serves this many libraries and goes with the last of them. To start one takes as long as to link two.
 _SESSION_LIBRARIES: Final = 64
 _lljit: Any = None
 
 
-def _session(count: int) -> Any:
+def _session(count: int, machine: Host) -> Any:
     """The session for library number ``count``.
 
     JITLink places the sections of a library side by side. LLVM's older linker maps each where there is room, and its
@@ -161,5 +201,5 @@ def _session(count: int) -> Any:
     """
     global _lljit
     if count % _SESSION_LIBRARIES == 0:
-        _lljit = llvm.create_lljit_compiler(host().machine(FULL), use_jit_link=True)
+        _lljit = llvm.create_lljit_compiler(machine.machine(FULL), use_jit_link=True)
     return _lljit

@@ -95,7 +95,8 @@ class _Ready:
         self.alike = bool(meta["alike"])
 
 
-_support: Loaded | None = None
+#: What all kernels share, by the key of the machine that it is compiled for.
+_support: Final[dict[str, Loaded]] = {}
 _support_lock: Final = threading.Lock()
 
 
@@ -108,13 +109,14 @@ def _ready(code: bytes, meta: dict[str, Any], store: KernelStore | None) -> _Rea
 
 def _shared_functions(store: KernelStore | None) -> dict[str, int]:
     """The addresses of the functions that all kernels share; compiled or taken from the store once in a process."""
-    global _support
     with _support_lock:
-        if _support is None:
-            if faults.available():
+        known = _support.get(host().key)
+        if known is None:
+            if faults.available() and not _support:
                 faults.begin(_linked(faults.native(), faults.SYMBOLS, store))
-            _support = _linked(support(host().is_x86), ["dl_fail", "dl_check", "dl_run"], store)
-        return _support.addresses
+            text = support(host().is_x86)
+            known = _support[host().key] = _linked(text, ["dl_fail", "dl_check", "dl_run"], store)
+        return known.addresses
 
 
 def _linked(text: str, symbols: list[str], store: KernelStore | None) -> Loaded:
@@ -126,6 +128,13 @@ def _linked(text: str, symbols: list[str], store: KernelStore | None) -> Loaded:
         if store is not None:
             store.put(key, code)
     return Loaded(code, symbols)
+
+
+def _llvm_failure(refusal: RuntimeError, kernel: str) -> LaunchError:
+    """What a user is told when LLVM takes the code of a kernel for wrong, or cannot link it."""
+    return LaunchError(
+        f"LLVM fails on the code of this kernel: {str(refusal).rstrip()}\n  compiled for: {host().feature_text}", kernel
+    )
 
 
 class Program:
@@ -152,7 +161,10 @@ class Program:
     def llvm(self, kernel: str, block: tuple[int, int, int] = (32, 1, 1), optimised: bool = False) -> str:
         """The LLVM IR of a kernel for blocks of this shape, as lowered or after the optimiser."""
         text = self._lower(kernel, self._layout(kernel, block)).text
-        return str(optimise(text)) if optimised else text
+        try:
+            return str(optimise(text)) if optimised else text
+        except RuntimeError as refusal:
+            raise _llvm_failure(refusal, kernel) from refusal
 
     def _layout(self, kernel: str, block: tuple[int, int, int]) -> str:
         """The layout for blocks of this shape: at once where that gains something, else warp by warp."""
@@ -222,11 +234,15 @@ class Program:
             "alike": code.alike,
             "symbols": code.symbols,
         }
-        image = object_code(code.text)
+        try:
+            image = object_code(code.text)
+            ready = _ready(image, meta, self.store)
+        except RuntimeError as refusal:
+            raise _llvm_failure(refusal, kernel) from refusal
         if self.store is not None:
             head = json.dumps(meta, sort_keys=True).encode()
             self.store.put(key, struct.pack("<I", len(head)) + head + image)
-        return _ready(image, meta, self.store)
+        return ready
 
     def take_memory(self, size: int) -> Memory:
         """Working memory of at least ``size`` bytes: that of an earlier launch if it fits."""

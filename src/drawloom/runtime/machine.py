@@ -163,15 +163,15 @@ def cpu_device() -> Device:
     return Device("cpu", "cpu", cpu_model(), usable_cores(), host_memory(), bits, shown)
 
 
-def cpu_features() -> set[str]:
-    """LLVM's names of what this CPU has, because LLVM's view is what kernels are compiled for."""
-    import llvmlite.binding as llvm
+def cpu_features() -> frozenset[str]:
+    """LLVM's names of what kernels on this CPU are compiled for. Raises UnsupportedError for a set of features that
+    DRAWLOOM_CPU_FEATURES names wrongly."""
+    from drawloom.cpu.engine import host
 
     try:
-        found = llvm.get_host_cpu_features()
+        return host().features
     except RuntimeError:  # LLVM cannot tell on this platform
-        return set()
-    return {name for name, present in found.items() if present}
+        return frozenset()
 
 
 def usable_cores() -> int:

@@ -13,7 +13,7 @@ from drawloom.cpu.emitter import Emitter, Value, int_const
 from drawloom.cpu.ops.common import Emit, bitcast, const, fconst
 from drawloom.cpu.ops.half import each_half, half_name
 from drawloom.cpu.ops.halves import narrow, widen
-from drawloom.cpu.ops.rounding import arithmetic, concatenate, flush, piece
+from drawloom.cpu.ops.rounding import arithmetic, concatenate, flush, piece, to_integral
 from drawloom.cpu.ops.trigonometry import emit_cos, emit_sin, polynomial
 from drawloom.ptx.isa import Opcode
 
@@ -136,7 +136,7 @@ def exp2(e: Emitter, x: Value) -> Value:
     # Beyond these the result is zero or infinite; NaN passes both comparisons by.
     clamped = e.select(e.fcmp("ogt", x, fconst(x, 130.0)), fconst(x, 130.0), x)
     clamped = e.select(e.fcmp("olt", clamped, fconst(x, -160.0)), fconst(x, -160.0), clamped)
-    whole = e.intrinsic("llvm.floor", [clamped])
+    whole = to_integral(e, "floor", clamped)
     power = _power(e, e.binary("fsub", clamped, whole))
     # 1.5 * 2**23 brings the integer into the low bits, also where a NaN makes it meaningless.
     magic = e.binary("fadd", whole, fconst(x, 12582912.0))

@@ -11,12 +11,12 @@ from drawloom.cpu.emitter import Emitter, Value
 from drawloom.cpu.ops.common import Emit, const, fconst
 from drawloom.cpu.ops.convert_packed import convert_packed
 from drawloom.cpu.ops.halves import narrow, widen
-from drawloom.cpu.ops.rounding import convert, flush, saturate
+from drawloom.cpu.ops.rounding import convert, flush, saturate, to_integral
 from drawloom.ptx.isa import Opcode
 from drawloom.ptx.types import S32, Type
 
 _TO_INTEGRAL: Final[dict[str, str]] = {
-    "rni": "llvm.roundeven", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil",
+    "rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil",
 }  # fmt: skip
 _F16_ONE: Final = 0x3C00
 _F16_INFINITY: Final = 0x7C00
@@ -83,7 +83,7 @@ def _clamp(e: Emitter, a: Value, target: Type, source: Type) -> Value:
 def _float_to_integer(e: Emitter, op: Opcode, target: Type, source: Type, a: Value) -> Value:
     value = _as_number(e, op, source, a)
     if op.rounding != "rzi":
-        value = e.intrinsic(_TO_INTEGRAL[op.rounding], [value])
+        value = to_integral(e, _TO_INTEGRAL[op.rounding], value)
     result = _saturating(e, value, target)
     if source.name == "f64" or target.bits == 64:
         result = e.select(e.fcmp("uno", value, value), const(result, 1 << (target.bits - 1)), result)
@@ -151,7 +151,7 @@ def _odd_double(e: Emitter, a: Value, signed: bool) -> Value:
 def _float_to_float(e: Emitter, op: Opcode, target: Type, source: Type, a: Value) -> Value:
     value = _as_number(e, op, source, a)
     if op.rounding in _TO_INTEGRAL:
-        value = e.intrinsic(_TO_INTEGRAL[op.rounding], [value])
+        value = to_integral(e, _TO_INTEGRAL[op.rounding], value)
     if target.name in ("f16", "bf16"):
         return _to_half(e, op, target, source, a, value)
     if target.name == "f32" and source.name == "f64":

@@ -44,6 +44,11 @@ def emit_half_extremum(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]
     return [each_half(e, _extremum, op, args)]
 
 
+def update_half(e: Emitter, op: Opcode, old: Value, value: Value) -> Value:
+    """Return what an atomic ``add``, ``min`` or ``max`` of 16-bit floats leaves behind."""
+    return each_half(e, _update, op, [old, value])
+
+
 def half_name(op: Opcode) -> str:
     """``"f16"`` or ``"bf16"``: the format of each element."""
     assert op.type is not None
@@ -108,6 +113,15 @@ def _finish(e: Emitter, op: Opcode, value: Value) -> Value:
     if op.relu:
         pattern = e.intrinsic("llvm.smax", [pattern, const(pattern, 0)])
     return pattern
+
+
+def _update(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
+    # LLVM's own 16-bit floats would do, but it calls a function to round them where the CPU cannot.
+    a, b = [widen(e, arg, half_name(op)) for arg in args]
+    if op.operation == "add":
+        return [narrow(e, e.binary("fadd", a, b), half_name(op))]
+    name = "llvm.minimumnum" if op.operation == "min" else "llvm.maximumnum"
+    return [narrow(e, e.intrinsic(name, [a, b]), half_name(op))]
 
 
 def _abs(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:

@@ -80,6 +80,29 @@ def odd_sum(e: Emitter, a: Value, b: Value) -> Value:
     return bitcast(e, moved, total.elem)
 
 
+def to_integral(e: Emitter, name: str, a: Value) -> Value:
+    """``roundeven trunc floor ceil`` of ``float`` or ``double`` values, as values of that type.
+
+    x86-64 has an instruction for each from SSE4.1 on; before, LLVM calls the C library. Adding and subtracting 2**23
+    (a double: 2**52) rounds smaller magnitudes to nearest, and larger ones are integers.
+    """
+    if "sse2" not in e.features or "sse4.1" in e.features:
+        return e.intrinsic(f"llvm.{name}", [a])
+    magnitude = e.intrinsic("llvm.fabs", [a])
+    unit = fconst(a, 2.0**23 if a.elem == "float" else 2.0**52)
+    near = e.binary("fsub", e.binary("fadd", magnitude, unit), unit)
+    one = fconst(a, 1.0)
+    if name == "trunc":
+        near = e.select(e.fcmp("ogt", near, magnitude), e.binary("fsub", near, one), near)
+    near = e.intrinsic("llvm.copysign", [near, a])
+    if name == "floor":
+        near = e.select(e.fcmp("ogt", near, a), e.binary("fsub", near, one), near)
+    elif name == "ceil":
+        above = e.binary("fadd", near, one)
+        near = e.select(e.fcmp("olt", near, a), e.intrinsic("llvm.copysign", [above, a]), near)
+    return e.select(e.fcmp("olt", magnitude, unit), near, a)
+
+
 def convert(e: Emitter, name: str, a: Value, elem: str, mode: str) -> Value:
     """``fptrunc sitofp uitofp`` to ``elem``, rounded as ``mode`` says."""
     if mode in ("", "rn"):

@@ -29,10 +29,15 @@ std::vector<std::unique_ptr<Device>> &devices() {
 #if defined(__x86_64__)
 // Asked of the processor itself: not every compiler's library knows it. The bits are those of CPUID leaves 1 (ECX) and
 // 7 (EBX), and of the extended control register 0, which tells what the system saves.
+bool has(unsigned leaf_1) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & leaf_1) == leaf_1;
+}
+
 bool has(unsigned leaf_1, unsigned leaf_7, unsigned saved) {
   constexpr unsigned kOsSaves = 1u << 27;
   unsigned a, b, c, d, state, ignored;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (leaf_1 | kOsSaves)) != (leaf_1 | kOsSaves)) return false;
+  if (!has(leaf_1 | kOsSaves)) return false;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & leaf_7) != leaf_7) return false;
   __asm__("xgetbv" : "=a"(state), "=d"(ignored) : "c"(0));
   return (state & saved) == saved;
@@ -45,6 +50,8 @@ bool runs_here(const char *level) {
   constexpr unsigned kFma = 1u << 12, kMovbe = 1u << 22, kF16c = 1u << 29;
   constexpr unsigned kBmi = 1u << 3 | 1u << 8, kAvx2 = 1u << 5;
   constexpr unsigned kAvx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  // F, DQ, CD, BW, VL
+  constexpr unsigned kSse4 = 1u << 0 | 1u << 9 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 23;  // SSE3 to POPCNT
+  if (!strcmp(level, "x86-64-v2")) return has(kSse4);
   if (!strcmp(level, "x86-64-v3")) return has(kFma | kMovbe | kF16c, kBmi | kAvx2, 0x06);
   if (!strcmp(level, "x86-64-v4")) return has(kFma | kMovbe | kF16c, kBmi | kAvx2 | kAvx512, 0xe6);
 #endif
