@@ -24,10 +24,10 @@ except UnsupportedError as missing:
 
 EXAMPLES = PROGRAMS.parent.parent.parent / "examples"
 CHOSEN = (
-    "builtin_atomics checked_access device_printf device_queries error_assert error_configuration error_destroyed "
-    "error_host_access error_host_use_after_free error_memory error_out_of_bounds error_unsynchronised_small "
-    "error_variable_overrun function_pointers group_barriers samples_style scan_lookback small_launches "
-    "standard_mathematics streams_events streams_overlap symbols warp_votes"
+    "builtin_atomics checked_access device_printf device_queries error_assert error_capture error_configuration "
+    "error_destroyed error_host_access error_host_use_after_free error_memory error_out_of_bounds "
+    "error_unsynchronised_small error_variable_overrun function_pointers graphs group_barriers samples_style "
+    "scan_lookback small_launches standard_mathematics streams_events streams_overlap symbols warp_votes"
 ).split()
 
 
@@ -357,7 +357,7 @@ def test_what_is_not_supported_is_refused_by_name(
     (tmp_path / "nested.cu").write_text("__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n")
     (tmp_path / "arrays.cu").write_text("int main() { cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); }\n")
     (tmp_path / "references.cu").write_text("texture<float, 2, cudaReadModeElementType> t;\n")
-    (tmp_path / "graphs.cu").write_text("int main() { cudaGraphInstantiateParams p; }\n")
+    (tmp_path / "graphs.cu").write_text("int main() { cudaGraphNodeParams p; }\n")
     (tmp_path / "driver.cu").write_text("#include <cuda.h>\nint main() { cuInit(0); }\n")
     with pytest.raises(Error, match=message):
         cc(*words)

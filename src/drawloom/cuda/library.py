@@ -30,7 +30,7 @@ def library_objects(clang: Clang, level: str, folder: Path) -> list[Path]:
     """
     sources = sorted(SOURCES.glob("*.cpp"))
     texts = [*sources, *sorted(SOURCES.glob("*.h")), HEADERS / "cuda_runtime_api.h"]
-    texts += [HEADERS / "drawloom" / name for name in ("error_codes.h", "vector_types.h", "qualifiers.h")]
+    texts += [HEADERS / "drawloom" / name for name in ("error_codes.h", "vector_types.h", "qualifiers.h", "graphs.h")]
     header = library_header()
     standard = "libc++" if clang.zig_links else "libstdc++"
     version = digest_of(VERSION, standard, header, *(path.read_text("utf-8") for path in texts))

@@ -296,29 +296,14 @@ enum cudaChannelFormatKind { cudaChannelFormatKindSigned, cudaChannelFormatKindU
 #define cudaTextureType2D 0x02
 #define cudaTextureType3D 0x03
 #define cudaTextureTypeCubemap 0x0c
-// What textures, surfaces and graphs are made of: there to be named, and refused with cudaErrorNotSupported.
+// What textures and surfaces are made of: there to be named, and refused with cudaErrorNotSupported.
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 typedef struct cudaArray *cudaArray_t;
-typedef struct CUgraph_st *cudaGraph_t;
-typedef struct CUgraphExec_st *cudaGraphExec_t;
 struct cudaResourceDesc;
 struct cudaTextureDesc;
 struct cudaResourceViewDesc;
 struct cudaChannelFormatDesc;
-typedef struct CUgraphNode_st *cudaGraphNode_t;
-struct cudaKernelNodeParams {
-  void *func;
-  dim3 gridDim, blockDim;
-  unsigned int sharedMemBytes;
-  void **kernelParams, **extra;
-};
-enum cudaStreamCaptureStatus {
-  cudaStreamCaptureStatusNone = 0, cudaStreamCaptureStatusActive = 1, cudaStreamCaptureStatusInvalidated = 2
-};
-enum cudaStreamCaptureMode {
-  cudaStreamCaptureModeGlobal = 0, cudaStreamCaptureModeThreadLocal = 1, cudaStreamCaptureModeRelaxed = 2
-};
 
 #ifdef __cplusplus
 #define __DL_DEFAULT(value) = value
@@ -428,7 +413,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags);
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags __DL_DEFAULT(0));
@@ -480,13 +464,12 @@ cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object);
 cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format, size_t width,
                             size_t height __DL_DEFAULT(0), unsigned int flags __DL_DEFAULT(0));
 cudaError_t cudaFreeArray(cudaArray_t array);
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
-cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
 cudaError_t __dl_not_supported(void);
 #ifdef __cplusplus
 }
+#endif
+#include "drawloom/graphs.h"
+#ifdef __cplusplus
 
 #ifndef __DL_RUNTIME_LIBRARY
 static inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
@@ -548,6 +531,20 @@ inline cudaError_t cudaMemAdvise(const void *memory, size_t size, cudaMemoryAdvi
 }
 template <class T> cudaError_t cudaGetSymbolAddress(void **memory, const T &symbol) {
   return cudaGetSymbolAddress(memory, (const void *)&symbol);
+}
+template <class T>
+cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
+                                           const cudaGraphNode_t *dependencies, size_t count, const T &symbol,
+                                           const void *from, size_t size, size_t offset, cudaMemcpyKind kind) {
+  return cudaGraphAddMemcpyNodeToSymbol(node, graph, dependencies, count, (const void *)&symbol, from, size, offset,
+                                        kind);
+}
+template <class T>
+cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
+                                             const cudaGraphNode_t *dependencies, size_t count, void *to,
+                                             const T &symbol, size_t size, size_t offset, cudaMemcpyKind kind) {
+  return cudaGraphAddMemcpyNodeFromSymbol(node, graph, dependencies, count, to, (const void *)&symbol, size, offset,
+                                          kind);
 }
 template <class T> cudaError_t cudaGetSymbolSize(size_t *size, const T &symbol) {
   return cudaGetSymbolSize(size, (const void *)&symbol);

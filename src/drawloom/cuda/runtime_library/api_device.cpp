@@ -74,14 +74,26 @@ template <class F> cudaError_t with_function(const void *host, F use) {
   });
 }
 
+}  // namespace
+
+namespace drawloom {
+
+cudaError_t check_configuration(dim3 grid, dim3 block) {
+  const unsigned g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
+  for (int i = 0; i < 3; ++i)
+    if (!g[i] || !b[i] || g[i] > unsigned(kMostGrid[i]) || b[i] > unsigned(kMostBlock[i]))
+      return cudaErrorInvalidConfiguration;
+  return uint64_t(block.x) * block.y * block.z > kMostThreads ? cudaErrorInvalidConfiguration : cudaSuccess;
+}
+
+}  // namespace drawloom
+
+namespace {
+
 cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
                    bool cooperative) {
   return with_function(host, [&](Device &d, Function &function) {
-    const unsigned g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
-    for (int i = 0; i < 3; ++i)
-      if (!g[i] || !b[i] || g[i] > unsigned(kMostGrid[i]) || b[i] > unsigned(kMostBlock[i]))
-        return cudaErrorInvalidConfiguration;
-    if (uint64_t(block.x) * block.y * block.z > kMostThreads) return cudaErrorInvalidConfiguration;
+    if (cudaError_t error = check_configuration(grid, block)) return error;
     Launch one{&function, grid, block, arguments, shared, stream, cooperative};
     if (cooperative) {
       int blocks = 0;
@@ -92,7 +104,9 @@ cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, si
       if (uint64_t(grid.x) * grid.y * grid.z > uint64_t(blocks) * unsigned(properties.multiProcessorCount))
         return cudaErrorCooperativeLaunchTooLarge;
     }
-    return d.launch(one);
+    return give_or_capture(stream, [&] { return d.launch(one); }, [&](Operation &out) {
+      return Operation::kernel(out, host, &function, grid, block, arguments, shared, cooperative);
+    });
   });
 }
 
@@ -169,11 +183,13 @@ cudaError_t cudaChooseDevice(int *index, const cudaDeviceProp *) {
   return accepted();
 }
 cudaError_t cudaDeviceSynchronize() {
+  if (cudaError_t error = Captures::forbid_device()) return note(error);
   return on_device([](Device &d) { return d.synchronize(); });
 }
 cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 cudaError_t cudaDeviceReset() {
-  cudaError_t error;
+  cudaError_t error = Captures::forbid_device();
+  if (error) return note(error);
   Device *found = device(error);
   if (found) error = found->reset();
   thread().last_error = process().broken;
@@ -306,12 +322,15 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) 
 }
 cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  Captures::forget(stream);
   return on_device([&](Device &d) { return d.destroy(stream); });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (cudaError_t error = Captures::forbid_stream(stream)) return note(error);
   return on_device([&](Device &d) { return d.synchronize(stream); });
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (cudaError_t error = Captures::forbid_stream(stream)) return note(error);
   return on_device([&](Device &d) { return d.query(stream); });
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) {
@@ -319,11 +338,6 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) {
 }
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) {
   return on_device([&](Device &d) { return priority ? d.flags(stream, nullptr, priority) : cudaErrorInvalidValue; });
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
-  if (!status) return note(cudaErrorInvalidValue);
-  *status = cudaStreamCaptureStatusNone;
-  return accepted();
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *index) {
   if (!index) return note(cudaErrorInvalidValue);
@@ -334,10 +348,21 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *index) {
   });
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
-  return on_device([&](Device &d) { return d.wait(stream, event); });
+  return on_device([&](Device &d) {
+    bool captured;
+    cudaError_t error = Captures::wait(d, stream, event, captured);
+    return error || captured ? error : d.wait(stream, event);
+  });
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-  return on_device([&](Device &d) { return function ? d.call(stream, function, data) : cudaErrorInvalidValue; });
+  return on_device([&](Device &d) {
+    if (!function) return cudaErrorInvalidValue;
+    return give_or_capture(stream, [&] { return d.call(stream, function, data); }, [&](Operation &out) {
+      out.type = cudaGraphNodeTypeHost;
+      out.call = {function, data};
+      return cudaSuccess;
+    });
+  });
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags) {
   struct Call {
@@ -346,13 +371,17 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     void *data;
   };
   if (!callback || flags) return note(cudaErrorInvalidValue);
+  if (cudaError_t error = Captures::forbid_capture(stream)) return note(error);
   auto run = [](void *given) {
     std::unique_ptr<Call> call(static_cast<Call *>(given));
     call->callback(call->stream, cudaSuccess, call->data);
   };
   return cudaLaunchHostFunc(stream, run, new Call{stream, callback, data});
 }
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void *, size_t, unsigned int) { return accepted(); }
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *, size_t, unsigned int) {
+  if (cudaError_t error = Captures::forbid_capture(stream)) return note(error);
+  return accepted();
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
   return on_device([&](Device &d) {
@@ -362,18 +391,25 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
 }
 cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  Captures::forget(event);
   return on_device([&](Device &d) { return d.destroy(event); });
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return on_device([&](Device &d) { return d.record(event, stream); });
+  return on_device([&](Device &d) {
+    bool captured;
+    cudaError_t error = Captures::record(event, stream, captured);
+    return error || captured ? error : d.record(event, stream);
+  });
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
   return flags ? note(cudaErrorInvalidValue) : cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (cudaError_t error = Captures::forbid_event(event)) return note(error);
   return on_device([&](Device &d) { return d.synchronize(event); });
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (cudaError_t error = Captures::forbid_event(event)) return note(error);
   return on_device([&](Device &d) { return d.query(event); });
 }
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -476,7 +512,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void 
 cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }
 
-// -- refused: textures, surfaces, arrays, graphs
+// -- refused: textures, surfaces, arrays
 
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *, const cudaResourceDesc *, const cudaTextureDesc *,
                                     const cudaResourceViewDesc *) {
@@ -489,9 +525,5 @@ cudaError_t cudaMallocArray(cudaArray_t *, const cudaChannelFormatDesc *, size_t
   return refused();
 }
 cudaError_t cudaFreeArray(cudaArray_t) { return refused(); }
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return refused(); }
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) { return refused(); }
-cudaError_t cudaGraphCreate(cudaGraph_t *, unsigned int) { return refused(); }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return refused(); }
 cudaError_t __dl_not_supported() { return refused(); }
 }

@@ -10,8 +10,20 @@ constexpr size_t kPitchAlignment = 512;
 cudaError_t allocate(void **memory, size_t size, Memory kind) {
   if (!memory) return note(cudaErrorInvalidValue);
   return on_device([&](Device &d) {
+    if (cudaError_t error = Captures::forbid_unsafe()) return error;
     if (size) return d.allocate(memory, size, kind);
     *memory = nullptr;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t copy_or_capture(Device &d, const Rows &rows, cudaStream_t stream, bool asynchronous) {
+  if (!asynchronous) {
+    cudaError_t error = Captures::forbid_synchronous();
+    return error ? error : d.copy(rows, stream, false);
+  }
+  return give_or_capture(stream, [&] { return d.copy(rows, stream, true); }, [&](Operation &out) {
+    out = Operation::copy_of(rows);
     return cudaSuccess;
   });
 }
@@ -22,7 +34,7 @@ cudaError_t copy(const Rows &rows, cudaStream_t stream, bool asynchronous) {
     if (rows.width > rows.to_pitch || rows.width > rows.from_pitch) return cudaErrorInvalidPitchValue;
     if (!rows.width || !rows.height) return cudaSuccess;
     if (!rows.to || !rows.from) return cudaErrorInvalidValue;
-    return d.copy(rows, stream, asynchronous);
+    return copy_or_capture(d, rows, stream, asynchronous);
   });
 }
 
@@ -31,7 +43,16 @@ cudaError_t fill(void *memory, size_t pitch, int value, size_t width, size_t hei
   return on_device([&](Device &d) {
     if (width > pitch) return cudaErrorInvalidPitchValue;
     if (!width || !height) return cudaSuccess;
-    return memory ? d.fill(memory, pitch, value, width, height, stream, asynchronous) : cudaErrorInvalidValue;
+    if (!memory) return cudaErrorInvalidValue;
+    auto now = [&] { return d.fill(memory, pitch, value, width, height, stream, asynchronous); };
+    if (!asynchronous) {
+      cudaError_t error = Captures::forbid_synchronous();
+      return error ? error : now();
+    }
+    return give_or_capture(stream, now, [&](Operation &out) {
+      out = Operation::fill_of(memory, pitch, value, width, height);
+      return cudaSuccess;
+    });
   });
 }
 
@@ -52,7 +73,7 @@ cudaError_t to_symbol(const void *symbol, const void *from, size_t size, size_t 
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return note(cudaErrorInvalidMemcpyDirection);
   return with_symbol(symbol, offset, size, [&](Device &d, char *to) {
-    return size ? d.copy({to, size, from, size, size, 1, kind}, stream, asynchronous) : cudaSuccess;
+    return size ? copy_or_capture(d, {to, size, from, size, size, 1, kind}, stream, asynchronous) : cudaSuccess;
   });
 }
 
@@ -61,7 +82,7 @@ cudaError_t from_symbol(void *to, const void *symbol, size_t size, size_t offset
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return note(cudaErrorInvalidMemcpyDirection);
   return with_symbol(symbol, offset, size, [&](Device &d, char *from) {
-    return size ? d.copy({to, size, from, size, size, 1, kind}, stream, asynchronous) : cudaSuccess;
+    return size ? copy_or_capture(d, {to, size, from, size, size, 1, kind}, stream, asynchronous) : cudaSuccess;
   });
 }
 
@@ -100,7 +121,22 @@ cudaError_t fill_3d(const cudaPitchedPtr &memory, int value, const cudaExtent &e
 extern "C" {
 
 cudaError_t cudaMalloc(void **memory, size_t size) { return allocate(memory, size, Memory::device); }
-cudaError_t cudaMallocAsync(void **memory, size_t size, cudaStream_t) { return allocate(memory, size, Memory::device); }
+cudaError_t cudaMallocAsync(void **memory, size_t size, cudaStream_t stream) {
+  if (!memory) return note(cudaErrorInvalidValue);
+  return on_device([&](Device &d) {
+    auto now = [&] {
+      *memory = nullptr;
+      return size ? d.allocate(memory, size, Memory::device) : cudaSuccess;
+    };
+    return give_or_capture(stream, now, [&](Operation &out) {
+      cudaError_t error;
+      out.type = cudaGraphNodeTypeMemAlloc;
+      out.memory = allocate_graph_memory(d, size, error);
+      if (!error) *memory = out.memory->address;
+      return error;
+    });
+  });
+}
 cudaError_t cudaMallocHost(void **memory, size_t size) { return allocate(memory, size, Memory::pinned); }
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned int) { return allocate(memory, size, Memory::pinned); }
 cudaError_t cudaMallocManaged(void **memory, size_t size, unsigned int flags) {
@@ -122,16 +158,27 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr *memory, cudaExtent extent) {
 }
 
 cudaError_t cudaFree(void *memory) {
-  return on_device([&](Device &d) { return memory ? d.release(memory, false) : cudaSuccess; });
+  if (cudaError_t error = Captures::forbid_unsafe()) return note(error);
+  return on_device([&](Device &d) {
+    return memory && !free_graph_memory(memory) ? d.release(memory, false) : cudaSuccess;
+  });
 }
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream) {
   return on_device([&](Device &d) {
     if (!memory) return cudaErrorInvalidValue;
-    cudaError_t error = d.synchronize(stream);
-    return error ? error : d.release(memory, false);
+    auto now = [&] {
+      cudaError_t error = d.synchronize(stream);
+      return error || free_graph_memory(memory) ? error : d.release(memory, false);
+    };
+    return give_or_capture(stream, now, [&](Operation &out) {
+      out.type = cudaGraphNodeTypeMemFree;
+      out.freed = memory;
+      return cudaSuccess;
+    });
   });
 }
 cudaError_t cudaFreeHost(void *memory) {
+  if (cudaError_t error = Captures::forbid_unsafe()) return note(error);
   return on_device([&](Device &d) { return memory ? d.release(memory, true) : cudaSuccess; });
 }
 

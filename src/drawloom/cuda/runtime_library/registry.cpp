@@ -87,6 +87,17 @@ Function *function_of(const void *host) {
   return &function;
 }
 
+const Kernel *layout_of(Function &function) {
+  if (function.kernel) return function.kernel;
+  for (const Image *image = process().images; image; image = static_cast<const Image *>(image->next)) {
+    if (function.program->key != static_cast<const char *>(image->key)) continue;
+    const Kernel *kernels = static_cast<const Kernel *>(image->kernels);
+    for (int64_t i = 0; i < image->kernel_count; ++i)
+      if (function.name == static_cast<const char *>(kernels[i].name)) return &kernels[i];
+  }
+  return nullptr;
+}
+
 Symbol *symbol_of(const void *host) {
   Process &all = process();
   std::lock_guard<std::mutex> lock(all.mutex);

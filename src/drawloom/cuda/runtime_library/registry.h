@@ -8,6 +8,8 @@ namespace drawloom {
 // Null for what was not registered.
 Function *function_of(const void *host);
 Symbol *symbol_of(const void *host);
+// Where the parameters of a kernel stand, also where this CPU does not run its code; null where there are no tables.
+const Kernel *layout_of(Function &function);
 
 // The calling thread's device; null where there is none, with the reason in `error`.
 Device *device(cudaError_t &error);
