@@ -68,6 +68,18 @@ def test_the_carry_flag_lasts_over_a_barrier(mode: str) -> None:
     agrees(kernel(LOWER + body))
 
 
+def test_what_is_given_to_a_call_lasts_over_a_barrier(mode: str) -> None:
+    body = """
+    .param .align 4 .b8 argument[8];
+    st.param.b32 [argument], %r0; st.param.b32 [argument+4], %r1;
+    bar.sync 0;
+    ld.param.b32 %r5, [argument]; ld.param.b32 %r6, [argument+4]; mad.lo.u32 %r5, %r5, 1000, %r6;
+    st.global.u32 [%rd1], %r5;
+    ret;
+    """
+    agrees(kernel(body))
+
+
 def test_the_carry_flag_lasts_from_round_to_round(mode: str) -> None:
     body = """
     mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, -3;
@@ -188,6 +200,8 @@ MEETING = """
     mov.u64 %rd4, buffer;
     cvta.local.u64 %rd5, %rd4;
     st.local.u32 [%rd4+4], %r0;
+    .param .align 4 .b8 argument[4];
+    st.param.b32 [argument], %r0;
     mul.wide.s32 %rd6, %r20, -4;
     setp.gt.u32 %p4, %r20, 9;
     add.cc.u32 %r9, %r20, -8;
@@ -204,6 +218,7 @@ MEETING = """
     JOIN:
     addc.u32 %r9, %r10, 0;
     ld.local.u32 %r7, [%rd4+4];
+    ld.param.b32 %r8, [argument]; add.u32 %r9, %r9, %r8;
     add.u32 %r9, %r9, %r5; add.u32 %r9, %r9, %r6; add.u32 %r9, %r9, %r7;
     cvt.u32.u64 %r11, %rd6; add.u32 %r9, %r9, %r11;
     """

@@ -10,6 +10,7 @@ from typing import Final
 
 from drawloom.cpu import abi
 from drawloom.cpu.body import Body, Place
+from drawloom.cpu.call_blocks import live_call_blocks
 from drawloom.cpu.emitter import int_const, type_of
 from drawloom.cpu.kept import Kept
 from drawloom.cpu.shapes import WIDENED
@@ -95,6 +96,12 @@ class Suspension:
             f.store(f.mask, current)
             slots.append((current, type_of("i1", self.lanes)))
         label = f"resume{len(self.resumes) + 1}"
+        blocks: list[str] = []
+        if running:
+            sizes = {name: f.block_strides[name] for name in self.body.call_blocks}
+            blocks = live_call_blocks(self.body.cfg, self.body.block, self.body.index, sizes)
+        for name in blocks:
+            self.move_block(name, True)
         for slot, type in slots:
             value = e.fresh()
             e.line(f"  {value} = load {type}, ptr {slot}")
@@ -107,6 +114,8 @@ class Suspension:
             value = e.fresh()
             e.line(f"  {value} = load {type}, ptr {self.frame_address(slot, type)}, align 1")
             e.line(f"  store {type} {value}, ptr {slot}")
+        for name in blocks:
+            self.move_block(name, False)
         f.mask = f.load(slots[-1][0] if part else self.body.live, "i1", self.lanes)
         if f.guard is not None:
             f.guard = f.mask
@@ -130,18 +139,45 @@ class Suspension:
             slots.append(("carry", self.body.carry_slot(), "i1"))
         if self.body.local_slot:
             slots.append(("local", self.body.local_slot, "i64"))
-        for name in self.body.call_blocks:
-            slots.append((f"param {name}", f.blocks[name], f"[{f.block_strides[name]} x i8]"))
         for name, slot, type in slots:
             value = e.fresh()
             e.line(f"  {value} = load {type}, ptr {self.frame_address(slot, type)}, align 1")
             e.line(f"  store {type} {value}, ptr {slot}")
             self.handed[name] = self.saved[slot]
+        for name in self.body.call_blocks:
+            self.handed[f"param {name}"] = self.block_offset(name)
+            self.move_block(name, False)
         f.jump(on)
         f.place(on)
         f.mask = f.load(self.body.live, "i1", 0)
         if self.body.local_slot:
             f.local_base = f.load(self.body.local_slot, "i64", 0)
+
+    def block_offset(self, name: str) -> int:
+        """Where in the frame a ``.param`` variable of calls is kept, lane after lane."""
+        slot = self.f.blocks[name]
+        offset = self.saved.get(slot)
+        if offset is None:
+            offset = self.frame_bytes
+            self.saved[slot] = offset
+            self.frame_bytes += align_up(self.f.block_strides[name] * max(self.lanes, 1), 8)
+        return offset
+
+    def move_block(self, name: str, out: bool) -> None:
+        """Copy a ``.param`` variable of calls to the frame (``out``), or back."""
+        e = self.e
+        block = self.f.blocks[name]
+        size = self.f.block_strides[name] * max(self.lanes, 1)
+        start = 8 * abi.STATE_FRAME + self.block_offset(name)
+        at = 0
+        while at < size:
+            step = 8 if size - at >= 8 else 1
+            kept = e.value("ptr", 0, f"getelementptr inbounds i8, ptr %state, i64 {start + at}").text
+            used = e.value("ptr", 0, f"getelementptr inbounds i8, ptr {block}, i64 {at}").text
+            source, target = (used, kept) if out else (kept, used)
+            value = e.value(f"i{8 * step}", 0, f"load i{8 * step}, ptr {source}, align 1")
+            e.line(f"  store {value.typed}, ptr {target}, align 1")
+            at += step
 
     def frame_address(self, slot: str, type: str) -> str:
         """Where in the state's frame a stack slot is kept; each has a place of its own."""
@@ -200,8 +236,6 @@ class Suspension:
 
 def _byte_size(type: str) -> int:
     """The bytes that LLVM stores for a type as ``type_of`` writes it."""
-    if type[0] == "[":
-        return int(type[1:].split(" ", 1)[0])
     bits = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128}
     if type.startswith("<"):
         lanes, _, elem = type[1:-1].partition(" x ")
