@@ -259,3 +259,13 @@ def test_an_interrupt_stops_duckdb_at_once(folder: Path, oracle: tpch.Oracle) ->
         child.send_signal(signal.SIGINT)
         said, _ = child.communicate(timeout=30)
     assert (said, child.returncode) == ("stopped\n", 0)
+
+
+def test_tables_that_another_process_has_put_there_stay(tmp_path: Path) -> None:
+    """A query of the other process may be reading them; one that is replaced meanwhile is an error."""
+    made, place = tmp_path / "made", tmp_path / "orders.parquet"
+    for text in ("first", "second"):
+        made.unlink(missing_ok=True)
+        made.write_text(text)
+        tpch.put_in_place(made, place)
+    assert place.read_text() == "first"

@@ -92,10 +92,20 @@ def generate(folder: Path, scale: float) -> dict[str, Path]:
                 raise DataError(f"tpchgen-cli failed with status {done.returncode}{reason}")
             place.mkdir(exist_ok=True)
             for path in found.values():
-                os.replace(Path(unfinished, path.name), path)
+                put_in_place(Path(unfinished, path.name), path)
     except OSError as problem:
         raise DataError(f"{place}: the tables cannot be written: {problem.strerror}") from None
     return found
+
+
+def put_in_place(made: Path, path: Path) -> None:
+    """Move a file to ``path`` unless another process has put one there: a query may be reading that one."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        os.replace(made, path)
 
 
 def connected(device: Device, tables: dict[str, Path]) -> Connection:
