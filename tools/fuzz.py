@@ -78,7 +78,7 @@ def run_on_device(program: Program, device: str, check: str | None = None) -> Ou
 
     arrays = [program.input.copy(), program.output.copy(), program.accumulators.copy()]
     try:
-        kernel = drawloom.load(program.text, device=device, check=check)["k"]
+        kernel = drawloom.load(program.text, device=device, check=check, reinterpret=True)["k"]
         kernel[program.grid, program.block, program.shared_bytes](
             *arrays, program.n, *([] if program.shift is None else [program.shift])
         )

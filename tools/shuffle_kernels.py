@@ -1,5 +1,6 @@
 """Turns the CUDA sources of tests/golden/shuffle/src into PTX by our front end (clang) and by nvcc, as golden input of
-the shuffle synthesis: tests/golden/shuffle/{clang,nvcc}/<name>.ptx.
+the shuffle synthesis: tests/golden/shuffle/{clang,nvcc}/<name>.ptx; those of strided/src, with grid-stride loops, into
+strided/{clang,nvcc}.
 
 The suite is that of "A Symbolic Emulator for Shuffle Synthesis on the NVIDIA PTX Code" (table 2), written here from the
 mathematics of its kernels, with as many loads as the table says.
@@ -39,14 +40,14 @@ def main(names: list[str]) -> None:
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         print("skipped: nvcc is not installed", file=sys.stderr)
-    for source in sorted((FOLDER / "src").glob("*.cu")):
+    for source in [*sorted((FOLDER / "src").glob("*.cu")), *sorted((FOLDER / "strided" / "src").glob("*.cu"))]:
         if names and source.stem not in names:
             continue
         texts = {"clang": str(compile_cuda(source, arch=ARCH["clang"]))}
         if nvcc is not None:
             texts["nvcc"] = by_nvcc(nvcc, source)
         for compiler, text in texts.items():
-            target = FOLDER / compiler / f"{source.stem}.ptx"
+            target = source.parent.parent / compiler / f"{source.stem}.ptx"
             target.parent.mkdir(exist_ok=True)
             target.write_text(text)
 

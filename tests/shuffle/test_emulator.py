@@ -221,6 +221,7 @@ def test_lanes_of_a_function_may_be_in_different_calls() -> None:
     module = parse(text)
     report = analyse(module, module.functions["f"])
     assert pairs(report) == [(1, 0, 1)] and kinds(report) == {LOCKSTEP}
+    assert not assumed(report)[0].testable, "some lanes may have called it once more"
 
 
 # -- wrap-around --------------------------------------------------------------------------------------------------

@@ -291,6 +291,78 @@ def test_lanes_in_different_iterations_of_a_loop_around_give_each_other_nothing(
         assert outputs(str(made), block, "reference") == outputs(text, block, "reference"), block
 
 
+#: Odd lanes skip the last row, even ones the first, so they come to the inner loop together in different rows.
+SKEWED = """
+    mov.u64 %l9, 0;
+    mov.u32 %r10, 0;
+    and.b32 %r13, %r4, 1;
+    mul.lo.u32 %r13, %r13, 3;
+OUTER:
+    setp.eq.u32 %p3, %r10, %r13;
+    @%p3 bra NEXT;
+    mul.wide.u32 %l10, %r10, 128;
+    add.u64 %l10, %l10, %l6;
+    mov.u32 %r11, %r4;
+INNER:
+    ld.global.u32 %r6, [%l10];
+    ld.global.u32 %r7, [%l10+4];
+    mad.wide.u32 %l9, %r6, %r7, %l9;
+    add.u64 %l10, %l10, 128;
+    add.u32 %r11, %r11, 32;
+    setp.lt.u32 %p1, %r11, 70;
+    @%p1 bra INNER;
+NEXT:
+    add.u32 %r10, %r10, 1;
+    setp.lt.u32 %p2, %r10, 4;
+    @%p2 bra OUTER;"""
+
+
+@pytest.mark.parametrize("part", ["counters", "vote"])
+@pytest.mark.parametrize("body", [NESTED, SKEWED], ids=["trips differ", "rows are skipped"])
+def test_each_part_of_the_test_of_iterations_is_needed(body: str, part: str) -> None:
+    """Without the counters lanes in different rows pass for one meeting, without the vote those of two meetings."""
+    text = kernel(body)
+    block = (32, 1, 1)
+    expected = outputs(text, block, "reference")
+    made = str(shuffle(text, apply="all"))
+    assert "vote.sync.any" in made and "shfl.sync.idx" in made
+    assert outputs(made, block, "reference") == expected
+    lines = made.splitlines()
+    if part == "counters":
+        lines = [line for line in lines if "@!" not in line]
+    else:
+        voted = [line.replace(",", " ").replace(";", " ").split()[1:3] for line in lines if "vote.sync.any" in line]
+        lines = [line if "vote.sync.any" not in line else f"    setp.ne.s32 {voted[0][0]}, 0, 0;" for line in lines]
+    is_hit = body == SKEWED or part == "vote"
+    assert (outputs("\n".join(lines), block, "reference") != expected) == is_hit
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("places", [0, 1, 64, 128], ids=["equal", "one place apart", "overlapping", "apart"])
+def test_a_store_through_another_pointer_is_seen_where_the_two_overlap(places: int, device: str) -> None:
+    """Each thread stores at its place of ``out``, and loads its place of ``in`` before and after."""
+    text = kernel(
+        """
+    ld.global.u32 %r6, [%l6];
+    add.u32 %r6, %r6, 5;
+    st.global.u32 [%l8], %r6;
+    ld.global.u32 %r7, [%l6];
+    mul.wide.u32 %l9, %r6, %r7;
+    bar.sync 0;""",
+        3,
+    )
+    made = shuffle(text, apply="all")
+    assert made.report.shuffles == 1
+    results = []
+    for module in (text, str(made)):
+        array = np.arange(256, dtype=np.uint64)
+        # Of threads that share a place only the first runs, so that no two race.
+        threads = 64 if places in (0, 64, 128) else 1
+        drawloom.load(module, device=device)["k"][1, threads](array, array[places:], 0)
+        results.append(array.tobytes())
+    assert results[0] == results[1]
+
+
 def test_shared_memory_is_an_option() -> None:
     body = """
     .shared .b32 pool[512];

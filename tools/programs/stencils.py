@@ -343,6 +343,12 @@ class _Stencil:
             self.emit(f"max.u32 {stride}, {stride}, {choose(('%n', '%threads'))};")
         self.lines.append(f"{outer}:")
         self.emit(f"and.b32 {i}, {start}, 1023;")
+        if self.random.random() < 0.4:  # lanes skip rows, the odd ones others than the even ones
+            turn = self.name("r")
+            self.emit(f"add.u32 {turn}, {row}, %tx;")
+            self.emit(f"and.b32 {turn}, {turn}, {choose((1, 1, 3))};")
+            self.emit(f"setp.eq.s32 {more}, {turn}, 0;")
+            self.emit(f"@{more} bra {left};")
         if self.random.random() < 0.5:  # some lanes go around the inner loop not once
             self.emit(f"setp.ge.s32 {more}, {i}, {bound};")
             self.emit(f"@{more} bra {left};")
