@@ -152,3 +152,12 @@ def test_unions_and_intersections(seed: int) -> None:
             kept = {n & 0xFFFF for n in range(low, high + 1)}
             assert numbers(a) & kept <= numbers(intersection(a, low, high, is_signed))
     assert anything(16).full and union(anything(16), anything(16)).full
+
+
+@pytest.mark.parametrize("type", ["u64", "s64", "u32", "s32"])
+@pytest.mark.parametrize("name", ["div", "rem"])
+def test_a_division_by_a_known_zero_stays_as_it_is(name: str, type: str) -> None:
+    """Its ones are those of its own width: what is divided in 32 bits has fewer of them."""
+    register = "%d" if type.endswith("64") else "%r"
+    body = f"and.b32 %r2, %r1, 255; cvt.u64.u32 %d2, %r2; {name}.{type} {register}3, {register}2, 0;"
+    assert f"{name}.{type} " in narrowed(f"{body} st.global.{type} [%d1], {register}3;")

@@ -87,7 +87,7 @@ class _Reuse:
                 if place is not None:
                     self.accessed.setdefault(place.index, set()).add(block.id)
         for part in self.memory.parts(places):
-            starts = sorted(set().union(*[self.accessed[place.index] for place in part.places]))
+            starts = sorted(set().union(*[self.accessed.get(place.index, ()) for place in part.places]))
             self.solve(part, starts)
             for block_id in starts:
                 self.find_known(part, block_id, self.effects[block_id])

@@ -65,12 +65,16 @@ PASSES: Final[dict[str, Pass]] = {
 _QUICK: Final = "copies fold flow dead"
 _USUAL: Final = """
     copies fold flow unroll spaces number invariant narrow strength addresses loads stores spaces readonly vectors
-    fold select flow dead
+    fold select flow copies fold dead
 """
 _ALL: Final = """
     copies fold flow unroll spaces number invariant speculate narrow bypass strength addresses loads stores spaces
-    readonly vectors fold select flow dead
+    readonly vectors fold select flow copies fold dead
 """
+#: What a level runs again behind ``stores`` and ``spaces`` when loads or stores went: values that stood in memory are
+#: new to the passes before. A round that takes no more loads and stores away is the last.
+_AGAIN: Final = tuple("copies fold flow number invariant narrow strength addresses loads stores spaces".split())
+_MOST_ROUNDS: Final = 16
 #: Passes between which a ``Memory`` stays right.
 KEEPING_ADDRESSES: Final = frozenset("invariant loads stores readonly vectors".split())
 #: The passes of -O0 to -O3, in order.
@@ -138,6 +142,7 @@ def optimize(
         verify(module)
     manager = _Manager(module, names, limit, Report() if report is None else report, remarks, check)
     manager.promises = frozenset(promises)
+    manager.repeats = passes is None
     changed: dict[str, Function] = {}
     if names:
         for function in manager.callers.order:
@@ -175,6 +180,7 @@ class _Manager:
         self.remarks = remarks
         self.check = check
         self.promises = NOTHING
+        self.repeats = False  # whether loads and stores that went bring another round
         self.callers = Callers(module, "spaces" in names)
 
     def work(self, function: Function) -> Work:
@@ -191,15 +197,23 @@ class _Manager:
                 raise statement.refusal
         work = self.work(function)
         runs = self.report.runs
-        self.report.total += len(self.names)
-        for name in self.names:
-            if self.limit is not None and len(runs) >= self.limit:
-                break
+        names = list(self.names)
+        self.report.total += len(names)
+        rounds = gone = place = 0
+        while place < len(names) and (self.limit is None or len(runs) < self.limit):
+            name = names[place]
+            place += 1
             work.pass_name = name
             work.changes = 0
             PASSES[name](work)
             if work.changes and name not in KEEPING_ADDRESSES:
                 work.memory = None
+            if name in ("loads", "stores"):
+                gone += work.changes
+            if name == "stores" and gone and self.repeats and rounds < _MOST_ROUNDS:
+                rounds, gone = rounds + 1, 0
+                names[place + 1 : place + 1] = _AGAIN
+                self.report.total += len(_AGAIN)
             runs.append(PassRun(len(runs) + 1, name, function.name, work.changes))
             if self.check and work.changes:
                 self.verify(work, runs[-1])

@@ -97,14 +97,15 @@ def _again(instruction: Instruction, text: str, sources: list[Operand]) -> Instr
 
 def _division(narrow: _Narrow, instruction: Instruction) -> Result:
     """In 32 bits where both operands fit, and without signs where they have none. Dividends that are less than what
-    they are divided by are the remainder. What a division by zero gives is open, so that zero is no case."""
+    they are divided by are the remainder. What a division by zero gives is open in PTX: one by a number that is always
+    zero stays and gives all ones, as on a GPU; one by a number that may be zero gives the ones of the narrow type."""
     type = instruction.opcode.types[0]
     name = instruction.opcode.name
     if type.is_float or type.lanes > 1 or type.bits < 32:
         return None
     dividend, divisor = narrow.sources(instruction, type.bits)
     (low, high), (least, most) = dividend.read(type.is_signed), divisor.read(type.is_signed)
-    if low < 0 or least < 0:
+    if low < 0 or least < 0 or most == 0:
         return None
     a, b = instruction.operands[1:]
     if high < least:

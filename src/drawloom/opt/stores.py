@@ -107,7 +107,7 @@ class _Search:
 
     def find_needless(self, part: Part, gone: set[int]) -> None:
         """Note the stores to places of a part, by their id(), that are dead where they stand."""
-        starts = sorted(set().union(*[self.stored[place.index] for place in part.places]))
+        starts = sorted(set().union(*[self.stored.get(place.index, ()) for place in part.places]))
         self.solve(part, starts)
         for block_id in starts:
             dead = self.found[block_id]
