@@ -58,6 +58,10 @@ _FROM_END: Final = re.compile(r"(?P<before>substr(?:ing)?\s*\(\s*)(?P<text>'(?:'
 #: A pattern that all texts match, which the planner takes for the question whether there is one, and what is before it.
 _ANY_TEXT: Final = "'.*'"
 _MATCHES: Final = re.compile(r"(?:~\*?|,)\s*\Z")
+_OF_LIST: Final = re.compile(r"\w+\s*+\((?!\s*+(?:\(|(?:select|with|values|from|table)\b))", re.IGNORECASE)
+_COMPARISON: Final = re.compile(r"[=<>]\s*\Z")
+#: An interval of a fraction of a unit above the second, of which the planner makes smaller units and DuckDB none.
+_FRACTION: Final = re.compile(r"interval\s*+'\s*+[+-]?+\d*+\.\d++\s*+'\s*+(?!sec)[a-z]", re.IGNORECASE)
 _STAR: Final = re.compile(r"\*\s*\Z")
 #: The years that have all their moments in nanoseconds, which DataFusion takes moments for.
 _NANOSECOND_YEARS: Final = range(1678, 2262)
@@ -212,6 +216,11 @@ def read(text: str) -> SqlText:
             continue
         if word == "ilike" and _STAR.search(text, max(token.start() - 40, 0), token.start()):
             unsupported.append("* ILIKE")
+        if word in ("any", "all", "some") and _OF_LIST.match(text, token.start()):
+            if _COMPARISON.search(text, max(token.start() - 40, 0), token.start()):
+                unsupported.append(f"{word.upper()} of a list")
+        if word == "interval" and _FRACTION.match(text, token.start()):
+            unsupported.append("an interval of a fraction of a unit")
         if word in _PASSED_OVER:
             unsupported.append(_PASSED_OVER[word])
         if word in _FOLDED and text[token.end() :].lstrip().startswith("("):
