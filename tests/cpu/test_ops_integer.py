@@ -289,9 +289,9 @@ def test_carry_chains(target: str, lanes: int) -> None:
         check(f"add.cc.u{w}", target, lanes, lambda a, b, top=top: (a + b, a + b >= top))
         check(f"addc.u{w}", target, lanes, lambda a, b, c: a + b + c)
         check(f"addc.cc.s{w}", target, lanes, lambda a, b, c, top=top: (a + b + c, a + b + c >= top))
-        check(f"sub.cc.u{w}", target, lanes, lambda a, b: (a - b, a < b))
-        check(f"subc.u{w}", target, lanes, lambda a, b, c: a - b - c)
-        check(f"subc.cc.s{w}", target, lanes, lambda a, b, c: (a - b - c, a < b + c))
+        check(f"sub.cc.u{w}", target, lanes, lambda a, b: (a - b, a >= b))
+        check(f"subc.u{w}", target, lanes, lambda a, b, c: a - b - (1 - c))
+        check(f"subc.cc.s{w}", target, lanes, lambda a, b, c: (a - b - (1 - c), a >= b + (1 - c)))
         for t in (f"u{w}", f"s{w}"):
             n = lambda v, t=t: number(v, t)  # noqa: E731
             low = lambda a, b, top=top: a * b % top  # noqa: E731

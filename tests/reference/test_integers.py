@@ -267,7 +267,16 @@ def test_carry_chains(name: str, type: str) -> None:
         x, y = c << bits | a, d << bits | b
         total = x + y if base == "add" else x - y
         assert high << bits | low == total & (1 << 2 * bits) - 1
-        assert out == (total >> 2 * bits & 1)
+        assert out == int(total >= 0 if base == "sub" else total >> 2 * bits)
+
+
+def test_a_subtraction_leaves_the_complement_of_its_borrow_to_an_addition() -> None:
+    sub, addc = carry_operation(decode("sub.cc.u32")), carry_operation(decode("addc.u32"))
+    add, subc = carry_operation(decode("add.cc.u32")), carry_operation(decode("subc.cc.u32"))
+    assert addc(7, 0, sub(5, 3, 0)[1])[0] == 8
+    assert addc(7, 0, sub(3, 5, 0)[1])[0] == 7
+    assert subc(7, 2, add(0xFFFFFFFF, 1, 0)[1]) == (5, 1)
+    assert subc(7, 7, add(1, 1, 0)[1]) == (0xFFFFFFFF, 0)
 
 
 def test_comparisons_and_boolean_operators() -> None:

@@ -379,11 +379,14 @@ class _Run:
         wide = [extended(s, type.bits + 1, False) for s in sources]
         total = make(Kind.BV_SUB if opcode.name in ("sub", "subc") else Kind.BV_ADD, wide)
         if opcode.reads_carry:
+            taken = make(Kind.BV_NOT, [flag]) if opcode.name == "subc" else flag
             total = make(
-                Kind.BV_SUB if opcode.name == "subc" else Kind.BV_ADD, [total, extended(flag, type.bits + 1, False)]
+                Kind.BV_SUB if opcode.name == "subc" else Kind.BV_ADD, [total, extended(taken, type.bits + 1, False)]
             )
         if opcode.writes_carry:
             after = make(Kind.BV_EXTRACT, [total], [type.bits, type.bits])
+            if opcode.name in ("sub", "subc"):  # the complement of the borrow
+                after = make(Kind.BV_NOT, [after])
             self.registers[CARRY] = make(Kind.ITE, [self.guard(instruction), after, flag])
         self.write(instruction, instruction.operands[0], extended(total, type.bits, False))
 

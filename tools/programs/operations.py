@@ -258,7 +258,7 @@ class Operations(Writer):
         for k in range(length):
             last = k == length - 1
             cc = "" if last and pick.random() < 0.6 else ".cc"
-            step = "sub" if kind == "sub" else pick.choice(["add", "mad"])
+            step = pick.choice(["add", "sub", "mad"])
             if step == "mad":
                 half = pick.choice(["lo", "hi"])
                 self.emit(f"madc.{half}{cc}.{type} {self.reg(cls)}, {sources(3)};")

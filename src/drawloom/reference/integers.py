@@ -384,7 +384,7 @@ INTEGER_OPERATIONS: Final[dict[str, Callable[[Opcode], Semantics]]] = {
     "shf": _shf, "shl": _shl, "shr": _shr, "prmt": _prmt,
 }  # fmt: skip
 
-#: ``(result, carry out)`` of operands and a carry in (section 9.7.2); of ``sub`` the carry is a borrow.
+#: ``(result, carry out)`` of operands and a carry in (section 9.7.2); of ``sub`` the carry is 'no borrow'.
 CarrySemantics = Callable[..., tuple[int, int]]
 
 
@@ -393,8 +393,11 @@ def carry_operation(op: Opcode) -> CarrySemantics:
     bits, mask, number = _shape(op)
     if op.name in ("add", "addc"):
         return lambda a, b, carry: ((total := a + b + carry) & mask, total >> bits)
-    if op.name in ("sub", "subc"):
-        return lambda a, b, borrow: ((total := a - b - borrow) & mask, 1 if total < 0 else 0)
+    # Of subtractions the carry is that of a + ~b + 1, as on GPUs, so that chains may mix them with additions.
+    if op.name == "sub":
+        return lambda a, b, carry: ((total := a + (b ^ mask) + 1) & mask, total >> bits)
+    if op.name == "subc":
+        return lambda a, b, carry: ((total := a + (b ^ mask) + carry) & mask, total >> bits)
     if op.half == "lo":
         return lambda a, b, c, carry: ((total := (a * b & mask) + c + carry) & mask, total >> bits)
     return lambda a, b, c, carry: (

@@ -351,18 +351,21 @@ def predicates(x: Expressions, opcode: Opcode, sources: list[int]) -> tuple[int,
 
 
 def with_carry(x: Expressions, opcode: Opcode, sources: list[int], carry: int) -> tuple[int, int]:
-    """The result of extended-precision arithmetic and its carry (or borrow), ``carry`` being that of before."""
+    """The result of extended-precision arithmetic and its carry, ``carry`` being that of before; of a subtraction
+    it is the complement of the borrow."""
     bits = _type(opcode).bits
     name = opcode.name
     v = list(sources)
     if name in ("mad", "madc"):
         v = [_product_part(x, opcode, v), v[2]]
     wide = [x.extend(s, 2 * bits, False) for s in v]
-    before = x.extend(carry, 2 * bits, False) if opcode.reads_carry else x.constant(0, 2 * bits)
-    if name in ("sub", "subc"):
-        total = x.sub(x.sub(wide[0], wide[1]), before)
-    else:
-        total = x.add(x.add(wide[0], wide[1]), before)
+    subtracts = name in ("sub", "subc")
+    flag = carry if opcode.reads_carry else x.constant(int(subtracts), 1)
+    if subtracts:
+        borrow = x.extend(x.complement(flag), 2 * bits, False)
+        total = x.sub(x.sub(wide[0], wide[1]), borrow)
+        return x.truncate(total, bits), x.complement(x.extracted(total, bits, 1))
+    total = x.add(x.add(wide[0], wide[1]), x.extend(flag, 2 * bits, False))
     return x.truncate(total, bits), x.extracted(total, bits, 1)
 
 

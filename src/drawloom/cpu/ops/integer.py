@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Emitter, Value, int_const
-from drawloom.cpu.ops.common import Emit, const, extend, overflow, per_half, smax, split
+from drawloom.cpu.ops.common import Emit, const, extend, not_, overflow, per_half, smax, split
 from drawloom.ptx.isa import Opcode
 
 
@@ -25,11 +25,12 @@ def emit_add(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
 
 
 def emit_sub(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
-    """``sub`` of integers; ``.cc`` appends the borrow-out (1 when the subtraction borrowed)."""
+    """``sub`` of integers; ``.cc`` appends the carry-out, 0 when the subtraction borrowed."""
     if op.sat:
         return [e.intrinsic("llvm.ssub.sat", args)]
     if op.writes_carry:
-        return list(overflow(e, "llvm.usub.with.overflow", args[0], args[1]))
+        result, borrow = overflow(e, "llvm.usub.with.overflow", args[0], args[1])
+        return [result, not_(e, borrow)]
     return [e.binary("sub", args[0], args[1])]
 
 
@@ -39,8 +40,9 @@ def emit_addc(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
 
 
 def emit_subc(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
-    """``subc``: a - (b + borrow)."""
-    return _with_carry(e, op, "llvm.usub.with.overflow", args[0], args[1], args[2])
+    """``subc``: a - (b + borrow), the borrow being the complement of the carry, as GPUs have it."""
+    out = _with_carry(e, op, "llvm.usub.with.overflow", args[0], args[1], not_(e, args[2]))
+    return [out[0], not_(e, out[1])] if op.writes_carry else out
 
 
 def emit_mul(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
