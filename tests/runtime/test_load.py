@@ -195,7 +195,7 @@ def test_the_environment_turns_checks_on(monkeypatch: pytest.MonkeyPatch) -> Non
     assert drawloom.load(programs.SAXPY).check
     assert not drawloom.load(programs.SAXPY, check="off").check
     for wrong in ("bounds", "1"):
-        with pytest.raises(DataError, match=f"check={wrong}: expected memory or off"):
+        with pytest.raises(DataError, match=f"check={wrong}: expected memory, race or off"):
             drawloom.load(programs.SAXPY, check=wrong)
 
 

@@ -71,7 +71,10 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--in-place", is_flag=True, help="Let --save write over a file that --arg reads.")
 @click.option("--print", "-p", "prints", multiple=True, metavar="NAME", help="Print an array.")
 @click.option("--device", "-d", metavar="NAME", help="cpu (the default), reference or cuda:N.")
-@click.option("--check", type=click.Choice(["memory", "off"]), help="memory: bounds-check every access.")
+@click.option(
+    "--check", type=click.Choice(["memory", "race", "off"]),
+    help="memory: bounds-check every access; race: and look for data races.",
+)
 @click.option("--reinterpret", is_flag=True,
               help="Take the bytes of arrays as they are, whatever the types of their elements.")  # fmt: skip
 @click.option("--shared", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Dynamic shared memory.")
@@ -162,7 +165,7 @@ def emit_stage(
         raise click.UsageError(f"--emit {stage} is for HorseIR programs")
     module = read_source(file, device) if is_source(file) else read_path(file, read_module)
     where, checked = find_device(device), chosen_check(check)
-    module, left = shuffled(module, shuffle, where, level_on(where, level), checked)
+    module, left = shuffled(module, shuffle, where, level_on(where, level), bool(checked))
     warn_of_shuffles(module, shuffle)
     if stage == "ptx":
         click.echo(str(module), nl=False)
@@ -170,7 +173,7 @@ def emit_stage(
     from drawloom.cpu import Program
 
     name = chosen_kernel(kernel, [entry.name for entry in module.kernels], file)
-    program = Program(module, check=checked, passes=Optimiser(module, 0 if checked else left, "cpu"))
+    program = Program(module, check=bool(checked), passes=Optimiser(module, 0 if checked else left, "cpu"))
     click.echo(program.llvm(name, dimensions(block, "block", name)), nl=False)
 
 

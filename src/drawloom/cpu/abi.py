@@ -32,7 +32,7 @@ LAUNCH_ERROR_SIZE: Final = 20
 LAUNCH_CHUNK: Final = 21  # blocks that a worker takes at a time
 LAUNCH_LOCAL: Final = 22  # bytes of local memory of a thread
 LAUNCH_STATE_STRIDE: Final = 23  # bytes from one State to the next
-LAUNCH_BUFFERS: Final = 24  # address of (begin, end) pairs, sorted
+LAUNCH_BUFFERS: Final = 24  # address of (begin, bytes, address of the words' cells or 0), sorted
 LAUNCH_BUFFER_COUNT: Final = 25
 LAUNCH_PRINTF: Final = 26  # callbacks into Python
 LAUNCH_ASSERT: Final = 27
@@ -49,7 +49,14 @@ LAUNCH_RESOLVE: Final = 39  # address of what completes warp operations of threa
 LAUNCH_SLOT_BASE: Final = 40  # address of the first slot
 LAUNCH_PARKED: Final = 41  # slots that hold a block which only spins; atomic
 LAUNCH_USED: Final = 42  # slots that were ever in use; atomic
-LAUNCH_WORDS: Final = 48
+LAUNCH_RACES: Final = 43  # address of what ``races`` knows of the slots' blocks, or 0
+LAUNCH_RACES_STRIDE: Final = 44  # bytes of it for one slot
+LAUNCH_TIME: Final = 45  # counts what orders accesses, from 1
+LAUNCH_OTHER_POS: Final = 46  # of a race, the access that came before
+LAUNCH_OTHER_BLOCK: Final = 47
+LAUNCH_OTHER_THREAD: Final = 48
+LAUNCH_OTHER_ACCESS: Final = 49  # RACE_* bits
+LAUNCH_WORDS: Final = 64
 
 # Slot: any worker may run the block of a parked one
 SLOT_CTAID: Final = 0  # x, y, z
@@ -131,6 +138,12 @@ ERROR_SIGNAL: Final = 12  # the processor refused: an unmapped address and the l
 ERROR_BRKPT: Final = 13
 ERROR_LOCAL: Final = 14  # alloca of more than a thread has
 ERROR_RESTORE: Final = 15  # stackrestore to what is no earlier top
+ERROR_RACE: Final = 16
+
+# LAUNCH_OTHER_ACCESS
+RACE_NOW_WRITES: Final = 1
+RACE_THEN_WROTE: Final = 2
+RACE_IN_SHARED: Final = 4  # LAUNCH_ERROR_ADDRESS is an offset
 
 #: Bytes of native stack that a kernel's functions may use; workers have some more.
 STACK_LIMIT: Final = 48 << 20

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from drawloom.cpu import abi
+from drawloom.cpu import abi, races
 from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import FULL, QUICK, Host, optimise
 from drawloom.cpu.faults import available, native
 from drawloom.cpu.layouts import LINEAR, gains_at_once, layout_of
 from drawloom.cpu.scheduler import support
 from drawloom.errors import UnsupportedError
-from drawloom.ptx.ir import Directive, Function, Instruction, Module, SpecialRegister
+from drawloom.ptx.ir import Function, Instruction, Module, SpecialRegister
 from drawloom.ptx.layout import GlobalsLayout, param_layout, reachable_functions, shared_layout
+from drawloom.ptx.lines import source_lines
 
 #: The level of x86-64 that object code asks for unless told otherwise; ``NATIVE`` is all that this machine has.
 LEVEL: Final = "x86-64-v3"
@@ -222,7 +223,7 @@ class _Object:
             for name, offset, size in layout.ranges
         ]
         relocations = [_row(*address) for address in layout.addresses()]
-        files, lines = _source_lines(self.module, self.hidden)
+        files, lines = source_lines(self.module, self.hidden)
         image = layout.build(0)
         body = "".join([f"\\{byte:02X}" for byte in image])
         self.lines.append(f'@dl.bytes = internal constant [{max(len(image), 1)} x i8] c"{body or chr(92) + "00"}"')
@@ -286,39 +287,13 @@ def _row(*fields: str | int) -> str:
     return f"{{ {kinds} }} {{ {values} }}"
 
 
-def _source_lines(module: Module, hidden: str) -> tuple[list[str], list[tuple[int, int, int]]]:
-    """The files that ``.file`` names, and (position in the PTX, place of the file, line) wherever a new line begins.
-
-    Code before the first ``.loc`` of a function, and PTX without any, has line 0. Lines of files in the folder
-    ``hidden``, a compiler's own, count to the line before them.
-    """
-    files: list[str] = []
-    numbers: dict[str, int] = {}
-    rows: list[tuple[int, int, int]] = []
-    for item in module.items:
-        if isinstance(item, Directive) and item.name == ".file":
-            words = item.text.split('"')  # number, folder and name, or number and path
-            numbers[words[0].strip()] = len(files)
-            files.append("/".join(words[1::2]))
-    for function in module.functions.values():
-        if not function.has_body:
-            continue
-        rows.append((function.pos, 0, 0))
-        for statement in function.body:
-            if isinstance(statement, Directive) and statement.name == ".loc":
-                words = statement.text.replace(",", " ").split()
-                place = numbers.get(words[0], -1)
-                if place >= 0 and int(words[1]) and not (hidden and files[place].startswith(hidden)):
-                    rows.append((statement.pos, place, int(words[1])))
-    return files, sorted(rows)
-
-
 def library_header() -> str:
     """The C++ header of the records, and of the numbers of ``abi``, that the runtime library is compiled with."""
     out = ["#pragma once", "#include <cstdint>", "namespace drawloom {"]
     for name, value in vars(abi).items():
         if name.isupper() and isinstance(value, int):
             out.append(f"constexpr int64_t {name} = {value};")
+    out.append(f"constexpr int64_t RACE_BLOCK_BYTES = {races.BLOCK_BYTES}, RACE_CELL_BYTES = {races.CELL_BYTES};")
     for name, number in LAYOUTS.items():
         out.append(f"constexpr int64_t LAYOUT_{name} = {number};")
     for record, fields in RECORDS.items():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.cpu import abi
+from drawloom.cpu import abi, races
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.memory import Memory
@@ -49,7 +49,7 @@ class Atomics(Memory):
         type = opcode.types[0]
         elem = _atomic_elem(type)
         place = self.place_of(operands[0], opcode, instruction.pos)
-        self.check_access(place, type.bytes, instruction, opcode.space)
+        self.check_access(place, type.bytes, instruction, races.READS | races.WRITES)
         self.order_before_atomic(opcode)
         shared = opcode.space == "shared"
         target = None if is_red else instruction.operands[0]
@@ -169,7 +169,7 @@ class Atomics(Memory):
         type = opcode.types[0]
         elem = _atomic_elem(type)
         place = self.place_of(operands[0], opcode, instruction.pos)
-        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
+        self.check_access(place, type.bytes * opcode.vector, instruction, races.READS | races.WRITES)
         sources = operands[1].elements if isinstance(operands[1], Vector) else [operands[1]]
         target = None if is_red else instruction.operands[0]
         at = self.spill(self.lane_addresses(place) if f.lanes else self.plus(place.address, place.offset))

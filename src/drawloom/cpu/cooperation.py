@@ -32,7 +32,7 @@ from drawloom.ptx.isa import WARP, Opcode
 class Cooperation:
     """Lowers the warp operations and barriers of one function."""
 
-    def __init__(self, body: Body, suspension: Suspension, operations: LaneOperations) -> None:
+    def __init__(self, body: Body, suspension: Suspension, operations: LaneOperations, check: bool) -> None:
         self.body = body
         self.f = body.f
         self.e = body.e
@@ -40,6 +40,7 @@ class Cooperation:
         self.plan = body.plan
         self.suspension = suspension
         self.operations = operations
+        self.check = check
         self.agreed: set[int] | None = None
         #: Where the warp goes on lane by lane when members are absent; None where it cannot.
         self.parting: Parting | None = None
@@ -54,6 +55,10 @@ class Cooperation:
             return
         if opcode.sync and self.may_lack_members(instruction):
             self.require_members(instruction)
+        if self.check and name != "activemask":
+            e.declare("dl_race_warp", "void", ["ptr", "ptr", "i64", "i32"])
+            bits = f.mask_bits(f.mask)
+            e.line(f"  call void @dl_race_warp(ptr %launch, ptr %slot, {f.first_thread().typed}, {bits.typed})")
         if name == "bar.warp":
             e.line('  fence syncscope("singlethread") seq_cst')
             return
@@ -223,13 +228,22 @@ class Cooperation:
         for word, value in words.items():
             f.set_word("%state", abi.STATE_OPERANDS + word, value)
         f.set_word("%state", abi.STATE_POS, int_const("i64", instruction.pos))
+        self.order_thread(int_const("i32", 0))
         self.suspension.suspend(abi.WARP_OPERATION, self.body.live_across(instruction))
+        self.order_thread(e.cast("trunc", f.word("%state", abi.STATE_OPERANDS + MEMBERS, False), "i32"))
         target = operands[0] if opcode.has_destination else None
         targets = [target.first, target.second] if isinstance(target, Pair) else [target]
         for word, register in enumerate(targets):
             if isinstance(register, Register):
                 result = f.word("%state", abi.STATE_OPERANDS + word, False)
                 f.write_as(register, f.as_elem(result, f.elem_of(register)))
+
+    def order_thread(self, members: Value) -> None:
+        """Tell the search for races of this thread at a warp operation: it comes, or goes on with ``members``."""
+        if self.check:
+            first = self.f.first_thread()
+            self.e.declare("dl_race_thread", "void", ["ptr", "ptr", "i64", "i32"])
+            self.e.line(f"  call void @dl_race_thread(ptr %launch, ptr %slot, {first.typed}, {members.typed})")
 
     def whole(self, source: Operand, opcode: Opcode) -> Value:
         """The first operand of a warp operation as a word: a predicate, or 32 or 64 bits."""

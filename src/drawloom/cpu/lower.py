@@ -85,7 +85,7 @@ class FunctionLowering:
         self.variables = LocalVariables(body, self.stack) if check else None
         self.suspension = Suspension(body, spinning)
         self.pure = Pure(body, self.calls)
-        self.cooperation = Cooperation(body, self.suspension, operations)
+        self.cooperation = Cooperation(body, self.suspension, operations, check)
         self.branches = Branches(body, self.suspension)
         #: Where lanes of warps that part can go on in this code, which is that for one thread.
         self.entries: set[Place] = set()

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.cpu import abi
+from drawloom.cpu import abi, races
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING, WIDENED
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
-from drawloom.ptx.isa import Opcode
+from drawloom.ptx.isa import ATOMIC, Opcode
 from drawloom.ptx.types import Type
 
 #: Features of which one says that there are gathers.
@@ -220,7 +220,7 @@ class Memory:
         opcode = instruction.opcode
         type = opcode.types[0]
         place = self.place_of(instruction.operands[1], opcode, instruction.pos)
-        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
+        self.check_access(place, type.bytes * opcode.vector, instruction, races.READS)
         self.order_before(opcode)
         elem, count = _element(type, opcode.vector)
         values = self.load_lanes(place, elem, count, opcode.order in _STRONG)
@@ -428,7 +428,6 @@ class Memory:
         opcode = instruction.opcode
         type = opcode.types[0]
         place = self.place_of(instruction.operands[0], opcode, instruction.pos)
-        self.check_access(place, type.bytes * opcode.vector, instruction, opcode.space)
         source = instruction.operands[1]
         operands = source.elements if isinstance(source, Vector) else [source]
         lanes = f.lanes if place.kind != UNIFORM or any(f.lanes_of(o) for o in operands) else 0
@@ -442,6 +441,7 @@ class Memory:
                 values.append(f.e.cast("trunc", high, "i64"))
             else:
                 values.append(self.stored(operand, type, elem, lanes))
+        self.check_access(place, type.bytes * opcode.vector, instruction, races.WRITES, values)
         self.order_before(opcode)
         self.store_lanes(place, values, elem, count, opcode.order in _STRONG)
         self.order_after(opcode)
@@ -617,40 +617,68 @@ class Memory:
             self.f.e.line('  fence syncscope("singlethread") seq_cst')
 
     def fence(self, opcode: Opcode) -> None:
+        if self.check:
+            self.f.e.declare("dl_race_fence", "void", ["ptr", "ptr", "i64"])
+            self.f.e.line(f"  call void @dl_race_fence(ptr %launch, ptr %slot, {self.f.first_thread().typed})")
         weak = opcode.order in ("acq_rel", "acquire", "release")
         self.f.e.line("  fence acq_rel" if weak else "  fence seq_cst")
 
     # -- checks ------------------------------------------------------------------------------------------
 
-    def check_access(self, place: Place, size: int, instruction: Instruction, space: str) -> None:
-        """With checks on: every active lane's range lies in a known buffer, and is aligned to its size."""
-        if not self.check or space == "param":
+    def check_access(
+        self, place: Place, size: int, instruction: Instruction, kind: int, values: list[Value] | None = None
+    ) -> None:
+        """With checks on: every active lane's range lies in a known buffer, is aligned to its size, and races with no
+        other access. ``kind`` is what it does (see ``races``), ``values`` what it writes, where that is known."""
+        opcode = instruction.opcode
+        if not self.check or opcode.space == "param":
             return
         f = self.f
         e = f.e
         ok, bad = f.label("checked"), f.label("outside")
+        if opcode.effect == ATOMIC or opcode.order in _STRONG:
+            kind |= races.STRONG
+        if opcode.order in ("acquire", "acq_rel"):
+            kind |= races.ACQUIRES
+        if opcode.order in ("release", "acq_rel"):
+            kind |= races.RELEASES
+        rows = Value("null", "ptr", 0) if values is None or kind & races.STRONG else self.rows_of(values)
         if place.kind == UNIFORM:
             addresses = f.alloca("addresses", "i64")
             f.store(self.plus(place.address, place.offset), addresses)
-            last = f.mask_bits(f.mask)
-            low = e.binary("and", last, e.binary("sub", int_const("i32", 0), last))
-            lanes_bits = low if f.lanes else int_const("i32", 1)
+            lanes_bits = f.mask_bits(f.mask) if f.lanes else int_const("i32", 1)
+            if not kind & races.WRITES or values is None or not any(v.lanes for v in values):
+                # All lanes do the same.
+                lanes_bits = e.binary("and", lanes_bits, e.binary("sub", int_const("i32", 0), lanes_bits))
             stride = int_const("i64", 0)
         else:
             addresses = self.spill(self.lane_addresses(place))
             lanes_bits = f.mask_bits(f.mask)
             stride = int_const("i64", 8)
-        e.declare("dl_check", "i32", ["ptr", "ptr", "i64", "ptr", "i64", "i32", "i64", "i64"])
-        align = size & -size
+        e.declare("dl_check", "i32", ["ptr", "ptr", "i64", "ptr", "i64", "i32", "i64", "i64", "ptr"])
+        shape = size | min(size & -size, 16) << 32 | kind << 40
         failed = e.value(
             "i32", 0,
             f"call i32 @dl_check(ptr %launch, ptr %slot, {f.first_thread().typed}, ptr {addresses}, {stride.typed}, "
-            f"{lanes_bits.typed}, i64 {size | min(align, 16) << 32}, i64 {instruction.pos})",
+            f"{lanes_bits.typed}, i64 {shape}, i64 {instruction.pos}, {rows.typed})",
         )  # fmt: skip
         f.branch_expected(e.icmp("eq", failed, int_const("i32", 0)), ok, bad)
         f.place(bad)
         f.leave_with_fault()
         f.place(ok)
+
+    def rows_of(self, values: list[Value]) -> Value:
+        """The address of what each lane writes, lane after lane."""
+        f = self.f
+        wide = [f.e.splat(value, f.lanes) for value in values]
+        if len(wide) == 1:
+            return Value(self.spill(wide[0]), "ptr", 0)
+        if f.lanes:
+            return Value(self.spill(self.interleaved(wide, wide[0].elem)), "ptr", 0)
+        slot = f.alloca("row", f"[{len(wide)} x {wide[0].elem}]", 64)
+        for i, value in enumerate(wide):
+            self.set_element(slot, value, int_const("i32", i))
+        return Value(slot, "ptr", 0)
 
 
 def _element(type: Type, vector: int) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import mmap
 import os
 import struct
 import sys
@@ -14,17 +15,19 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from drawloom.build_info import VERSION, fingerprint
-from drawloom.cpu import abi, faults
+from drawloom.cpu import abi, faults, races
 from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
 from drawloom.cpu.layouts import gains_at_once, lanes_wanted, layout_of, whole
 from drawloom.cpu.scheduler import support
 from drawloom.cpu.workers import Job, pool
-from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError
+from drawloom.errors import DeadlockError, KernelFault, LaunchError, MemoryAccessError, RaceError
 from drawloom.ptx.ir import Module
 from drawloom.ptx.layout import align_up
+from drawloom.ptx.lines import source_line
 from drawloom.ptx.printf import argument_bytes, format_vprintf
 
 #: Blocks that a worker takes at a time, at most: long runs suit the memory prefetchers.
@@ -40,6 +43,10 @@ SPIN_LIMIT_SECONDS: Final = 10.0
 
 _HOW_TO_FIND: Final = '; check="memory" or DRAWLOOM_CHECK=memory finds the PTX line'
 _STACK_OVERFLOW: Final = f"stack overflow: device functions used over {abi.STACK_LIMIT >> 20} MiB of stack"
+
+#: What kernels call of the functions that all share.
+_IMPORTED: Final = ("dl_fail", "dl_check", "dl_race_fence", "dl_race_warp", "dl_race_thread")
+_MAP_NORESERVE: Final = 0x4000  # of Linux; Python names it from 3.12 on
 
 Memory = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -103,7 +110,7 @@ _support_lock: Final = threading.Lock()
 def _ready(code: bytes, meta: dict[str, Any], store: KernelStore | None) -> _Ready:
     """Link a kernel with what all kernels share."""
     shared = _shared_functions(store)
-    imports = {name: shared[name] for name in ("dl_fail", "dl_check")}
+    imports = {name: shared[name] for name in _IMPORTED}
     return _Ready(Loaded(code, [str(s) for s in meta["symbols"]], imports), meta, shared["dl_run"])
 
 
@@ -115,7 +122,7 @@ def _shared_functions(store: KernelStore | None) -> dict[str, int]:
             if faults.available() and not _support:
                 faults.begin(_linked(faults.native(), faults.SYMBOLS, store))
             text = support(host().is_x86)
-            known = _support[host().key] = _linked(text, ["dl_fail", "dl_check", "dl_run"], store)
+            known = _support[host().key] = _linked(text, [*_IMPORTED, "dl_run"], store)
         return known.addresses
 
 
@@ -139,12 +146,18 @@ def _llvm_failure(refusal: RuntimeError, kernel: str) -> LaunchError:
 
 class Program:
     """The kernels of ``module`` on the CPU, compiled from what ``passes`` make of it. ``check`` makes every access
-    bounds-checked."""
+    bounds-checked; ``races``, with it, looks for data races."""
 
     def __init__(
-        self, module: Module, store: KernelStore | None = None, check: bool = False, passes: Passes | None = None
+        self,
+        module: Module,
+        store: KernelStore | None = None,
+        check: bool = False,
+        passes: Passes | None = None,
+        races: bool = False,
     ) -> None:
         self.module = module
+        self.races = races
         self.store = store
         self.check = check
         self.passes = passes
@@ -322,8 +335,7 @@ class _Run:
         self.fault: faults.Fault | None = None
         self.params = np.frombuffer(params or b"\0", dtype=np.uint8).copy()
         # A kernel may take the address of a parameter and hand it on.
-        readable = sorted([*buffers, (self.params.ctypes.data, len(self.params))])
-        self.ranges = np.array(readable, dtype=np.uint64).reshape(-1)
+        readable = _merged([*buffers, (self.params.ctypes.data, len(self.params))])
         threads = block[0] if ready.alike else block[0] * block[1] * block[2]
         blocks = grid[0] * grid[1] * grid[2]
         lanes = ready.lanes
@@ -350,7 +362,6 @@ class _Run:
         record[abi.LAUNCH_BLOCKS] = blocks
         record[abi.LAUNCH_LOCAL] = ready.local_bytes
         record[abi.LAUNCH_STATE_STRIDE] = stride
-        record[abi.LAUNCH_BUFFERS] = self.ranges.ctypes.data
         record[abi.LAUNCH_BUFFER_COUNT] = len(readable)
         record[abi.LAUNCH_SLOT_STRIDE] = self.slot_bytes
         record[abi.LAUNCH_SLOT_STATES] = states
@@ -359,15 +370,40 @@ class _Run:
         record[abi.LAUNCH_LANES] = lanes
         record[abi.LAUNCH_KERNEL] = _signed(ready.kernel)
         record[abi.LAUNCH_RESOLVE] = _signed(ready.resolve)
+        cells = self.watch(readable, record) if program.races else [0] * len(readable)
+        self.ranges = np.array([(*r, c) for r, c in zip(readable, cells, strict=True)], dtype=np.uint64).reshape(-1)
+        record[abi.LAUNCH_BUFFERS] = self.ranges.ctypes.data
         self.record = record
         called = (self.on_printf, self.on_assert, self.on_malloc, self.on_free)
         self.callbacks = [_Callback(faults.outside(f)) for f in called]
         for word, callback in zip(range(abi.LAUNCH_PRINTF, abi.LAUNCH_FREE + 1), self.callbacks, strict=True):
             record[word] = _signed(ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
+    def watch(self, ranges: list[tuple[int, int]], record: npt.NDArray[np.int64]) -> list[int]:
+        """Where the cells of each range begin, for a launch that looks for races."""
+        slot_bytes = align_up(races.BLOCK_BYTES + races.cell_bytes(0, int(record[abi.LAUNCH_SHARED])), 64)
+        sizes = [races.cell_bytes(begin, size) for begin, size in ranges]
+        # Untouched pages cost nothing.
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (_MAP_NORESERVE if sys.platform == "linux" else 0)
+        total = slot_bytes * self.slots + sum(sizes)
+        try:
+            self.cells = np.frombuffer(mmap.mmap(-1, total, flags=flags), np.uint8)
+        except (OSError, OverflowError, ValueError) as refusal:
+            raise LaunchError(f"no {total} bytes of address space to look for races with", self.kernel) from refusal
+        base = self.cells.ctypes.data
+        record[abi.LAUNCH_RACES] = _signed(base)
+        record[abi.LAUNCH_RACES_STRIDE] = slot_bytes
+        record[abi.LAUNCH_TIME] = 1
+        starts = [base + slot_bytes * self.slots]
+        for size in sizes:
+            starts.append(starts[-1] + size)
+        return starts[:-1]
+
     def start(self, cores: int) -> None:
         if self.blocks == 0:
             return
+        if self.program.races:
+            cores = 1
         workers = max(1, min(cores, self.blocks))
         chunk = 1 if self.ready.resumable else max(1, min(_CHUNK, self.blocks // (workers * 16)))
         self.record[abi.LAUNCH_CHUNK] = chunk
@@ -497,6 +533,28 @@ class _Run:
             f"{left} have not begun"
         )
 
+    def race(self) -> str:
+        """What two accesses did to each other."""
+        record = self.record
+        module = self.program.module
+        access = int(record[abi.LAUNCH_OTHER_ACCESS])
+        place = int(record[abi.LAUNCH_ERROR_ADDRESS]) & 0xFFFFFFFFFFFFFFFF
+        size = int(record[abi.LAUNCH_ERROR_SIZE])
+        what = f"{size} bytes" if size > 1 else "1 byte"
+        where = f"at byte {place} of shared memory" if access & abi.RACE_IN_SHARED else f"at 0x{place:x}"
+        now = "written" if access & abi.RACE_NOW_WRITES else "read"
+        then = "written" if access & abi.RACE_THEN_WROTE else "read"
+        thread = _split(int(record[abi.LAUNCH_OTHER_THREAD]), self.block)
+        block = _split(int(record[abi.LAUNCH_OTHER_BLOCK]), self.grid)
+        positions = [int(record[abi.LAUNCH_OTHER_POS]), int(record[abi.LAUNCH_ERROR_POS])]
+        line = module.position(positions[0])[0]
+        message = (
+            f"data race: {what} {where} {'are' if size > 1 else 'is'} {now} while thread {thread} of block {block} has "
+            f"{then} {'them' if size > 1 else 'it'} at line {line}, unordered by any barrier"
+        )
+        sources = [source_line(module, position) for position in positions]
+        return message + (f" (source: {then} at {sources[0]}, {now} at {sources[1]})" if all(sources) else "")
+
     def raise_error(self) -> None:
         code = int(self.record[abi.LAUNCH_ERROR])
         if code == 0:
@@ -514,6 +572,8 @@ class _Run:
             size = int(self.record[abi.LAUNCH_ERROR_SIZE])
             what = "access outside every buffer" if code == abi.ERROR_BOUNDS else "misaligned access"
             raise MemoryAccessError(what, name, module.filename, line, text, block, thread, address, size)
+        if code == abi.ERROR_RACE:
+            raise RaceError(self.race(), name, module.filename, line, text, block, thread)
         if code == abi.ERROR_BARRIER:
             message = "deadlock: a barrier waits for warps that never reach it"
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
@@ -548,6 +608,18 @@ class _Run:
 def _split(number: int, extent: tuple[int, int, int]) -> tuple[int, int, int]:
     x, y = extent[0], extent[1]
     return (number % x, number // x % y, number // (x * y))
+
+
+def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges (address, bytes) in order, those that overlap as one: views of one array do."""
+    out: list[tuple[int, int]] = []
+    for begin, size in sorted(ranges):
+        if out and begin < out[-1][0] + out[-1][1]:
+            first, bytes_ = out.pop()
+            out.append((first, max(bytes_, begin + size - first)))
+        else:
+            out.append((begin, size))
+    return out
 
 
 def _signed(address: int) -> int:

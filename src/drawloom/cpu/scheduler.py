@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from drawloom.cpu import abi
+from drawloom.cpu import abi, races
 
 _REPORTS: Final = """
 ; %first: the thread of lane 0.
@@ -38,12 +38,19 @@ done:
   ret void
 }
 
-; 0 when all of [address, address + size) of every set lane is in a known range and aligned.
+; 0 when all of [address, address + size) of every set lane is in a known range and aligned, and races with nobody.
+; %shape: bytes, alignment (from bit 32), what it does (races.py; from bit 40); %values: what each lane writes, or null.
 define i32 @dl_check(ptr %launch, ptr %slot, i64 %first, ptr %addresses, i64 %stride, i32 %lanes, i64 %shape,
-                     i64 %pos) {
+                     i64 %pos, ptr %values) {
 entry:
+  %clocks = call ptr @dl_clocks(ptr %launch, ptr %slot)
+  %unwatched = icmp eq ptr %clocks, null
+  %no.values = icmp eq ptr %values, null
+  %kind64 = lshr i64 %shape, 40
+  %kind = trunc i64 %kind64 to i32
   %size = and i64 %shape, 4294967295
-  %align = lshr i64 %shape, 32
+  %align.kind = lshr i64 %shape, 32
+  %align = and i64 %align.kind, 255
   %low = sub i64 %align, 1
   %p.shared = getelementptr i8, ptr %slot, i64 @SLOT_SHARED@
   %shared = load i64, ptr %p.shared
@@ -71,19 +78,50 @@ lane:
   br i1 %aligned, label %ranges, label %misaligned
 ranges:
   %s.in = call i1 @dl_inside(i64 %address, i64 %size, i64 %shared, i64 %sbytes)
-  br i1 %s.in, label %good, label %try.buffers
+  br i1 %s.in, label %in.shared, label %try.buffers
+in.shared:
+  br i1 %unwatched, label %good, label %shared.cells
+shared.cells:
+  %s.from = sub i64 %address, %shared
+  %s.cells = getelementptr i8, ptr %clocks, i64 @RACE_CELLS@
+  br label %watch
 try.buffers:
   %i = phi i64 [ 0, %ranges ], [ %i.next, %miss ]
   %over = icmp uge i64 %i, %count
   br i1 %over, label %try.variables, label %one
 one:
-  %pair = mul i64 %i, 16
+  %pair = mul i64 %i, 24
   %p.begin = getelementptr i8, ptr %buffers, i64 %pair
   %begin = load i64, ptr %p.begin
   %p.bytes = getelementptr i8, ptr %p.begin, i64 8
   %bytes = load i64, ptr %p.bytes
   %b.in = call i1 @dl_inside(i64 %address, i64 %size, i64 %begin, i64 %bytes)
-  br i1 %b.in, label %good, label %miss
+  br i1 %b.in, label %in.buffer, label %miss
+in.buffer:
+  br i1 %unwatched, label %good, label %buffer.cells
+buffer.cells:
+  %begin.odd = and i64 %begin, 3
+  %b.start = sub i64 %address, %begin
+  %b.from = add i64 %b.start, %begin.odd
+  %p.cells = getelementptr i8, ptr %p.begin, i64 16
+  %b.cells = load ptr, ptr %p.cells
+  br label %watch
+watch:
+  %from = phi i64 [ %s.from, %shared.cells ], [ %b.from, %buffer.cells ]
+  %cells = phi ptr [ %s.cells, %shared.cells ], [ %b.cells, %buffer.cells ]
+  %is.shared = phi i1 [ true, %shared.cells ], [ false, %buffer.cells ]
+  %word = lshr i64 %from, 2
+  %o.cell = mul i64 %word, @RACE_CELL_BYTES@
+  %cell = getelementptr i8, ptr %cells, i64 %o.cell
+  %o.value = mul i64 %n, %size
+  %p.value = getelementptr i8, ptr %values, i64 %o.value
+  %value = select i1 %no.values, ptr null, ptr %p.value
+  %races = call i32 @dl_touch(ptr %launch, ptr %slot, ptr %clocks, i64 %first, i32 %number, i64 %address, i64 %size,
+                              ptr %cell, i32 %kind, ptr %value, i1 %is.shared, i64 %pos)
+  %raced = icmp ne i32 %races, 0
+  br i1 %raced, label %failed, label %good
+failed:
+  ret i32 1
 miss:
   %i.next = add i64 %i, 1
   br label %try.buffers
@@ -333,6 +371,7 @@ arrived:
   %a0 = load i64, ptr %p.arrived
   %a1 = add i64 %a0, %lanes
   store i64 %a1, ptr %p.arrived
+  call void @dl_race_arrive(ptr %launch, ptr %slot, i64 %u, i64 %id)
   br label %ran
 waits:
   store i64 @AT_BARRIER_STATUS@, ptr %p.status
@@ -477,6 +516,7 @@ decide:
 not.yet:
   ret i64 0
 free:
+  call void @dl_race_barrier(ptr %launch, ptr %slot, i64 %bar)
   store i64 0, ptr %p.arrived
   %every = icmp eq i64 %ones.next, %active.next
   %any = icmp ne i64 %ones.next, 0
@@ -756,7 +796,10 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 #: Rounds of nothing but spinning before the core is offered to others, and (as a power of two) before each new block.
-_NUMBERS: Final[dict[str, int]] = {"STATE_HEAD": 8 * abi.STATE_FRAME, "PATIENCE": 64, "PATIENCE_SHIFT": 6}
+_NUMBERS: Final[dict[str, int]] = {
+    "STATE_HEAD": 8 * abi.STATE_FRAME, "PATIENCE": 64, "PATIENCE_SHIFT": 6, "RACE_CELLS": races.BLOCK_BYTES,
+    "RACE_CELL_BYTES": races.CELL_BYTES,
+}  # fmt: skip
 _NAME: Final = re.compile(r"@([A-Z][A-Z_]*)@")
 
 
@@ -764,7 +807,7 @@ def support(x86: bool) -> str:
     """The LLVM IR of what every kernel shares: fault reports, checks, and the scheduler of kernels that stop."""
     pause = "  call void @llvm.x86.sse2.pause()" if x86 else "  fence seq_cst"
     declared = "declare void @llvm.x86.sse2.pause()\n" if x86 else ""
-    return filled(_REPORTS + _OPEN + _RESUMABLE.replace("@PAUSE@", pause) + declared)
+    return filled(_REPORTS + races.native() + _OPEN + _RESUMABLE.replace("@PAUSE@", pause) + declared)
 
 
 def straight() -> str:

@@ -140,7 +140,7 @@ class Backend:
         """`size` bytes of memory, zeroed unless it is of no use. Raises DeviceError when there is not that much."""
         raise NotImplementedError
 
-    def program(self, module: Module, check: bool, assembler: str, optimiser: "Optimiser") -> Program:
+    def program(self, module: Module, check: str, assembler: str, optimiser: "Optimiser") -> Program:
         """Makes a verified module ready; `assembler` ("drawloom" or "driver") matters to GPUs only. Raises
         UnsupportedError or DeviceError."""
         raise NotImplementedError

@@ -191,12 +191,12 @@ class CudaBackend(Backend):
     def allocate(self, size: int, zero: bool = True) -> Allocation:
         return CudaAllocation(self, size, zero)
 
-    def program(self, module: Module, check: bool, assembler: str, optimiser: Optimiser) -> Program:
+    def program(self, module: Module, check: str, assembler: str, optimiser: Optimiser) -> Program:
         from drawloom.runtime.cuda_launch import CudaProgram
 
         if check:
             raise UnsupportedError(
-                f"{self.device.name}: check=memory works on cpu and reference only; on a GPU use compute-sanitizer"
+                f"{self.device.name}: check={check} works on cpu and reference only; on a GPU use compute-sanitizer"
             )
         return CudaProgram(self, module, assembler, optimiser)
 

@@ -263,16 +263,16 @@ class HostBackend(Backend):
 
 
 class ReferenceBackend(HostBackend):
-    def program(self, module: Module, check: bool, assembler: str, optimiser: "Optimiser") -> Program:
+    def program(self, module: Module, check: str, assembler: str, optimiser: "Optimiser") -> Program:
         return ReferenceProgram(optimiser.whole())
 
 
 class CpuBackend(HostBackend):
-    def program(self, module: Module, check: bool, assembler: str, optimiser: "Optimiser") -> Program:
+    def program(self, module: Module, check: str, assembler: str, optimiser: "Optimiser") -> Program:
         from drawloom.cpu import Program as CpuProgram
         from drawloom.runtime.cache import kernel_store
 
-        return CompiledProgram(module, CpuProgram(module, kernel_store(), check, optimiser))
+        return CompiledProgram(module, CpuProgram(module, kernel_store(), bool(check), optimiser, check == "race"))
 
 
 def chosen_threads() -> int:

@@ -53,7 +53,8 @@ def load(
 
     `source` is the path of a `.ptx` file, PTX text (anything with a line break or a `.version` directive), or a
     `drawloom.ptx.Module`. `device` is "cpu", "reference", "cuda", "cuda:N" or a Device; None takes
-    DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access (None takes DRAWLOOM_CHECK).
+    DRAWLOOM_DEVICE, else "cpu". `check="memory"` bounds-checks every access, `check="race"` looks for data races
+    too (None takes DRAWLOOM_CHECK).
     `assembler` says who makes a GPU's machine code: "drawloom", our own assembler, or "driver", the driver's
     compiler (None takes DRAWLOOM_ASSEMBLER, else "drawloom"); host devices need none. `level`, 0 to 3, is how much
     `drawloom.optimize` does before (None takes DRAWLOOM_OPT, else 2, on "reference" 0). `shuffle` says which loads
@@ -67,7 +68,7 @@ def load(
     where = find_device(device)
     checked, chosen = chosen_check(check), level_on(where, level)
     module = read_module(source)
-    module, chosen = shuffled(module, shuffle, where, chosen, checked)
+    module, chosen = shuffled(module, shuffle, where, chosen, bool(checked))
     return Module(module, where, checked, chosen_assembler(assembler), chosen, reinterpret)
 
 
@@ -95,13 +96,14 @@ def level_on(device: Device, level: int | None) -> int:
     return chosen_level(level, 0) if device.kind == "reference" else chosen_level(level)
 
 
-def chosen_check(check: str | None) -> bool:
+def chosen_check(check: str | None) -> str:
+    """What is checked: "memory", "race" (and memory), or "" for nothing."""
     text = os.environ.get("DRAWLOOM_CHECK", "") if check is None else check
     if text in ("", "off"):
-        return False
-    if text != "memory":
-        raise DataError(f"check={text}: expected memory or off")
-    return True
+        return ""
+    if text not in ("memory", "race"):
+        raise DataError(f"check={text}: expected memory, race or off")
+    return text
 
 
 def read_module(source: Source) -> PtxModule:
@@ -364,7 +366,7 @@ class Module(Mapping[str, Kernel]):
         self,
         module: PtxModule,
         where: Device,
-        check: bool = False,
+        check: str = "",
         assembler: str = DRAWLOOM,
         level: int = 0,
         reinterpret: bool = False,

@@ -208,7 +208,7 @@ const Variant *variant_for(const Kernel &kernel, dim3 block, bool checked) {
 class Run {
  public:
   Run(const Launch &launch, const Variant &variant, const std::vector<char> &parameters, char *base,
-      const std::vector<Range> *ranges)
+      std::vector<Range> *ranges)
       : launch_(launch), variant_(variant) {
     int64_t threads = int64_t(launch.block.x) * (variant.alike ? 1 : int64_t(launch.block.y) * launch.block.z);
     blocks_ = int64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
@@ -236,6 +236,7 @@ class Run {
     record_[LAUNCH_BLOCKS] = blocks_;
     record_[LAUNCH_LOCAL] = variant.local_bytes;
     record_[LAUNCH_STATE_STRIDE] = stride;
+    ranges_ = ranges;
     word(LAUNCH_BUFFERS, ranges ? ranges->data() : nullptr);
     record_[LAUNCH_BUFFER_COUNT] = ranges ? int64_t(ranges->size()) : 0;
     word(LAUNCH_PRINTF, reinterpret_cast<void *>(on_printf));
@@ -253,7 +254,7 @@ class Run {
 
   // False where there is no memory for the blocks in flight.
   bool start(Stack stack) {
-    int64_t most = std::min<int64_t>(Pool::cores(), blocks_);
+    int64_t most = settings().races ? 1 : std::min<int64_t>(Pool::cores(), blocks_);
     float known = nanoseconds_known();
     if (known >= 0) most = std::min<int64_t>(most, 1 + int64_t(std::min(known / kWorthAWorkerNanoseconds, 1e6f)));
     int workers = int(std::max<int64_t>(1, most));
@@ -266,6 +267,7 @@ class Run {
     for (int64_t s = 0; s < slots; ++s) memset(slot_base_ + s * slot_bytes_, 0, 8 * SLOT_WORDS);
     record_[LAUNCH_SLOTS] = slots;
     word(LAUNCH_SLOT_BASE, slot_base_);
+    if (settings().races && ranges_ && !watch_for_races(slots)) return false;
     spins_.assign(size_t(workers) * kWordsApart, 0);
     seen_spins_.assign(size_t(workers), 0);
     since_ = std::chrono::steady_clock::now();
@@ -282,10 +284,37 @@ class Run {
     return true;
   }
 
+  ~Run() {
+    if (cells_) munmap(cells_, cell_bytes_);
+  }
+
   const int64_t *record() const { return record_; }
   const Raised &raised() const { return raised_; }
 
  private:
+  // Cells for each word of memory, all 0; those of pages that nobody touches cost nothing. False for no address space.
+  bool watch_for_races(int64_t slots) {
+    auto cells_of = [](uint64_t begin, uint64_t size) {
+      return size ? ((begin + size - 1) / 4 - begin / 4 + 1) * uint64_t(RACE_CELL_BYTES) : 0;
+    };
+    uint64_t block = uint64_t(RACE_BLOCK_BYTES) + cells_of(0, uint64_t(record_[LAUNCH_SHARED]));
+    cell_bytes_ = block * uint64_t(slots);
+    for (const Range &range : *ranges_) cell_bytes_ += cells_of(range.begin, range.size);
+    void *memory =
+        mmap(nullptr, cell_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    cells_ = memory;
+    word(LAUNCH_RACES, memory);
+    record_[LAUNCH_RACES_STRIDE] = int64_t(block);
+    record_[LAUNCH_TIME] = 1;
+    uint64_t next = reinterpret_cast<uint64_t>(memory) + block * uint64_t(slots);
+    for (Range &range : *ranges_) {
+      range.cells = next;
+      next += cells_of(range.begin, range.size);
+    }
+    return true;
+  }
+
   void word(int at, const void *pointer) { record_[at] = reinterpret_cast<int64_t>(pointer); }
 
   // Makes the handlers of the signals that kernels raise ours; others may have installed theirs since.
@@ -350,6 +379,9 @@ class Run {
   alignas(64) int64_t record_[LAUNCH_WORDS] = {};
   std::vector<int64_t> spins_, seen_spins_;
   char *slot_base_ = nullptr;
+  std::vector<Range> *ranges_ = nullptr;
+  void *cells_ = nullptr;
+  uint64_t cell_bytes_ = 0;
   int64_t slot_bytes_ = 0, slots_ = 1, blocks_ = 0, progress_ = -1;
   std::chrono::steady_clock::time_point since_;
   std::atomic<int64_t> busy_{0};  // nanoseconds of all workers
@@ -376,6 +408,7 @@ constexpr Outcome kOutcomes[] = {
     {ERROR_STACK, cudaErrorHardwareStackError, "stack overflow: device functions call each other too deeply"},
     {ERROR_BRKPT, cudaErrorLaunchFailure, "the kernel stopped at brkpt: there is no debugger"},
     {ERROR_LOCAL, cudaErrorHardwareStackError, "stack overflow: alloca takes more than a thread has"},
+    {ERROR_RACE, cudaErrorLaunchFailure, "data race"},
     {ERROR_RESTORE, cudaErrorLaunchFailure, "stackrestore to an address that stacksave did not give"},
 };
 
@@ -386,6 +419,19 @@ std::string source_line(const Image &image, int64_t position) {
                                        [](int64_t at, const Line &line) { return at < line.position; });
   if (after == lines || !after[-1].line) return "";
   return format(" at %s:%d", static_cast<const char *const *>(image.files)[after[-1].file], int(after[-1].line));
+}
+
+// What two accesses did to each other; where the later one was is told behind it.
+std::string race_of(const int64_t *record, const Launch &launch) {
+  int64_t access = record[LAUNCH_OTHER_ACCESS];
+  const char *now = access & RACE_NOW_WRITES ? "written" : "read", *then = access & RACE_THEN_WROTE ? "written" : "read";
+  Three b = split(record[LAUNCH_OTHER_BLOCK], launch.grid), t = split(record[LAUNCH_OTHER_THREAD], launch.block);
+  std::string place = format(access & RACE_IN_SHARED ? "at byte %lld of shared memory" : "at 0x%llx",
+                             static_cast<unsigned long long>(record[LAUNCH_ERROR_ADDRESS]));
+  return format(": %d bytes %s were %s by block (%u, %u, %u), thread (%u, %u, %u)", int(record[LAUNCH_ERROR_SIZE]),
+                place.c_str(), then, b.x, b.y, b.z, t.x, t.y, t.z) +
+         source_line(*launch.function->program->image, record[LAUNCH_OTHER_POS]) +
+         format(", and are %s, unordered by any barrier,", now);
 }
 
 Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint64_t), bool checked) {
@@ -407,6 +453,7 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
     what += format(", %d bytes at 0x%llx", int(record[LAUNCH_ERROR_SIZE]), static_cast<unsigned long long>(address));
     if (error == ERROR_BOUNDS) what += explain(address);
   }
+  if (error == ERROR_RACE) what += race_of(record, launch);
   if (error == ERROR_SIGNAL) {
     const Raised &raised = run.raised();
     known_thread = false;
@@ -465,7 +512,7 @@ Range device_heap() { return heap.range(); }
 void limit_device_heap(size_t bytes) { heap.limit(bytes); }
 
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
-                 const std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack) {
+                 std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack) {
   const Variant *variant = variant_for(*launch.function->kernel, launch.block, ranges != nullptr);
   if (!variant) return {cudaErrorInvalidDeviceFunction, "kernel " + launch.function->name + " was built -unchecked"};
   current = &launch;

@@ -12,8 +12,9 @@ struct Fault {
   std::string report;
 };
 
+// A record of the compiler's LAUNCH_BUFFERS.
 struct Range {
-  uint64_t begin, size;
+  uint64_t begin, size, cells = 0;
 };
 
 // Held while a kernel runs: one runs at a time, as each may have all cores.
@@ -31,7 +32,7 @@ enum class Stack { own, shared };
 // module's variables stand; `ranges` is what it may access where accesses are checked, else null, and `explain` says
 // more about an address that is in none.
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
-                 const std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack);
+                 std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack);
 
 // A kernel's name as it stands in the source, with its parameters.
 std::string readable_name(const std::string &name);

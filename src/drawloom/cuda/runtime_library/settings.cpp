@@ -39,8 +39,9 @@ Settings from_environment() {
   if (out.threads < 0) refuse("DRAWLOOM_THREADS", "a number of threads from 0 to 4096");
 
   std::string check = text_of("DRAWLOOM_CHECK");
-  out.checked = check == "memory";
-  if (!check.empty() && check != "off" && !out.checked) refuse("DRAWLOOM_CHECK", "memory or off");
+  out.races = check == "race";
+  out.checked = check == "memory" || out.races;
+  if (!check.empty() && check != "off" && !out.checked) refuse("DRAWLOOM_CHECK", "memory, race or off");
 
   std::string assembler = text_of("DRAWLOOM_ASSEMBLER");
   out.by_driver = assembler == "driver";
