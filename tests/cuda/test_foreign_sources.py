@@ -50,7 +50,14 @@ later() { return 0; }
 def test_signs_of_launches_are_joined_outside_of_literals() -> None:
     assert join_launches("k << <1, 1>> >(p);") == "k <<< 1, 1>>> (p);"
     assert join_launches("k<<<1, 1>> >(p);") == "k<<<1, 1>>> (p);"
-    for text in ('"k << <1>> >(p)"', "R\"x(k << <1>> >(p))x\"", "A<B<C<int>> >(p)", "a << b >> (c)", "k<<<1, 1>>>(p)"):
+    for text in (
+        '"k << <1>> >(p)"',
+        'R"x(k << <1>> >(p))x"',
+        "A<B<C<int>> >(p)",
+        "a << b >> (c)",
+        "k<<<1, 1>>>(p)",
+        "A<B<C<int>> > a; k<<<1, 1>>>(p)",
+    ):
         assert join_launches(text) is None
     nested = "k << <f(A<B<C>> >()), 1>> >(p)"
     assert join_launches(nested) == "k <<< f(A<B<C>> >()), 1>>> (p)"

@@ -26,8 +26,8 @@ EXAMPLES = PROGRAMS.parent.parent.parent / "examples"
 CHOSEN = (
     "builtin_atomics checked_access device_printf device_queries error_assert error_capture error_configuration "
     "error_destroyed error_host_access error_host_use_after_free error_memory error_out_of_bounds error_race "
-    "error_unsynchronised_small error_variable_overrun function_pointers graphs group_barriers samples_style "
-    "scan_lookback small_launches standard_mathematics streams_events streams_overlap symbols warp_votes"
+    "error_unsynchronised_small error_variable_overrun function_pointers graphs group_barriers samples_helpers "
+    "samples_style scan_lookback small_launches standard_mathematics streams_events streams_overlap symbols warp_votes"
 ).split()
 
 

@@ -55,8 +55,9 @@ def join_launches(text: str) -> str | None:
             after = end if sign == ">>>" else _end_of(text, end, ">")
             if after and text.startswith("(", _SPACE.match(text, after).end()):  # type: ignore[union-attr]
                 configurations.pop()
-                pieces += (text[kept:start], ">>>", " " * (after - start - 3))
-                kept = after
+                if sign == ">>":
+                    pieces += (text[kept:start], ">>>", " " * (after - start - 3))
+                    kept = after
     return "".join([*pieces, text[kept:]]) if pieces else None
 
 
