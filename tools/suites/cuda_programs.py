@@ -1,0 +1,224 @@
+"""Folders of CUDA programs that check themselves, to outcomes: each is built with `drawloom cc` and run on the CPU.
+
+    python -m tools.suites.cuda_programs PATH [--filter TEXT] [--timeout S] [--jobs N] [--report FILE] [--peer nvcc]
+
+A program is a folder with CUDA sources. Its own Makefile builds it, with a `nvcc` on PATH that is `drawloom cc`, and
+its `run` target, its script `run` or what was built runs, as a benchmark suite has it (HeCBench, Rodinia, PolyBench).
+Without a Makefile all its sources are one program (cuda-samples). Its exit status and its own words judge it. Folders
+are copied to a temporary place; the rest of the checkout is linked beside them.
+
+same: built, ran, and nothing that it says tells of a failure; refused: `drawloom cc` names what it lacks; different:
+its own check fails; crashed: a signal, or a fault of a kernel; hung: out of time. With `--peer nvcc` a program that
+is refused is also built by the real nvcc, and the cause says where that does not build it either.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from tools.suites.report import Outcome, argument_parser, report, run_in_processes
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+MAKEFILES: Final = ("Makefile", "makefile", "GNUmakefile")
+SOURCES: Final = (".cu", ".cpp", ".cc", ".c")
+#: What an item is told by through the environment of its process: the checkout, seconds, and the peer.
+SETTINGS: Final = ("DRAWLOOM_SUITE_ROOT", "DRAWLOOM_SUITE_SECONDS", "DRAWLOOM_SUITE_PEER")
+FAILURES: Final = ("fail", "mismatch", "non-matching", "not match", "incorrect", "wrong", "cuda error")
+#: Exit statuses of `timeout`, and what shells and make say of a program that a signal ended.
+OUT_OF_TIME: Final = (124, 137)
+SIGNALS: Final = (
+    "segmentation fault", "aborted", "illegal instruction", "floating point exception", "bus error", "core dumped"
+)  # fmt: skip
+
+
+def programs_in(root: Path) -> list[Path]:
+    """Return the folders under ``root`` that hold CUDA sources, each but those inside another such folder."""
+    out: list[Path] = []
+    for folder in sorted({path.parent for path in root.rglob("*.cu")}):
+        with_makefile = [f for f in (folder, *folder.parents) if f.is_relative_to(root) and has_makefile(f)]
+        program = with_makefile[0] if with_makefile and with_makefile[0] != root else folder
+        if program not in out:
+            out.append(program)
+    return out
+
+
+def checkout_of(path: Path) -> Path:
+    """Return the checkout that a folder is in, whose other parts its programs may name; the folder itself for none."""
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), path)
+
+
+def has_makefile(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in MAKEFILES)
+
+
+def check(item: str) -> Iterator[Outcome | str]:
+    """Build and run the program in a folder."""
+    root, seconds, peer = (os.environ.get(name, "") for name in SETTINGS)
+    folder = Path(item)
+    name = str(folder.relative_to(root))
+    with TemporaryDirectory(prefix="drawloom-suite-") as temporary:
+        place = copy_beside(Path(root), folder, Path(temporary) / "suite")
+        tools = Path(temporary) / "toolkit"
+        write_compiler(tools / "bin" / "nvcc", f'exec "{sys.executable}" -m drawloom.cli.main cc "$@"')
+        yield name
+        built = build(place, tools, float(seconds))
+        if built.returncode:
+            outcome = outcome_of_build(name, built.returncode, built.stdout)
+            if peer == "nvcc" and outcome.kind == "refused" and not builds_with_nvcc(root, folder, float(seconds)):
+                outcome = Outcome(name, "refused", f"nvcc does not build it either\n{outcome.detail}")
+            yield outcome
+            return
+        yield f"{name}: run"
+        for command in commands_of(place):
+            ran = call(command, place, tools, float(seconds))
+            outcome = judge(name, ran.returncode, ran.stdout)
+            if outcome.kind != "same":
+                yield outcome
+                return
+        yield Outcome(name, "same")
+
+
+def copy_beside(root: Path, folder: Path, target: Path) -> Path:
+    """Copy a folder to its place under ``target``, with links to what stands beside it and beside its parents."""
+    target.mkdir(parents=True)
+    here, there = root, target
+    for part in folder.relative_to(root).parts:
+        for sibling in here.iterdir():
+            if sibling.name != part:
+                (there / sibling.name).symlink_to(sibling)
+        here, there = here / part, there / part
+        if here != folder:
+            there.mkdir()
+    shutil.copytree(folder, there, symlinks=True, dirs_exist_ok=True)
+    return there
+
+
+def write_compiler(path: Path, command: str) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\n{command}\n")
+    path.chmod(0o755)
+
+
+def call(command: list[str], folder: Path, tools: Path | None, seconds: float) -> subprocess.CompletedProcess[str]:
+    """Run a command with the compiler of ``tools`` first on PATH; what it prints is in ``stdout``."""
+    environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}
+    environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
+    if tools is not None:
+        environment["PATH"] = f"{tools / 'bin'}:{environment['PATH']}"
+    limited = ["timeout", "--kill-after=5", f"{seconds:.0f}", *command]
+    return subprocess.run(
+        limited, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace",
+    )  # fmt: skip
+
+
+def build(folder: Path, tools: Path | None, seconds: float) -> subprocess.CompletedProcess[str]:
+    if not has_makefile(folder):
+        sources = sorted(path.name for path in folder.iterdir() if path.suffix in SOURCES)
+        return call(["nvcc", *sources, "-o", "program"], folder, tools, seconds)
+    variables = [] if tools is None else [f"CUDA_DIR={tools}", f"CUDA_PATH={tools}"]
+    return call(["make", *variables], folder, tools, seconds)
+
+
+def builds_with_nvcc(root: str, folder: Path, seconds: float) -> bool:
+    with TemporaryDirectory(prefix="drawloom-suite-") as temporary:
+        place = copy_beside(Path(root), folder, Path(temporary) / "suite")
+        return build(place, None, seconds).returncode == 0
+
+
+def commands_of(folder: Path) -> list[list[str]]:
+    """Return what runs a program that was built: its target, its script, or the executables that are there."""
+    for name in MAKEFILES:
+        lines = (folder / name).read_text(errors="replace").splitlines() if (folder / name).is_file() else []
+        if any(line.startswith("run:") for line in lines):
+            return [["make", "run"]]
+    if (folder / "run").is_file():
+        return [["sh", "./run"]]
+    return [[f"./{path.name}"] for path in sorted(folder.iterdir()) if is_program(path)]
+
+
+def is_program(path: Path) -> bool:
+    if not path.is_file() or not os.access(path, os.X_OK) or path.suffix in (".o", ".so"):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def outcome_of_build(name: str, status: int, output: str) -> Outcome:
+    """Return the outcome that a build which failed is."""
+    shown = output[-3000:]
+    if status in OUT_OF_TIME:
+        return Outcome(name, "hung", f"the build is out of time\n{shown}")
+    if "Traceback (most recent call last)" in output:
+        return Outcome(name, "crashed", f"the compiler: {output.strip().splitlines()[-1]}\n{shown}")
+    return Outcome(name, "refused", f"{cause_of(output)}\n{shown}")
+
+
+def judge(name: str, status: int, output: str) -> Outcome:
+    """Return the outcome that a run's exit status and words are."""
+    shown = output[-3000:]
+    if status in OUT_OF_TIME:
+        return Outcome(name, "hung", f"the run is out of time\n{shown}")
+    faults = [line for line in output.splitlines() if line.startswith("drawloom: ")]
+    if faults:
+        fault = faults[0].split(": ")
+        return Outcome(name, "crashed", f"{': '.join(fault[2:3])}\n{shown}")
+    said = [signal for signal in SIGNALS if signal in output.lower()]
+    if status and (said or status < 0 or 128 < status < 160):
+        return Outcome(name, "crashed", f"{said[0] if said else f'exit status {status}'}\n{shown}")
+    if lacks(output):
+        return Outcome(name, "refused", f"what it calls is not supported\n{shown}")
+    wrong = [line for line in output.splitlines() if tells_of_failure(line)]
+    if wrong or status:
+        cause = "its own check fails" if wrong else f"exit status {status}"
+        return Outcome(name, "different", f"{cause}\n{shown}")
+    return Outcome(name, "same")
+
+
+def lacks(output: str) -> bool:
+    return "cudaErrorNotSupported" in output or "operation not supported" in output
+
+
+def tells_of_failure(line: str) -> bool:
+    """Return whether a line of output tells of a failed check: one of the words, and no count of them that is 0."""
+    text = line.lower()
+    if not any(word in text for word in FAILURES):
+        return False
+    words = text.replace(":", " ").replace("=", " ").replace(",", " ").split()
+    none = ("0", "0.0", "0%", "0.000000")
+    return not words or (words[-1] not in none and words[0] not in none and " 0 " not in text)
+
+
+def cause_of(output: str) -> str:
+    """Return the first error of a build, without where it is."""
+    for line in output.splitlines():
+        before, error, what = line.partition("rror: ")
+        if error:
+            return (what if before[-1:] in ("e", "E") and what else line).strip()
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "the build says nothing"
+
+
+def main() -> int:
+    parser: argparse.ArgumentParser = argument_parser(__doc__, timeout=120.0)
+    parser.add_argument("--peer", choices=("none", "nvcc"), default="none", help="who builds what is refused, too")
+    given = parser.parse_args()
+    path = given.path.resolve()
+    items = [str(folder) for folder in programs_in(path) if given.filter in str(folder)]
+    if not items:
+        parser.error(f"{given.path}: no folder with .cu files")
+    # An item has a limit for its build and one for its run; the process has to outlast both.
+    for name, value in zip(SETTINGS, (checkout_of(path), given.timeout, given.peer), strict=True):
+        os.environ[name] = str(value)
+    outcomes = run_in_processes(items, "tools.suites.cuda_programs:check", 3 * given.timeout + 60, given.jobs)
+    return report(outcomes, given.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
