@@ -280,3 +280,37 @@ def test_results_of_lanes_that_return_early(mode: str, body: str) -> None:
     """The other lanes go on and write the same register."""
     call = "call.uni (%r5), f, (%r0); st.global.u32 [%rd1], %r5; ret;"
     agrees(kernel(call, EARLY_RESULT.replace("BODY", body)))
+
+
+PREDICATES = """.version 8.0
+.target sm_80
+.address_size 64
+.func (.reg .pred %q) above(.reg .u32 %x, .reg .pred %flip)
+{
+setp.gt.u32 %q, %x, 3;
+@%flip not.pred %q, %q;
+BODY
+ret;
+}
+.visible .entry k(.param .u64 out)
+{
+.reg .pred %p, %f; .reg .u32 %r<4>; .reg .u64 %d;
+mov.u32 %r1, %tid.x;
+setp.lt.u32 %f, %r1, 2;
+call (%p), above, (%r1, %f);
+selp.u32 %r2, 1, 0, %p;
+ld.param.u64 %d, [out];
+mad.wide.u32 %d, %r1, 4, %d;
+st.global.u32 [%d], %r2;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize("body", ["", "bar.sync 0;"])
+def test_functions_take_and_return_predicates(mode: str, body: str) -> None:
+    lane = np.arange(40)
+    for device in ("cpu", "reference"):
+        out = np.zeros(40, dtype=np.uint32)
+        drawloom.load(PREDICATES.replace("BODY", body), device=device)["k"][1, 40](out)
+        np.testing.assert_array_equal(out, (lane > 3) ^ (lane < 2), err_msg=device)

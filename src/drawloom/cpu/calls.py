@@ -94,7 +94,7 @@ class Calls:
                 f.blocks["*"] = block
                 f.block_strides["*"] = element.type.bytes
                 place = self.memory.symbol_place(Symbol("*"), 0, "param")
-                f.write_as(element, self.memory.load_lanes(place, f.elem_of(element), 1, False)[0])
+                f.write_as(element, self.memory.load_lanes(place, f.passed_elem(element), 1, False)[0])
 
     def emit_call(self, function: Function, result: str, pointers: list[str], mask: Value) -> Value:
         f = self.f

@@ -213,6 +213,10 @@ class Frame:
     def elem_of(self, register: Register) -> str:
         return INT_ELEM[register.type.bits]
 
+    def passed_elem(self, register: Register) -> str:
+        """How a register stands in memory between a function and its caller: a predicate as a byte."""
+        return INT_ELEM[8 * register.type.bytes]
+
     def shape(self, register: Register) -> Shape:
         return self.shapes[register.id]
 

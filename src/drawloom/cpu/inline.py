@@ -33,11 +33,11 @@ from drawloom.ptx.ir import (
     Variable,
     Vector,
 )
-from drawloom.ptx.isa import BARRIER, CALL, RETURN, WARP, decode
+from drawloom.ptx.isa import BARRIER, CALL, RETURN, WARP, Opcode, decode
 from drawloom.ptx.layout import has_dynamic_stack, reachable_functions, scoped_name
 from drawloom.ptx.loops import find_loops
 from drawloom.ptx.template import copy_function
-from drawloom.ptx.types import integer_type
+from drawloom.ptx.types import PRED, integer_type
 
 
 def inline_stopping(module: Module, kernel: Function, lanes: int) -> Function:
@@ -204,7 +204,7 @@ class _Inliner:
             if isinstance(result, Register):
                 width = result.type.bits
                 if source is not None:
-                    out.append(Instruction(decode(f"mov.b{width}"), [result, source], pos=pos))
+                    out.append(Instruction(_copy_of(result), [result, source], pos=pos))
                 else:
                     address = Address(Symbol(self.symbols[variable.name]))
                     out.append(Instruction(decode(f"ld.param.b{width}"), [result, address], pos=pos))
@@ -219,7 +219,7 @@ class _Inliner:
             if isinstance(argument, Symbol):
                 out.append(Instruction(decode(f"ld.param.b{width}"), [target, Address(Symbol(argument.name))], pos=pos))
             else:
-                out.append(Instruction(decode(f"mov.b{width}"), [target, argument], pos=pos))
+                out.append(Instruction(_copy_of(target), [target, argument], pos=pos))
             return
         space = "local" if parameter.name in self.addressed else "param"
         if isinstance(argument, Symbol) and space == "param":
@@ -323,3 +323,8 @@ def _addressed(function: Function) -> set[str]:
         for operand in statement.operands
         if isinstance(operand, Symbol) and operand.name in named
     }
+
+
+def _copy_of(register: Register) -> Opcode:
+    """The ``mov`` of a register's width; predicates have their own."""
+    return decode("mov.pred" if register.type is PRED else f"mov.b{register.type.bits}")

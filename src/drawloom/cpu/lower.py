@@ -255,8 +255,7 @@ class FunctionLowering:
             if variable.register is not None:
                 place = self.memory.symbol_place(Symbol(variable.name), 0, "param")
                 f.mask = Value("%mask", "i1", self.lanes)
-                elem = f.elem_of(variable.register)
-                value = self.memory.load_lanes(place, elem if elem != "i1" else "i8", 1, False)[0]
+                value = self.memory.load_lanes(place, f.passed_elem(variable.register), 1, False)[0]
                 f.write_as(variable.register, value)
         for variable in self.function.returns:
             f.blocks[variable.name] = "%results"
@@ -271,7 +270,7 @@ class FunctionLowering:
         for variable in self.function.returns:
             if variable.register is not None:
                 place = self.memory.symbol_place(Symbol(variable.name), 0, "param")
-                value = f.read(variable.register, self.lanes)
+                value = f.as_elem(f.read(variable.register, self.lanes), f.passed_elem(variable.register))
                 self.memory.store_lanes(place, [value], value.elem, 1, False)
         self.stack.end_function()
         if self.variables is not None:
