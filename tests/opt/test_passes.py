@@ -71,3 +71,8 @@ def test_a_block_of_many_divisions_that_need_no_test() -> None:
     made = optimize(text + " ret; }", passes=["bypass"]).functions["k"]
     names = [i.opcode.text for i in made.instructions() if i.opcode.name in ("div", "rem")]
     assert names == ["div.u32"] * 1100
+
+
+def test_no_level_runs_passes_that_make_machine_code_longer() -> None:
+    """`benchmarks/opt_machine_code.py` has the numbers."""
+    assert not {"speculate", "bypass"}.intersection(LEVELS[3])

@@ -67,18 +67,15 @@ _USUAL: Final = """
     copies fold flow unroll spaces number invariant narrow strength addresses loads stores spaces readonly vectors
     fold select flow copies fold dead
 """
-_ALL: Final = """
-    copies fold flow unroll spaces number invariant speculate narrow bypass strength addresses loads stores spaces
-    readonly vectors fold select flow copies fold dead
-"""
 #: What a level runs again behind ``stores`` and ``spaces`` when loads or stores went: values that stood in memory are
 #: new to the passes before. A round that takes no more loads and stores away is the last.
 _AGAIN: Final = tuple("copies fold flow number invariant narrow strength addresses loads stores spaces".split())
 _MOST_ROUNDS: Final = 16
 #: Passes between which a ``Memory`` stays right.
 KEEPING_ADDRESSES: Final = frozenset("invariant loads stores readonly vectors".split())
-#: The passes of -O0 to -O3, in order.
-LEVELS: Final[tuple[tuple[str, ...], ...]] = ((), *[tuple(names.split()) for names in (_QUICK, _USUAL, _ALL)])
+#: The passes of -O0 to -O3, in order. -O3 has none of its own: ``speculate`` and ``bypass`` make ptxas' machine code
+#: longer (benchmarks/opt_machine_code.py), so that a caller who wants them names them.
+LEVELS: Final[tuple[tuple[str, ...], ...]] = ((), *[tuple(names.split()) for names in (_QUICK, _USUAL, _USUAL)])
 DEFAULT_LEVEL: Final = 2
 
 
