@@ -5,6 +5,7 @@ int32 for DuckDB, so values are what count.
 """
 
 import datetime
+import time
 
 import pyarrow as pa
 import pytest
@@ -129,3 +130,32 @@ def test_one_grouping_set_is_as_good_as_several(query: str) -> None:
 def test_what_has_other_values_in_the_planner_is_refused(query: str) -> None:
     with pytest.raises(Error):
         connect("cpu").register("t", T).sql(query).fetchall()
+
+
+SERIES = "select count(*), max(v) from (select unnest(generate_series(timestamp '2020-01-01', {end}, interval 1 minute)) as v)"
+
+
+def test_series_of_moments_are_made_in_linear_time() -> None:
+    """Of 86,401 elements each was a statement of the program, which took minutes."""
+    query = SERIES.format(end="timestamp '2020-03-01'")
+    begin = time.process_time()
+    assert connect("cpu").sql(query).fetchall() == [(86_401, datetime.datetime(2020, 3, 1))]
+    assert time.process_time() - begin < 30
+
+
+@pytest.mark.parametrize(
+    "query",
+    queries("""
+select i, [1, NULL, 2], ['a', 'b'] from t
+select i, unnest([1, 2]) from t
+select list_contains([1, 2], i), list_position([3, 2, NULL], i), [5, 6, 7][i] from t
+select [1.5, NULL], [true, false], [NULL, 'x'], [1, 2.5]
+select unnest([1, 2]), unnest([3, 4, 5])
+select list([1, 2]) from t
+select j, [1, 2] || l, [i] || [7, 8], l = [3, 3] from t
+select [1, 2], count(*) from t where i > 100
+select [1, 2] from t where i > 100
+"""),
+)
+def test_constant_lists_are_one_list_for_all_rows(query: str) -> None:
+    assert_values_agree(query)

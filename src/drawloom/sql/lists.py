@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from drawloom.errors import UnsupportedError
-from drawloom.horse.ir import FunctionRef, Literal, Operand
+from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.nested import HIGH, INTO, ITEM, LOW, ROW
 from drawloom.horse.printer import print_operand
 from drawloom.horse.types import BOOL, I32, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
-from drawloom.sql.coercion import unified
+from drawloom.sql.coercion import natural, unified
 from drawloom.sql.frames import Frame, Result
 from drawloom.sql.made import Elements
 
@@ -201,6 +201,10 @@ def elements(t: Translator, relation: Elements) -> Frame:
 
 def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """The lists of the rows one behind the other, made of all first arguments, then all second ones, and so on."""
+    constants = [natural(a) for a in call.arguments if isinstance(a, plan.Constant)]
+    types = {c.type.text: c.type for c in constants if c.value is not None}
+    if len(constants) == len(call.arguments) and len(types) == 1:
+        return _of_constants(t, constants, next(iter(types.values())), frame)
     sides = together(t, [t.expression(a, frame) for a in call.arguments])
     type = unified([s.type for s in sides if not t.is_null(s)] or [sides[0].type])
     sides = [Result(t.zero(type), type, s.valid) if t.is_null(s) else t.cast(s, type) for s in sides]
@@ -217,6 +221,17 @@ def _made(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     place = t.emit("plus", [row, t.emit("mul", [side, t.emit("len", [ids])])])
     elements = Result(t.index(values, place), type, None if valid is None else t.index(valid, place))
     return Result(ids, ListOf(elements, low, t.emit("plus", [low, count])))
+
+
+def _of_constants(t: Translator, constants: list[plan.Constant], type: VectorType, frame: Frame) -> Result:
+    """One list, which every row has: its elements are one vector, however many there are."""
+    nothing = t.zero(type).values[0]
+    given: list[Value] = [nothing if c.value is None else c.value for c in constants]
+    known: list[Value] = [int(c.value is not None) for c in constants]
+    valid = None if all(known) else t.emit("concat", [Literal(known, BOOL)])
+    elements = Result(t.emit("concat", [Literal(given, type)]), type, valid)
+    low, high = [t.emit("concat", [Literal([bound], I64)]) for bound in (0, len(given))]
+    return Result(t.emit("fill", [_ZERO, frame.anchor()]), ListOf(elements, low, high))
 
 
 def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expression) -> Result:
