@@ -4,6 +4,7 @@ compared with any or all of them.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from drawloom.sql.clauses import SETS, Sql, left_side, replaced
@@ -11,6 +12,7 @@ from drawloom.sql.clauses import SETS, Sql, left_side, replaced
 _COMPARISONS: Final[dict[str, str]] = {
     "=": "equal", "<>": "not_equal", "!=": "not_equal", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte",
 }  # fmt: skip
+_FROM_FIRST: Final = re.compile(r"\(\s*+from\b", re.IGNORECASE)
 #: Words that ask whether a value is NULL.
 _ASKING: Final = ("is", "coalesce", "ifnull", "nvl", "nvl2")
 
@@ -107,6 +109,24 @@ def _row_place(sql: Sql) -> Place | None:
             if place is not None and len(row_of(place.value)) > 1:
                 return place
     return None
+
+
+def selections(text: str) -> dict[int, str]:
+    """What to put in, by the offset that it stands at, for subqueries that are a FROM alone, of which DataFusion takes
+    no columns within a join.
+
+    select * from (from t) a, u   =>   select * from (select * from t) a, u
+    """
+    if _FROM_FIRST.search(text) is None:
+        return {}
+    sql = Sql(text)
+    made: dict[int, str] = {}
+    for i, token in enumerate(sql.tokens):
+        if token.is_mark("(") and token.mate > i and sql.is_at(i + 1, "from"):
+            inside = sql.tokens[i + 1 : token.mate]
+            if not any(t.is_word("select") and t.depth == token.depth + 1 for t in inside):
+                made[sql.tokens[i + 1].start] = "select * "
+    return made
 
 
 def nullable(text: str) -> dict[int, str]:

@@ -27,7 +27,7 @@ from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.inlists import kept_apart
 from drawloom.sql.names import shown_calls, with_known_names
 from drawloom.sql.rounding import INTEGERS, TEXT, rounded, seen
-from drawloom.sql.subqueryplaces import nullable
+from drawloom.sql.subqueryplaces import nullable, selections
 from drawloom.sql.tokens import COMMENT, NUMBER, QUOTED_NAME, STRING, WORD, pattern_of, without_comments
 from drawloom.sql.unfolded import NUMBER as NUMBER_CALL
 from drawloom.sql.unfolded import long_numbers, shown
@@ -169,8 +169,9 @@ def read(text: str) -> SqlText:
 
     unfolded = long_numbers(text)
     put_in = balanced(text)
-    for offset, marks in [*rounded(text).items(), *nullable(text).items(), *kept_apart(text).items()]:
-        put_in[offset] = put_in.get(offset, "") + marks
+    for places in (rounded(text), nullable(text), kept_apart(text), selections(text)):
+        for offset, marks in places.items():
+            put_in[offset] = put_in.get(offset, "") + marks
     brackets = sorted(put_in.items(), reverse=True)
     for token in _TOKEN.finditer(text):
         if token.start() < at:
