@@ -2,9 +2,9 @@
 
     python benchmarks/opt_machine_code.py FOLDER     # FOLDER holds .ptx files, e.g. of `nvcc --ptx`
 
-A cell is the number of machine instructions for sm_90 over those of the file as it is, then the same for registers (the
-A cell is the number of machine instructions for sm_90 over those of the file as it is, then the same for registers (a
-as they run. The oldest ptxas at hand is taken; what it or the parser refuses is counted and left out.
+A cell is the number of machine instructions for sm_90 over those of the file as it is, then the same for registers,
+summed over kernels: after -O2, and after -O2 with each pass that no level has. Instructions are counted as they stand,
+not as they run. The oldest ptxas at hand is taken; what it or the parser refuses is counted and left out.
 """
 
 from __future__ import annotations
