@@ -132,8 +132,15 @@ int main() {
   // A launch that is captured is a child; memory that a capture allocates is freed by it.
   CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
   int *inside;
+  cudaStream_t brief;  // joins the capture, comes back, and is destroyed before the capture ends
+  CHECK(cudaStreamCreateWithFlags(&brief, cudaStreamNonBlocking));
   CHECK(cudaMallocAsync(&inside, 128, first));
-  CHECK(cudaMemsetAsync(inside, 0, 128, first));
+  CHECK(cudaEventRecord(forked, first));
+  CHECK(cudaStreamWaitEvent(brief, forked, 0));
+  CHECK(cudaMemsetAsync(inside, 0, 128, brief));
+  CHECK(cudaEventRecord(joined, brief));
+  CHECK(cudaStreamWaitEvent(first, joined, 0));
+  CHECK(cudaStreamDestroy(brief));
   add<<<1, 32, 0, first>>>(inside, 9);
   CHECK(cudaGraphLaunch(adds, first));
   CHECK(cudaMemcpyAsync(a, inside, 128, cudaMemcpyDeviceToDevice, first));

@@ -19,6 +19,7 @@ struct Capture {
   bool owned;  // the graph, until the capture ends
   bool invalid = false, blocking = false, ended = false;
   std::map<uintptr_t, std::vector<CUgraphNode_st *>> heads;
+  std::vector<CUgraphNode_st *> left;  // the last nodes of streams that were destroyed meanwhile
 };
 
 struct CapturedEvent {
@@ -112,10 +113,10 @@ bool is_joined(const Capture &capture) {
     for (CUgraphNode_st *one : node->dependencies)
       if (before.insert(one).second) todo.push_back(one);
   }
+  auto is_before = [&](CUgraphNode_st *node) { return before.count(node) != 0; };
   for (auto &one : capture.heads)
-    for (CUgraphNode_st *node : one.second)
-      if (!before.count(node)) return false;
-  return true;
+    if (!std::all_of(one.second.begin(), one.second.end(), is_before)) return false;
+  return std::all_of(capture.left.begin(), capture.left.end(), is_before);
 }
 
 void end_capture(Capture &capture) {
@@ -311,11 +312,12 @@ void Captures::forget(cudaStream_t stream) {
   CaptureLock lock(captures().mutex);
   std::shared_ptr<Capture> capture = capture_of(stream);
   if (!capture) return;
-  capture->invalid = true;
   if (capture->origin == key_of(stream)) {
+    capture->invalid = true;
     end_capture(*capture);
     if (capture->owned) delete capture->graph;
   } else {
+    add_heads(capture->left, capture->heads.at(key_of(stream)));
     capture->heads.erase(key_of(stream));
     captures().streams.erase(key_of(stream));
     captures().recount();
