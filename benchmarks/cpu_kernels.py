@@ -76,16 +76,22 @@ def report(rows: list[tuple[Any, dict[str, float]]], sides: list[str]) -> str:
 
 
 def main() -> int:
+    from benchmarks.common.timing import add_features, choose_features
+
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", metavar="KERNEL", help="these kernels only")
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES), help="ratios are to the first")
     parser.add_argument("--repeat", type=int, default=9, help="timed rounds (default: 9)")
+    add_features(parser)
     parser.add_argument("--threads", type=int, default=2, help="threads of every side (default: 2)")
     parser.add_argument("--markdown", action="store_true", help="print the table and nothing else")
     parser.add_argument("--data", help="unused: this benchmark makes its own data")
     options = parser.parse_args()
+    choose_features(options.features)
+    if options.features != "host":
+        options.sides = [side for side in options.sides if side in ("drawloom", "c")]  # others take all there is
     os.environ["NUMBA_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(options.threads)
 
     import numpy as np

@@ -34,12 +34,14 @@ BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "assembler": ("PTX to machine code", ("--markdown", "--data", "{data}")),
     "launch_costs": ("Cost of a run: start and memory", ("--markdown",)),
     "cpu_kernels": ("Kernels on the CPU", ("--markdown",)),
+    "cpu_kernels_avx2": ("Kernels on the CPU, AVX2", ("--markdown", "--features", "avx2")),
     "cuda_cpu": ("CUDA kernels on the CPU", ()),
     "cuda_launches": ("Small launches of CUDA programs", ()),
     "compile_time": ("Compiling CUDA programs", ()),
     "bypass": ("Divisions of 64 bits", ()),
     "shuffle": ("Warp shuffles", ()),
     "tpch": ("TPC-H", ("--data", "{data}")),
+    "tpch_avx2": ("TPC-H, AVX2", ("--data", "{data}", "--features", "avx2")),
 }
 
 INTRODUCTION = """\
@@ -53,7 +55,7 @@ them all again, on this page.
 def run(name: str, data: str) -> str | None:
     """The section's text for one benchmark, or None after printing why it failed."""
     arguments = [word.format(data=data) for word in BENCHMARKS[name][1]]
-    command = ["python", f"benchmarks/{name}.py", *arguments]
+    command = ["python", f"benchmarks/{name.removesuffix('_avx2')}.py", *arguments]
     print("$", " ".join(command), flush=True)
     done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode:

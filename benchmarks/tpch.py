@@ -226,7 +226,7 @@ def memory_rows(found: dict[int, dict[str, Any]]) -> list[list[str]]:
 
 
 def main() -> int:
-    from benchmarks.common.timing import markdown_table
+    from benchmarks.common.timing import add_features, choose_features, markdown_table
     from drawloom.sql import tpch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -235,9 +235,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=11, help=f"of a slow query (over a second) {SLOW_ROUNDS}")
     parser.add_argument("--query", type=int, nargs="+", choices=tpch.QUERIES, default=list(tpch.QUERIES))
     parser.add_argument("--device", default="cpu")
+    add_features(parser)
     parser.add_argument("--cold-child", type=int, metavar="QUERY", help=argparse.SUPPRESS)
     parser.add_argument("--after-little", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    choose_features(options.features)
     tables = tpch.generate(options.data, options.scale)
     if options.cold_child:
         little = tpch.generate(options.data, LITTLE) if options.after_little else None

@@ -14,16 +14,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common.timing import ROOT
+from drawloom.cpu.engine import FEATURE_SETS, HOST
 
 PEERS = ROOT / "benchmarks" / "peers"
 BUILD = ROOT / "build" / "benchmarks"
 GCC = (
-    "gcc -O3 -march=native -fopenmp -fno-math-errno -fno-trapping-math -shared -fPIC {source} -o {out} -lmvec -lm"
+    "gcc -O3 -march={march} -fopenmp -fno-math-errno -fno-trapping-math -shared -fPIC {source} -o {out} -lmvec -lm"
 )
 
 
 class Missing(Exception):
     """A peer that cannot run here; the text says what is missing."""
+
+
+def compared_level() -> str:
+    """The -march of a peer: what DRAWLOOM_CPU_FEATURES has our kernels compiled for."""
+    return FEATURE_SETS[os.environ.get("DRAWLOOM_CPU_FEATURES") or HOST] or "native"
 
 
 class CPeer:
@@ -34,11 +40,12 @@ class CPeer:
             raise Missing("gcc is not installed")
         source = PEERS / "kernels.c"
         BUILD.mkdir(parents=True, exist_ok=True)
-        key = hashlib.sha256(source.read_bytes() + GCC.encode()).hexdigest()[:16]
+        command = GCC.replace("{march}", compared_level())
+        key = hashlib.sha256(source.read_bytes() + command.encode()).hexdigest()[:16]
         library = BUILD / f"kernels-{key}.so"
         if not library.exists():
             scratch = library.with_suffix(f".{os.getpid()}")
-            subprocess.run(GCC.format(source=source, out=scratch).split(), check=True)
+            subprocess.run(command.format(source=source, out=scratch).split(), check=True)
             scratch.rename(library)
         self.library = ctypes.CDLL(str(library))
         self.library.set_threads(ctypes.c_int(threads))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import platform
@@ -53,6 +54,20 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), rule, *map(line, rows)])
 
 
+def add_features(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark compile our kernels for fewer features than this processor has."""
+    parser.add_argument(
+        "--features", choices=("sse4.2", "avx2", "avx512", "host"), default="host",
+        help="the CPU features that our kernels, and peers in C, are compiled for (default: all of this CPU)",
+    )  # fmt: skip
+
+
+def choose_features(features: str) -> None:
+    """Have this process and those that it starts compile kernels for these features."""
+    if features != "host":
+        os.environ["DRAWLOOM_CPU_FEATURES"] = features
+
+
 def machine() -> str:
     """One line that names the processor, its vector extensions, the cores used, memory and Python."""
     model, flags = platform.machine(), ""
@@ -67,6 +82,9 @@ def machine() -> str:
                 flags = next((f" with {v}" for v in ("avx512f", "avx2", "avx") if f" {v} " in value + " "), "")
                 break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    chosen = os.environ.get("DRAWLOOM_CPU_FEATURES", "host")
+    if chosen != "host":
+        flags += f", kernels compiled for {chosen} only"
     return (
         f"{model}{flags}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, {platform.system()}, "
         f"Python {platform.python_version()}"
