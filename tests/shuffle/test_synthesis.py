@@ -55,7 +55,7 @@ def outputs(text: str, block: tuple[int, int, int], device: str = "cpu") -> list
     """What the threads leave, from the same input every time."""
     numbers = np.random.default_rng(1).integers(0, 1 << 32, 4096, dtype=np.uint32)
     out = np.zeros(1024, np.uint64)
-    drawloom.load(text, device=device)["k"][2, block](numbers, out, 40)
+    drawloom.load(text, device=device, reinterpret=True)["k"][2, block](numbers, out, 40)
     return [int(n) for n in out]
 
 
@@ -361,6 +361,17 @@ def test_a_store_through_another_pointer_is_seen_where_the_two_overlap(places: i
         drawloom.load(module, device=device, reinterpret=True)["k"][1, threads](array, array[places:], 0)
         results.append(array.tobytes())
     assert results[0] == results[1]
+
+
+def test_the_test_of_pointers_pays_in_a_loop_and_not_for_one_load() -> None:
+    again = "ld.global.u32 %r6, [%l6]; st.global.u32 [%l8], %r6; ld.global.u32 %r7, [%l6];"
+    once = kernel(again + "mul.wide.u32 %l9, %r6, %r7;", 3)
+    assert shuffle(once, arch="sm_70").report.shuffles == 0
+    assert shuffle(once, apply="all").report.shuffles == 1
+    loop = f"mov.u32 %r10, 0; AGAIN: {again} add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 9; @%p1 bra AGAIN;"
+    often = kernel(loop + "mul.wide.u32 %l9, %r6, %r7;", 3)
+    assert shuffle(often, arch="sm_70").report.shuffles == 1
+    assert shuffle(often, arch="cpu").report.shuffles == 0
 
 
 def test_shared_memory_is_an_option() -> None:

@@ -17,7 +17,6 @@ from drawloom.shuffle.expressions import SUM, Expressions
 from drawloom.shuffle.facts import ALONG_X, DISTINCT, LANES_ALONG_X, LOCKSTEP, NO_WRAP, Access, Assumption, Candidate
 from drawloom.shuffle.frame import Frame
 from drawloom.shuffle.meetings import Meetings
-from drawloom.shuffle.overlaps import Overlap
 from drawloom.shuffle.reasons import reason
 from drawloom.shuffle.show import show
 from drawloom.shuffle.state import assume, exclusive, within
@@ -57,8 +56,7 @@ class Finder:
             for key in {(s.access.at, s.element, s.delta) for s in instance.sources}:
                 common[key] = common.get(key, 0) + 1
         keys = [key for key, count in common.items() if count == len(instances) and key[0] not in excluded]
-        tested = self.trail.aliases.tested
-        kept = {s.access.at for one in instances for s in one.sources if s.access.address in tested}
+        kept = {s.access.at for one in instances for s in one.sources if s.tests}
         keys.sort(key=lambda key: (abs(key[2]), key[0] in kept, key[0], key[1], key[2]))
         count = 0
         for source, element, delta in keys:
@@ -115,7 +113,8 @@ class Finder:
                         assumptions[assumption.key()] = assumption
         found_all = sorted(assumptions.values(), key=lambda a: (a.at, a.text))
         addresses = {found.access.address for _, found in givers if found is not None}
-        overlaps = self.overlaps(addresses)
+        tests = {repr(test): test for _, found in givers if found is not None for test in found.tests}
+        overlaps = tuple([tests[name] for name in sorted(tests)])
         found_all.extend(self.about_lanes(at, source, delta, bool(overlaps)))
         if any(address in self.trail.aliases.promised for address in addresses):
             found_all.append(Assumption(DISTINCT, "what one pointer parameter writes no other reads"))
@@ -132,14 +131,6 @@ class Finder:
             conditions = dict(conditions)
             assume(self.x, conditions, instance.access.guard, True)
         return conditions
-
-    def overlaps(self, addresses: set[int]) -> tuple[Overlap, ...]:
-        """Return the tests that what was loaded from some addresses rests on."""
-        found: dict[str, Overlap] = {}
-        for address in addresses:
-            for overlap in self.trail.aliases.tested.get(address, []):
-                found[repr(overlap)] = overlap
-        return tuple([found[name] for name in sorted(found)])
 
     def about_lanes(self, at: int, source: int, delta: int, is_tested: bool) -> list[Assumption]:
         """What must hold for the lanes of a warp to be what they are taken for, by tests of stores (``is_tested``),

@@ -23,8 +23,9 @@ from drawloom.ptx.declarations import is_architecture
 from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.launch_bounds import LaunchBounds
 from drawloom.ptx.liveness import liveness, pressure
+from drawloom.ptx.loops import find_loops
 from drawloom.shuffle.facts import LANES_ALONG_X, Candidate
-from drawloom.shuffle.synthesis import synthesize
+from drawloom.shuffle.synthesis import overlaps_of, synthesize
 
 #: The architecture of the CPU device.
 CPU: Final = "cpu"
@@ -93,10 +94,30 @@ def gain(load: Instruction, candidate: Candidate, arch: str) -> float:
 def pays(load: Instruction, candidate: Candidate, arch: str) -> bool:
     """Whether the gain is large enough to count."""
     if arch == CPU:
-        return candidate.delta == 0
+        # A load beside the copy, for where pointers overlap, costs what it saves.
+        return candidate.delta == 0 and not overlaps_of(candidate)
     row = latencies(arch)
     cost = row.shared if load.opcode.space == "shared" else row.cached
     return gain(load, candidate, arch) * LEAST_SHARE >= cost
+
+
+def worth_their_tests(function: Function, module: Module, chosen: list[Candidate], arch: str) -> list[Candidate]:
+    """Return the candidates without those that rest on tests of pointers, if the tests take longer than is gained. A
+    candidate in a loop is worth a test at the entry, which is done once."""
+    tested = [candidate for candidate in chosen if overlaps_of(candidate)]
+    cfg = build_cfg(function, module)
+    forest = find_loops(cfg)
+    gained = 0.0
+    for candidate in tested:
+        load = function.body[candidate.load]
+        assert isinstance(load, Instruction)
+        if forest.depth(cfg.block_at(candidate.load)):
+            return chosen
+        gained += gain(load, candidate, arch)
+    tests = {repr(overlap): overlap.instructions for candidate in tested for overlap in overlaps_of(candidate)}
+    if gained > latencies(arch).arithmetic * sum(tests.values()):
+        return chosen
+    return [candidate for candidate in chosen if candidate not in tested]
 
 
 def may_run(function: Function, candidate: Candidate) -> bool:

@@ -288,6 +288,7 @@ class _Emulation:
                 else:
                     del first.available[place]
             first.apart = first.apart or other.apart
+            first.add_tests(other)
             self.join_carry(block_id, first, other)
             if first.version != other.version:
                 first.version = -1 - block_id

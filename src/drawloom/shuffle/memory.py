@@ -27,7 +27,7 @@ class Aliases:
     """Answers ``may_hit`` for one function. ``distinct_parameters`` takes it that what one pointer parameter writes no
     other reads; ``pointers`` are the parameters that are declared to be such, ``pools`` the shared arrays whose size is
     found at the launch, which are all at one place; ``promised`` are the accesses (by address) that this has kept.
-    ``tested`` are those that tests at the entry of the kernel keep, with the tests; only a kernel has them."""
+    Only a kernel (``is_entry``) has tests at its entry."""
 
     def __init__(
         self, x: Expressions, distinct_parameters: bool, pointers: frozenset[str], pools: frozenset[str],
@@ -40,7 +40,6 @@ class Aliases:
         self.promised: set[int] = set()
         self.is_entry = is_entry
         self.overlaps = Overlaps(x)
-        self.tested: dict[int, list[Overlap]] = {}
         self._tests: dict[tuple[int, int, int, int], Overlap | None] = {}
         #: The leaves that stand for what has bits of a pointer, or of a parameter as wide as one, on some way.
         self.hiding: set[int] = set()
@@ -172,22 +171,18 @@ class Aliases:
             if self.distinct_parameters and self.may_be_promised(write, read):
                 self.promised.add(read.address)
                 return False
-            test = self.test(write, read) if self.is_entry and write.kind == STORE else None
-            if test is None:
-                return True
-            tests = self.tested.setdefault(read.address, [])
-            if test not in tests:
-                tests.append(test)
+            return True
         return False
 
     def start_again(self) -> None:
         """Forget the tests of a walk that was not the last one."""
         self.overlaps = Overlaps(self.x)
-        self.tested = {}
         self._tests = {}
 
     def test(self, write: Access, read: Access) -> Overlap | None:
-        """Return what can test at the entry of the kernel that a write does not hit what was read."""
+        """Return what can test at the entry of the kernel that a write that may hit what was read does not."""
+        if not self.is_entry or write.kind != STORE:
+            return None
         key = (write.address, write.bytes, read.address, read.bytes)
         if key not in self._tests:
             self._tests[key] = self.overlaps.find(write.address, write.bytes, read.address, read.bytes)

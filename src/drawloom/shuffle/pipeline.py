@@ -15,7 +15,7 @@ from drawloom.ptx.ir import Function, Instruction, Module
 from drawloom.ptx.recovery import parse_known
 from drawloom.ptx.unread import Unknown
 from drawloom.shuffle.choose import choose
-from drawloom.shuffle.cost import check_arch, may_run, number, pays, within_occupancy
+from drawloom.shuffle.cost import check_arch, may_run, number, pays, within_occupancy, worth_their_tests
 from drawloom.shuffle.emulator import Options, analyse
 from drawloom.shuffle.facts import LOCKSTEP, NO_WRAP, Assumption, Candidate, Place, Report, in_words
 from drawloom.shuffle.summary import FunctionSummary, Kept, Request, Rewrite, Summary
@@ -119,6 +119,11 @@ class _Work:
         self.refused: dict[int, str] = {}
         self.chosen = choose(self.report, self.accepts)
         if apply == PROFITABLE and self.chosen:
+            worthy = worth_their_tests(function, module, self.chosen, arch)
+            for candidate in self.chosen:
+                if candidate not in worthy:
+                    self.refused[candidate.load] = "the test of the pointers takes longer than the load"
+            self.chosen = worthy
             fitting = within_occupancy(function, module, self.chosen, self.assume_no_wrap)
             for candidate in self.chosen:
                 if candidate not in fitting:

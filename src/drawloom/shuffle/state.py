@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.shuffle.expressions import SUM, Expressions
+from drawloom.shuffle.overlaps import Overlap
 
 #: Where a load's value is found again: kind of memory, element bits, what the address is modulo the lane's stride, and
 #: how many strides it is away from that (see ``decide.place``).
@@ -50,6 +51,8 @@ class State:
         self, env: list[int], conditions: dict[int, bool], available: dict[Place, tuple[tuple[int, int], ...]],
         version: int, endings: list[Ending], apart: bool = False,
     ) -> None:  # fmt: skip
+        #: By number of an access, what has to be tested for its value to hold behind stores.
+        self.tests: dict[int, tuple[Overlap, ...]] = {}
         self.env = env
         self.conditions = conditions
         self.available = available
@@ -59,7 +62,15 @@ class State:
 
     def copy(self) -> State:
         endings = self.endings[-_MOST_ENDINGS:]
-        return State(list(self.env), dict(self.conditions), dict(self.available), self.version, endings, self.apart)
+        out = State(list(self.env), dict(self.conditions), dict(self.available), self.version, endings, self.apart)
+        out.tests = dict(self.tests)
+        return out
+
+    def add_tests(self, other: State) -> None:
+        """Take the tests of another flow, too."""
+        for number, tests in other.tests.items():
+            known = self.tests.get(number, ())
+            self.tests[number] = (*known, *[test for test in tests if test not in known])
 
     def end(self, ending: Ending) -> None:
         """Remember why a load is a source no longer."""
@@ -167,7 +178,7 @@ def within(x: Expressions, conditions: dict[int, bool], e: int, is_signed: bool)
 
 def same_but_conditions(a: State, b: State, registers: list[int]) -> bool:
     """Whether two flows go on in the same way: equal in the registers that are read from here on, and in memory."""
-    if a.version != b.version or a.apart != b.apart or a.available != b.available:
+    if a.version != b.version or a.apart != b.apart or a.available != b.available or a.tests != b.tests:
         return False
     return all(a.env[r] == b.env[r] for r in registers)
 

@@ -14,7 +14,7 @@ from drawloom.shuffle.expressions import Expressions
 from drawloom.shuffle.facts import Access, Options
 from drawloom.shuffle.loops import Rounds
 from drawloom.shuffle.memory import Aliases
-from drawloom.shuffle.overlaps import FARTHEST
+from drawloom.shuffle.overlaps import FARTHEST, Overlap
 from drawloom.shuffle.state import ENTERED, GUARDED, LEFT, VISIBLE, WRITTEN, Ending, Place, State
 
 #: Loads of one place that are kept, and loads with addresses of no known form that one is compared with.
@@ -29,6 +29,8 @@ class Source:
         self.access = access
         self.element = element
         self.delta = delta
+        #: What has to be tested because of stores since then.
+        self.tests: tuple[Overlap, ...] = ()
 
 
 class Instance:
@@ -126,7 +128,19 @@ class Trail:
         if access.space in ("local", "param"):
             return
         state.version = access.at + 1
-        self.keep(state, lambda read: not self.aliases.may_hit(access, read), WRITTEN, number)
+        self.keep(state, lambda read: self.outlasts(state, access, read), WRITTEN, number)
+
+    def outlasts(self, state: State, write: Access, read: Access) -> bool:
+        """Return whether what was read still holds after a write, by a test where it needs one."""
+        if not self.aliases.may_hit(write, read):
+            return True
+        test = self.aliases.test(write, read)
+        if test is None:
+            return False
+        known = state.tests.get(read.order, ())
+        if test not in known:
+            state.tests[read.order] = (*known, test)
+        return True
 
     def forget(self, state: State, at: int) -> None:
         """Somebody else's writes become visible."""
@@ -168,6 +182,7 @@ class Trail:
             self.refused[access.at] = reason
             return
         instance = self.instance(state, access)
+        state.tests.pop(number, None)
         if access.instruction.guard is not None and self.is_corner(instance):
             self.refused[access.at] = "it is done for the lanes to which a shuffle or a copy gives nothing"
             return
@@ -203,6 +218,8 @@ class Trail:
         sources: list[Source] = []
         for kind in ("r", access.space):
             self.look(state, access, kind, type, rest, strides, sources)
+        for source in sources:
+            source.tests = state.tests.get(source.access.order, ())
         ending = None if sources else self.ended(state, access, type, rest, strides)
         return Instance(access, sources, dict(state.conditions), ending)
 
