@@ -38,7 +38,9 @@ OPERATIONS = (
 
 
 def agrees(body: str) -> None:
-    kernels = [drawloom.load(HEAD + body, device=device, level=0)["k"] for device in ("cpu", "reference")]
+    kernels = [
+        drawloom.load(HEAD + body, device=device, level=0, reinterpret=True)["k"] for device in ("cpu", "reference")
+    ]
     for lanes in (32, 21, 1):
         left: list[list[int]] = []
         for kernel in kernels:
