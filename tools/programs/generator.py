@@ -39,6 +39,8 @@ class Generator(ControlFlow):
     def __init__(self, seed: int, sm: int = 0) -> None:
         super().__init__(seed, sm)
         self._choose_shape()
+        if sm:  # such programs are for machine code, where members at several instructions do not meet (docs/sass.md)
+            self.uses_meetings = False
 
     def _choose_shape(self) -> None:
         pick = self.random
