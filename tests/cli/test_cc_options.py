@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from drawloom.cli.cc import architectures, device_arithmetic, level, preprocessor_words, registers
+from drawloom.cli.cc import UNFUSED, architectures, device_arithmetic, level, preprocessor_words, registers
 from drawloom.cli.nvcc_options import NOTED, OPTIONS, REFUSED, help_text, read_command_line
 from drawloom.errors import UnsupportedError
 
@@ -30,7 +30,8 @@ def test_the_options_of_other_peoples_makefiles_are_taken() -> None:
     assert architectures(given) == (("sm_70", "sm_80"), "sm_70")
     assert given.listed("host") == ("-fPIC", "-DHOST")
     assert preprocessor_words(given, [*given.listed("host")]) == ("-D", "HOST")
-    assert device_arithmetic(given) == ("-ffp-contract=off", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign")
+    flushed = "-fdenormal-fp-math-f32=preserve-sign,preserve-sign"
+    assert device_arithmetic(given) == ("-ffp-contract=off", UNFUSED, flushed)
     assert [note.split()[1] for note in given.notes] == ["-G", "-ccbin", "--diag-suppress"]
 
 
@@ -49,6 +50,21 @@ def test_the_options_of_other_peoples_makefiles_are_taken() -> None:
 def test_architectures_are_those_that_nvcc_would_make_code_for(words: str, expected: tuple[object, str]) -> None:
     found, target = architectures(read_command_line(words.split()))
     assert (found, target) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("-arch sm_13", ((), "sm_50")),
+        ("--gpu-name sm_20", ((), "sm_50")),
+        ("--gpu-architecture=compute_20 --gpu-code=compute_20", ((), "sm_50")),
+        ("-gencode arch=compute_20,code=sm_20 -gencode arch=compute_80,code=sm_80", (("sm_80",), "sm_50")),
+    ],
+)
+def test_an_architecture_that_is_too_old_is_the_oldest_of_ours_with_a_note(words: str, expected: object) -> None:
+    given = read_command_line(words.split())
+    assert architectures(given) == expected
+    assert "is older than compute_50" in " ".join(given.notes)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import drawloom
+from drawloom.cli.cc import device_arithmetic
+from drawloom.cli.nvcc_options import read_command_line
 from drawloom.cuda import CompileError, clang, compile_cuda
 from drawloom.cuda.compiler import Options, translate_cuda
 from drawloom.cuda.prelude import asks_of_headers
@@ -109,6 +111,13 @@ def test_products_and_sums_of_a_program_are_fused_those_of_our_headers_are_not()
     assert "fma" not in str(
         compile_cuda("\n__global__ void k(float *x) { x[0] = __fadd_rn(__fmul_rn(x[0], x[1]), x[2]); }\n")
     )
+
+
+def test_products_and_sums_are_kept_apart_where_the_command_line_says_so() -> None:
+    source = "\n__global__ void k(float *x, float y, float z) { x[0] = x[0] * y + z; }\n"
+    options = Options(extra=device_arithmetic(read_command_line(["-fmad=false"])))
+    made = translate_cuda(source, "sm_80", options).ptx
+    assert "mul.rn.f32" in made and "fma" not in made
 
 
 def test_options() -> None:

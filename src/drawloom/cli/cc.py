@@ -18,6 +18,8 @@ LANGUAGES: Final[dict[str, str]] = {"": "", "cu": "cuda", "c++": "c++", "c": "c"
 SHARED_HOST_OPTIONS: Final = ("-D", "-U", "-I")
 VIRTUAL: Final = "compute_"
 OPENMP: Final = "-fopenmp"
+#: Keeps our headers from allowing contraction again after their own code, which is never contracted.
+UNFUSED: Final = "-D__DRAWLOOM_UNFUSED__"
 
 
 # The words are taken apart by a table of nvcc's options, which are long words behind one dash.
@@ -93,7 +95,7 @@ def device_arithmetic(given: CommandLine) -> tuple[str, ...]:
     """The -cc1 options of -fmad, -ftz, -prec-div and -prec-sqrt."""
     words: list[str] = []
     if given.truth("contract") is not None:
-        words.append("-ffp-contract=fast-honor-pragmas" if given.truth("contract") else "-ffp-contract=off")
+        words += ["-ffp-contract=fast-honor-pragmas"] if given.truth("contract") else ["-ffp-contract=off", UNFUSED]
     if given.truth("flush") is not None:
         kind = "preserve-sign,preserve-sign" if given.truth("flush") else "ieee,ieee"
         words.append(f"-fdenormal-fp-math-f32={kind}")
@@ -107,8 +109,12 @@ def device_arithmetic(given: CommandLine) -> tuple[str, ...]:
 def architectures(given: CommandLine) -> tuple[tuple[str, ...], str]:
     """The GPUs that get machine code, and the architecture that device code is compiled for.
 
-    Raises UsageError for a -gencode that is not `arch=...,code=...`.
+    What is older than all that code is made for gets the PTX of the oldest, with a note. Raises UsageError for a
+    -gencode that is not `arch=...,code=...`.
     """
+    from drawloom.cuda.clang import OLDEST_COMPUTE
+
+    oldest = f"{VIRTUAL}{OLDEST_COMPUTE}"
     real: list[str] = []
     targets: list[str] = []
     for text in given.all("gencode"):
@@ -124,7 +130,12 @@ def architectures(given: CommandLine) -> tuple[tuple[str, ...], str]:
         raise click.UsageError("-code needs -arch, the architecture that device code is compiled for")
     if not targets:
         return DEFAULT_ARCHS, DEFAULT_ARCHS[0]
-    return tuple(dict.fromkeys(real)), min(targets, key=number_of).replace(VIRTUAL, "sm_")
+    outdated = [name for name in dict.fromkeys([*targets, *real]) if 0 < number_of(name) < OLDEST_COMPUTE]
+    if outdated:
+        given.notes.append(f"note: {', '.join(outdated)} is older than {oldest}, which is taken in its place")
+    real = [name for name in real if name not in outdated]
+    target = min([oldest if name in outdated else name for name in targets], key=number_of)
+    return tuple(dict.fromkeys(real)), target.replace(VIRTUAL, "sm_")
 
 
 def number_of(arch: str) -> int:

@@ -54,9 +54,10 @@ OPTIONS: Final[dict[str, Option]] = {
     "preinclude": Option(("include", "pre-include"), "FILE", TAKEN, "Include a file before each source."),
     "level": Option(("O", "optimize"), "0..4", TAKEN, "How much to optimise; 3, and more than 3 is 3."),
     "standard": Option(("std",), "STANDARD", TAKEN, "c++11 to c++23; c++17."),
-    "arch": Option(("arch", "gpu-architecture"), "SM,...", TAKEN,
+    "arch": Option(("arch", "gpu-architecture", "gpu-name"), "SM,...", TAKEN,
         "GPUs that get machine code, sm_80; device code is compiled for the first. compute_NN makes PTX alone; native, "
-        "all and all-major are the GPU of this machine and those that Drawloom's assembler knows."),
+        "all and all-major are the GPU of this machine and those that Drawloom's assembler knows. What is before sm_50 "
+        "is compiled for compute_50, with a note."),
     "code": Option(("code", "gpu-code"), "SM,...", TAKEN, "GPUs that get machine code of the code that -arch names."),
     "gencode": Option(("gencode", "generate-code"), "arch=SM,code=SM", TAKEN,
         "As -arch and -code; given several times, device code is compiled for the least of them."),

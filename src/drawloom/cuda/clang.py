@@ -25,7 +25,8 @@ NO_CLANG: Final = (
 HOST_TRIPLE: Final = "x86_64-unknown-linux-gnu"
 #: As zig spells that host: with the oldest C library that programs are to run on.
 ZIG_HOST: Final = "x86_64-linux-gnu.2.28"
-EXPECTED_TARGET: Final = "expected sm_50 or later, such as sm_80"
+OLDEST_COMPUTE: Final = 50  # the first whose PTX clang 22 and the drivers of today take
+EXPECTED_TARGET: Final = f"expected sm_{OLDEST_COMPUTE} or later, such as sm_80"
 #: Where PyPI's nvidia-cuda-cccl packages have their headers, in the folder of all packages of NVIDIA's.
 CCCL_LAYOUTS: Final = ("cuda_cccl/include", "cu*/include/cccl")
 HEADERS: Final = Path(__file__).parent / "include"

@@ -13,6 +13,7 @@ from drawloom.cuda.clang import (
     EXPECTED_TARGET,
     HEADERS,
     HOST_TRIPLE,
+    OLDEST_COMPUTE,
     Clang,
     CompileError,
     cccl_folders,
@@ -240,7 +241,7 @@ def opencl_arguments(arch: str, options: Options) -> list[str]:
 def compute_of(arch: str) -> int:
     """80 of "sm_80". Raises UnsupportedError for what is no architecture."""
     number = re.fullmatch(r"sm_(\d{2,3})[af]?", arch)
-    if number is None or int(number[1]) < 50:
+    if number is None or int(number[1]) < OLDEST_COMPUTE:
         raise UnsupportedError(f"target {arch!r}: {EXPECTED_TARGET}")
     return int(number[1])
 

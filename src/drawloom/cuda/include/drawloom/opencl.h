@@ -11,7 +11,7 @@
 #include "drawloom/double_parts.h"
 #include "drawloom/float_functions.h"
 #pragma float_control(pop)
-#ifdef __NVPTX__  // where clang ignores float_control
+#if defined(__NVPTX__) && !defined(__DRAWLOOM_UNFUSED__)  // where clang ignores float_control
 #pragma clang fp contract(fast)
 #endif
 #include "drawloom/opencl_math.h"

@@ -19,7 +19,7 @@ __DL_BOTH double __dl_odd_fma(float a, float b, float c) {
   return sum;
 }
 #pragma float_control(pop)
-#ifdef __NVPTX__  // where clang ignores float_control
+#if defined(__NVPTX__) && !defined(__DRAWLOOM_UNFUSED__)  // where clang ignores float_control
 #pragma clang fp contract(fast)
 #endif
 
