@@ -76,6 +76,49 @@ def test_launches_with_blanks_and_register_variables_compile(tmp_path: Path) -> 
         cc(*words)
 
 
+SHADOWED = """
+#include <type_traits>
+#if __has_builtin(__make_signed)
+template <class T> using Signed = __make_signed(T);
+#else
+template <class T> using Signed = std::make_signed_t<T>;
+#endif
+__global__ void k(Signed<unsigned> *p) { *p = -1; }
+int main() { k << <1, 1>> >((int *)nullptr); }
+"""
+
+
+def test_launches_with_blanks_compile_beside_builtin_traits_that_the_host_library_shadows(tmp_path: Path) -> None:
+    """CCCL asks for the built-in function; where clang only preprocesses, it is there, and then it is not."""
+    (tmp_path / "shadowed.cu").write_text(SHADOWED)
+    assert cc("-c", str(tmp_path / "shadowed.cu"), "-unchecked", "-o", str(tmp_path / "shadowed.o")) == ""
+
+
+OVERFLOW = """
+#include <stdio.h>
+#include <stdlib.h>
+int main() {
+  int n = 70000, *squares = (int *)malloc(n * sizeof(int));
+  for (int i = 0; i < n; i++) squares[i] = (int)((unsigned)i * (unsigned)i);
+  for (int i = 0; i < n; i++) {
+    if (squares[i] != i * i) {
+      printf("%d\\n", i);
+      return 1;
+    }
+  }
+  printf("same\\n");
+}
+"""
+
+
+@pytest.mark.parametrize("suffix", ["cu", "c"])
+def test_host_integers_that_overflow_wrap_around(suffix: str, tmp_path: Path) -> None:
+    """simpleOccupancy of NVIDIA's samples squares 65536 in an int; a wider loop variable made the squares differ."""
+    (tmp_path / f"squares.{suffix}").write_text(OVERFLOW)
+    assert cc(str(tmp_path / f"squares.{suffix}"), "-unchecked", "-o", str(tmp_path / "squares")) == ""
+    assert run(tmp_path / "squares") == "same\n"
+
+
 def test_old_c_compiles_with_warnings(tmp_path: Path) -> None:
     (tmp_path / "old.c").write_text(OLD_C)
     assert "warning: " in cc(str(tmp_path / "old.c"), "-o", str(tmp_path / "old"))

@@ -66,6 +66,8 @@ def test_programs_of_a_folder_are_built_run_and_judged(
         (0, "0 errors\nmax error = 1e-6\nPASS\n", "same"),
         (0, "FAIL\n", "different"),
         (1, "\n", "different"),
+        (2, "\n", "different"),
+        (2, "Two or more GPUs are required for ./program.\nWaiving test.\n", "refused"),
         (124, "", "hung"),
         (2, "make: *** [Makefile:3: run] Segmentation fault (core dumped)\n", "crashed"),
         (1, "drawloom: kernel k(int*): access outside every allocation, 4 bytes at 0x1\n", "crashed"),

@@ -1,7 +1,8 @@
 """Joins the signs of launches that are written with blanks, `kernel << <grid, block>> >(...)`, as nvcc reads them.
 
 C++ has no `<< <`, and formatters put the blanks there. Clang's lexer knows only `<<<` and `>>>`. What is joined is
-preprocessed text, so launches in headers and from macros count, and comments are gone.
+preprocessed text, so launches in headers and from macros count, and comments are gone. What clang reads differently
+once it is preprocessed is put right as well.
 """
 
 import re
@@ -19,6 +20,14 @@ _TOKEN: Final = re.compile(
 _SPACED: Final = re.compile(r"<<[ \t]+<|>>[ \t]+>")
 _BLANKS: Final = re.compile(r"[ \t]+")
 _SPACE: Final = re.compile(r"\s*")
+#: Clang's built-in transformations of types (TransformTypeTraits.def). A class by such a name ends the built-in one, so
+#: `__has_builtin` is false after it; but not where clang only preprocesses, and knows of no classes.
+_TRANSFORMATIONS: Final = (
+    "add_lvalue_reference", "add_pointer", "add_rvalue_reference", "decay", "make_signed", "make_unsigned",
+    "remove_all_extents", "remove_const", "remove_cv", "remove_cvref", "remove_extent", "remove_pointer",
+    "remove_reference_t", "remove_restrict", "remove_volatile", "underlying_type",
+)  # fmt: skip
+_CLASS_OF_THEIRS: Final = re.compile(rf"\b__(?:{'|'.join(_TRANSFORMATIONS)})\b(?!\s*\()")
 _OPENING: Final = "([{"
 _CLOSING: Final = ")]}"
 
@@ -61,6 +70,15 @@ def join_launches(text: str) -> str | None:
     return "".join([*pieces, text[kept:]]) if pieces else None
 
 
+def rename_shadowing_classes(text: str) -> str:
+    """Give classes of the host's library that have the name of a built-in transformation of types another name.
+
+    A built-in one is a name with a parenthesis behind it: `__make_signed(T)`, which CCCL uses, beside the class
+    `__make_signed<T>` of libstdc++.
+    """
+    return _CLASS_OF_THEIRS.sub(r"\g<0>_of_host", text)
+
+
 def _end_of(text: str, start: int, sign: str) -> int:
     """Return where `sign` ends that stands after blanks at `start`, 0 if there are no blanks or another sign."""
     blanks = _BLANKS.match(text, start)
@@ -69,4 +87,4 @@ def _end_of(text: str, start: int, sign: str) -> int:
     return blanks.end() + 1
 
 
-__all__ = ["join_launches"]
+__all__ = ["join_launches", "rename_shadowing_classes"]

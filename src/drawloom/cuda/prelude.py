@@ -9,7 +9,7 @@ from typing import Final
 
 from drawloom.build_info import VERSION
 from drawloom.cuda.clang import HEADERS, Clang, CompileError
-from drawloom.cuda.launches import join_launches
+from drawloom.cuda.launches import join_launches, rename_shadowing_classes
 from drawloom.runtime.cache import cache_key, kernel_store
 
 PRELUDE: Final = ("-include", "cuda_runtime.h")
@@ -31,7 +31,8 @@ def cc1(clang: Clang, arguments: list[str], own: list[str], text: str | None = N
         joined = join_launches(preprocessed.decode(*ENCODING))
         if joined is None:
             raise
-        return clang.cc1([*arguments, *without_rule(own[:-1]), "-x", "cuda-cpp-output", "-"], joined)
+        text = rename_shadowing_classes(joined)
+        return clang.cc1([*arguments, *without_rule(own[:-1]), "-x", "cuda-cpp-output", "-"], text)
 
 
 def read_once(clang: Clang, arguments: list[str], own: list[str], text: str | None) -> tuple[bytes, str]:

@@ -69,6 +69,9 @@ OLD_C: Final = (
     "-Wno-error=incompatible-function-pointer-types", "-Wno-error=return-mismatch", "-Wno-error=return-type",
 )  # fmt: skip
 REGISTER: Final = "-Wno-error=register"
+#: Programs count on sums and products of the host that overflow to wrap around, as nvcc's host code by default is not
+#: optimised, and g++ seldom makes use of the overflow where clang does.
+WRAPPING: Final = "-fwrapv"
 
 
 @dataclass(frozen=True)
@@ -326,7 +329,7 @@ def host_arguments(clang: Clang, request: Request) -> list[str]:
     standard = chosen(options.standard or "c++17", CUDA_STANDARDS, "a C++ standard")
     return [
         "-triple", HOST_TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-target-cpu", "x86-64",
-        f"-O{options.optimise}", "-w", *(HOST_DEBUG if request.debug else ()),
+        f"-O{options.optimise}", WRAPPING, "-w", *(HOST_DEBUG if request.debug else ()),
         "-D", PROGRAM, "-D", HOST_HEADERS, "-mrelocation-model", "pic", "-pic-level", "2", "-funwind-tables=2",
         *(("-fopenmp",) if request.openmp else ()),
         "-mconstructor-aliases", "-nostdsysteminc", *cuda_language(standard), *host_headers(clang),
@@ -340,7 +343,7 @@ def compile_host(clang: Clang, name: str, request: Request, folder: Path, warnin
     plain_c = request.language == "c" if request.language else Path(name).suffix == ".c"
     words = [*words_of(options), f"-I{HEADERS}", *(["-fopenmp"] if request.openmp else [])]
     standard = OLD_C if plain_c else (f"-std={options.standard or CXX_STANDARD}", REGISTER)
-    command = [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", *standard, *words, "-fPIC"]
+    command = [*(clang.c if plain_c else clang.cxx), f"-O{options.optimise}", WRAPPING, *standard, *words, "-fPIC"]
     rules, rule = request.dependencies, folder / "rule.d"
     if rules is not None:
         command += ["-MD" if rules.system else "-MMD", "-MF", *rules.words(name, rule, request)]
