@@ -1,6 +1,7 @@
 """The runner for folders of CUDA programs, on a folder that the test writes."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,34 +29,58 @@ run: program
 """
 
 
+#: Stands for `drawloom cc`: a program is a script that checks what the definition says.
+COMPILER = """
+import pathlib, sys
+assert pathlib.Path("../common/shared.h").exists() and pathlib.Path("main.cu").exists()
+defined = next(word for word in sys.argv if word.startswith("-DEXPECTED=")).partition("=")[2]
+if not defined.isdigit():
+    sys.exit(f"main.cu:9:1: error: use of undeclared identifier '{defined}'")
+program = pathlib.Path(sys.argv[sys.argv.index("-o") + 1])
+program.write_text(f'#!/bin/sh\\n[ "$1" = 5 ] && [ {defined} = 1 ] && echo PASS || echo FAIL\\n')
+program.chmod(0o755)
+"""
+
+
+def outcomes_of(
+    programs: dict[str, str], place: Path, monkeypatch: pytest.MonkeyPatch, *words: str
+) -> dict[str, dict[str, str]]:
+    """Run the runner over a program for each name, each with what its result is expected to be."""
+    suite, found = place / "suite", place / "found.json"
+    (suite / "common").mkdir(parents=True)
+    (suite / "common" / "shared.h").write_text("#include <stdio.h>\n")
+    for name, expected in programs.items():
+        (suite / name).mkdir()
+        (suite / name / "main.cu").write_text(PROGRAM)
+        (suite / name / "Makefile").write_text(MAKEFILE.format(expected))
+    monkeypatch.setattr("sys.argv", ["cuda_programs", str(suite), "--jobs", "1", "--report", str(found), *words])
+    for name in cuda_programs.SETTINGS:
+        monkeypatch.setenv(name, "")  # what the runner sets is taken back
+    assert cuda_programs.main() == any(expected != "1" for expected in programs.values())
+    assert all(sorted(p.name for p in (suite / name).iterdir()) == ["Makefile", "main.cu"] for name in programs)
+    return {row["name"]: row for row in map(json.loads, found.read_text().splitlines())}
+
+
 def test_programs_of_a_folder_are_built_run_and_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "compiler.py").write_text(COMPILER)
+    programs = {"right": "1", "wrong": "2", "lacks": "missing_name"}
+    compiler = f"{sys.executable} -S {tmp_path / 'compiler.py'}"
+    outcomes = outcomes_of(programs, tmp_path, monkeypatch, "--compiler", compiler)
+    kinds = {name: row["kind"] for name, row in outcomes.items()}
+    assert kinds == {"right": "same", "wrong": "different", "lacks": "refused"}
+    assert "missing_name" in outcomes["lacks"]["detail"].splitlines()[0]
+    assert "its own check fails" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_program_is_built_by_drawloom_cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         find_clang()
     except UnsupportedError as missing:
         pytest.skip(str(missing))
-    suite = tmp_path / "suite"
-    (suite / "common").mkdir(parents=True)
-    (suite / "common" / "shared.h").write_text("#include <stdio.h>\n")
-    for name, expected in (("right", "1"), ("wrong", "2"), ("lacks", "missing_name")):
-        (suite / name).mkdir()
-        (suite / name / "main.cu").write_text(PROGRAM)
-        (suite / name / "Makefile").write_text(MAKEFILE.format(expected))
-    found = tmp_path / "found.json"
-    monkeypatch.setattr("sys.argv", ["cuda_programs", str(suite), "--jobs", "2", "--report", str(found)])
-    for name in cuda_programs.SETTINGS:
-        monkeypatch.setenv(name, "")  # what the runner sets is taken back
-    assert cuda_programs.main() == 1
-    outcomes = {row["name"]: row for row in map(json.loads, found.read_text().splitlines())}
-    assert {name: row["kind"] for name, row in outcomes.items()} == {
-        "right": "same",
-        "wrong": "different",
-        "lacks": "refused",
-    }
-    assert "missing_name" in outcomes["lacks"]["detail"].splitlines()[0]
-    assert "its own check fails" in capsys.readouterr().out
-    assert sorted(path.name for path in (suite / "right").iterdir()) == ["Makefile", "main.cu"]
+    assert outcomes_of({"right": "1"}, tmp_path, monkeypatch)["right"]["kind"] == "same"
 
 
 @pytest.mark.parametrize(

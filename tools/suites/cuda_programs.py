@@ -1,7 +1,7 @@
 """Folders of CUDA programs that check themselves, to outcomes: each is built with `drawloom cc` and run on the CPU.
 
     python -m tools.suites.cuda_programs PATH [--filter TEXT] [--timeout S] [--jobs N] [--report FILE] [--every N]
-        [--peer nvcc]
+        [--peer nvcc] [--compiler COMMAND]
 
 A program is a folder with CUDA sources. Its own Makefile builds it, with a `nvcc` on PATH that is `drawloom cc`, and
 its `run` target, its script `run` or what was built runs, as a benchmark suite has it (HeCBench, Rodinia, PolyBench).
@@ -30,8 +30,12 @@ from tools.suites.report import Outcome, argument_parser, report, run_in_process
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 MAKEFILES: Final = ("Makefile", "makefile", "GNUmakefile")
 SOURCES: Final = (".cu", ".cpp", ".cc", ".c")
-#: What an item is told by through the environment of its process: the checkout, seconds, and the peer.
-SETTINGS: Final = ("DRAWLOOM_SUITE_ROOT", "DRAWLOOM_SUITE_SECONDS", "DRAWLOOM_SUITE_PEER")
+#: What an item is told by through the environment of its process: the checkout, seconds, the peer, the compiler.
+SETTINGS: Final = (
+    "DRAWLOOM_SUITE_ROOT", "DRAWLOOM_SUITE_SECONDS", "DRAWLOOM_SUITE_PEER", "DRAWLOOM_SUITE_COMPILER"
+)  # fmt: skip
+#: Nothing here runs with DRAWLOOM_CHECK, and the code for that takes a third of a build.
+COMPILER: Final = f'"{sys.executable}" -m drawloom.cli.main cc -unchecked'
 FAILURES: Final = ("fail", "mismatch", "non-matching", "not match", "incorrect", "wrong", "cuda error")
 #: The exit status of NVIDIA's samples that waive their test, for want of a second GPU or of a library.
 WAIVED: Final = 2
@@ -64,14 +68,13 @@ def has_makefile(folder: Path) -> bool:
 
 def check(item: str) -> Iterator[Outcome | str]:
     """Build and run the program in a folder."""
-    root, seconds, peer = (os.environ.get(name, "") for name in SETTINGS)
+    root, seconds, peer, compiler = (os.environ.get(name, "") for name in SETTINGS)
     folder = Path(item)
     name = str(folder.relative_to(root))
     with TemporaryDirectory(prefix="drawloom-suite-") as temporary:
         place = copy_beside(Path(root), folder, Path(temporary) / "suite")
         tools = Path(temporary) / "toolkit"
-        # Nothing here runs with DRAWLOOM_CHECK, and the code for that takes a third of a build.
-        write_compiler(tools / "bin" / "nvcc", f'exec "{sys.executable}" -m drawloom.cli.main cc -unchecked "$@"')
+        write_compiler(tools / "bin" / "nvcc", f'exec {compiler} "$@"')
         yield name
         built = build(place, tools, float(seconds))
         if built.returncode:
@@ -221,13 +224,15 @@ def main() -> int:
     parser: argparse.ArgumentParser = argument_parser(__doc__, timeout=120.0)
     parser.add_argument("--peer", choices=("none", "nvcc"), default="none", help="who builds what is refused, too")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th program only")
+    parser.add_argument("--compiler", default=COMPILER, metavar="COMMAND", help="what the Makefiles call as nvcc")
     given = parser.parse_args()
     path = given.path.resolve()
     items = [str(folder) for folder in programs_in(path) if given.filter in str(folder)][:: given.every]
     if not items:
         parser.error(f"{given.path}: no folder with .cu files")
     # An item has a limit for its build and one for its run; the process has to outlast both.
-    for name, value in zip(SETTINGS, (checkout_of(path), given.timeout, given.peer), strict=True):
+    values = (checkout_of(path), given.timeout, given.peer, given.compiler)
+    for name, value in zip(SETTINGS, values, strict=True):
         os.environ[name] = str(value)
     outcomes = run_in_processes(items, "tools.suites.cuda_programs:check", 3 * given.timeout + 60, given.jobs)
     return report(outcomes, given.report)
