@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 import drawloom
 from drawloom import reference
-from drawloom.errors import Error, KernelFault, LaunchError
+from drawloom.errors import Error, KernelFault, LaunchError, RaceError
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.launch_bounds import LaunchBounds
 from drawloom.ptx.layout import GlobalsLayout
@@ -149,8 +149,19 @@ def run(name: str, module: Module, kernel: Function) -> Outcome:
                 return Outcome(name, "refused", "not compared: the result depends on the order of the threads")
             if not agree(expected, interpreted(module, kernel, block, shared_fill=_OTHER_FILL)):
                 return Outcome(name, "refused", "not compared: the kernel reads shared memory that nobody wrote")
+            if races(module, kernel, block):
+                return Outcome(name, "refused", "not compared: threads race for memory")
             return Outcome(name, "different", f"other bytes in memory, -O{level}")
     return Outcome(name, "same")
+
+
+def races(module: Module, kernel: Function, block: tuple[int, int, int]) -> bool:
+    """Return whether the CPU device finds threads that access the same memory unordered, one of them writing."""
+    try:
+        drawloom.load(module, "cpu", check="race")[kernel.name][GRID, block](*guessed(module, kernel))
+    except RaceError:
+        return True
+    return False
 
 
 def interpreted(
