@@ -16,7 +16,7 @@ from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
-from drawloom.sql.names import MOMENT, ZONE_CALLS, known_aggregate
+from drawloom.sql.names import MOMENT, ZONE_CALLS, known_aggregate, known_list_call
 from drawloom.sql.plan import (
     Apply,
     Case,
@@ -90,6 +90,8 @@ WINDOW_FUNCTIONS: Final = frozenset([
     "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
     "last_value", "nth_value",
 ])  # fmt: skip
+#: Substrait's literals that are lists.
+_LISTS: Final = ("list", "empty_list")
 #: Substrait's units of window frames.
 _UNITS: Final[dict[int, str]] = {1: "rows", 2: "range"}
 _SORT: Final[dict[int, tuple[bool, bool]]] = {1: (True, True), 2: (True, False), 3: (False, True), 4: (False, False)}
@@ -126,10 +128,8 @@ class Expressions(Literals):
             return Constant(None, BOOL)  # DataFusion's NULL without a type
         if kind == "selection":
             return self.selection(body.selection)
-        if kind == "literal" and body.literal.WhichOneof("literal_type") == "list":
-            return Apply("make_array", [self.literal(v) for v in body.literal.list.values])
-        if kind == "literal" and body.literal.WhichOneof("literal_type") == "empty_list":
-            return self.empty_list(body.literal.empty_list.type)
+        if kind == "literal" and body.literal.WhichOneof("literal_type") in _LISTS:
+            return self.constant_list(body.literal)
         if kind == "literal" and body.literal.WhichOneof("literal_type") == "struct":
             return Apply(_ROW, [self.literal(v) for v in body.literal.struct.fields])
         if kind == "literal":
@@ -159,6 +159,15 @@ class Expressions(Literals):
             return self.subquery(body.subquery)
         self.refuse(f"expression: {kind}")
         return ANYTHING
+
+    def constant_list(self, body: Any) -> Expression:
+        """A constant, which may be a list or a list of lists."""
+        kind = body.WhichOneof("literal_type")
+        if kind == "empty_list":
+            return self.empty_list(body.empty_list.type)
+        if kind == "list":
+            return Apply("make_array", [self.constant_list(v) for v in body.list.values])
+        return self.literal(body)
 
     def empty_list(self, element: Any) -> Expression:
         none = Apply("make_array", [Constant(None, self.type(element) or I32)])
@@ -241,7 +250,7 @@ class Expressions(Literals):
 
     def function(self, body: Any) -> Expression:
         found = self.functions.get(body.function_reference, "?")
-        name = ZONE_CALLS.get(found) or _SPELLINGS.get(found, found)
+        name = ZONE_CALLS.get(found) or _SPELLINGS.get(found, known_list_call(found))
         if name in ("add", "subtract") and len(body.arguments) == 2:
             sides = [a.value for a in body.arguments]
             if name == "add" and self.interval(sides[0], 1) is not None:

@@ -17,6 +17,7 @@ from drawloom.horse.files import Dataset, Files
 from drawloom.horse.store import ArrowSource
 from drawloom.sql.framestext import has_groups
 from drawloom.sql.literals import OVERFLOW
+from drawloom.sql.names import LIST_CALLS
 from drawloom.sql.planner import Planner, new_context, only_queries, planner_message, quoted
 from drawloom.sql.profile import Profile
 from drawloom.sql.repeated import shown_again
@@ -62,6 +63,8 @@ class Fallback:
             wrong.append(MIXED_UP)
         if has_zones(text.sql):
             wrong.append("AT TIME ZONE")
+        if LIST_CALLS in text.sql:
+            wrong.append("functions of lists")
         if has_groups(text.sql):
             wrong.append("frames of GROUPS")
         if wrong:

@@ -197,6 +197,13 @@ class KindChecker:
             if inside and not can_cast(inside, made.type.kind):
                 self.refuse(f"cast: list of {inside} to list of {made.type.kind}")
             return f"{_LIST}{made.type.kind}"
+        if function == "list_flatten":
+            inside = (kinds[0] or _LIST).removeprefix(_LIST)
+            if inside and not _is_list(inside):
+                self.refuse("function: flatten of a list of what is no list")
+            if _has_struct(inside) or _is_list(inside.removeprefix(_LIST)):
+                self.refuse("function: flatten of lists of lists of lists or structs")
+            return inside or _LIST
         if function in _LISTS_OF:
             inside = _LISTS_OF[function] or kinds[0] or ""
             if _is_list(inside) or _is_struct(inside):
@@ -384,13 +391,14 @@ _LIST: Final = "list of "
 
 #: What functions give of lists that is none.
 _FROM_LISTS: Final[dict[str, str]] = {
-    "array_to_string": "text", "array_length": "int", "cardinality": "int", "list_number": "int",
+    "array_to_string": "text", "array_length": "int", "list_length": "int", "cardinality": "int", "list_number": "int",
 }  # fmt: skip
 #: What lists functions make: of elements of a kind, "" for that of the first argument.
 _LISTS_OF: Final[dict[str, str]] = {
     "range": "int",
     "generate_series": "int",
     "string_to_array": "text",
+    "list_split": "text",
     "array_repeat": "",
 }
 _ORDERED: Final = frozenset(["lt", "lte", "gt", "gte"])
@@ -399,7 +407,8 @@ _COMPARISONS: Final = _ORDERED | {"equal", "not_equal", "is_distinct_from", "is_
 _OVER_LISTS: Final[dict[str, str]] = {
     "array_has": "bool", "array_position": "int", "array_min": "element", "array_max": "element",
     **dict.fromkeys(["array_slice", "array_sort", "array_reverse", "array_distinct", "array_remove", "array_remove_all",
-                     "array_append", "array_prepend", "array_concat", "array_joined"], "list"),
+                     "array_append", "array_prepend", "array_concat", "array_joined", "list_concat",
+                     "list_distinct"], "list"),
 }  # fmt: skip
 #: What the kinds of structs begin with, before the table and the column that has them.
 _STRUCT: Final = "struct of "

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from drawloom.errors import UnsupportedError
 from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
 from drawloom.sql import casts, plan
 from drawloom.sql.coercion import unified
 from drawloom.sql.frames import Frame, Result
-from drawloom.sql.lists import ListOf, list_of, numbers_of, of_rows, place_of
+from drawloom.sql.lists import REFUSAL, ListOf, list_of, numbers_of, of_rows, place_of
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -232,21 +233,32 @@ def _remove(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 
 def _concat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """Lists and, of ``array_append`` and ``array_prepend``, a value; a list that is NULL has nothing to add."""
+    """Lists and, of ``array_append`` and ``array_prepend``, a value; a list that is NULL has nothing to add, and
+    what is made is never NULL."""
     parts: list[_Pairs] = []
-    valids: list[Operand | None] = []
     for number in range(len(call.arguments)):
         given = _argument(t, call, number, frame)
         if isinstance(given.type, ListOf):
             parts.append(_pairs(t, given, given.type)[0])
-            valids.append(given.valid)
-        elif call.function != "array_concat":
+        elif call.function in ("array_append", "array_prepend"):
             parts.append(_Pairs(numbers_of(t, frame.anchor()), given))
-            valids.append(None)
-    valid = None if None in valids else valids[0]
-    for other in valids[1:]:
-        valid = None if valid is None or other is None else t.either(valid, other)
-    return _lists(t, _together(t, parts), frame, valid)
+    if not parts:
+        return list_of(t, Result(t.zero(I64), I64, _FALSE), frame)[0]
+    return _lists(t, _together(t, parts), frame, None)
+
+
+def _flatten(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """The elements of the lists that a list has, without those that are NULL."""
+    given, type = _list(t, call, 0, frame)
+    lists, _ = _pairs(t, given, type)
+    if not isinstance(lists.elements.type, ListOf):
+        raise UnsupportedError(REFUSAL, ["function: flatten of a list of what is no list"])
+    if lists.elements.valid is not None:
+        lists = _kept(t, lists, lists.elements.valid)
+        lists.elements.valid = None
+    assert isinstance(lists.elements.type, ListOf)
+    pairs, _ = _pairs(t, lists.elements, lists.elements.type)
+    return _lists(t, _Pairs(t.index(lists.rows, pairs.rows), pairs.elements), frame, given.valid)
 
 
 def _joined(t: Translator, call: plan.Apply, frame: Frame) -> Result:
@@ -305,19 +317,26 @@ def _repeat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 
 def _split(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """What a constant text divides another into."""
-    text, by = _argument(t, call, 0, frame, STR), call.arguments[1]
-    assert isinstance(by, plan.Constant)
-    separator, nothing = Literal([str(by.value)], STR), Literal([""], STR)
-    lengths = [t.cast(t.result("length", [text.value]), I64).value]
-    lengths.append(t.cast(t.result("length", [t.emit("replace_each", [text.value, separator, nothing])]), I64).value)
-    taken = t.emit("minus", lengths)
-    whole = t.emit("div", [taken, Literal([len(str(by.value))], I64)])
-    counts = t.emit("plus", [t.result("convert", [whole, Literal(["i64"], SYM)]).value, _ONE])
+    """What a text divides another into: nothing the letters of it, and NULL none of it."""
+    text, by = [_argument(t, call, number, frame, STR) for number in (0, 1)]
+    nothing = t.spread(Literal([""], STR), frame)
+    length, width = [t.cast(t.result("length", [side.value]), I64).value for side in (text, by)]
+    rest = t.cast(t.result("length", [t.emit("replace_each", [text.value, by.value, nothing])]), I64).value
+    is_empty = t.emit("eq", [width, _ZERO])
+    by_letter = t.emit("if_else", [is_empty, _ONE, width])
+    taken = t.emit("if_else", [is_empty, t.emit("minus", [length, _ONE]), t.emit("minus", [length, rest])])
+    taken = t.emit("if_else", [t.emit("lt", [taken, _ZERO]), _ZERO, taken])
+    whole = t.result("convert", [t.emit("div", [taken, by_letter]), Literal(["i64"], SYM)]).value
+    if by.valid is not None:
+        whole = t.emit("if_else", [by.valid, whole, _ZERO])
+    counts = t.emit("plus", [whole, _ONE])
     if text.valid is not None:
         counts = t.emit("if_else", [text.valid, counts, _ZERO])
     rows, places = _expanded(t, counts)
-    words = t.emit("split_part", [t.index(text.value, rows), separator, t.emit("plus", [places, _ONE])])
+    number, given = t.emit("plus", [places, _ONE]), t.index(text.value, rows)
+    words = t.emit("split_part", [given, t.index(by.value, rows), number])
+    if by.valid is not None:
+        words = t.emit("if_else", [t.index(by.valid, rows), words, given])
     return _lists(t, _Pairs(rows, Result(words, STR)), frame, text.valid)
 
 
@@ -335,4 +354,5 @@ _RULES: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
     "array_remove": _remove, "array_remove_all": _remove, "array_append": _concat, "array_prepend": _concat,
     "array_concat": _concat, "array_joined": _joined, "range": _range, "generate_series": _range,
     "array_repeat": _repeat, "string_to_array": _split, "list_cast": _cast,
+    "list_concat": _concat, "list_distinct": _distinct, "list_flatten": _flatten, "list_split": _split,
 }  # fmt: skip

@@ -30,12 +30,14 @@ FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "array_remove": (2,), "array_remove_all": (2,), "array_append": (2,), "array_prepend": (2,),
     "array_concat": tuple(range(1, 100)), "range": (1, 2, 3), "generate_series": (1, 2, 3), "array_repeat": (2,),
     "array_joined": (2,), "string_to_array": (2,), "list_cast": (2,),
+    "list_length": (1,), "list_concat": tuple(range(1, 100)), "list_distinct": (1,), "list_flatten": (1,),
+    "list_split": (2,),
 }  # fmt: skip
 #: Those of them that this file knows; the others are those of ``listfunctions.py``.
 OWN: Final = frozenset([
-    "make_array", "array_element", "array_length", "cardinality", "array_to_string", "list_number",
+    "make_array", "array_element", "array_length", "list_length", "cardinality", "array_to_string", "list_number",
 ])  # fmt: skip
-_REFUSAL: Final = "this query needs what is not built yet:"
+REFUSAL: Final = "this query needs what is not built yet:"
 _TRUE: Final = Literal([1], BOOL)
 _FALSE: Final = Literal([0], BOOL)
 _ZERO: Final = Literal([0], I64)
@@ -165,7 +167,7 @@ def list_of(t: Translator, given: Result, frame: Frame) -> tuple[Result, ListOf]
     if isinstance(given.type, ListOf):
         return given, given.type
     if not t.is_null(given):
-        raise UnsupportedError(_REFUSAL, [f"cast: {given.type} to a list"])
+        raise UnsupportedError(REFUSAL, [f"cast: {given.type} to a list"])
     ids = numbers_of(t, frame.anchor())
     type = ListOf(Result(t.emit("fill", [Literal([0], I32), ids]), I32), ids, ids)
     return Result(ids, type, t.emit("fill", [_FALSE, ids])), type

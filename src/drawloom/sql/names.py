@@ -37,6 +37,16 @@ LOCAL: Final = "drawloom_local_moment"
 UNIVERSAL: Final = "drawloom_universal_moment"
 ZONE_CALLS: Final[dict[str, str]] = {LOCAL: "local_moment", UNIVERSAL: "universal_moment"}
 _ZONE_CALL: Final = re.compile(rf"(?:{LOCAL}|{UNIVERSAL})\(")
+#: What the names of functions of lists begin with that the planner knows by their types; what these are.
+LIST_CALLS: Final = "drawloom_list_"
+_LIST_CALL: Final = re.compile(rf"{LIST_CALLS}(\w+)_of_\d+")
+_LIST_CALL_SHOWN: Final = re.compile(rf"{_LIST_CALL.pattern}\(")
+#: What these are, by the names that a text may call them by.
+LIST_FUNCTIONS: Final[dict[str, str]] = {
+    "length": "list_length", "len": "list_length", "concat": "list_concat", "flatten": "list_flatten",
+    **{f"{kind}_{name}": "list_concat" for kind in ("list", "array") for name in ("concat", "cat")},
+    **dict.fromkeys(["list_distinct", "array_distinct"], "list_distinct"), "string_to_array": "list_split",
+}  # fmt: skip
 #: An aggregate of some types that DataFusion has for others only.
 _TYPED: Final = re.compile(r"drawloom_(median|quantile_(?:cont|disc)(?:_down)?)_of_\d+")
 _TYPED_CALL: Final = re.compile(rf"{_TYPED.pattern}\(")
@@ -155,7 +165,14 @@ def known_aggregate(name: str) -> str:
     return name if found is None else found[1]
 
 
+def known_list_call(name: str) -> str:
+    """The function that one of ``listcalls.py`` stands for; another's name as it is."""
+    found = _LIST_CALL.fullmatch(name)
+    return name if found is None else LIST_FUNCTIONS[found[1]]
+
+
 def shown_calls(name: str) -> str:
     """A column's name with the calls that the query has; of AT TIME ZONE with the one that it is in DuckDB."""
     name = _ZONE_CALL.sub("timezone(", name)
+    name = _LIST_CALL_SHOWN.sub(lambda found: f"{found[1]}(", name)
     return _TYPED_CALL.sub(lambda found: f"{found[1].removesuffix('_down')}(", name).replace(f"{MOMENT}(", "(")

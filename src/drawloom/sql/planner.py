@@ -85,7 +85,8 @@ class Planner:
         self.spellings: dict[str, list[str]] = {}
         #: What Arrow calls the types of columns that have none here, by table and column.
         self.unknown: dict[str, dict[str, str]] = {}
-        #: The names of aggregates by the types that they take and give.
+        #: The names of functions, and of aggregates, by the types that they take and give.
+        self.functions: dict[str, str] = {}
         self.aggregates: dict[str, str] = {}
 
     def register(self, name: str, schema: pa.Schema, unknown: dict[str, str] | None = None) -> None:
@@ -121,6 +122,19 @@ class Planner:
         """Makes a function known that plans show and nothing folds, be it "immutable": it has no values."""
         self.told["register_function", name] = (name, types, output, volatility)
         self.context.register_udf(datafusion.udf(_no_value, types, output, volatility, name))
+
+    def has_lists(self) -> bool:
+        """Whether a registered table has a column of lists, or of structs, which may have them."""
+        schemas = [given[1] for (kind, _), given in self.told.items() if kind == "register"]
+        return any(is_list(f.type) or pa.types.is_struct(f.type) for schema in schemas for f in schema)
+
+    def function(self, prefix: str, types: list[pa.DataType], output: pa.DataType) -> str:
+        """Makes a function known that plans show, one for each choice of types: its name, the prefix and a number."""
+        kind = f"{prefix} {types} {output}"
+        if kind not in self.functions:
+            self.functions[kind] = f"{prefix}{len(self.functions)}"
+            self.register_function(self.functions[kind], types, output, "immutable")
+        return self.functions[kind]
 
     def aggregate(self, prefix: str, types: list[pa.DataType], output: pa.DataType) -> str:
         """Makes an aggregate known that plans show, one for each choice of types: its name, the prefix and a number."""

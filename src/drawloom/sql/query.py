@@ -26,6 +26,7 @@ from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
 from drawloom.sql.kinds import KindChecker
 from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
+from drawloom.sql.listcalls import with_list_calls
 from drawloom.sql.listjoins import mark_joined_lists
 from drawloom.sql.misuse import misuse
 from drawloom.sql.places import find, line_and_column
@@ -102,6 +103,8 @@ class Query:
         self.seconds: dict[str, float] = {}
         #: Is told of every stage that begins.
         self.progress: Progress | None = None
+        #: Whether the text has been changed by what the planner tells of it.
+        self.is_prepared = False
         #: The number of the next subquery that is planned apart.
         self.next_subquery = 0
         #: What the names of tables that were taken out of the text stand for.
@@ -135,7 +138,7 @@ class Query:
         """DataFusion's optimised logical plan. Raises SqlError."""
         if self._logical is None:
             self.refuse_endless()
-            with_zones(self.text, self.planner)
+            self.prepare_text()
             text = without_using(self.text.sql, self.planner)
             if self.text.selects > 1:
                 text = with_other_names(text)
@@ -145,6 +148,14 @@ class Query:
                 raise self.located(problem) from None
             self.text.sql = text
         return self._logical
+
+    def prepare_text(self) -> None:
+        """Changes what of the text takes types or columns that the planner tells. Raises SqlError."""
+        if self.is_prepared:
+            return
+        self.is_prepared = True
+        with_zones(self.text, self.planner)
+        with_list_calls(self.text, self.planner)
 
     def refuse_endless(self) -> None:
         """Raises UnsupportedError for a chain of operators that DataFusion would plan for many minutes."""
@@ -230,7 +241,7 @@ class Query:
             if wrong is not None:
                 message, offset = wrong
                 raise SqlError(message, *line_and_column(self.text.given, self.text.offset(offset)))
-            with_zones(self.text, self.planner)
+            self.prepare_text()
             given = self.text.sql
             try:
                 self._relation = uncollected(self.made)

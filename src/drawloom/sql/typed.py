@@ -125,11 +125,11 @@ def _with_moments(text: str, planner: Planner) -> str:
     return replaced(text, changes)
 
 
-def type_of(sql: Sql, at: int, value: range, planner: Planner) -> pa.DataType | None:
+def type_of(sql: Sql, at: int, value: range, planner: Planner, function: str = "") -> pa.DataType | None:
     """The type of an expression of the SELECT that a token is in, or of one around that; None where the planner does
-    not say it."""
+    not say it. With ``function`` that of its call, the expression being all arguments."""
     around = sorted([s for s in sql.selects if s.start < at < s.end], key=lambda s: -s.start) if value else []
-    given = f"{sql.between(value.start, value.stop)} as c0"
+    given = f"{function}({sql.between(value.start, value.stop)}) as c0"
     for select in around:
         with suppress(SqlError):
             return types_of(sql, select, planner, named_before(sql, at), given)[0]

@@ -1,0 +1,169 @@
+"""Calls of functions of lists to functions that the planner knows by the types of their arguments and cannot fold:
+DataFusion computes some of constants as DuckDB does not, and takes lists for texts in others.
+
+    select length([]), concat(l, [1]) from t
+    =>  select drawloom_list_length_of_0(cast([] as int[])), drawloom_list_concat_of_1(l, [1]) from t
+    select '[1, 2]'::int[]
+    =>  select [cast(drawloom_text('1') as int), cast(drawloom_text('2') as int)]
+
+A call whose types the planner does not tell stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from drawloom.horse.nested import is_list
+from drawloom.sql.clauses import Sql
+from drawloom.sql.listtexts import list_of_text
+from drawloom.sql.names import LIST_CALLS, LIST_FUNCTIONS
+from drawloom.sql.places import line_and_column
+from drawloom.sql.planner import Planner, SqlError
+from drawloom.sql.text import SqlText
+from drawloom.sql.typed import type_of
+
+#: One of these is in every text that may have a list and no table that has one.
+_SIGNS: Final = ("[", "list", "array", "split", "range", "series", "unnest")
+_FLATTENED: Final = "function: flatten of a list of what is no list"
+_MIXED: Final = "function: concat of lists and of what is none"
+_Change = tuple[int, int, str]
+
+
+def with_list_calls(text: SqlText, planner: Planner) -> None:
+    """Put calls of functions that are made for their types in the place of calls of functions of lists, those within
+    others first, and lists in the place of constant texts that are cast to lists. Raises SqlError for a text that is
+    no list."""
+    lower = text.sql.lower()
+    if not any(sign in lower for sign in _SIGNS) and not planner.has_lists():
+        return
+    sql = Sql(text.sql)
+    casts = [change for i in range(len(sql.tokens)) for change in _cast(text, sql, i)]
+    if casts:
+        text.change(casts)
+        sql = Sql(text.sql)
+    depths = sorted({sql.tokens[i].depth for i in _calls(sql)}, reverse=True)
+    for depth in depths:
+        calls = [i for i in _calls(sql) if sql.tokens[i].depth == depth]
+        text.change([change for i in calls for change in _call(sql, i, planner, text.unsupported)])
+        sql = Sql(text.sql)
+
+
+def _calls(sql: Sql) -> list[int]:
+    """The names of the calls in a text."""
+    return [
+        i
+        for i, token in enumerate(sql.tokens[:-1])
+        if token.is_word(*LIST_FUNCTIONS) and sql.is_at(i + 1, "(") and sql.tokens[i + 1].mate > i + 2
+    ]
+
+
+def _call(sql: Sql, call: int, planner: Planner, unsupported: list[str]) -> list[_Change]:
+    """What a call becomes; nothing of one that is of no lists, or whose types are not told."""
+    name, opens = sql.tokens[call], sql.tokens[call + 1]
+    function = LIST_FUNCTIONS[name.text]
+    arguments = sql.parts(range(call + 2, opens.mate))
+    if function == "list_split":
+        if len(arguments) != 2:
+            return []
+        return [_named(sql, call, planner, [pa.string()] * 2, pa.list_(pa.string()))]
+    types = [type_of(sql, call, argument, planner) for argument in arguments]
+    lists = [type for type in types if type is not None and is_list(type)]
+    if not lists or None in types:
+        return [(name.start, name.end, "length")] if name.text == "len" and None not in types else []
+    if function == "list_concat":
+        return _concat(sql, call, arguments, types, planner, unsupported)
+    if len(arguments) != 1:
+        return []
+    given = lists[0]
+    if function == "list_flatten":
+        if pa.types.is_null(given.value_type):  # of lists that are NULL nothing is left
+            end = sql.tokens[opens.mate].start
+            return [(name.start, name.end, "array_slice"), (end, end, ", 1, 0")]
+        if not is_list(given.value_type):
+            unsupported.append(_FLATTENED)
+            return []
+    made = _known(given)
+    gives: dict[str, pa.DataType] = {
+        "list_length": pa.int64(), "list_distinct": made, "list_flatten": made.value_type,
+    }  # fmt: skip
+    changes = [] if made == given else _with_cast(sql, arguments[0], made)
+    return [_named(sql, call, planner, [made], gives[function]), *changes]
+
+
+def _concat(
+    sql: Sql,
+    call: int,
+    arguments: list[range],
+    types: list[pa.DataType | None],
+    planner: Planner,
+    unsupported: list[str],
+) -> list[_Change]:
+    """The lists of one type; what is NULL has that type, too."""
+    if any(type is not None and not is_list(type) and not pa.types.is_null(type) for type in types):
+        unsupported.append(_MIXED)
+        return []
+    known = {str(type): type for type in types if type is not None and _known(type) == type}
+    joint = next(iter(known.values()), None)
+    if len(known) > 1:
+        joint = type_of(sql, call, range(arguments[0].start, arguments[-1].stop), planner, "coalesce")
+        if joint is None or not is_list(joint):
+            return []
+    joint = joint or pa.list_(pa.int32())
+    changes: list[_Change] = []
+    for argument, type in zip(arguments, types):
+        if str(type) not in known:
+            changes.extend(_with_cast(sql, argument, pa.list_(pa.int32())))
+    return [_named(sql, call, planner, [joint] * len(arguments), joint), *changes]
+
+
+def _named(sql: Sql, call: int, planner: Planner, types: list[pa.DataType], output: pa.DataType) -> _Change:
+    """The name of the function of these types in the place of the one that is called."""
+    token = sql.tokens[call]
+    return token.start, token.end, planner.function(f"{LIST_CALLS}{token.text}_of_", types, output)
+
+
+def _known(type: pa.DataType) -> pa.DataType:
+    """A type in which integers are what has no type."""
+    if is_list(type):
+        return pa.list_(_known(type.value_type))
+    return pa.int32() if pa.types.is_null(type) else type
+
+
+def _with_cast(sql: Sql, value: range, type: pa.DataType) -> list[_Change]:
+    """A value without a type of its own as lists of integers, or lists of these."""
+    depth = 0
+    while is_list(type):
+        type, depth = type.value_type, depth + 1
+    start, end = sql.tokens[value.start].start, sql.tokens[value.stop - 1].end
+    return [(start, start, "cast("), (end, end, f" as int{'[]' * depth})")]
+
+
+def _cast(text: SqlText, sql: Sql, at: int) -> list[_Change]:
+    """The list that a constant text is which token ``at`` is and which is cast to one; nothing for any other token.
+    Raises SqlError for a text that is no list."""
+    token = sql.tokens[at]
+    if token.kind != "string" or not token.text.startswith("'"):
+        return []
+    is_call = sql.is_at(at + 1, "as") and sql.is_at(at - 1, "(") and sql.tokens[at - 2].is_word("cast", "try_cast")
+    if not is_call and not sql.is_at(at + 1, "::"):
+        return []
+    end = sql.tokens[at - 1].mate if is_call else at + 3
+    if not is_call and sql.is_at(end, "("):
+        end = sql.tokens[end].mate + 1
+    while not is_call and sql.is_at(end, "[", "]"):
+        end += 2
+    depth, last = 0, end
+    while sql.is_at(last - 2, "[", "]"):
+        depth, last = depth + 1, last - 2
+    if not depth or end > len(sql.tokens):
+        return []
+    element = sql.between(at + 2, last)
+    is_try = is_call and sql.tokens[at - 2].is_word("try_cast")
+    try:
+        made = list_of_text(token.text[1:-1].replace("''", "'"), element, depth, is_try)
+    except ValueError as problem:
+        raise SqlError(str(problem), *line_and_column(text.given, text.offset(token.start))) from None
+    start, behind = (at - 2, end + 1) if is_call else (at, end)
+    return [(sql.tokens[start].start, sql.tokens[behind - 1].end, made)]
