@@ -115,6 +115,24 @@ def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) 
     )
 
 
+def test_the_hosts_compiler_links_objects_with_the_libraries_of_a_toolkit(tmp_path: Path) -> None:
+    """Makefiles call `$(CUDA_DIR)/bin/nvcc -c` and then `gcc ... -L$(CUDA_DIR)/lib64 -lcuda -lcudart`."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no gcc")
+    toolkit = tmp_path / "a toolkit"
+    assert cc("-toolkit", str(toolkit)) == ""
+    assert cc("-toolkit", str(toolkit)) == "", "a toolkit that is there is written again"
+    assert os.access(toolkit / "bin" / "nvcc", os.X_OK)
+    (tmp_path / "double.cu").write_text(DOUBLE.replace('#include "factor.h"', "constexpr int kScale = 3;"))
+    (tmp_path / "plain.c").write_text(PLAIN_C)
+    out = tmp_path / "program"
+    cc("-c", str(tmp_path / "double.cu"), "-DFACTOR=2", "-O1", "-unchecked", "-o", str(tmp_path / "double.o"))
+    command = [compiler, "plain.c", "double.o", f"-I{toolkit}/include", f"-L{toolkit}/lib64", "-lcuda", "-lcudart"]
+    subprocess.run([*command, "-lcudart", "-o", str(out)], cwd=tmp_path, check=True)
+    subprocess.run([str(out)], env={**os.environ, "DRAWLOOM_DEVICE": "cpu"}, check=True)
+
+
 def cc(*words: str) -> str:
     """What `drawloom cc` prints; raises what it refuses with."""
     from drawloom.cli.main import cli

@@ -32,6 +32,8 @@ run: program
 #: Stands for `drawloom cc`: a program is a script that checks what the definition says.
 COMPILER = """
 import pathlib, sys
+if "-toolkit" in sys.argv:
+    sys.exit()
 assert pathlib.Path("../common/shared.h").exists() and pathlib.Path("main.cu").exists()
 defined = next(word for word in sys.argv if word.startswith("-DEXPECTED=")).partition("=")[2]
 if not defined.isdigit():
@@ -72,6 +74,16 @@ def test_programs_of_a_folder_are_built_run_and_judged(
     assert kinds == {"right": "same", "wrong": "different", "lacks": "refused"}
     assert "missing_name" in outcomes["lacks"]["detail"].splitlines()[0]
     assert "its own check fails" in capsys.readouterr().out
+
+
+def test_a_program_is_the_folder_whose_makefile_or_script_runs_it(tmp_path: Path) -> None:
+    """Rodinia's lud has its sources and a Makefile in `lud/cuda`, and in `lud` the script with its arguments."""
+    for name in ("suite/Makefile", "suite/lud/Makefile", "suite/lud/run", "suite/lud/cuda/Makefile", "suite/one/a.cu"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("all:\n")
+    (tmp_path / "suite" / "lud" / "cuda" / "lud.cu").write_text("")
+    suite = tmp_path / "suite"
+    assert cuda_programs.programs_in(suite) == [suite / "lud", suite / "one"]
 
 
 @pytest.mark.slow

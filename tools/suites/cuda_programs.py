@@ -30,15 +30,16 @@ from tools.suites.report import Outcome, argument_parser, report, run_in_process
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 MAKEFILES: Final = ("Makefile", "makefile", "GNUmakefile")
 SOURCES: Final = (".cu", ".cpp", ".cc", ".c")
-#: What an item is told by through the environment of its process: the checkout, seconds, the peer, the compiler.
+#: What an item is told by through the environment of its process: the checkout, seconds, the peer, the toolkit.
 SETTINGS: Final = (
-    "DRAWLOOM_SUITE_ROOT", "DRAWLOOM_SUITE_SECONDS", "DRAWLOOM_SUITE_PEER", "DRAWLOOM_SUITE_COMPILER"
+    "DRAWLOOM_SUITE_ROOT", "DRAWLOOM_SUITE_SECONDS", "DRAWLOOM_SUITE_PEER", "DRAWLOOM_SUITE_TOOLKIT"
 )  # fmt: skip
 #: Nothing here runs with DRAWLOOM_CHECK, and the code for that takes a third of a build.
 COMPILER: Final = f'"{sys.executable}" -m drawloom.cli.main cc -unchecked'
 FAILURES: Final = ("fail", "mismatch", "non-matching", "not match", "incorrect", "wrong", "cuda error")
 #: The exit status of NVIDIA's samples that waive their test, for want of a second GPU or of a library.
 WAIVED: Final = 2
+TOOLKIT_SECONDS: Final = 600.0
 #: Exit statuses of `timeout`, and what shells and make say of a program that a signal ended.
 OUT_OF_TIME: Final = (124, 137)
 SIGNALS: Final = (
@@ -51,7 +52,9 @@ def programs_in(root: Path) -> list[Path]:
     out: list[Path] = []
     for folder in sorted({path.parent for path in root.rglob("*.cu")}):
         with_makefile = [f for f in (folder, *folder.parents) if f.is_relative_to(root) and has_makefile(f)]
-        program = with_makefile[0] if with_makefile and with_makefile[0] != root else folder
+        with_makefile = [f for f in with_makefile if f != root]
+        runnable = [f for f in with_makefile if runs_by_itself(f)]
+        program = (*runnable, *with_makefile, folder)[0]
         if program not in out:
             out.append(program)
     return out
@@ -68,13 +71,12 @@ def has_makefile(folder: Path) -> bool:
 
 def check(item: str) -> Iterator[Outcome | str]:
     """Build and run the program in a folder."""
-    root, seconds, peer, compiler = (os.environ.get(name, "") for name in SETTINGS)
+    root, seconds, peer, toolkit = (os.environ.get(name, "") for name in SETTINGS)
     folder = Path(item)
     name = str(folder.relative_to(root))
     with TemporaryDirectory(prefix="drawloom-suite-") as temporary:
         place = copy_beside(Path(root), folder, Path(temporary) / "suite")
-        tools = Path(temporary) / "toolkit"
-        write_compiler(tools / "bin" / "nvcc", f'exec {compiler} "$@"')
+        tools = Path(toolkit)
         yield name
         built = build(place, tools, float(seconds))
         if built.returncode:
@@ -108,9 +110,14 @@ def copy_beside(root: Path, folder: Path, target: Path) -> Path:
     return there
 
 
-def write_compiler(path: Path, command: str) -> None:
+def write_toolkit(folder: Path, compiler: str) -> None:
+    """Write what Makefiles take for a CUDA toolkit: the libraries are those of a compiler, which is the nvcc."""
+    path = folder / "bin" / "nvcc"
     path.parent.mkdir(parents=True)
-    path.write_text(f"#!/bin/sh\n{command}\n")
+    made = call(["sh", "-c", f"{compiler} -toolkit {folder}"], folder, None, TOOLKIT_SECONDS)
+    if made.returncode:
+        raise SystemExit(f"{compiler} makes no toolkit:\n{made.stdout}")
+    path.write_text(f'#!/bin/sh\nexec {compiler} "$@"\n')
     path.chmod(0o755)
 
 
@@ -146,13 +153,22 @@ def builds_with_nvcc(root: str, folder: Path, seconds: float) -> bool:
 
 def commands_of(folder: Path) -> list[list[str]]:
     """Return what runs a program that was built: its target, its script, or the executables that are there."""
-    for name in MAKEFILES:
-        lines = (folder / name).read_text(errors="replace").splitlines() if (folder / name).is_file() else []
-        if any(line.startswith("run:") for line in lines):
-            return [["make", "run"]]
+    if has_target(folder):
+        return [["make", "run"]]
     if (folder / "run").is_file():
         return [["sh", "./run"]]
     return [[f"./{path.name}"] for path in sorted(folder.iterdir()) if is_program(path)]
+
+
+def runs_by_itself(folder: Path) -> bool:
+    """Return whether a folder says how its program runs."""
+    return has_target(folder) or (folder / "run").is_file()
+
+
+def has_target(folder: Path) -> bool:
+    """Return whether the Makefile of a folder has a target that runs the program."""
+    files = [folder / name for name in MAKEFILES if (folder / name).is_file()]
+    return any(line.startswith("run:") for file in files for line in file.read_text(errors="replace").splitlines())
 
 
 def is_program(path: Path) -> bool:
@@ -231,11 +247,14 @@ def main() -> int:
     if not items:
         parser.error(f"{given.path}: no folder with .cu files")
     # An item has a limit for its build and one for its run; the process has to outlast both.
-    values = (checkout_of(path), given.timeout, given.peer, given.compiler)
-    for name, value in zip(SETTINGS, values, strict=True):
-        os.environ[name] = str(value)
-    outcomes = run_in_processes(items, "tools.suites.cuda_programs:check", 3 * given.timeout + 60, given.jobs)
-    return report(outcomes, given.report)
+    with TemporaryDirectory(prefix="drawloom-suite-") as toolkit:
+        write_toolkit(Path(toolkit), given.compiler)
+        values = (checkout_of(path), given.timeout, given.peer, toolkit)
+        for name, value in zip(SETTINGS, values, strict=True):
+            os.environ[name] = str(value)
+        # An item has a limit for its build and one for its run; the process has to outlast both.
+        outcomes = run_in_processes(items, "tools.suites.cuda_programs:check", 3 * given.timeout + 60, given.jobs)
+        return report(outcomes, given.report)
 
 
 if __name__ == "__main__":

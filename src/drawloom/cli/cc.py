@@ -1,6 +1,7 @@
 """`drawloom cc`: CUDA programs to executables, shared libraries and object files, with nvcc's options."""
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 #: The architectures that kernels get machine code for unless told otherwise; other GPUs take the PTX.
 DEFAULT_ARCHS: Final = ("sm_80",)
+DEFAULT_CPU: Final = "x86-64-v3"
 HIGHEST_LEVEL: Final = 3
 LANGUAGES: Final[dict[str, str]] = {"": "", "cu": "cuda", "c++": "c++", "c": "c"}
 #: Options of the host's compiler that sources with device code take, too, and their values.
@@ -33,6 +35,13 @@ def command(words: tuple[str, ...]) -> None:
     if given.has("help"):
         click.echo(help_text(), nl=False)
         return
+    if given.has("toolkit") and not given.files:
+        from drawloom.cuda.toolkit import write_toolkit
+
+        write_toolkit(Path(given.last("toolkit")), given.last("cpu", DEFAULT_CPU))
+        return
+    if given.has("toolkit"):
+        raise click.UsageError(f"-toolkit takes no files: found {given.files[0]}")
     if not given.files:
         raise click.UsageError("Missing argument 'FILE...'.")
     from drawloom.cuda.compiler import Options
@@ -47,7 +56,7 @@ def command(words: tuple[str, ...]) -> None:
         given.has("fast"), preprocessor_words(given, host), device_arithmetic(given),
     )  # fmt: skip
     request = Request(
-        tuple(given.files), given.last("output"), options, archs, given.last("cpu", "x86-64-v3"), given.has("compile"),
+        tuple(given.files), given.last("output"), options, archs, given.last("cpu", DEFAULT_CPU), given.has("compile"),
         given.has("shared"), given.all("library"), given.all("folder"),
         tuple(word for word in host if word != OPENMP), given.listed("linker"), not given.has("unchecked"),
         given.has("debug"), target, language(given), dependencies(given), openmp, registers(given),

@@ -45,6 +45,9 @@ OPTIONS: Final[dict[str, Option]] = {
         "a program each, by their names."),
     "compile": Option(("c", "compile", "dc", "device-c", "dw"), "", TAKEN,
         "Compile each source to an object file, and do not link."),
+    "toolkit": Option(("toolkit",), "DIR", TAKEN,
+        "Write a folder that Makefiles take for a CUDA toolkit (CUDA_DIR=DIR): bin/nvcc, include, and libcudart for "
+        "links by gcc. Takes no files."),
     "shared": Option(("shared",), "", TAKEN, "Make a shared library."),
     "language": Option(("x",), "LANGUAGE", TAKEN, "Take all sources for cu, c++ or c, whatever their names are."),
     "include": Option(("I", "include-path"), "DIR", TAKEN, "Look for headers in DIR."),
@@ -133,6 +136,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "ptx": Option(("ptx",), "", REFUSED, "`drawloom build --emit ptx` writes PTX"),
     "cubin": Option(("cubin",), "", REFUSED, "`drawloom build --emit cubin` writes machine code"),
     "fatbin": Option(("fatbin",), "", REFUSED, "`drawloom build --emit cubin` writes machine code"),
+    "translate": Option(("cuda",), "", REFUSED, "sources are compiled, not written as C++"),
     "preprocess": Option(("E", "preprocess"), "", REFUSED, "sources are compiled, not written"),
     "rule": Option(("M", "MM", "generate-dependencies", "generate-nonsystem-dependencies"), "", REFUSED,
         "-MD and -MMD write the rule beside the output"),
