@@ -28,6 +28,32 @@ def count(body: str, opcode: str, passes: str = "loads stores dead", *promises: 
     return len([i for i in module.functions["k"].instructions() if i.opcode.text.startswith(opcode)])
 
 
+def generic_count(body: str, opcode: str) -> int:
+    """The same where parameters are not known to be global."""
+    text = (HEAD + body + " ret; }").replace(".ptr .global ", "")
+    module = optimize(text, passes="loads stores dead".split(), check=True)
+    return len([i for i in module.functions["k"].instructions() if i.opcode.text.startswith(opcode)])
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("st.local.u32 [%d3], %r1; ld.u32 %r2, [%d1+4]; st.u32 [%d1], %r2;", 0),
+        ("cvt.u64.u32 %d5, %r1; add.u64 %d5, %d5, %d1; st.local.u32 [%d3], %r1; ld.u32 %r2, [%d5];"
+         "st.u32 [%d1], %r2;", 0),
+        ("cvta.local.u64 %d4, %d3; st.local.u32 [%d3], %r1; ld.u32 %r2, [%d4]; st.u32 [%d1], %r2;", 1),
+        ("cvta.local.u64 %d4, %d3; st.u64 [%d1], %d4; st.local.u32 [%d3], %r1; ld.u64 %d5, [%d1];"
+         "ld.u32 %r2, [%d5]; st.u32 [%d1], %r2;", 1),
+        ("cvta.local.u64 %d4, %d3; sub.u64 %d4, %d4, %d1; add.u64 %d4, %d4, %d1; st.local.u32 [%d3], %r1;"
+         "ld.u32 %r2, [%d4]; st.u32 [%d1], %r2;", 1),
+        ("cvta.local.u64 %d4, %d3; selp.u64 %d4, %d4, %d1, %c1; st.local.u32 [%d3], %r1; ld.u32 %r2, [%d4];"
+         "st.u32 [%d1], %r2;", 1),
+    ],
+)  # fmt: skip
+def test_generic_addresses_of_parameters_lead_to_no_local_memory(body: str, left: int) -> None:
+    assert generic_count(body, "st.local") == left
+
+
 def stored(register: str) -> str:
     return f"st.global.u32 [%d1+32], {register};"
 

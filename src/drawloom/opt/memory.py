@@ -6,8 +6,9 @@ same: what ``loads``, ``stores``, ``invariant`` and ``readonly`` ask (Wu and oth
 Two places do not overlap if they are in two spaces, which tell memory apart; if they lie beside each other at one base;
 or if their addresses come from different variables. What an address comes from is a set of bits, too: all that went
 into it. A difference of two addresses has the bits of both, and what was loaded or given by a call has a bit that is
-anything. A kernel parameter brings no variable of shared or local memory, but may bring those of global memory; with
-the promise "distinct-parameters" each has a bit of its own.
+anything. A kernel parameter brings no variable of shared or local memory, but may bring those of global memory; a
+generic address of parameters alone leads to no local memory, which ends with the grid that has it. With the promise
+"distinct-parameters" each parameter has a bit of its own.
 """
 
 from __future__ import annotations
@@ -72,6 +73,10 @@ class Place:
         if (a | b) & ANYTHING:
             return True
         if self.space not in _PRIVATE or other.space not in _PRIVATE:
+            if "local" in (self.space, other.space):
+                generic, local = (b, a) if self.space == "local" else (a, b)
+                if generic == _OUTSIDE:
+                    return local & _OUTSIDE != 0
             return (a | b) & _OUTSIDE != 0 or a & b != 0
         if a != _OUTSIDE and b != _OUTSIDE:
             a &= ~_OUTSIDE
