@@ -43,8 +43,9 @@ FAMILIES: Final = [
     *[Family(unit) for unit in (
         "cast('1' as double), ", "1.5::int, ", "timestamp '2020-01-01', ", "year(a), ", "substr('a', -1), ",
         "sum(x) over (order by a rows 1 preceding), ", "count(*) filter (where a), ", "case when a then b end, ",
-        "(select 1), ", "range(1000), ",
+        "(select 1), ", "range(1000), ", "(select ", "case when a then ", "a::int, ",
     )],
+    Family("::int", "select 1", ""), Family("::decimal(4, 2)", "select a", ""),
     Family("union all select 1 ", "select 1 ", ""), Family(", t", "select 1 from t", ""),
     Family(" join u using (a)", "select 1 from t", ""),
 ]  # fmt: skip

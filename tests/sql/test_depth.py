@@ -1,5 +1,6 @@
 """Expressions of hundreds of parts, each within the next."""
 
+import re
 import sys
 
 import duckdb
@@ -48,3 +49,19 @@ def test_the_last_to_leave_gives_the_frames_back() -> None:
 def test_brackets_that_the_parser_does_not_follow_are_said_to_be_nested_too_deeply() -> None:
     with pytest.raises(drawloom.Error, match="nested too deeply"):
         drawloom.connect("cpu").sql(f"select {'(' * 100}1{')' * 100}").arrow()
+
+
+@pytest.mark.parametrize("text, item", [
+    (f"select {'(select ' * 1001}1{')' * 1001}", "brackets 1,001 deep"),
+    (f"select{'(' * 5000}1{')' * 5000}", "brackets 1,001 deep"),
+    (f"select 1{'::int' * 5000}", r"101 casts of one value by ::, .* \(line 1, column 509\)"),
+    (f"select a{'::decimal(4, 2)' * 2000} from t", "101 casts of one value"),
+])  # fmt: skip
+def test_texts_with_too_much_within_each_other_are_refused_at_once(text: str, item: str) -> None:
+    with pytest.raises(drawloom.UnsupportedError) as refusal:
+        drawloom.connect("cpu").sql(text).arrow()
+    assert re.search(item, refusal.value.items[0])
+
+
+def test_casts_side_by_side_are_not_within_each_other() -> None:
+    assert drawloom.connect("cpu").sql(f"select {'1::int + ' * 150}1::bigint::int").fetchall() == [(151,)]

@@ -173,7 +173,6 @@ select [1] || NULL
 select cast(s as int[]) from t
 select ('[' || i || ',' || j || ']')::int[] from t
 select count(distinct st) over () from t
-select * ilike '%s%' from t
 select * from t, lateral (values (t.i), (t.j)) v(z)
 select * from t left join lateral (values (t.i)) v(z) on true
 """

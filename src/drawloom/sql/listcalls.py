@@ -26,6 +26,8 @@ from drawloom.sql.typed import type_of
 
 #: One of these is in every text that may have a list and no table that has one.
 _SIGNS: Final = ("[", "list", "array", "split", "range", "series", "unnest")
+#: Calls within each other, of which each is planned for its type.
+_DEEPEST: Final = 20
 _FLATTENED: Final = "function: flatten of a list of what is no list"
 _MIXED: Final = "function: concat of lists and of what is none"
 _Change = tuple[int, int, str]
@@ -44,6 +46,9 @@ def with_list_calls(text: SqlText, planner: Planner) -> None:
         text.change(casts)
         sql = Sql(text.sql)
     depths = sorted({sql.tokens[i].depth for i in _calls(sql)}, reverse=True)
+    if len(depths) > _DEEPEST:
+        text.unsupported.append(f"functions of lists, more than {_DEEPEST} calls within each other")
+        return
     for depth in depths:
         calls = [i for i in _calls(sql) if sql.tokens[i].depth == depth]
         text.change([change for i in calls for change in _call(sql, i, planner, text.unsupported)])

@@ -35,6 +35,7 @@ from drawloom.sql.planner_process import MOST_OPERATORS, endless_chain
 from drawloom.sql.progress import Progress
 from drawloom.sql.repeated import shown_again, told_apart, with_other_names
 from drawloom.sql.sink import sink_casts
+from drawloom.sql.stars import with_chosen_columns
 from drawloom.sql.subqueries import Subquery, take_out
 from drawloom.sql.substrait import decode
 from drawloom.sql.tables import SEEN, STEP, makes_tables, take_out_tables
@@ -154,6 +155,7 @@ class Query:
         if self.is_prepared:
             return
         self.is_prepared = True
+        with_chosen_columns(self.text, self.planner)
         with_zones(self.text, self.planner)
         with_list_calls(self.text, self.planner)
 

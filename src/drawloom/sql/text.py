@@ -22,6 +22,7 @@ from drawloom.horse.types import MAX_DIGITS
 from drawloom.sql.brackets import with_brackets
 from drawloom.sql.chains import balanced
 from drawloom.sql.clauses import place_before, replaced
+from drawloom.sql.depth import refuse_deep
 from drawloom.sql.filters import without_filters
 from drawloom.sql.framestext import plain_windows, shown_frame
 from drawloom.sql.inlists import kept_apart
@@ -62,7 +63,6 @@ _OF_LIST: Final = re.compile(r"\w+\s*+\((?!\s*+(?:\(|(?:select|with|values|from|
 _COMPARISON: Final = re.compile(r"[=<>]\s*\Z")
 #: An interval of a fraction of a unit above the second, of which the planner makes smaller units and DuckDB none.
 _FRACTION: Final = re.compile(r"interval\s*+'\s*+[+-]?+\d*+\.\d++\s*+'\s*+(?!sec)[a-z]", re.IGNORECASE)
-_STAR: Final = re.compile(r"\*\s*\Z")
 #: The years that have all their moments in nanoseconds, which DataFusion takes moments for.
 _NANOSECOND_YEARS: Final = range(1678, 2262)
 #: A text that is a moment with an offset, by which the planner moves it, or in a year that its nanoseconds do not have;
@@ -137,9 +137,10 @@ class SqlText:
 
 
 def read(text: str) -> SqlText:
-    """The text taken apart."""
+    """The text taken apart. Raises UnsupportedError for one with too much within each other."""
     unsupported: list[str] = []
     blank = without_comments(text)
+    refuse_deep(blank)
     bracketed = with_brackets(plain_windows(without_filters(with_known_names(blank)), unsupported), unsupported)
     text, given = bracketed, text if bracketed == blank else bracketed
     explain = ""
@@ -215,8 +216,6 @@ def read(text: str) -> SqlText:
         if fetch is not None:
             replace(fetch.start(), fetch.end(), f"limit {fetch['count'] or 1}")
             continue
-        if word == "ilike" and _STAR.search(text, max(token.start() - 40, 0), token.start()):
-            unsupported.append("* ILIKE")
         if word in ("any", "all", "some") and _OF_LIST.match(text, token.start()):
             if _COMPARISON.search(text, max(token.start() - 40, 0), token.start()):
                 unsupported.append(f"{word.upper()} of a list")
