@@ -287,6 +287,19 @@ def test_lanes_that_wait_in_different_operations_are_a_deadlock(mode: str) -> No
         run(kernel(LOWER + body), "cpu", 64)
 
 
+def test_a_lane_that_its_own_member_mask_leaves_out_is_an_error_that_says_so() -> None:
+    """Undefined in PTX; HeCBench's bscan counts the lanes below by `__ballot_sync((1 << lane) - 1, p)`."""
+    body = """
+    mov.u32 %r5, %lanemask_lt;
+    vote.sync.ballot.b32 %r5, %p1, %r5;
+    bar.sync 0;
+    st.global.u32 [%rd1], %r5;
+    ret;
+    """
+    with pytest.raises(DeadlockError, match=r"(?s)the mask leaves out its own lane.*vote\.sync"):
+        run(kernel(LOWER + body), "cpu", 64)
+
+
 @pytest.mark.parametrize("meet", ["bar.sync 0;", ""])
 def test_masks_of_halves_and_of_equal_values_are_no_obstacle(meet: str, mode: str) -> None:
     body = f"""

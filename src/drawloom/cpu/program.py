@@ -586,7 +586,7 @@ class _Run:
             )
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
         if code == abi.ERROR_DIVERGED:
-            message = "deadlock: lanes that the member mask names never come"
+            message = "deadlock: lanes that the member mask names never come, or the mask leaves out its own lane"
             raise DeadlockError(message, name, module.filename, line, text, block, thread)
         if self.fault is not None and self.fault.in_memory and not self.fault.overflow:
             message = str(self.fault) + ("" if self.program.check else _HOW_TO_FIND)
