@@ -12,7 +12,16 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
-from drawloom.sass.machine import GENERAL, NEUTRAL, PREDICATE, VIRTUAL, Machine, MachineFunction, virtual_id
+from drawloom.sass.machine import (
+    GENERAL,
+    NEUTRAL,
+    PREDICATE,
+    VIRTUAL,
+    Machine,
+    MachineBlock,
+    MachineFunction,
+    virtual_id,
+)
 from drawloom.sass.syntax import NO_GUARD
 
 _UNITS: Final = ("alu", "fma")
@@ -61,10 +70,10 @@ def parts_of_calls(function: MachineFunction) -> set[int]:
     return {id(part) for site in function.calls for part in (site.address, site.base, site.upper)}
 
 
-def make_anew(function: MachineFunction, register: int, writers: list[Machine]) -> None:
-    """Make the words that a reader needs in a register of its own before it."""
+def make_anew(function: MachineFunction, register: int, writers: list[Machine], blocks: list[MachineBlock]) -> None:
+    """Make the words that a reader needs in a register of its own before it. ``blocks`` are those that name it."""
     width = function.widths[register]
-    for block in function.blocks:
+    for block in blocks:
         out: list[Machine] = []
         for instruction in block.instructions:
             if any(instruction is writer for writer in writers):
