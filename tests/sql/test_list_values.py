@@ -26,6 +26,7 @@ T = pa.table(
         "nested": pa.array([[[1], [2, None], None], [], None, [[3]]], pa.list_(LISTS)),
         "x": [1.5, 2.5, None, 1.5],
         "st": [{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, None, {"a": 2, "b": None}],
+        "deep": [{"l": [1, None], "s": {"a": 1}}, {"l": [1], "s": {"a": 1}}, {"l": [1, None], "s": {"a": None}}, None],
         "ts": [datetime.datetime(2024, 1, 1, h) for h in (1, 11, 12, 23)],
     }
 )
@@ -118,6 +119,19 @@ select j, sum(i), s from t group by grouping sets ((s), (j, s)), grouping sets (
 select i, j, s, count(*) from t group by i, grouping sets ((j)), rollup(s)
 select i, count(*) from (select i, j from t group by grouping sets ((i, j))) v group by i
 """
+STRUCTS = """
+select i, count(distinct st) over (), count(distinct deep) over (), count(distinct deep) over (partition by j) from t
+select i, count(distinct st) over (order by i), count(distinct deep) over (order by i desc) from t
+select i, count(distinct st) over (order by i rows between 1 preceding and current row) from t
+select i, count(distinct deep) over (order by i rows between current row and unbounded following) from t where i > 1
+"""
+LATERAL = """
+select * from t, lateral (values (t.i), (t.j)) v(z)
+select i, z, y from t cross join lateral (values (t.i, 1), (t.j, 2)) v(z, y)
+select i, z from t left join lateral (values (t.i)) v(z) on z > 1
+select i, col0 from t, lateral (values (t.i + 1)) v
+select i, max(z), count(*) from t, lateral (values (t.i), (t.j), (7)) v(z) group by i
+"""
 FROM_FIRST = """
 select * from (from t) a, (select i as k from t) u
 select * from (from t) a cross join (from t) b
@@ -164,6 +178,7 @@ select '[[1,2],NULL,[]]'::int[][], '[2024-01-02]'::date[], cast('[1.25]' as deci
 select i, '[1, 2]'::int[] from t where [i, j] = cast('[1, 2]' as int[])
 """
 REFUSED = """
+select array_agg(distinct st) over () from t
 select concat([1], 2)
 select concat([1], ['a'])
 select flatten([1, 2])
@@ -172,9 +187,6 @@ select '["a"b]'::varchar[]
 select [1] || NULL
 select cast(s as int[]) from t
 select ('[' || i || ',' || j || ']')::int[] from t
-select count(distinct st) over () from t
-select * from t, lateral (values (t.i), (t.j)) v(z)
-select * from t left join lateral (values (t.i)) v(z) on true
 """
 
 
@@ -208,6 +220,14 @@ def test_series_of_moments_are_made_in_linear_time() -> None:
 
 def test_constant_lists_are_one_list_for_all_rows(ours: Connection, theirs: duckdb.DuckDBPyConnection) -> None:
     assert_values_agree(CONSTANTS, ours, theirs)
+
+
+def test_distinct_structs_are_counted_over_windows(ours: Connection, theirs: duckdb.DuckDBPyConnection) -> None:
+    assert_values_agree(STRUCTS, ours, theirs)
+
+
+def test_lateral_values_are_rows_beside_each_row(ours: Connection, theirs: duckdb.DuckDBPyConnection) -> None:
+    assert_values_agree(LATERAL, ours, theirs)
 
 
 def test_functions_of_lists_have_duckdbs_values(ours: Connection, theirs: duckdb.DuckDBPyConnection) -> None:

@@ -343,7 +343,7 @@ class KindChecker:
 
     def window(self, window: Window, below: Kinds) -> str | None:
         kinds = [self.expression(e, below) for e in window.arguments]
-        if window.is_distinct and any(map(_has_struct, kinds)):
+        if window.is_distinct and not all(map(self.is_told_apart, kinds)):
             self.refuse(f"window function: {window.function} of distinct structs")
         for part in window.partitions:
             self.key(part, below)
@@ -364,6 +364,15 @@ class KindChecker:
         if window.function == "sum" and kinds[0] == "interval":
             self.refuse("window function: sum of interval")
         return self.aggregate(window.function, kinds)
+
+    def is_told_apart(self, kind: str | None) -> bool:
+        """Whether values have columns that tell them apart, as structs of such have."""
+        if not _is_struct(kind):
+            return not _has_struct(kind)
+        assert kind is not None
+        table, _, column = kind.removeprefix(_STRUCT).partition(_OF)
+        fields = [self.column(table, f"{column}{INTO}{name}") for name in self.schema.fields(table, column)]
+        return all(map(self.is_told_apart, fields))
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
         given, made = self.expression(cast.input, below), cast.type.kind

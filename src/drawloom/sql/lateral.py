@@ -16,6 +16,7 @@ from typing import Final
 from drawloom.sql.clauses import Select, Sql, replaced
 from drawloom.sql.planner import Planner, SqlError, quoted
 from drawloom.sql.subqueries import OUTER, Body, named_before, with_named
+from drawloom.sql.text import SqlText
 
 #: What the names of the tables, and of their columns of outer values, begin with.
 TABLE: Final = "drawloom_lateral_"
@@ -53,6 +54,32 @@ def take_out_laterals(text: str, planner: Planner, first: int, taken: list[Later
                 changes.extend(_joined(sql, place, made, conditions))
         changes.extend(_kept(sql, select, conditions))
     return replaced(text, changes)
+
+
+def with_selected_values(text: SqlText) -> None:
+    """Make SELECTs of the rows of LATERAL VALUES, which the planner joins with the rows before them.
+
+    from t, lateral (values (t.i), (t.j)) v(z)   =>   from t, lateral (select t.i as col0 union all select t.j) v(z)
+    """
+    if "lateral" not in text.sql.lower():
+        return
+    sql = Sql(text.sql)
+    changes: list[tuple[int, int, str]] = []
+    for i in range(len(sql.tokens)):
+        if not sql.is_at(i, "lateral", "(", "values", "(") or sql.tokens[i + 1].mate < 0:
+            continue
+        rows = sql.parts(range(i + 3, sql.tokens[i + 1].mate))
+        if any(sql.tokens[row.start].mate != row.stop - 1 for row in rows):
+            continue
+        made: list[str] = []
+        for row in rows:
+            values = [sql.between(v.start, v.stop) for v in sql.parts(range(row.start + 1, row.stop - 1))]
+            names = [f" as col{number}" if not made else "" for number in range(len(values))]
+            made.append(f"select {', '.join([f'{value}{name}' for value, name in zip(values, names)])}")
+        changes.append((sql.tokens[i + 2].start, sql.tokens[rows[-1].stop - 1].end, " union all ".join(made)))
+        text.selects += len(rows)
+    if changes:
+        text.change(changes)
 
 
 class _Place:

@@ -25,7 +25,7 @@ from drawloom.sql.constants import hidden_by_folding, may_fold_lists
 from drawloom.sql.dependent import Table, for_all, joined
 from drawloom.sql.depth import refuses_depth
 from drawloom.sql.kinds import KindChecker
-from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals
+from drawloom.sql.lateral import VALUE, Lateral, take_out_laterals, with_selected_values
 from drawloom.sql.listcalls import with_list_calls
 from drawloom.sql.listjoins import mark_joined_lists
 from drawloom.sql.misuse import misuse
@@ -155,6 +155,7 @@ class Query:
         if self.is_prepared:
             return
         self.is_prepared = True
+        with_selected_values(self.text)
         with_chosen_columns(self.text, self.planner)
         with_zones(self.text, self.planner)
         with_list_calls(self.text, self.planner)

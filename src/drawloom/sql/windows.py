@@ -19,7 +19,7 @@ from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.plain import FOLDS
 from drawloom.horse.types import BOOL, CLOCK, F64, I64, MAX_DIGITS, SYM, TIMESTAMP, DecimalType, VectorType, scale_of
 from drawloom.horse.values import INT64_MAX
-from drawloom.sql import plan
+from drawloom.sql import plan, structs
 from drawloom.sql.aggregates import BLIND, FOLDED, REDUCTIONS, fold_option, folded_argument
 from drawloom.sql.coercion import drop_in_choice, drop_in_sum
 from drawloom.sql.frames import Frame, Result
@@ -154,9 +154,8 @@ class _View:
         """Where the row's value stood last before it in the partition (``from_end``: where it stands next), -1 for
         nowhere."""
         t = self.t
-        key = t.key(ranked(t, value))
         parts = [self.sorted(c) for c in t.grouped_by(self.parts, self.below)]
-        columns = [*parts, key.value, *([] if key.valid is None else [key.valid])]
+        columns = [*parts, *_told_apart_by(t, value)]
         upward: list[Value] = [1] * len(columns)
         order = t.emit("order", [t.emit("list", columns, "window"), Literal(upward, BOOL), Literal(upward, BOOL)])
         runs = t.emit("list", [t.index(c, order) for c in columns], "window")
@@ -374,6 +373,17 @@ def _members(view: _View, values: list[Operand], type: VectorType, valid: Operan
     rows = t.emit("where", [valid])
     bounds = [t.emit("before", [valid, bound]) for bound in (low, high)]
     return _Members([t.index(v, rows) for v in values], bounds[0], bounds[1])
+
+
+def _told_apart_by(t: Translator, value: Result) -> list[Operand]:
+    """The columns that tell values apart: of structs those of all fields."""
+    if isinstance(value.type, structs.StructOf):
+        made = [] if value.valid is None else [value.valid]
+        for name in t.schema.fields(value.type.name, value.type.column):
+            made.extend(_told_apart_by(t, structs.of(t, value, value.type, str(name))))
+        return made
+    key = t.key(ranked(t, value))
+    return [key.value, *([] if key.valid is None else [key.valid])]
 
 
 def _firsts(view: _View, values: list[Operand], previous: Operand, valid: Operand | None) -> _Members:
