@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import drawloom
 from drawloom.cuda import clang, compiler
 from drawloom.cuda.clang import CompileError, cccl_folders, find_clang
 from drawloom.errors import UnsupportedError
@@ -18,20 +19,20 @@ except UnsupportedError as missing:
 
 HERE = Path(__file__).parent
 needs_cccl = pytest.mark.skipif(not cccl_folders(), reason="needs pip install drawloom[cccl]")
-QUICK = ("-arch=compute_80", "-unchecked")
-
-
-@needs_cccl
-def test_collectives_of_blocks_and_of_the_device_run(tmp_path: Path) -> None:
-    assert cc(str(HERE / "cccl_collectives.cu"), *QUICK, "-o", str(tmp_path / "out")) == ""
-    assert run(tmp_path / "out") == "no error, 0 wrong\n"
 
 
 @needs_cccl
 @pytest.mark.slow
-def test_thrust_sorts_scans_reduces_and_transforms_device_vectors(tmp_path: Path) -> None:
-    assert cc(str(HERE / "cccl_algorithms.cu"), *QUICK, "-o", str(tmp_path / "out")) == ""
+def test_collectives_of_blocks_and_algorithms_of_the_device_run(tmp_path: Path) -> None:
+    assert cc(str(HERE / "cccl.cu"), "-arch=compute_80", "-unchecked", "-o", str(tmp_path / "out")) == ""
     assert run(tmp_path / "out") == "no error, 0 wrong\n"
+
+
+@needs_cccl
+def test_the_header_with_all_of_cub_is_read(tmp_path: Path) -> None:
+    """It has an iterator over textures, whose types were refused by name wherever they stood."""
+    (tmp_path / "all.cu").write_text("#include <cub/cub.cuh>\n")
+    drawloom.compile_cuda(str(tmp_path / "all.cu"))
 
 
 @pytest.mark.parametrize("header", ["cub/cub.cuh", "thrust/sort.h", "cuda/std/atomic"])

@@ -26,8 +26,9 @@ EXAMPLES = PROGRAMS.parent.parent.parent / "examples"
 CHOSEN = (
     "builtin_atomics checked_access device_printf device_queries error_assert error_capture error_configuration "
     "error_destroyed error_host_access error_host_use_after_free error_memory error_out_of_bounds error_race "
-    "error_unsynchronised_small error_variable_overrun function_pointers graphs group_barriers samples_helpers "
-    "samples_style scan_lookback small_launches standard_mathematics streams_events streams_overlap symbols warp_votes"
+    "error_refused error_unsynchronised_small error_variable_overrun function_pointers graphs group_barriers "
+    "samples_helpers samples_style scan_lookback small_launches standard_mathematics streams_events streams_overlap "
+    "symbols warp_votes"
 ).split()
 
 
@@ -338,7 +339,7 @@ REFUSED = [
     (("tensor.cu",), "tensor cores, nvcuda::wmma, are not supported"),
     (("ranges.cu",), "'nvtx3/nvToolsExt.h' file not found \\(the profiler's ranges"),
     (("nested.cu",), "launches from kernels, dynamic parallelism, are not supported"),
-    (("arrays.cu",), "textures and arrays are not supported"),
+    (("foreign.cu",), "handles of other processes' memory are not supported"),
     (("references.cu",), "texture references are not supported"),
     (("graphs.cu",), "graphs are not supported"),
     (("driver.cu",), "driver.cu:2:14: error: call to 'cuInit' .* the driver's interface"),
@@ -373,7 +374,7 @@ def test_what_is_not_supported_is_refused_by_name(
     (tmp_path / "tensor.cu").write_text("#include <mma.h>\nint main() {}\n")
     (tmp_path / "ranges.cu").write_text("#include <nvtx3/nvToolsExt.h>\nint main() {}\n")
     (tmp_path / "nested.cu").write_text("__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n")
-    (tmp_path / "arrays.cu").write_text("int main() { cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); }\n")
+    (tmp_path / "foreign.cu").write_text("int main() { cudaIpcMemHandle_t handle; }\n")
     (tmp_path / "references.cu").write_text("texture<float, 2, cudaReadModeElementType> t;\n")
     (tmp_path / "graphs.cu").write_text("int main() { cudaGraphNodeParams p; }\n")
     (tmp_path / "driver.cu").write_text("#include <cuda.h>\nint main() { cuInit(0); }\n")

@@ -339,6 +339,14 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) {
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) {
   return on_device([&](Device &d) { return priority ? d.flags(stream, nullptr, priority) : cudaErrorInvalidValue; });
 }
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID id, const cudaStreamAttrValue *value) {
+  if (!value) return note(cudaErrorInvalidValue);
+  if (id != cudaStreamAttributeAccessPolicyWindow && id != cudaStreamAttributeSynchronizationPolicy) return refused();
+  return on_device([&](Device &d) {
+    unsigned flags;
+    return d.flags(stream, &flags, nullptr);  // both are hints; fails for what is no stream
+  });
+}
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *index) {
   if (!index) return note(cudaErrorInvalidValue);
   return on_device([&](Device &d) {
@@ -450,6 +458,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *functio
     switch (c->attrs[i].id) {
       case cudaLaunchAttributeCooperative: cooperative = c->attrs[i].val.cooperative; break;
       case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributeAccessPolicyWindow:
+      case cudaLaunchAttributeSynchronizationPolicy:
       case cudaLaunchAttributePriority:
       case cudaLaunchAttributeProgrammaticStreamSerialization: break;  // leave to go earlier, which is not used
       default: return refused();
