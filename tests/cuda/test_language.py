@@ -120,6 +120,22 @@ def test_products_and_sums_are_kept_apart_where_the_command_line_says_so() -> No
     assert "mul.rn.f32" in made and "fma" not in made
 
 
+def test_a_header_beside_the_source_comes_before_one_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rodinia's dwt2d has a `common.h` of its own in the folder that `nvcc sub/common.cu` is called in."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "common.h").write_text("#error the header of the current folder\n")
+    (tmp_path / "sub" / "common.h").write_text("#define VALUE 7\n")
+    kernel = '#include "common.h"\n__kernel void k(__global int *x) { x[0] = VALUE; }\n'
+    (tmp_path / "sub" / "a.cl").write_text(kernel)
+    kernel = kernel.replace("__kernel", "__global__").replace("__global int", "int")
+    (tmp_path / "sub" / "a.cu").write_text(kernel)
+    monkeypatch.chdir(tmp_path)
+    assert len(compile_cuda(Path("sub/a.cu")).kernels) == 1
+    assert len(drawloom.compile_opencl(Path("sub/a.cl"), includes=["."]).kernels) == 1
+
+
 def test_options() -> None:
     source = (
         "#ifdef TWO\n__global__ void two(float *x) { x[0] = sinf(x[1]) / x[2] + sqrtf(x[3]) + isnan(x[4]); }\n#endif\n"

@@ -134,7 +134,7 @@ def translate_cuda(source: Source, arch: str, options: Options, filename: str = 
     text, name = read_source(source, filename or "<text>", ".cu")
     host = options.program or bool(_INCLUDE.search(text))
     own = ["-S", *words_of(options)]
-    return translate(clang, text, name, cuda_arguments(clang, arch, options, host), own, prelude=True)
+    return translate(clang, text, name, cuda_arguments(clang, arch, options, host), own, True, is_source_file(source))
 
 
 def translate_opencl(source: Source, arch: str, options: Options, filename: str = "") -> Translated:
@@ -142,7 +142,8 @@ def translate_opencl(source: Source, arch: str, options: Options, filename: str 
     clang = find_clang()
     text, name = read_source(source, filename or "<text>", ".cl")
     arguments = [*opencl_arguments(arch, options), *looked_for(text)]
-    made = translate(clang, text, name, arguments, ["-emit-llvm", "-disable-llvm-passes"], prelude=False)
+    own = ["-emit-llvm", "-disable-llvm-passes"]
+    made = translate(clang, text, name, arguments, own, False, is_source_file(source))
     backend = ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"]
     # At -O0 nothing is inlined, and clang's marks for that belong together.
     out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx) if options.optimise else made.ptx)
@@ -171,14 +172,26 @@ def with_kernels_inlined(llvm: str) -> str:
     return _KERNEL_BODY.sub(r"\1internal \2", _NOINLINE.sub("", llvm))
 
 
-def translate(clang: Clang, text: str, name: str, arguments: list[str], own: list[str], prelude: bool) -> Translated:
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    folder = os.path.dirname(os.path.abspath(name)) if os.path.isfile(name) else ""
-    found = ["-iquote", folder] if folder else []  # `#include "x.h"` beside the source, which clang gets as text
-    own = [*own, *found, "-main-file-name", os.path.basename(name), "-o", "-", "-"]
-    text = f'#line 1 "{quoted}"\n{text}'
-    out, warnings = cc1(clang, arguments, own, text) if prelude else clang.cc1([*arguments, *own], text)
+def translate(
+    clang: Clang, text: str, name: str, arguments: list[str], own: list[str], prelude: bool, is_file: bool = False
+) -> Translated:
+    own = [*own, "-main-file-name", os.path.basename(name), "-o", "-"]
+    given: str | None = None
+    if is_file:
+        # As text it would be in the current folder for clang, whose headers come before those beside the source.
+        own.append(name)
+    else:
+        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+        folder = os.path.dirname(os.path.abspath(name)) if os.path.isfile(name) else ""
+        own += [*(["-iquote", folder] if folder else []), "-"]  # for `#include "x.h"` beside the file of that name
+        given = f'#line 1 "{quoted}"\n{text}'
+    out, warnings = cc1(clang, arguments, own, given) if prelude else clang.cc1([*arguments, *own], given)
     return Translated(out.decode("utf-8"), warnings, f"PTX of {name}")
+
+
+def is_source_file(source: Source) -> bool:
+    """Return whether a source is a file that can be read twice."""
+    return not (isinstance(source, str) and "\n" in source) and os.path.isfile(source)
 
 
 def read_source(source: Source, filename: str, kind: str) -> tuple[str, str]:
