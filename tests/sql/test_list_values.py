@@ -209,13 +209,13 @@ def test_what_has_other_values_in_the_planner_is_refused(query: str, ours: Conne
 
 
 def test_series_of_moments_are_made_in_linear_time() -> None:
-    """Of 44,641 elements each was a statement of the program, which took minutes."""
+    """Of 20,161 elements each was a statement of the program, which took minutes."""
     query = """select count(*), max(v) from (select unnest(generate_series(timestamp '2020-01-01',
-        timestamp '2020-02-01',
+        timestamp '2020-01-15',
         interval 1 minute)) as v)"""
     begin = time.process_time()
-    assert connect("cpu").sql(query).fetchall() == [(44_641, datetime.datetime(2020, 2, 1))]
-    assert time.process_time() - begin < 30
+    assert connect("cpu").sql(query).fetchall() == [(20_161, datetime.datetime(2020, 1, 15))]
+    assert time.process_time() - begin < 15
 
 
 def test_constant_lists_are_one_list_for_all_rows(ours: Connection, theirs: duckdb.DuckDBPyConnection) -> None:

@@ -174,7 +174,9 @@ def test_constant_lists_joined_with_null_beside_others_are_refused() -> None:
         connect("cpu").register("t", HOLES).sql("select [1] || null::int[] as a, l || [2] as b from t").arrow()
 
 
-@pytest.mark.parametrize("query", ["select null || [3]", "select null || [3], array_append([1], 2)"])
+@pytest.mark.parametrize("query", [
+    "select null || [3]", "select null || [3], array_append([1], 2)", "select l || null, array_append(l, null) from t",
+])  # fmt: skip
 def test_joined_lists_that_a_plan_does_not_tell_from_calls_are_refused(query: str) -> None:
     with pytest.raises(drawloom.UnsupportedError, match=r"operator: \|\| of lists"):
         connect("cpu").register("t", HOLES).sql(query).arrow()

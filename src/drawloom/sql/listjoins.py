@@ -51,14 +51,12 @@ def mark_joined_lists(root: Relation, sql: str, planner: Planner, unsupported: l
     for call in calls:
         if call.function not in named:
             call.function = JOINED
-    if named:
-        return
     try:
         bound = planner.bound(sql)
     except SqlError:  # of a text that has other names for columns to be planned
         return
     adding = bound.count("array_append(") + bound.count("array_prepend(")
-    if adding != len(_ADDS_NULL.findall(bound)):
+    if not named and adding != len(_ADDS_NULL.findall(bound)):
         unsupported.append(_OF_ELEMENTS)
     elif adding + bound.count("array_concat(") > len(calls) and _HAS_NULL.search(bound):
         unsupported.append(f"{_REFUSED} and NULL, all of them constants")
