@@ -95,6 +95,14 @@ def test_a_program_is_built_by_drawloom_cc(tmp_path: Path, monkeypatch: pytest.M
     assert outcomes_of({"right": "1"}, tmp_path, monkeypatch)["right"]["kind"] == "same"
 
 
+def test_only_the_compilers_own_traceback_is_its_crash() -> None:
+    begin = "Traceback (most recent call last):\n"
+    script = f'{begin}  File "/tmp/run.py", line 1, in <module>\nModuleNotFoundError: No module named torch\n'
+    assert cuda_programs.outcome_of_build("p", 2, script).kind == "refused"
+    ours = f'{begin}  File "{cuda_programs.ROOT}/src/drawloom/cuda/programs.py", line 1, in build\nKeyError: 1\n'
+    assert cuda_programs.outcome_of_build("p", 2, ours).kind == "crashed"
+
+
 @pytest.mark.parametrize(
     "status, output, kind",
     [

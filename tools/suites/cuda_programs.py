@@ -40,6 +40,8 @@ FAILURES: Final = ("fail", "mismatch", "non-matching", "not match", "incorrect",
 #: The exit status of NVIDIA's samples that waive their test, for want of a second GPU or of a library.
 WAIVED: Final = 2
 TOOLKIT_SECONDS: Final = 600.0
+#: What a traceback of the compiler names; programs have scripts of their own, which fail for want of their modules.
+OF_COMPILER: Final = f'File "{ROOT / "src" / "drawloom"}'
 #: Exit statuses of `timeout`, and what shells and make say of a program that a signal ended.
 OUT_OF_TIME: Final = (124, 137)
 SIGNALS: Final = (
@@ -183,7 +185,7 @@ def outcome_of_build(name: str, status: int, output: str) -> Outcome:
     shown = output[-3000:]
     if status in OUT_OF_TIME:
         return Outcome(name, "hung", f"the build is out of time\n{shown}")
-    if "Traceback (most recent call last)" in output:
+    if "Traceback (most recent call last)" in output and OF_COMPILER in output:
         return Outcome(name, "crashed", f"the compiler: {output.strip().splitlines()[-1]}\n{shown}")
     return Outcome(name, "refused", f"{cause_of(output)}\n{shown}")
 
