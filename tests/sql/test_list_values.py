@@ -151,6 +151,7 @@ select [1, 2], count(*) from t where i > 100
 select [1, 2] from t where i > 100
 """
 FUNCTIONS = """
+select list_sort([3, NULL, 1]), list_sort([1, 2], 'DESC'), array_to_string([NULL], ','), array_to_string(['a'], NULL)
 select length([]), len([]), length([1, 2]), len(['a', NULL]), length(NULL::int[])
 select length(l), len(l), length(n), length(nested), len(s), length(s) from t
 select flatten([NULL]), flatten([[]]), flatten([[1], NULL, [2, NULL]]), flatten([]), flatten(NULL)

@@ -79,7 +79,8 @@ def _call(sql: Sql, call: int, planner: Planner, unsupported: list[str]) -> list
         return [(name.start, name.end, "length")] if name.text == "len" and None not in types else []
     if function == "list_concat":
         return _concat(sql, call, arguments, types, planner, unsupported)
-    if len(arguments) != 1:
+    options = len(arguments) - 1
+    if types[0] != lists[0] or (options and function not in ("array_sort", "array_to_string")):
         return []
     given = lists[0]
     if function == "list_flatten":
@@ -91,10 +92,11 @@ def _call(sql: Sql, call: int, planner: Planner, unsupported: list[str]) -> list
             return []
     made = _known(given)
     gives: dict[str, pa.DataType] = {
-        "list_length": pa.int64(), "list_distinct": made, "list_flatten": made.value_type,
+        "list_length": pa.int64(), "list_distinct": made, "array_sort": made, "list_flatten": made.value_type,
+        "array_to_string": pa.string(),
     }  # fmt: skip
     changes = [] if made == given else _with_cast(sql, arguments[0], made)
-    return [_named(sql, call, planner, [made], gives[function]), *changes]
+    return [_named(sql, call, planner, [made, *[pa.string()] * options], gives[function]), *changes]
 
 
 def _concat(

@@ -46,6 +46,8 @@ LIST_FUNCTIONS: Final[dict[str, str]] = {
     "length": "list_length", "len": "list_length", "concat": "list_concat", "flatten": "list_flatten",
     **{f"{kind}_{name}": "list_concat" for kind in ("list", "array") for name in ("concat", "cat")},
     **dict.fromkeys(["list_distinct", "array_distinct"], "list_distinct"), "string_to_array": "list_split",
+    **dict.fromkeys(["list_sort", "array_sort"], "array_sort"),
+    **dict.fromkeys(["array_to_string", "list_to_string", "array_join", "list_join"], "array_to_string"),
 }  # fmt: skip
 #: An aggregate of some types that DataFusion has for others only.
 _TYPED: Final = re.compile(r"drawloom_(median|quantile_(?:cont|disc)(?:_down)?)_of_\d+")
