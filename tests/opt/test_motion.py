@@ -52,3 +52,36 @@ def test_a_fact_behind_a_branch_stays_there(way: str, inside: str, behind: str, 
     expected = result(text, n)
     for passes in [ORDERS[way].split(), *[list(level) for level in LEVELS]]:
         assert result(str(optimize(text, passes=passes, check=True)), n) == expected, passes
+
+
+NEST = """
+ROW: mov.u32 %r6, 0;
+COLUMN: {inside}
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p4, %r6, 3; @%p4 bra COLUMN;
+    {behind} add.u32 %r3, %r3, 1; setp.lt.u32 %p5, %r3, 4; @%p5 bra ROW;
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "behind", "opcode", "label"),
+    [
+        ("mul.lo.u32 %r7, %r1, %r1; add.u32 %r2, %r2, %r7;", "", "mul.lo.u32", "ROW:"),
+        ("mul.lo.u32 %r7, %r1, %r3; add.u32 %r2, %r2, %r7;", "", "mul.lo.u32", "COLUMN:"),
+        ("mul.lo.u32 %r7, %r1, %r1; div.u32 %r8, %r7, 7; add.u32 %r2, %r2, %r8;", "", "div.u32", "ROW:"),
+        ("setp.eq.u32 %p6, %r6, 1; @%p6 bra NEXT; div.u32 %r8, %r1, 7; add.u32 %r2, %r2, %r8; NEXT:", "", "div.u32", ""),
+        ("ld.global.u32 %r7, [%d1+8]; add.u32 %r2, %r2, %r7;", "", "ld.global", "ROW:"),
+        ("ld.global.u32 %r7, [%d1+8]; add.u32 %r2, %r2, %r7;", "st.global.u32 [%d1+8], %r2;", "ld.global", "COLUMN:"),
+    ],
+    ids=["both", "inner", "division", "division behind a branch", "load", "load that the outer loop writes"],
+)  # fmt: skip
+def test_an_instruction_leaves_the_loops_that_do_not_change_it(
+    inside: str, behind: str, opcode: str, label: str
+) -> None:
+    """The label is that of the outermost loop that it left, "" where it stays."""
+    text = HEAD + NEST.format(inside=inside, behind=behind) + END
+    made = str(optimize(text, passes=["invariant"], check=True))
+    assert result(made, 9) == result(text, 9)
+    place = made.index(opcode)
+    for name in ("ROW:", "COLUMN:"):
+        left = bool(label) and (label == "ROW:" or name == "COLUMN:")
+        assert (place < made.index(name)) == left, name

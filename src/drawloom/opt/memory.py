@@ -351,6 +351,21 @@ class Writes:
             self._places.add(place.index)
             self._kinds.setdefault(memory.kind(place), set()).add((place.space, place.base))
 
+    def join(self, other: Writes) -> None:
+        """Enter what another one has, which is not used again: the larger one's sets are kept."""
+        self.everything = self.everything or other.everything
+        self.all_shared = self.all_shared or other.all_shared
+        if len(other._places) > len(self._places):
+            self._places, other._places = other._places, self._places
+            self._kinds, other._kinds = other._kinds, self._kinds
+        self._places |= other._places
+        for kind, bases in other._kinds.items():
+            mine = self._kinds.get(kind)
+            if mine is None:
+                self._kinds[kind] = bases
+            else:
+                mine |= bases
+
     def reach(self, place: Place) -> bool:
         """Whether one of the instructions may write to a place."""
         if self.everything or (self.all_shared and place.space != "local"):
