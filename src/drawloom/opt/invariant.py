@@ -33,6 +33,8 @@ class _Loop:
         self.around: _Loop | None = None  # a loop around it, the outermost that was known when it was last asked for
         self.inner: list[_Loop] = []
         self.blocks: list[int] = []
+        #: The loop around all others that something may leave level by level from here; itself where that is none.
+        self.outermost = self
         self.enter = 0
         self.leave = 0
         self.written = Writes(memory)
@@ -100,6 +102,8 @@ class _Nest:
                 loop = todo.pop()
                 loop.enter = number
                 number += 1
+                if loop.outer is not None and loop.outer.before >= 0:
+                    loop.outermost = loop.outer.outermost
                 todo.extend(loop.inner)
         for loop in self.loops:  # inner ones first
             loop.leave = max([loop.enter, *[inner.leave for inner in loop.inner]])
@@ -190,6 +194,8 @@ def _append(block: SsaBlock, moved: list[Statement]) -> None:
 def _climbed(work: Work, nest: _Nest, loop: _Loop, instruction: Instruction) -> SsaBlock:
     """The block before the outermost loop that an instruction may leave: level by level it would be moved as often as
     loops are around it."""
+    if not any(nest.changes(loop.outermost, register) for register in instruction.sources()):
+        return work.ssa.blocks[loop.outermost.before]
     while True:
         outer = loop.outer
         if outer is None or outer.before < 0:
