@@ -68,9 +68,9 @@ COLUMN: {inside}
         ("mul.lo.u32 %r7, %r1, %r1; add.u32 %r2, %r2, %r7;", "", "mul.lo.u32", "ROW:"),
         ("mul.lo.u32 %r7, %r1, %r3; add.u32 %r2, %r2, %r7;", "", "mul.lo.u32", "COLUMN:"),
         ("mul.lo.u32 %r7, %r1, %r1; div.u32 %r8, %r7, 7; add.u32 %r2, %r2, %r8;", "", "div.u32", "ROW:"),
-        ("setp.eq.u32 %p6, %r6, 1; @%p6 bra NEXT; div.u32 %r8, %r1, 7; add.u32 %r2, %r2, %r8; NEXT:", "", "div.u32", ""),
+        ("setp.eq.u32 %p6, %r6, 1; @%p6 bra OVER; div.u32 %r8, %r1, 7; add.u32 %r2, %r2, %r8; OVER:", "", "div", ""),
         ("ld.global.u32 %r7, [%d1+8]; add.u32 %r2, %r2, %r7;", "", "ld.global", "ROW:"),
-        ("ld.global.u32 %r7, [%d1]; add.u32 %r2, %r2, %r7;", "st.global.u32 [%d1], %r2;", "ld.global", "COLUMN:"),
+        ("ld.global.u32 %r7, [%d1]; add.u32 %r2, %r2, %r7;", "st.global.u32 [%d1], %r2;", "ld.glob", "COLUMN:"),
     ],
     ids=["both", "inner", "division", "division behind a branch", "load", "load that the outer loop writes"],
 )  # fmt: skip
