@@ -110,6 +110,7 @@ def test_only_the_compilers_own_traceback_is_its_crash() -> None:
         (0, "Non-Matching CPU-GPU Outputs Beyond Error Threshold of 0.05 Percent: 8190\n", "different"),
         (0, "0 errors\nmax error = 1e-6\nPASS\n", "same"),
         (0, "FAIL\n", "different"),
+        (0, "Reading File\nError Reading graph file\n", "different"),
         (0, "a.cu:9: k(int): Assertion `x` failed.\nDevice assert failed as expected\nreturned OK\n", "same"),
         (0, "a.cu:9: k(int): Assertion `x` failed.\n", "different"),
         (1, "Device assert failed as expected\nFAILED\n", "different"),

@@ -39,6 +39,8 @@ COMPILER: Final = f'"{sys.executable}" -m drawloom.cli.main cc -unchecked'
 FAILURES: Final = ("fail", "mismatch", "non-matching", "not match", "incorrect", "wrong", "cuda error")
 #: The exit status of NVIDIA's samples that waive their test, for want of a second GPU or of a library.
 WAIVED: Final = 2
+#: What programs say of files that are not there; some end with status 0 then.
+MISSING: Final = ("no such file or directory", "error reading", "error opening", "file error", "not opened")
 TOOLKIT_SECONDS: Final = 600.0
 #: What a traceback of the compiler names; programs have scripts of their own, which fail for want of their modules.
 OF_COMPILER: Final = f'File "{ROOT / "src" / "drawloom"}'
@@ -207,6 +209,8 @@ def judge(name: str, status: int, output: str) -> Outcome:
     waives = [line for line in output.splitlines() if "waiv" in line.lower()]
     if status == WAIVED and waives:
         return Outcome(name, "refused", f"the program waives its test\n{shown}")
+    if any(word in output.lower() for word in MISSING):
+        return Outcome(name, "different", f"its data is missing\n{shown}")
     meant = "as expected" in output  # a program that tests assertions of kernels
     wrong = [line for line in output.splitlines() if tells_of_failure(line) and not (meant and of_assertion(line))]
     if wrong or status:

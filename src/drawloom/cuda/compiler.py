@@ -173,7 +173,7 @@ def with_kernels_inlined(llvm: str) -> str:
 
 
 def translate(
-    clang: Clang, text: str, name: str, arguments: list[str], own: list[str], prelude: bool, is_file: bool = False
+    clang: Clang, text: str, name: str, arguments: list[str], own: list[str], prelude: bool, is_file: bool
 ) -> Translated:
     own = [*own, "-main-file-name", os.path.basename(name), "-o", "-"]
     given: str | None = None

@@ -9,6 +9,7 @@ from drawloom.cuda.clang import find_clang
 from drawloom.cuda.compiler import (
     Options,
     cuda_arguments,
+    is_source_file,
     opencl_arguments,
     read_source,
     translate,
@@ -27,11 +28,12 @@ def parameter_names(path: str, arch: str, options: Options) -> dict[str, list[st
     is_opencl = path.endswith(".cl")
     clang = find_clang()
     text, name = read_source(path, path, ".cl" if is_opencl else ".cu")
+    is_file = is_source_file(path)
     if is_opencl:
-        made = translate(clang, text, name, opencl_arguments(arch, options), list(_IR_WITH_NAMES), prelude=False)
+        made = translate(clang, text, name, opencl_arguments(arch, options), list(_IR_WITH_NAMES), False, is_file)
     else:
         own = [*_IR_WITH_NAMES, *words_of(options)]
-        made = translate(clang, text, name, cuda_arguments(clang, arch, options), own, prelude=True)
+        made = translate(clang, text, name, cuda_arguments(clang, arch, options), own, True, is_file)
     definitions = [line for line in made.ptx.splitlines() if line.startswith("define ")]
     return dict(names_in_definition(line) for line in definitions)
 
