@@ -72,6 +72,33 @@ def test_loops_are_the_reason() -> None:
     assert found[14] == "line 11:1 has loaded it in a loop that is over"
 
 
+#: A cycle of X and Y that lanes enter at both, by a branch that they do not share.
+ENTERED_TWICE = """@%p1 bra Y;
+X:
+add.s32 %r2, %r2, -1;
+Y:
+{inside}
+setp.gt.s32 %p2, %r2, 0;
+@%p2 bra X;
+{behind}"""
+
+
+def test_a_load_in_a_cycle_of_two_entries_is_refused_by_name() -> None:
+    text = ENTERED_TWICE.format(inside=f"{FIRST} {SECOND} st.global.f32 [%l5], %f2;", behind="")
+    found = reasons(text)
+    assert set(found.values()) == {"it is in a cycle that can be entered at several places"}
+
+
+def test_lanes_behind_a_cycle_of_two_entries_are_not_taken_to_be_in_one_iteration() -> None:
+    """A regular loop around the cycle: no meeting can be counted there, so that its loads stay."""
+    cycle = ENTERED_TWICE.format(inside="", behind=f"{FIRST} {SECOND} st.global.f32 [%l5], %f2;")
+    text = f"mov.u32 %r3, 4;\nOUTER:\nld.global.u32 %r2, [%l5];\n{cycle}\nsub.u32 %r3, %r3, 1;"
+    text += "\nsetp.ne.u32 %p2, %r3, 0;\n@%p2 bra OUTER;"
+    made = shuffle(HEAD + text + "\nst.global.f32 [%l5], %f2;\nret; }", apply="all")
+    assert made.report.shuffles == 0
+    assert "shfl" not in str(made) and "vote" not in str(made)
+
+
 def test_a_load_whose_source_is_a_shuffle_itself_says_so() -> None:
     found = reasons(f"{FIRST}\n{SECOND}\nld.global.f32 %f3, [%l3+128];")
     assert found[11] == "line 10:1 has loaded it, which is a shuffle itself"
