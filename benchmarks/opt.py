@@ -65,7 +65,6 @@ STEPS = (
     ("loads, stores", f"{INTEGERS} loads stores spaces fold flow dead"),
     ("select", f"{INTEGERS} loads stores spaces fold select flow dead"),
     ("unroll, vectors: -O2", " ".join(LEVELS[2])),
-    ("-O3", " ".join(LEVELS[3])),
 )
 
 
@@ -111,28 +110,27 @@ def accesses(modules: dict[str, list[Module]]) -> list[list[str]]:
 
 
 def machine(modules: dict[str, list[Module]]) -> list[list[str]]:
-    """Machine instructions after -O2 and -O3 over those before, and registers of a kernel in the geometric mean."""
+    """Machine instructions after -O2 over those before, and registers of a kernel in the geometric mean."""
     programs = vendor.programs()[:1]
     rows = []
     for group, members in modules.items():
         for name in ["drawloom", *[f"ptxas {program.release}" for program in programs]]:
             found = [sized(m, programs[0] if name != "drawloom" else None) for m in members]
-            taken = [three for three in found if three]
+            taken = [both for both in found if both]
             if not taken:
                 continue
             row = [group, name, str(len(taken))]
-            for level in (1, 2):
-                row.append(f"{sum(three[level][0] for three in taken) / sum(three[0][0] for three in taken):.3f}")
-                pairs = [zip(three[level][1], three[0][1], strict=True) for three in taken]
-                row.append(f"{geometric_mean([a / b for pair in pairs for a, b in pair]):.3f}")
+            row.append(f"{sum(after[0] for _, after in taken) / sum(before[0] for before, _ in taken):.3f}")
+            pairs = [zip(after[1], before[1], strict=True) for before, after in taken]
+            row.append(f"{geometric_mean([a / b for pair in pairs for a, b in pair]):.3f}")
             rows.append(row)
     return rows
 
 
 def sized(module: Module, program: vendor.Ptxas | None) -> list[tuple[int, list[int]]]:
-    """Instructions, and registers by kernel: of a module as it is, after -O2 and -O3; empty where it is refused."""
+    """Instructions, and registers by kernel: of a module as it is, and after -O2; empty where it is refused."""
     out: list[tuple[int, list[int]]] = []
-    for given in (module, optimize(module, 2), optimize(module, 3)):
+    for given in (module, optimize(module, 2)):
         found = code_of(given, program)
         if found is None:
             return []
@@ -282,7 +280,7 @@ def written(every: int, rounds: int) -> list[Table]:
     return [
         (["PTX", "before", *[name for name, _ in STEPS]], quality(modules)),
         (["generic accesses", "before", "-O2", "promised"], accesses(modules)),
-        (["machine code for sm_90", "by", "files", "-O2", "registers", "-O3", "registers"], machine(modules)),
+        (["machine code for sm_90", "by", "files", "-O2", "registers"], machine(modules)),
         ([f"us an instruction, {build_kind()}", "-O2", "SSA form and back"], times(modules, rounds)),
     ]
 
