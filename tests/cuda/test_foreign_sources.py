@@ -9,6 +9,7 @@ import pytest
 
 from drawloom.cuda import openmp
 from drawloom.cuda.clang import CompileError, find_clang
+from drawloom.cuda.compiler import compile_cuda
 from drawloom.cuda.launches import join_launches
 from drawloom.errors import UnsupportedError
 from tests.cuda.test_programs import cc, run
@@ -92,6 +93,27 @@ def test_launches_with_blanks_compile_beside_builtin_traits_that_the_host_librar
     """CCCL asks for the built-in function; where clang only preprocesses, it is there, and then it is not."""
     (tmp_path / "shadowed.cu").write_text(SHADOWED)
     assert cc("-c", str(tmp_path / "shadowed.cu"), "-unchecked", "-o", str(tmp_path / "shadowed.o")) == ""
+
+
+GROUPS = """
+namespace cooperative_groups {
+namespace __v1 {
+class thread_block;
+template <unsigned int Size, typename Parent> class thread_block_tile;
+}
+using namespace __v1;
+}
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void k(int *p) {
+  cg::thread_block block = cg::this_thread_block();
+  *p = cg::tiled_partition<32>(block).size() + cg::thread_group(block).size();
+}
+"""
+
+
+def test_groups_that_cccl_declares_before_their_header_are_its_own() -> None:
+    assert "k" in "".join(compile_cuda(GROUPS).functions)
 
 
 OVERFLOW = """

@@ -9,6 +9,8 @@
 static __attribute__((device)) unsigned int __dl_grid_barrier;
 
 namespace cooperative_groups {
+// As in NVIDIA's header: CCCL declares groups in this namespace before it is read.
+namespace __v1 {
 
 __DL_DEVICE unsigned int __dl_rank_in_block() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
 
@@ -243,5 +245,7 @@ template <class Group> __DL_DEVICE void memcpy_async(const Group &group, void *t
 }
 template <class Group> __DL_DEVICE void wait(const Group &group) { group.sync(); }
 template <unsigned int, class Group> __DL_DEVICE void wait_prior(const Group &group) { group.sync(); }
+}  // namespace __v1
+using namespace __v1;
 }  // namespace cooperative_groups
 #undef __DL_MEMBER
