@@ -51,6 +51,16 @@ def test_variants() -> None:
     assert (len(defined(seldom)), len(defined(often))) == (1, 1)
 
 
+def test_checked_code_goes_thread_by_thread_unless_accesses_are_volatile() -> None:
+    """Vectors of code that is seldom run took LLVM ten times as long as the code of single threads."""
+    volatile = KERNEL.replace("st.global", "st.volatile.global")
+    unchecked, by_thread, by_warp = [
+        sum(section["sh_size"] for section in seldom.iter_sections() if section.name.startswith(".text"))
+        for seldom in (objects(KERNEL, checked=False)[0], objects(KERNEL)[0], objects(volatile)[0])
+    ]
+    assert by_thread - unchecked < (by_warp - unchecked) / 2
+
+
 def test_required_blocks_get_their_layout_alone() -> None:
     made = module_objects(ptx.parse(HEAD + KERNEL), None, "key", LEVEL, {"fill": Bounds((8, 8, 1))})
     assert [len(defined(ELFFile(io.BytesIO(code)))) for code in made] == [1, 1]

@@ -49,6 +49,8 @@ RECORDS: Final[dict[str, str]] = {
 #: Blocks that a kernel with barriers is most often launched with, and that are worth a variant each.
 _SHAPES_1D: Final = ((64, 1, 1), (128, 1, 1), (256, 1, 1))
 _SHAPES_2D: Final = ((16, 16, 1), (8, 8, 1), (32, 8, 1))
+#: Instructions of a kernel beyond which variants that are seldom run go lane by lane.
+_LARGE: Final = 1000
 _ROWS: Final = ("%tid.y", "%tid.z", "%ntid.y", "%ntid.z")
 
 
@@ -148,12 +150,15 @@ class _Object:
             if code.lanes == x * y * z:
                 rows.append(_variant_row(code, self.functions_of(code, FULL), 0, shape, False))
         for name, level in self.layouts(kernel, bounds):
-            code = self.compiled(self.module, kernel, name)
+            by_lane = level == QUICK and self.is_large(kernel)
+            level = FULL if by_lane else level
+            code = self.compiled(self.module, kernel, name, by_lane=by_lane)
             if code.text not in made:
                 made[code.text] = self.functions_of(code, level)
             rows.append(_variant_row(code, made[code.text], LAYOUTS[name], (0, 0, 0), False))
         if self.checked is not None:
-            code = self.compiled(self.checked, kernel, GENERAL, True)
+            by_lane = not self.is_volatile(kernel)
+            code = self.compiled(self.checked, kernel, GENERAL, check=True, by_lane=by_lane)
             rows.append(_variant_row(code, self.functions_of(code, QUICK), LAYOUTS[GENERAL], (0, 0, 0), True))
         return rows
 
@@ -178,16 +183,32 @@ class _Object:
 
     def has_rows(self, kernel: Function) -> bool:
         """Whether a kernel asks for more than the first dimension of its blocks."""
-        for function in reachable_functions(self.module, kernel):
-            for statement in function.body:
-                if isinstance(statement, Instruction):
-                    for operand in statement.operands:
-                        if isinstance(operand, SpecialRegister) and operand.name in _ROWS:
-                            return True
+        for instruction in self.instructions(kernel):
+            for operand in instruction.operands:
+                if isinstance(operand, SpecialRegister) and operand.name in _ROWS:
+                    return True
         return False
 
-    def compiled(self, module: Module, kernel: Function, layout: str, check: bool = False) -> KernelCode:
-        return compile_kernel(module, kernel.name, layout, check, self.target.features, self.target.is_x86)
+    def is_large(self, kernel: Function) -> bool:
+        """Whether a kernel has so many instructions that LLVM takes long for each variant."""
+        return len(self.instructions(kernel)) > _LARGE
+
+    def is_volatile(self, kernel: Function) -> bool:
+        """Whether a kernel has volatile accesses, by which lanes of a warp tell each other something without waiting
+        where they go in step."""
+        return any(instruction.opcode.order == "volatile" for instruction in self.instructions(kernel))
+
+    def instructions(self, kernel: Function) -> list[Instruction]:
+        """The instructions of a kernel and of what it may call."""
+        functions = reachable_functions(self.module, kernel)
+        return [statement for f in functions for statement in f.body if isinstance(statement, Instruction)]
+
+    def compiled(
+        self, module: Module, kernel: Function, layout: str, check: bool = False, by_lane: bool = False
+    ) -> KernelCode:
+        """A variant's code. Code that is seldom run goes lane by lane: to emit code for vectors takes LLVM ten times as
+        long."""
+        return compile_kernel(module, kernel.name, layout, check, self.target.features, self.target.is_x86, by_lane)
 
     def functions_of(self, code: KernelCode, level: int) -> list[str]:
         """Compiles a variant; the names of its worker, its kernel and what completes its warp operations, or null."""

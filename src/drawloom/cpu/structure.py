@@ -294,12 +294,13 @@ class Structure:
         places = [c for c in self.order if self.region_of[c] == region]
         if self.region_exit[region] >= 0:
             places.append(self.region_exit[region])
-        return [c for c in places if self._may_wait(c, b, region)]
+        parted = self._parted_from(b)
+        return [c for c in places if parted >> c & 1 and self._may_wait(c, b, region)]
 
     def _may_wait(self, c: int, b: int, region: int) -> bool:
         """Whether lanes can have arrived at ``c`` and not run it yet while ``b`` runs."""
         inside = self.region_of[c] == region
-        if c == b or not self._may_part(c, b):
+        if c == b:
             return False
         around = self._is_header_around(c, b)
         if inside and self.place[c] < self.place[b] and not around:
@@ -315,16 +316,17 @@ class Structure:
                 return True
         return False
 
-    def _may_part(self, c: int, b: int) -> bool:
-        """Whether some divergent branch sends lanes to ``b`` on one side and to ``c``, or to where the sides meet
-        again, on another: lanes that no branch has parted are always at the same place."""
+    def _parted_from(self, b: int) -> int:
+        """Return the blocks, as bits, to which some divergent branch sends lanes while it sends others to ``b``, and
+        those where its sides meet again: lanes that no branch has parted are always at the same place."""
+        parted = 0
         for stop, sides in self.splits:
             for i, side in enumerate(sides):
                 if side >> b & 1:
                     for j, other in enumerate(sides):
-                        if j != i and (c == stop or other >> c & 1):
-                            return True
-        return False
+                        if j != i:
+                            parted |= other if stop < 0 else other | 1 << stop
+        return parted
 
     def _enters_region(self, x: int, region: int) -> bool:
         return any(self.region_of[s] == region for s in self.succs[x])
