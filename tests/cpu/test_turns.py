@@ -81,6 +81,47 @@ def test_warps_take_turns_only_where_what_they_read_may_be_overwritten(name: str
     assert turns_of(text) == count
 
 
+#: A block sum in a loop over halves whose number is only known at run time: a branch lies between the last barrier and
+#: the load of the sum.
+TREE_SUM = """
+    mov.u32 %r4, others; mad.lo.u32 %r4, %r0, 4, %r4;
+    st.shared.u32 [%r4], VALUE;
+    shr.u32 %r6, %r3, 1;
+    bar.sync 0;
+    setp.eq.u32 %p1, %r6, 0;
+    @%p1 bra DONE;
+    ROUND: setp.ge.u32 %p2, %r0, %r6;
+    @%p2 bra NEXT;
+    mad.lo.u32 %r7, %r6, 4, %r4;
+    ld.shared.u32 %r8, [%r4]; ld.shared.u32 %r9, [%r7]; add.u32 %r8, %r8, %r9; st.shared.u32 [%r4], %r8;
+    NEXT: bar.sync 0;
+    shr.u32 %r6, %r6, 1;
+    setp.ne.u32 %p1, %r6, 0;
+    @%p1 bra ROUND;
+    DONE: ld.shared.u32 RESULT, [others];
+    """
+
+
+def tree_sum(value: str, result: str, label: str) -> str:
+    text = TREE_SUM.replace("VALUE", value).replace("RESULT", result)
+    for name in ("ROUND", "NEXT", "DONE"):
+        text = text.replace(name, f"{name}_{label}")
+    return text
+
+
+@pytest.mark.parametrize("threads", [64, 512, 1024])
+def test_a_sum_in_a_loop_of_unknown_length_is_read_by_all_warps_first(threads: int, mode: str) -> None:
+    body = tree_sum("%r0", "%r20", "ONE") + tree_sum("1", "%r21", "TWO")
+    out = run(kernel(body + "sub.u32 %r20, %r20, %r21; st.global.u32 [%rd1], %r20; ret;", SUMS), "cpu", threads, 3)
+    assert set(out) == {threads * (threads - 1) // 2 - threads}
+
+
+def test_a_load_in_a_loop_without_a_barrier_costs_no_turn_a_round() -> None:
+    rounds = "LOOP: ld.shared.u32 %r5, [sums]; add.u32 %r6, %r6, %r5; setp.lt.u32 %p1, %r6, 9; @%p1 bra LOOP;"
+    stores = "st.shared.u32 [sums], %r6; st.global.u32 [%rd1], %r6;"
+    assert turns_of(kernel(f"mov.u32 %r6, 0; bar.sync 0; {rounds} {stores} ret;", SUMS)) == 0
+
+
 #: Every row of a block adds to the elements of its columns.
 ADD = "ld.global.u32 %r4, [%rd1]; add.u32 %r4, %r4, %r0; st.global.u32 [%rd1], %r4;"
 TELLS_ROWS = {

@@ -369,6 +369,11 @@ class Exporter:
         self.__array_interface__ = values.__array_interface__
 
 
+class Malformed:
+    def __init__(self) -> None:
+        self.__array_interface__ = {"shape": (4,)}
+
+
 WRITEABLE = {
     "array.array": lambda: array.array("f", [1, 2, 3, 4]),
     "bytearray": lambda: bytearray(np.arange(1, 5, dtype=np.float32).tobytes()),
@@ -411,6 +416,7 @@ def test_columns_of_data_frames_are_arguments(name: str) -> None:
         (array.array("d", [1.0]), "its elements are float64, but the kernel accesses .f32 through it"),
         (pd.DataFrame({"x": [1.0]}), "its elements are float64"),
         ({"x": 1}, "dict is no array"),
+        (Malformed(), "its __array_interface__ is malformed"),
         ([1.0], "list is no array"),
     ],
 )

@@ -61,8 +61,10 @@ def test_types_of_accesses(name: str) -> None:
     [
         ("f8", "f32", True), ("i8", "s32", True), ("i8", "u32", True), ("i4", "f32", True), ("f4", "s32", True),
         ("f4", "f64", True), ("i4", "s64", True), ("f8", "b32", True), ("u4", "s32", False), ("f4", "b32", False),
-        ("f4", "b64", False), ("f2", "b32", False), ("f2", "u16", False), ("u1", "f32", False), ("i1", "f64", False),
-        ("?", "u8", False), ("f4", "u8", False), ("c8", "f32", False), ("c16", "f32", True), ("M8[s]", "s64", False),
+        ("f4", "b64", False), ("f2", "b32", False), ("f2", "u16", False), ("u1", "f32", False), ("i1", "f64", True),
+        ("?", "f32", True), ("i1", "s8", False),
+        ("i1", "b32", False), ("?", "u8", False), ("?", "b8", False), ("f4", "u8", False), ("c8", "f32", False),
+        ("c16", "f32", True), ("M8[s]", "s64", False),
         ("V12", "f32", False), ("f4", "f16x2", True), ("f2", "f16x2", False),
     ],
 )  # fmt: skip

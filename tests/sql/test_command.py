@@ -47,6 +47,11 @@ def test_csv(table: str) -> None:
     )
 
 
+@pytest.mark.parametrize("comment", ["-- one two three", "--one", "--", "-- a=b"])
+def test_a_query_on_the_command_line_may_begin_with_a_comment(comment: str) -> None:
+    assert run(f"{comment}\nselect 1 as x", "--format=csv") == "x\n1\n"
+
+
 def test_json_lines(table: str) -> None:
     lines = run("select k, d, dt, f, q from t order by d", table, "--format=json").splitlines()
     assert json.loads(lines[0]) == {"k": "b", "d": "-20.25", "dt": "1994-01-31", "f": 1.0, "q": False}

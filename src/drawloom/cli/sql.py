@@ -19,10 +19,18 @@ if TYPE_CHECKING:
 
 
 class Command(click.Command):
-    """A command whose `--profile` may stand without a value, wherever it stands."""
+    """A command whose `--profile` may stand without a value, wherever it stands, and whose query may begin with a
+    comment."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, ["--profile=text" if arg == "--profile" else arg for arg in args])
+        words = ["--profile=text" if arg == "--profile" else arg for arg in args]
+        # No option has white space or a second line in its name, which SQL comments have.
+        return super().parse_args(ctx, [f" {word}" if is_comment(word) else word for word in words])
+
+
+def is_comment(word: str) -> bool:
+    """Whether a word of the command line is SQL that begins with a comment of a line."""
+    return (word.startswith("--") and not word.partition("=")[0].isprintable()) or word.startswith("-- ")
 
 
 @click.command("sql", cls=Command)

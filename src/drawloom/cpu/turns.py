@@ -1,6 +1,6 @@
 """Where the warps of a block take turns once more behind a barrier, so that all read what it shared before one goes on.
 
-    bar.sync 0;
+    bar.sync 0;                     or some blocks before
     ld.shared.f32 %f1, [sum];       all lanes of all warps read one place
     // here each warp stops, until the others have read, too
     ...
@@ -28,9 +28,10 @@ def turns(plan: Structure, shared: set[str]) -> set[tuple[int, int]]:
     variables in shared memory."""
     found: set[tuple[int, int]] = set()
     roots = _Roots(plan, shared)
+    entered = _entered_after_barriers(plan)
     for b in plan.order:
         last = -1
-        behind = False
+        behind = entered[b] and not _repeats(plan, b)
         read: set[str] = set()
         for index, instruction in enumerate(plan.cfg.blocks[b].instructions):
             effect = instruction.opcode.effect
@@ -46,6 +47,46 @@ def turns(plan: Structure, shared: set[str]) -> set[tuple[int, int]]:
         if last >= 0 and _is_overwritten(plan, roots, b, last + 1, read):
             found.add((b, last))
     return found
+
+
+def _entered_after_barriers(plan: Structure) -> dict[int, bool]:
+    """For each block whether on every way to it no call and no write of shared memory comes after the last barrier."""
+    begin = plan.order[0]
+    entered = {b: b != begin for b in plan.order}
+    changed = True
+    while changed:
+        changed = False
+        for b in plan.order:
+            leaves = entered[b]
+            for instruction in plan.cfg.blocks[b].instructions:
+                if instruction.opcode.effect == BARRIER:
+                    leaves = True
+                elif instruction.opcode.effect == CALL or _writes(instruction):
+                    leaves = False
+            if leaves:
+                continue
+            for s in plan.succs[b]:
+                if entered.get(s, False):
+                    entered[s] = False
+                    changed = True
+    return entered
+
+
+def _repeats(plan: Structure, block: int) -> bool:
+    """Whether a warp may come to a block again with no barrier in between: it would stop in every round."""
+    stack = [block]
+    seen: set[int] = set()
+    while stack:
+        b = stack.pop()
+        if any(instruction.opcode.effect == BARRIER for instruction in plan.cfg.blocks[b].instructions):
+            continue
+        for s in plan.succs[b]:
+            if s == block:
+                return True
+            if s not in seen:
+                seen.add(s)
+                stack.append(s)
+    return False
 
 
 def _writes(instruction: Instruction) -> bool:

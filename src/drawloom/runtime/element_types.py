@@ -27,12 +27,12 @@ def accessed_types(kernel: Function) -> list[frozenset[Type] | None]:
 
 
 def contradicts(element: np.dtype[Any], accessed: frozenset[Type] | None) -> bool:
-    """Return whether no access can be of elements of that type. Bytes and records may be anything."""
+    """Return whether no access can be of elements of that type. Bytes (`uint8`) and records may be anything."""
     return bool(accessed) and all(_is_other(element, type_) for type_ in accessed or ())
 
 
 def _is_other(element: np.dtype[Any], accessed: Type) -> bool:
-    if element.kind == "V" or (element.itemsize == 1 and element.kind != "f"):
+    if element.kind == "V" or element == np.uint8:
         return False
     is_float = element.kind in "fc"
     bits = element.itemsize * _BYTE // (2 if element.kind == "c" else 1)

@@ -95,7 +95,7 @@ def span_of(value: object) -> Span:
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return dlpack_span(value)
     if hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
-        return host_span(np.asarray(value), value)
+        return interface_span(value)
     if isinstance(value, (str, int, float, complex, np.generic)) or value is None:
         raise NotMemory(f"{type(value).__name__} is no array")
     return buffer_span(value)
@@ -124,6 +124,15 @@ def buffer_span(value: Any) -> Span:
         return host_span(np.asarray(there), value)
     except (RuntimeError, TypeError, ValueError) as refusal:
         raise NotMemory(f"{type(value).__name__} gives no bytes: {refusal}") from refusal
+
+
+def interface_span(value: Any) -> Span:
+    """NumPy's `__array_interface__`."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as refusal:
+        raise NotMemory(f"its __array_interface__ is malformed: {refusal}") from refusal
+    return host_span(array, value)
 
 
 def column_span(value: Any) -> Span:
