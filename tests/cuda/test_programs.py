@@ -207,7 +207,7 @@ def test_options_of_the_preprocessor_and_the_linker(suffix: str, tmp_path: Path)
 SETTINGS = [
     ("DRAWLOOM_DEVICE=cuda:x", "cpu, cuda or cuda:N"),
     ("DRAWLOOM_DEVICE=gpu", "cpu, cuda or cuda:N"),
-    ("DRAWLOOM_CHECK=bogus", "memory or off"),
+    ("DRAWLOOM_CHECK=bogus", "memory, race or off"),
     ("DRAWLOOM_THREADS=many", "a number of threads from 0 to 4096"),
     ("DRAWLOOM_ASSEMBLER=nvcc", "drawloom or driver"),
 ]
