@@ -7,13 +7,10 @@ import pytest
 
 import drawloom
 from drawloom.errors import UnsupportedError
-from drawloom.sass import registers
 from drawloom.sass.assemble import SELECTED, assemble
 from drawloom.sass.decoder import unpack_section
 from drawloom.sass.interpreter import run
-from drawloom.sass.intervals import Liveness
 from drawloom.sass.isa import load_target
-from drawloom.sass.machine import MachineFunction
 from drawloom.sass.verify import verify
 from tests.sass.meaning import agree
 
@@ -150,41 +147,3 @@ def test_a_kept_register_is_whole_behind_an_instruction_that_writes_its_own_guar
     given = np.arange(64, dtype=np.int32) * 7919 % 601 - 90
     for target in (75, 90):
         agree(text, "k", 1, 32, given, np.zeros(32, np.int32), target=target, max_registers=20)
-
-
-@pytest.mark.parametrize("kind", ["f32", "pred"])
-def test_registers_that_do_not_suffice_are_found_in_few_scans(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each register that was kept in memory cost a scan of the whole kernel: minutes for kernels with hundreds."""
-    scans: list[MachineFunction] = []
-
-    def counted(function: MachineFunction) -> Liveness:
-        scans.append(function)
-        return Liveness(function)
-
-    monkeypatch.setattr(registers, "Liveness", counted)
-    count = 100
-    lines = [f"ld.global.f32 %v{n}, [%a+{4 * n}];" for n in range(count)]
-    if kind == "pred":
-        lines += [f"setp.gt.f32 %q{n}, %v{n}, 0f3F000000;" for n in range(count)]
-        lines += [f"@%q{n} add.f32 %s, %s, %v{n};" for n in range(count)]
-    else:
-        lines += [f"fma.rn.f32 %s, %s, %v{n}, %v{count - 1 - n};" for n in range(count)]
-    text = (
-        HEADER + f".visible .entry k(.param .u64 p)\n{{ .reg .u64 %a; .reg .f32 %s, %v<{count}>;\n"
-        f".reg .pred %q<{count}>; ld.param.u64 %a, [p]; mov.f32 %s, 0f3F800000;\n"
-        + "\n".join(lines)
-        + "\nst.global.f32 [%a], %s; ret; }"
-    )
-    cubin = assemble(text, "sm_80", max_registers=255 if kind == "pred" else 40)
-    assert len(scans) <= 6
-    assert kind == "pred" or cubin.kernels["k"].spill_stores > 0
-    results = []
-    for by in ("reference", "machine code"):
-        memory = np.linspace(0, 1, count, dtype=np.float32)
-        if by == "reference":
-            drawloom.load(text, "reference")["k"][1, 1](memory)
-        else:
-            at = memory.ctypes.data
-            run(cubin, "k", (1, 1, 1), (1, 1, 1), at.to_bytes(8, "little"), buffers=[(at, memory.nbytes)])
-        results.append(memory)
-    np.testing.assert_array_equal(*results)

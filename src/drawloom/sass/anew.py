@@ -12,16 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
-from drawloom.sass.machine import (
-    GENERAL,
-    NEUTRAL,
-    PREDICATE,
-    VIRTUAL,
-    Machine,
-    MachineBlock,
-    MachineFunction,
-    virtual_id,
-)
+from drawloom.sass.machine import GENERAL, NEUTRAL, PREDICATE, VIRTUAL, Machine, MachineFunction, virtual_id
 from drawloom.sass.syntax import NO_GUARD
 
 _UNITS: Final = ("alu", "fma")
@@ -70,10 +61,10 @@ def parts_of_calls(function: MachineFunction) -> set[int]:
     return {id(part) for site in function.calls for part in (site.address, site.base, site.upper)}
 
 
-def make_anew(function: MachineFunction, register: int, writers: list[Machine], blocks: list[MachineBlock]) -> None:
-    """Make the words that a reader needs in a register of its own before it. ``blocks`` are those that name it."""
+def make_anew(function: MachineFunction, register: int, writers: list[Machine]) -> None:
+    """Make the words that a reader needs in a register of its own before it."""
     width = function.widths[register]
-    for block in blocks:
+    for block in function.blocks:
         out: list[Machine] = []
         for instruction in block.instructions:
             if any(instruction is writer for writer in writers):

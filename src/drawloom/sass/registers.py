@@ -3,8 +3,8 @@
 Lives are taken in the order of their beginning. Each gets the lowest group of neighbouring registers, aligned to
 its width, that is free over all of its ranges: what is live here is in a bit mask, what will be live again is looked
 up register by register. Copies ask for the register of their other side. When no group is free, the interval that
-costs least per position it blocks is evicted: it will be kept in memory (or computed anew, if it is a constant). The
-scan goes on without the evicted intervals, and starts over with the short lives that are left of them.
+costs least per position it blocks is kept in memory instead (or computed anew, if it is a constant), and the scan
+starts over with the short lives that are left of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, cast
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.errors import SourceError, UnsupportedError
+from drawloom.errors import Error, SourceError, UnsupportedError
 from drawloom.ptx.ir import Module
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED_BARRIER
 from drawloom.sass.anew import constants
@@ -40,7 +40,7 @@ from drawloom.sass.machine import (
     Machine,
     MachineFunction,
 )
-from drawloom.sass.spill import OutOfRegisters, keep_elsewhere
+from drawloom.sass.spill import keep_elsewhere
 
 #: Registers of each file that may be assigned.
 SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
@@ -64,6 +64,15 @@ _ANEW: Final = 0.1
 #: Registers of a thread at which a multiprocessor can hold all its warps, less those that the ABI keeps.
 _FULL: Final = 30
 _SEVERAL_LOADS: Final = 3
+
+
+class OutOfRegisters(Error):
+    """Not enough registers: `register` is the virtual one to keep elsewhere."""
+
+    def __init__(self, register: int, file: int) -> None:
+        super().__init__("no register is free")
+        self.register = register
+        self.file = file
 
 
 #: What the registers of each file are called.
@@ -147,21 +156,9 @@ class Scan:
         has_holes = liveness.several >> file & 1
         self.holder = vec[i64]([-1] * (limit + 1 if has_holes else 0))
         self.before = vec[i64]([-1] * (4 * int(liveness.count) if has_holes else 0))
-        #: Where the life begins that gets registers.
-        self.position: i64 = 0
-        #: Of every register the first range that names or changes it by its number and does not end before `position`.
-        self.fixed_range = vec[i64]([self.fixed_first(place) for place in range(limit)])
-        #: The virtual registers that found no room, or made it for others.
-        self.evicted: list[int] = []
-        self.constants: set[int] = set()
-        self.weights: list[float] = []
-        #: The virtual registers that have begun and perhaps not ended before the event at `looked`, once some were
-        #: evicted.
-        self.living: list[int] = []
-        self.looked = 0
 
     def run(self) -> None:
-        """Find the first register of every life. Raises OutOfRegisters with all that must be kept elsewhere."""
+        """Finds the first register of every life. Raises OutOfRegisters."""
         file, first, following = self.file, self.first, self.following
         assigned, free, current = self.assigned, self.free, self.current
         for event in self.events:
@@ -173,8 +170,6 @@ class Scan:
                 self.give(register)
                 continue
             given = assigned[register]
-            if given < 0:
-                continue  # evicted
             bits = self.bits_of(register)
             if kind == AGAIN:
                 free[given >> _ROW_SHIFT] &= ~bits
@@ -183,25 +178,13 @@ class Scan:
             current[register] = following[current[register]]
             if current[register] < 0 and following[first[register]] >= 0:
                 self.release(register)
-        if self.evicted:
-            raise OutOfRegisters(self.evicted, int(self.file))
 
     def give(self, register: i64) -> None:
-        """Find the registers of a life that begins here, and evict others where none are free."""
+        """Finds the registers of a life that begins here."""
         width: i64 = self.widths[register]
-        self.position = self.liveness.begins[self.first[register]]
         chosen = self.choose(register, width)
-        while chosen < 0:
-            if self.in_turn:
-                raise OutOfRegisters([int(register)], int(self.file))
-            victim = self.victim(register)
-            if victim in self.function.carriers:
-                raise OutOfRegisters(self.evicted or [victim], int(self.file))
-            self.evicted.append(victim)
-            if victim == register:
-                return
-            self.evict(victim)
-            chosen = self.choose(register, width)
+        if chosen < 0:
+            raise OutOfRegisters(self.victim(register), int(self.file))
         self.assigned[register] = chosen
         self.highest = max(self.highest, chosen + width - 1)
         self.free[chosen >> _ROW_SHIFT] &= ~self.bits_of(register)
@@ -209,16 +192,6 @@ class Scan:
             for part in range(width):
                 self.before[4 * register + part] = self.holder[chosen + part]
                 self.holder[chosen + part] = 4 * register + part
-
-    def evict(self, register: i64) -> None:
-        """Take its registers from a life that began before and has not ended."""
-        given = self.assigned[register]
-        if self.liveness.begins[self.current[register]] <= self.position:
-            self.free[given >> _ROW_SHIFT] |= self.bits_of(register)
-        if self.following[self.first[register]] >= 0:
-            self.release(register)
-        self.assigned[register] = -1
-        self.current[register] = -1
 
     def release(self, register: i64) -> None:
         """A life of several ranges ends."""
@@ -318,16 +291,6 @@ class Scan:
         return True
 
     def fixed(self, place: i64) -> i64:
-        """The first range, of those that do not end before the position, in which instructions name or change a
-        register by its number; -1 if there is none."""
-        at = self.fixed_range[place]
-        ends, following = self.liveness.ends, self.following
-        while at >= 0 and ends[at] <= self.position:
-            at = following[at]
-        self.fixed_range[place] = at
-        return at
-
-    def fixed_first(self, place: i64) -> i64:
         """The first range in which instructions name or change a register by its number; -1 if there is none."""
         if self.file == GENERAL:
             return self.first[self.named + place]
@@ -348,9 +311,8 @@ class Scan:
 
     def victim(self, current: i64) -> int:
         """The virtual register to keep elsewhere: the least read and written for the room that it takes."""
-        if not self.weights:
-            self.constants = set(constants(self.function)) if self.file == GENERAL else set()
-            self.weights = self.liveness.weights()
+        self.constants = set(constants(self.function)) if self.file == GENERAL else set()
+        self.weights = self.liveness.weights()
         begin = self.first[current]
         best, least = current, self.cost(current)
         for place, held in enumerate(self.held(current)):
@@ -365,19 +327,15 @@ class Scan:
 
     def held(self, current: i64) -> list[list[int]]:
         """Of each register up to the highest that was given away, who has it and lives on when ``current`` begins."""
-        while True:
-            event = self.events[self.looked]
+        out: list[list[int]] = [[] for _ in range(self.highest + 1)]
+        for event in self.events:
             register = event >> REGISTER_SHIFT & REGISTER_MASK
             if event >> FILE_SHIFT == self.file and event & KIND_MASK == BEGINS:
                 if register == current:
                     break
-                self.living.append(int(register))
-            self.looked += 1
-        self.living = [living for living in self.living if self.current[living] >= 0 and self.assigned[living] >= 0]
-        out: list[list[int]] = [[] for _ in range(self.highest + 1)]
-        for living in self.living:
-            for part in range(self.widths[living]):
-                out[self.assigned[living] + part].append(living)
+                if self.current[register] >= 0:
+                    for part in range(self.widths[register]):
+                        out[self.assigned[register] + part].append(int(register))
         return out
 
 
@@ -452,7 +410,7 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
                     out.predicates = int(scan.highest) + 1
             break
         except OutOfRegisters as lack:
-            keep_elsewhere(function, lack.registers, lack.file, out)
+            keep_elsewhere(function, lack, out)
     rewrite(function, assigned)
     return out
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drawloom.errors import Error
 from drawloom.sass.anew import constants, make_anew
 from drawloom.sass.effects import effects
 from drawloom.sass.isa import load_target
@@ -18,67 +17,32 @@ from drawloom.sass.machine import (
     RZ,
     VIRTUAL,
     Machine,
-    MachineBlock,
     MachineFunction,
     virtual_id,
 )
 from drawloom.sass.syntax import NO_GUARD
 
 if TYPE_CHECKING:
-    from drawloom.sass.registers import Allocation
+    from drawloom.sass.registers import Allocation, OutOfRegisters
 
 
-class OutOfRegisters(Error):
-    """Not enough registers: `registers` are the virtual ones to keep elsewhere, `register` is the first of them."""
-
-    def __init__(self, registers: list[int], file: int) -> None:
-        super().__init__("no register is free")
-        self.registers = registers
-        self.register = registers[0]
-        self.file = file
-
-
-class Uses:
-    """The blocks and the instructions (by identity) that name each virtual register."""
-
-    def __init__(self, function: MachineFunction) -> None:
-        self.blocks: dict[int, list[MachineBlock]] = {}
-        self.instructions: dict[int, set[int]] = {}
-        for block in function.blocks:
-            for instruction in block.instructions:
-                for place in effects(instruction.opcode).register_places:
-                    if instruction.values[place] >= VIRTUAL:
-                        self.add(virtual_id(instruction.values[place]), block, instruction)
-                if instruction.guard >= VIRTUAL:
-                    self.add(virtual_id(instruction.guard), block, instruction)
-
-    def add(self, register: int, block: MachineBlock, instruction: Machine) -> None:
-        blocks = self.blocks.setdefault(register, [])
-        if not blocks or blocks[-1] is not block:
-            blocks.append(block)
-        self.instructions.setdefault(register, set()).add(id(instruction))
-
-
-def keep_elsewhere(function: MachineFunction, registers: list[int], file: int, report: Allocation) -> None:
-    """Make room by keeping ``registers`` of a file elsewhere. Raises OutOfRegisters for one whose life cannot be made
-    shorter."""
-    uses = Uses(function)
-    known = constants(function) if file == GENERAL else {}
-    for register in registers:
-        if register in function.carriers:
-            raise OutOfRegisters([register], file)
-        if file == GENERAL:
-            writers = known.get(register)
-            if writers is not None:
-                make_anew(function, register, writers, uses.blocks[register])
-            else:
-                to_memory(function, register, uses, report)
-        elif file == PREDICATE:
-            to_general(function, register, uses)
-        elif file == BARRIER:
-            barrier_to_general(function, register, uses)
+def keep_elsewhere(function: MachineFunction, lack: OutOfRegisters, report: Allocation) -> None:
+    """Make room where ``lack`` says there is none. Raises it again if its life cannot be made shorter."""
+    register = lack.register
+    if register in function.carriers:
+        raise lack
+    if lack.file == GENERAL:
+        writers = constants(function).get(register)
+        if writers is not None:
+            make_anew(function, register, writers)
         else:
-            raise OutOfRegisters([register], file)
+            to_memory(function, register, report)
+    elif lack.file == PREDICATE:
+        to_general(function, register)
+    elif lack.file == BARRIER:
+        barrier_to_general(function, register)
+    else:
+        raise lack
 
 
 def carrier(function: MachineFunction, file: int, width: int) -> int:
@@ -88,20 +52,16 @@ def carrier(function: MachineFunction, file: int, width: int) -> int:
     return value
 
 
-def to_memory(function: MachineFunction, register: int, uses: Uses, report: Allocation) -> None:
+def to_memory(function: MachineFunction, register: int, report: Allocation) -> None:
     """Store a register behind every instruction that writes it, load it before every one that reads it."""
     width = function.widths[register]
     size = 4 * (4 if width == 3 else width)
     function.frame = (function.frame + size - 1) & -size
     offset = function.frame
     function.frame += size
-    named = uses.instructions.get(register, set())
-    for block in uses.blocks.get(register, []):
+    for block in function.blocks:
         out: list[Machine] = []
         for instruction in block.instructions:
-            if id(instruction) not in named:
-                out.append(instruction)
-                continue
             effect = effects(instruction.opcode)
             reads = words_of(instruction, effect.reads, register)
             writes = words_of(instruction, effect.writes, register)
@@ -169,19 +129,15 @@ def local(function: MachineFunction, mnemonic: str, value: int, offset: int, gua
     return Machine(target.opcode("STL", "[R+I],R"), [frame, offset, value], guard, pos=pos)
 
 
-def to_general(function: MachineFunction, register: int, uses: Uses) -> None:
+def to_general(function: MachineFunction, register: int) -> None:
     """Keep a predicate as 0 or 1 in a general register."""
     target = load_target(function.target)
     home = function.register(GENERAL)
     test = target.opcode("ISETP.NE.U32.AND", "P,P,R,R,P")
     keep = target.opcode("SEL", "R,R,I,!P")
-    named = uses.instructions.get(register, set())
-    for block in uses.blocks.get(register, []):
+    for block in function.blocks:
         out: list[Machine] = []
         for instruction in block.instructions:
-            if id(instruction) not in named:
-                out.append(instruction)
-                continue
             effect = effects(instruction.opcode)
             guards = instruction.guard >= VIRTUAL and (instruction.guard - VIRTUAL) >> 2 == register
             reads = bool(words_of(instruction, effect.reads, register))
@@ -211,19 +167,15 @@ def to_general(function: MachineFunction, register: int, uses: Uses) -> None:
         block.instructions = out
 
 
-def barrier_to_general(function: MachineFunction, register: int, uses: Uses) -> None:
+def barrier_to_general(function: MachineFunction, register: int) -> None:
     """Keep the lanes that a convergence barrier waits for in a general register from its BSSY to its BSYNC."""
     target = load_target(function.target)
     home = function.register(GENERAL)
     take, put = target.opcode("BMOV.32.CLEAR", "R,B"), target.opcode("BMOV.32", "B,R")
     value = VIRTUAL + 4 * register
-    named = uses.instructions.get(register, set())
-    for block in uses.blocks.get(register, []):
+    for block in function.blocks:
         out: list[Machine] = []
         for instruction in block.instructions:
-            if id(instruction) not in named:
-                out.append(instruction)
-                continue
             if instruction.values[:1] == [value] and instruction.opcode.slots[0].kind == "B":
                 known = carrier(function, BARRIER, 1)
                 instruction.values[0] = known
