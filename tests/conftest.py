@@ -72,6 +72,12 @@ def golden(update_golden: bool) -> Callable[[str, str], None]:
     return compare
 
 
+@pytest.fixture(autouse=True)
+def interruptible() -> None:
+    """Have Ctrl-C end waits in the main thread: z3 puts the handler back so that the system goes on with them."""
+    signal.siginterrupt(signal.SIGINT, True)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The kernel cache of a test run is its own, so that no test reads what an earlier version compiled. All processes

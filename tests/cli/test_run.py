@@ -204,7 +204,7 @@ USAGE = [
     (["--block", "1,2,3,4"], "'1,2,3,4': expected one to three integers"),
     (["--repeat", "0"], "0 is not in the range x>=1"),
     (["--shared", "-1"], "-1 is not in the range x>=0"),
-    (["--check", "all"], "'all' is not one of 'memory', 'off'"),
+    (["--check", "all"], "'all' is not one of 'memory', 'race', 'off'"),
     (["--nonsense"], "No such option"),
     (["-a", "x"], "'x': expected a value after x=, or x:TYPE[SHAPE]"),
     (["-a", "x="], "'x=': expected a value after x="),

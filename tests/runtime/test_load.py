@@ -243,24 +243,6 @@ ld.param.u64 %d1, [out]; mov.u32 %r1, 6; mul.lo.u32 %r2, %r1, 7; st.global.u32 [
         drawloom.load(text, "cpu", level=4)
 
 
-def test_what_a_device_does_better_is_left_to_it() -> None:
-    """The CPU device divides whole warps, and has no use for a branch before each division."""
-    text = """.version 7.0
-.target sm_80
-.address_size 64
-.entry k(.param .u64 out, .param .u64 a, .param .u64 b) {
-.reg .b64 %d<6>;
-ld.param.u64 %d1, [out]; ld.param.u64 %d2, [a]; ld.param.u64 %d3, [b];
-div.u64 %d4, %d2, %d3; st.global.u64 [%d1], %d4; ret; }
-"""
-    assert "div.u32" in str(drawloom.load(text, "reference", level=3).optimiser.whole())
-    module = drawloom.load(text, "cpu", level=3)
-    assert "div.u32" not in str(module.optimiser.whole())
-    out = np.zeros(1, np.uint64)
-    module["k"][1, 1](out, 1 << 40, 3)
-    assert out[0] == (1 << 40) // 3
-
-
 #: out[i] = in[i + 1] - in[i]; the second load has been done by the lane before.
 DIFFERENCE = """.version 7.0
 .target sm_80
