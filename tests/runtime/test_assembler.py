@@ -57,7 +57,7 @@ def test_what_the_driver_is_given_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     module = parse(programs.SAXPY)
 
     def kept(level: int = 2, compute: tuple[int, int] = (8, 6), assembler: str = "drawloom") -> tuple[bytes, bool]:
-        return kept_image(Optimiser(module, level, "cuda"), gpu(*compute), assembler)
+        return kept_image(Optimiser(module, level), gpu(*compute), assembler)
 
     made = kept()
     assert not made[1]

@@ -173,7 +173,7 @@ def emit_stage(
     from drawloom.cpu import Program
 
     name = chosen_kernel(kernel, [entry.name for entry in module.kernels], file)
-    program = Program(module, check=bool(checked), passes=Optimiser(module, 0 if checked else left, "cpu"))
+    program = Program(module, check=bool(checked), passes=Optimiser(module, 0 if checked else left))
     click.echo(program.llvm(name, dimensions(block, "block", name)), nl=False)
 
 

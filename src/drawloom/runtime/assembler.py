@@ -121,4 +121,4 @@ def machine_code(module: Module, device: Device, arch: str = "") -> str:
     from drawloom.sass.assemble import assemble
 
     own = arch_for(device.compute) if device.kind == "cuda" else ""
-    return assemble(Optimiser(module, chosen_level(None), "cuda").whole(), arch or own or SHOWN_ARCH).disassembly()
+    return assemble(Optimiser(module, chosen_level(None)).whole(), arch or own or SHOWN_ARCH).disassembly()

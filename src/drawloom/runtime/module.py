@@ -87,7 +87,7 @@ def shuffled(module: PtxModule, apply: str, where: Device, level: int, checked: 
         same = shuffle(module, apply="none", arch=arch)
         same.report.notes.append("nothing is rewritten, because memory accesses are checked")
         return same, level
-    return shuffle(Optimiser(module, level, where.kind).whole(), apply=apply, arch=arch), 0
+    return shuffle(Optimiser(module, level).whole(), apply=apply, arch=arch), 0
 
 
 def level_on(device: Device, level: int | None) -> int:
@@ -379,7 +379,7 @@ class Module(Mapping[str, Kernel]):
         self.device = where
         self.check = check
         self.reinterpret = reinterpret
-        self.optimiser = Optimiser(module, 0 if check else level, where.kind)
+        self.optimiser = Optimiser(module, 0 if check else level)
         self.program: Program = where.backend.program(module, check, assembler, self.optimiser)
         self.globals = Globals(self)
         #: Gives the parameters' names in the source that the PTX was compiled from; none for what came as PTX.

@@ -12,9 +12,6 @@ from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.layout import reachable_functions
 
 DEFAULT_LEVEL: Final = 2
-#: Passes that do in PTX what a device's compiler does better by itself, by the device's kind: the CPU's divides whole
-#: warps.
-LEFT_OUT: Final[dict[str, tuple[str, ...]]] = {"cpu": ("bypass",)}
 
 
 def chosen_level(level: int | None, default: int = DEFAULT_LEVEL) -> int:
@@ -26,22 +23,21 @@ def chosen_level(level: int | None, default: int = DEFAULT_LEVEL) -> int:
 
 
 class Optimiser:
-    """The passes of a level for a kind of device over one module, each function once, when something that reaches it is
+    """The passes of a level over one module, each function once, when something that reaches it is
     compiled.
 
     `key` names the level and the passes' code, for what is kept of what they make.
     """
 
-    def __init__(self, module: Module, level: int, kind: str) -> None:
+    def __init__(self, module: Module, level: int) -> None:
         self.module = module
         self.level = level
-        self.left_out = LEFT_OUT.get(kind, ())
         self._changed: dict[str, Function] = {}
         self._lock = threading.Lock()
 
     @property
     def key(self) -> str:
-        return f"{self.level} {fingerprint('opt')} {self.left_out}" if self.level else ""
+        return f"{self.level} {fingerprint('opt')}" if self.level else ""
 
     def reached_from(self, kernel: str) -> Module:
         """The module with a kernel, and what that may call, optimised."""
@@ -57,7 +53,7 @@ class Optimiser:
             return self.module
         from drawloom.opt import LEVELS, optimize
 
-        passes = [name for name in LEVELS[self.level] if name not in self.left_out]
+        passes = list(LEVELS[self.level])
         with self._lock:
             names = [f.name for f in functions if f.has_body and f.name not in self._changed]
             made = optimize(self.module, passes=passes, functions=frozenset(names))
