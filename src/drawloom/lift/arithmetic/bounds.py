@@ -1,0 +1,313 @@
+"""Proves that expressions are at least zero, and bounds them, from the ranges of their variables.
+
+A proof eliminates the atoms one by one, innermost index first. An atom whose coefficient is at least zero is replaced
+by a lower bound, an atom whose coefficient is at most zero by an upper bound. Bounds are expressions: l < M for an
+unknown M turns M*N - 1 - (l*M + wg) into zero. A quotient q = a / d is eliminated after a multiplication by d, from
+a - d + 1 <= d*q <= a; the whole is an integer, so that d times the whole needs to exceed -d only.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.lift.arithmetic.expression import (
+    AT_LEAST_ZERO,
+    IS_ZERO,
+    MINUS_ONE,
+    ONE,
+    OPERATORS,
+    ZERO,
+    Choice,
+    Comparison,
+    Condition,
+    Constant,
+    ExactDivision,
+    FloorDivision,
+    Junction,
+    Logarithm,
+    Maximum,
+    Minimum,
+    Nat,
+    Power,
+    Product,
+    Remainder,
+    Sum,
+    Variable,
+)
+from drawloom.lift.arithmetic.sums import (
+    add,
+    build,
+    coefficients_of,
+    divide_monomial,
+    factors_of,
+    monomials_of,
+    multiply,
+    scale,
+    subtract,
+)
+
+UNKNOWN: Final = 0
+PROVED: Final = 1
+NOT_PROVED: Final = 2
+
+#: Eliminations on one path, and terms of an expression on it, after which a proof gives up.
+DEEPEST: Final = 16
+LONGEST: Final = 48
+
+
+def is_nonnegative(expression: Nat) -> bool:
+    """Return True when `expression` >= 0 is proved for all values of its variables."""
+    if isinstance(expression, Constant):
+        return expression.value >= 0
+    if expression.sign_memo == UNKNOWN:
+        expression.sign_memo = NOT_PROVED  # a proof does not lean on itself
+        expression.sign_memo = PROVED if _prove(expression, DEEPEST) else NOT_PROVED
+    return expression.sign_memo == PROVED
+
+
+def is_positive(expression: Nat) -> bool:
+    """Return True when `expression` >= 1 is proved."""
+    if isinstance(expression, Constant):
+        return expression.value > 0
+    return is_nonnegative(add(expression, MINUS_ONE))
+
+
+def is_less(left: Nat, right: Nat) -> bool:
+    """Return True when `left` < `right` is proved."""
+    return is_nonnegative(add(subtract(right, left), MINUS_ONE))
+
+
+def is_at_most(left: Nat, right: Nat) -> bool:
+    """Return True when `left` <= `right` is proved."""
+    return left is right or is_nonnegative(subtract(right, left))
+
+
+def _prove(expression: Nat, depth: int) -> bool:
+    if isinstance(expression, Constant):
+        return expression.value >= 0
+    if isinstance(expression, Product):
+        return all(is_nonnegative(factor) for factor in expression.factors)
+    if depth < DEEPEST and expression.sign_memo != UNKNOWN:
+        return expression.sign_memo == PROVED
+    if not isinstance(expression, Sum):
+        return _prove_atom(expression, depth)
+    if _has_no_negative_term(expression):
+        return True
+    if depth == 0 or len(expression.monomials) > LONGEST:
+        return False
+    atom = _innermost(expression)
+    if atom is None or not _eliminate(expression, atom, depth):
+        return False
+    expression.sign_memo = PROVED
+    return True
+
+
+def _has_no_negative_term(expression: Sum) -> bool:
+    for monomial, coefficient in zip(expression.monomials, expression.coefficients):
+        if coefficient < 0 or not is_nonnegative(monomial):
+            return False
+    return True
+
+
+def _prove_atom(atom: Nat, depth: int) -> bool:
+    if isinstance(atom, Variable):
+        return is_nonnegative(atom.range.start)
+    if isinstance(atom, (FloorDivision, ExactDivision)):
+        return is_nonnegative(atom.left) and is_positive(atom.right)
+    if isinstance(atom, Remainder):
+        return is_positive(atom.right)
+    if isinstance(atom, (Power, Logarithm)):
+        return True if isinstance(atom, Logarithm) else is_nonnegative(atom.left)
+    return depth > 0 and _eliminate(atom, atom, depth)
+
+
+def _innermost(expression: Nat) -> Nat | None:
+    """Return the atom of the highest level, which no other atom's bounds contain."""
+    found: Nat | None = None
+    for monomial in monomials_of(expression):
+        for factor in factors_of(monomial):
+            if (
+                found is None
+                or factor.level > found.level
+                or (factor.level == found.level and factor.order < found.order)
+            ):
+                found = factor
+    return found
+
+
+def _eliminate(expression: Nat, atom: Nat, depth: int) -> bool:
+    """Prove `expression` >= 0 by its values where `atom` is at its bounds."""
+    split = split_linear(expression, atom)
+    if split is None:
+        return _eliminate_power(expression, atom, depth)
+    slope, rest = split
+    rises = is_nonnegative(slope)
+    falls = not rises and is_nonnegative(scale(slope, -1))
+    if isinstance(atom, Minimum):
+        return _eliminate_extremum(atom.operands, slope, rest, needs_all=not falls, depth=depth)
+    if isinstance(atom, Maximum):
+        return _eliminate_extremum(atom.operands, slope, rest, needs_all=not rises, depth=depth)
+    if isinstance(atom, Choice):
+        return _eliminate_choice(atom, slope, rest, depth)
+    if isinstance(atom, (FloorDivision, ExactDivision)) and (rises or falls) and is_positive(atom.right):
+        dividend = atom.left
+        if rises and isinstance(atom, FloorDivision):
+            dividend = add(subtract(dividend, atom.right), ONE)
+        scaled = add(multiply(slope, dividend), multiply(rest, atom.right))
+        if _prove(add(add(scaled, atom.right), MINUS_ONE), depth - 1):
+            return True
+    if not falls and not _at_any(slope, rest, lower_bounds(atom), depth):
+        return False
+    return rises or _at_any(slope, rest, upper_bounds(atom), depth)
+
+
+def _at_any(slope: Nat, rest: Nat, bounds: list[Nat], depth: int) -> bool:
+    return any(_prove(add(multiply(slope, bound), rest), depth - 1) for bound in bounds)
+
+
+def _eliminate_extremum(operands: tuple[Nat, ...], slope: Nat, rest: Nat, needs_all: bool, depth: int) -> bool:
+    for operand in operands:
+        if _prove(add(multiply(slope, operand), rest), depth - 1) != needs_all:
+            return not needs_all
+    return needs_all
+
+
+def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, depth: int) -> bool:
+    then = add(multiply(slope, atom.then), rest)
+    if not _prove_given(then, facts_of(atom.condition, True), depth - 1):
+        return False
+    otherwise = add(multiply(slope, atom.otherwise), rest)
+    return _prove_given(otherwise, facts_of(atom.condition, False), depth - 1)
+
+
+def _prove_given(expression: Nat, facts: list[Nat], depth: int) -> bool:
+    """Prove `expression` >= 0 where every fact is at least zero."""
+    if _prove(expression, depth):
+        return True
+    return any(_prove(subtract(expression, fact), depth) or is_positive(scale(fact, -1)) for fact in facts)
+
+
+def facts_of(condition: Condition, holds: bool) -> list[Nat]:
+    """Return expressions that are at least zero where the condition holds, or where it does not."""
+    if isinstance(condition, Comparison):
+        if condition.relation == AT_LEAST_ZERO:
+            if holds:
+                return [condition.difference]
+            return [add(scale(condition.difference, -1), MINUS_ONE)]
+        if (condition.relation == IS_ZERO) == holds:
+            return [condition.difference, scale(condition.difference, -1)]
+    elif isinstance(condition, Junction) and condition.needs_all == holds:
+        facts = []
+        for part in condition.parts:
+            facts += facts_of(part, holds)
+        return facts
+    return []
+
+
+def _eliminate_power(expression: Nat, atom: Nat, depth: int) -> bool:
+    """Eliminate an atom that stands in higher powers: at least zero, and all its coefficients of one sign."""
+    if not is_nonnegative(atom):
+        return False
+    with_atom: dict[Nat, int] = {}
+    for monomial, coefficient in zip(monomials_of(expression), coefficients_of(expression)):
+        if divide_monomial(monomial, atom) is not None:
+            with_atom[monomial] = coefficient
+    part = build(with_atom)
+    slopes = []
+    while part is not ZERO:
+        degree, slope, part = _leading(part, atom)
+        slopes.append((degree, slope))
+    if all(is_nonnegative(slope) for _, slope in slopes):
+        bounds = lower_bounds(atom)
+    elif all(is_nonnegative(scale(slope, -1)) for _, slope in slopes):
+        bounds = upper_bounds(atom)
+    else:
+        return False
+    for bound in bounds:
+        value = subtract(expression, build(with_atom))
+        for degree, slope in slopes:
+            for _ in range(degree):
+                slope = multiply(slope, bound)
+            value = add(value, slope)
+        if _prove(value, depth - 1):
+            return True
+    return False
+
+
+def _leading(expression: Nat, atom: Nat) -> tuple[int, Nat, Nat]:
+    """Return the highest power of `atom` in an expression, its coefficient, and the terms without that power."""
+    counts = [factors_of(monomial).count(atom) for monomial in monomials_of(expression)]
+    degree = max(counts)
+    slope: dict[Nat, int] = {}
+    rest: dict[Nat, int] = {}
+    for monomial, coefficient, count in zip(monomials_of(expression), coefficients_of(expression), counts):
+        if count < degree:
+            rest[monomial] = coefficient
+            continue
+        for _ in range(degree):
+            divided = divide_monomial(monomial, atom)
+            assert divided is not None
+            monomial = divided
+        slope[monomial] = coefficient
+    return degree, build(slope), build(rest)
+
+
+def split_linear(expression: Nat, atom: Nat) -> tuple[Nat, Nat] | None:
+    """Return slope and rest with expression = slope × atom + rest, or None when the atom stands in higher powers."""
+    slope: dict[Nat, int] = {}
+    rest: dict[Nat, int] = {}
+    for monomial, coefficient in zip(monomials_of(expression), coefficients_of(expression)):
+        divided = divide_monomial(monomial, atom)
+        if divided is None:
+            rest[monomial] = coefficient
+        elif divide_monomial(divided, atom) is not None:
+            return None
+        else:
+            slope[divided] = coefficient
+    return build(slope), build(rest)
+
+
+def lower_bounds(atom: Nat) -> list[Nat]:
+    """Return expressions that the atom is never below, without atoms of its level."""
+    if isinstance(atom, Variable):
+        return [atom.range.start]
+    if isinstance(atom, (FloorDivision, ExactDivision)):
+        if not is_positive(atom.right):
+            return []
+        if isinstance(atom, ExactDivision) and is_positive(atom.left):
+            return [ONE]
+        return [ZERO] if is_nonnegative(atom.left) else []
+    if isinstance(atom, Remainder):
+        return [ZERO] if is_positive(atom.right) else []
+    if isinstance(atom, Power):
+        return [ONE] if is_positive(atom.left) else []
+    return [ZERO] if isinstance(atom, Logarithm) else []
+
+
+def upper_bounds(atom: Nat) -> list[Nat]:
+    """Return expressions that the atom never exceeds, without atoms of its level."""
+    if isinstance(atom, Variable):
+        if atom.range.stop is None:
+            return []
+        return [subtract(atom.range.stop, last_step(atom))]
+    if isinstance(atom, (FloorDivision, ExactDivision)):
+        return [atom.left] if is_positive(atom.right) and is_nonnegative(atom.left) else []
+    if isinstance(atom, Remainder):
+        if not is_positive(atom.right):
+            return []
+        below = add(atom.right, MINUS_ONE)
+        return [below, atom.left] if is_nonnegative(atom.left) else [below]
+    if isinstance(atom, Logarithm):
+        return [add(atom.operand, MINUS_ONE)]
+    return []
+
+
+def last_step(variable: Variable) -> Nat:
+    """Return how far below its stop a variable ends: its step where that divides the range, else one."""
+    stop = variable.range.stop
+    if stop is None or variable.range.step is ONE:
+        return ONE
+    length = subtract(stop, variable.range.start)
+    if OPERATORS.normalising.remainder(length, variable.range.step) is ZERO:
+        return variable.range.step
+    return ONE
