@@ -1,0 +1,56 @@
+"""Functions from an index to an index, as ``gather`` and ``scatter`` take them: ``i → n - 1 - i``.
+
+The index and the length of the reordered array are two variables that all index functions share, so that functions
+with equal bodies are equal whatever their author called the variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from drawloom.lift.arithmetic import Nat, Variable, as_nat, free_variables, substitute, variable
+
+#: The length of the array that is reordered, and an index into it.
+LENGTH: Final = variable("n")
+INDEX: Final = variable("i", 0, LENGTH)
+
+
+class IndexFunction:
+    """A permutation of the indices of an array, as an arithmetic expression.
+
+    Args:
+        body: The new index, over `INDEX`, `LENGTH` and the sizes of the program.
+    """
+
+    def __init__(self, body: Nat) -> None:
+        self.body = body
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexFunction) and self.body == other.body
+
+    def __hash__(self) -> int:
+        return hash(("index function", self.body))
+
+    def at(self, index: Nat, length: Nat) -> Nat:
+        """Return the new index for an index into an array of a length."""
+        return substitute(self.body, {INDEX: index, LENGTH: length})
+
+    @property
+    def sizes(self) -> list[Variable]:
+        """The sizes of the program that the function uses."""
+        return [size for size in free_variables(self.body) if size is not INDEX and size is not LENGTH]
+
+
+def index_function(function: Callable[..., Nat | int]) -> IndexFunction:
+    """Make an index function from a Python function of the index, or of the index and the array's length.
+
+    Example:
+        >>> index_function(lambda i, n: n - 1 - i).at(as_nat(0), as_nat(8))
+        7
+    """
+    takes = function.__code__.co_argcount
+    return IndexFunction(as_nat(function(INDEX, LENGTH) if takes == 2 else function(INDEX)))
+
+
+reverse: Final = IndexFunction(LENGTH - 1 - INDEX)

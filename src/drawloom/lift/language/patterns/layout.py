@@ -1,0 +1,502 @@
+"""The patterns that only reorganise data, for which no code is generated (thesis 2.4.2.1), and those that make arrays."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from drawloom.lift.arithmetic import Nat, Variable, as_nat, evaluate
+from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
+from drawloom.lift.language.patterns.base import (
+    Array,
+    DefinedPattern,
+    Machine,
+    Rules,
+    Value,
+    each_leaf,
+    first_leaf,
+    join_values,
+    length_of,
+    part,
+    reshape_axes,
+    spread,
+    stack_values,
+    take,
+)
+from drawloom.lift.language.types import ArrayType, RaggedType, TupleType, Type, int32
+
+#: Arrays up to this length are checked whole when a reordering of known length is typed.
+LONGEST_CHECKED = 1 << 20
+
+BOUNDARIES = ("clamp", "mirror", "wrap")
+
+
+class LengthPattern(DefinedPattern):
+    """A pattern whose first slot is a length."""
+
+    slots: ClassVar[tuple[str, ...]] = ("nat",)
+
+    def length_slot(self, slot: int) -> Nat:
+        length = self.statics[slot]
+        assert isinstance(length, Nat)
+        return length
+
+
+class Split(LengthPattern):
+    """``split(m) : [T]n → [[T]m](n/m)`` cuts an array into chunks; ``m`` must divide ``n``."""
+
+    keyword: ClassVar[str] = "split"
+
+    @property
+    def chunk(self) -> Nat:
+        return self.length_slot(0)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that split is applied to")
+        chunks = rules.divide(array.length, self.chunk, "the chunks of split")
+        return ArrayType(ArrayType(array.element, self.chunk), chunks)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        chunk, length = machine.size(self.chunk), length_of(arguments[0], machine.batch)
+        if chunk < 1 or length % chunk:
+            raise machine.refuse(
+                f"{length} elements cannot be split into chunks of {chunk}; "
+                "splitGuarded, splitPadded and an epilogue take any length"
+            )
+        return reshape_axes(arguments[0], machine.batch, 1, (length // chunk, chunk))
+
+
+class SplitGuarded(LengthPattern):
+    """``splitGuarded(m) : [T]n → [[T]≤m]n`` cuts an array of any length into chunks, of which the last may be shorter.
+
+    Kernels guard the edge: a work-item whose element is beyond the array's end does nothing.
+    """
+
+    keyword: ClassVar[str] = "splitGuarded"
+
+    @property
+    def chunk(self) -> Nat:
+        return self.length_slot(0)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that splitGuarded is applied to")
+        return RaggedType(array.element, self.chunk, array.length)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        if machine.size(self.chunk) < 1:
+            raise machine.refuse(f"chunks of {machine.size(self.chunk)} elements")
+        return arguments[0]
+
+
+class Join(DefinedPattern):
+    """``join : [[T]m]n → [T](m × n)`` removes a dimension; of a ragged array it makes the array that was split."""
+
+    keyword: ClassVar[str] = "join"
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array_or_ragged(arguments[0], "the array that join is applied to")
+        if isinstance(array, RaggedType):
+            return ArrayType(array.element, array.total)
+        inner = rules.array(array.element, "the elements of the array that join is applied to")
+        return ArrayType(inner.element, array.length * inner.length)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        if isinstance(machine.argument_types[0], RaggedType):
+            return arguments[0]
+        shape = first_leaf(arguments[0]).shape
+        return reshape_axes(arguments[0], machine.batch, 2, (shape[machine.batch] * shape[machine.batch + 1],))
+
+
+class Reorder(DefinedPattern):
+    """What gather and scatter share: a permutation of the indices of an array."""
+
+    slots: ClassVar[tuple[str, ...]] = ("index",)
+
+    @property
+    def index(self) -> IndexFunction:
+        index = self.statics[0]
+        assert isinstance(index, IndexFunction)
+        return index
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], f"the array that {self.keyword} is applied to")
+        length = rules.constant_length(array.length)
+        if length is not None and length <= LONGEST_CHECKED and not self.index.sizes:
+            fault = find_fault(permute(self.index, length, {}))
+            if fault:
+                raise rules.refuse(f"its index function is not a permutation of {length} indices: {fault}")
+        return array
+
+    def permutation(self, length: int, machine: Machine) -> Array:
+        order = machine.permutation(self.index, length)
+        fault = find_fault(order)
+        if fault:
+            raise machine.refuse(f"its index function is not a permutation of {length} indices: {fault}")
+        return order
+
+
+def permute(index: IndexFunction, length: int, sizes: dict[Variable, int]) -> Array:
+    """Return the values of an index function for all indices of an array."""
+    environment = {**sizes, LENGTH: length}
+    values: list[int] = []
+    for at in range(length):
+        environment[INDEX] = at
+        values.append(evaluate(index.body, environment))
+    return np.array(values, np.int64)
+
+
+def find_fault(order: Array) -> str:
+    """Say why an array of indices is not a permutation; "" if it is one."""
+    length = len(order)
+    outside = (order < 0) | (order >= length)
+    if outside.any():
+        at = int(np.argmax(outside))
+        return f"index {at} becomes {order[at]}"
+    counts = np.bincount(order, minlength=length)
+    twice = counts > 1
+    if twice.any():
+        value = int(np.argmax(twice))
+        first, second = np.flatnonzero(order == value)[:2].tolist()
+        return f"indices {first} and {second} both become {value}"
+    return ""
+
+
+class Gather(Reorder):
+    """``gather(f) : [T]n → [T]n`` reads element ``f(i)`` as element ``i``."""
+
+    keyword: ClassVar[str] = "gather"
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        order = self.permutation(length_of(arguments[0], machine.batch), machine)
+        return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+
+class Scatter(Reorder):
+    """``scatter(f) : [T]n → [T]n`` writes element ``i`` as element ``f(i)``."""
+
+    keyword: ClassVar[str] = "scatter"
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        order = self.permutation(length_of(arguments[0], machine.batch), machine)
+        inverse = np.argsort(order)
+        return each_leaf(arguments[0], lambda leaf: np.take(leaf, inverse, axis=machine.batch))
+
+
+class Transpose(DefinedPattern):
+    """``transpose : [[T]m]n → [[T]n]m`` exchanges two dimensions.
+
+    ``transpose_by_gather`` of the builders is the same as a composition of split, gather and join (listing 4.4).
+    """
+
+    keyword: ClassVar[str] = "transpose"
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        rows = rules.array(arguments[0], "the array that transpose is applied to")
+        row = rules.array(rows.element, "the elements of the array that transpose is applied to")
+        return ArrayType(ArrayType(row.element, rows.length), row.length)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        batch = machine.batch
+        return each_leaf(arguments[0], lambda leaf: np.swapaxes(leaf, batch, batch + 1))
+
+
+class Zip(DefinedPattern):
+    """``zip : ([T]n, [U]n, ...) → [(T, U, ...)]n`` pairs the elements of two or more arrays of one length."""
+
+    keyword: ClassVar[str] = "zip"
+    takes: ClassVar[int] = 0
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        arrays = [
+            rules.array(type, f"argument {at + 1} of zip") for at, type in enumerate(arguments)
+        ]
+        for at in range(1, len(arrays)):
+            rules.same_length(arrays[0].length, arrays[at].length, f"the lengths of arguments 1 and {at + 1} of zip")
+        return ArrayType(TupleType(tuple([array.element for array in arrays])), arrays[0].length)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return tuple(arguments)
+
+
+class Unzip(DefinedPattern):
+    """``unzip : [(T, U, ...)]n → ([T]n, [U]n, ...)`` undoes zip: one array for each component."""
+
+    keyword: ClassVar[str] = "unzip"
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that unzip is applied to")
+        element = rules.resolve(array.element)
+        if not isinstance(element, TupleType):
+            raise rules.refuse(f"it is applied to {array}", "an array of tuples")
+        return TupleType(tuple([ArrayType(inner, array.length) for inner in element.elements]))
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return arguments[0]
+
+
+class Get(DefinedPattern):
+    """``get(i) : (T0, T1, ...) → Ti`` is component ``i`` of a tuple, counted from 0."""
+
+    keyword: ClassVar[str] = "get"
+    slots: ClassVar[tuple[str, ...]] = ("int",)
+
+    @property
+    def index(self) -> int:
+        index = self.statics[0]
+        assert isinstance(index, int)
+        return index
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        found = rules.resolve(arguments[0])
+        if not isinstance(found, TupleType):
+            raise rules.refuse(f"it is applied to {found}", "a tuple")
+        if self.index >= len(found.elements):
+            raise rules.refuse(f"component {self.index} of {found}", f"0 to {len(found.elements) - 1}")
+        return found.elements[self.index]
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return arguments[0][self.index]
+
+
+class MakeTuple(DefinedPattern):
+    """``(x, y, ...) : (T, U, ...)`` is the tuple of several values."""
+
+    keyword: ClassVar[str] = "tuple"
+    takes: ClassVar[int] = 0
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        return TupleType(tuple(arguments))
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return tuple(arguments)
+
+
+class Slide(LengthPattern):
+    """``slide(size, step) : [T]n → [[T]size]((n - size + step)/step)``: windows that begin every ``step`` elements."""
+
+    keyword: ClassVar[str] = "slide"
+    slots: ClassVar[tuple[str, ...]] = ("nat", "nat")
+
+    @property
+    def size(self) -> Nat:
+        return self.length_slot(0)
+
+    @property
+    def step(self) -> Nat:
+        return self.length_slot(1)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that slide is applied to")
+        windows = rules.divide(array.length - self.size + self.step, self.step, "the windows of slide")
+        return ArrayType(ArrayType(array.element, self.size), windows)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        size, step = machine.size(self.size), machine.size(self.step)
+        length = length_of(arguments[0], machine.batch)
+        if size < 1 or step < 1 or length < size or (length - size) % step:
+            raise machine.refuse(f"windows of {size} elements every {step} do not fit {length} elements")
+        starts = np.arange(0, length - size + 1, step)
+        order = starts[:, np.newaxis] + np.arange(size)
+        return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+
+class Pad(LengthPattern):
+    """``pad(left, right, h) : [T]n → [T](left + n + right)`` takes what is outside the array from inside.
+
+    ``clamp`` repeats the first and the last element, ``mirror`` reflects the array at its ends (the end included),
+    and ``wrap`` continues it at the other end.
+    """
+
+    keyword: ClassVar[str] = "pad"
+    slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "word")
+
+    @property
+    def left(self) -> Nat:
+        return self.length_slot(0)
+
+    @property
+    def right(self) -> Nat:
+        return self.length_slot(1)
+
+    @property
+    def boundary(self) -> str:
+        boundary = self.statics[2]
+        assert isinstance(boundary, str)
+        return boundary
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that pad is applied to")
+        return ArrayType(array.element, self.left + array.length + self.right)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        length = length_of(arguments[0], machine.batch)
+        left, right = machine.size(self.left), machine.size(self.right)
+        if self.boundary != "clamp" and max(left, right) > length:
+            raise machine.refuse(f"{self.boundary} of {max(left, right)} elements beside an array of {length}")
+        index = np.arange(-left, length + right)
+        if self.boundary == "wrap":
+            index = index % length
+        elif self.boundary == "mirror":
+            index = np.where(index < 0, -1 - index, np.where(index >= length, 2 * length - 1 - index, index))
+        order = np.clip(index, 0, length - 1)
+        return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+
+class PadValue(LengthPattern):
+    """``pad(left, right, x) : [T]n → [T](left + n + right)`` puts copies of a value before and after an array."""
+
+    keyword: ClassVar[str] = "padValue"
+    slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "argument")
+    takes: ClassVar[int] = 2
+
+    @property
+    def left(self) -> Nat:
+        return self.length_slot(0)
+
+    @property
+    def right(self) -> Nat:
+        return self.length_slot(1)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[1], "the array that padValue is applied to")
+        rules.same(arguments[0], array.element, "the value of padValue and the elements")
+        return ArrayType(array.element, self.left + array.length + self.right)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        batch = machine.batch
+        value = each_leaf(arguments[0], lambda leaf: np.expand_dims(leaf, batch))
+        parts = [arguments[1]]
+        left, right = machine.size(self.left), machine.size(self.right)
+        if left:
+            parts.insert(0, spread(value, left, batch))
+        if right:
+            parts.append(spread(value, right, batch))
+        return join_values(parts, batch)
+
+
+class Head(DefinedPattern):
+    """``head : [T]n → T`` is the first element."""
+
+    keyword: ClassVar[str] = "head"
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        return rules.array(arguments[0], "the array that head is applied to").element
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return take(arguments[0], 0, machine.batch)
+
+
+class Take(LengthPattern):
+    """``take(m) : [T]n → [T]m`` is the first ``m`` elements."""
+
+    keyword: ClassVar[str] = "take"
+
+    @property
+    def count(self) -> Nat:
+        return self.length_slot(0)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that take is applied to")
+        rules.at_most(self.count, array.length, "the elements that take keeps")
+        return ArrayType(array.element, self.count)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        count, length = machine.size(self.count), length_of(arguments[0], machine.batch)
+        if not 0 <= count <= length:
+            raise machine.refuse(f"{count} elements cannot be taken of {length}")
+        return part(arguments[0], 0, count, machine.batch)
+
+
+class Drop(LengthPattern):
+    """``drop(m) : [T]n → [T](n - m)`` is all but the first ``m`` elements."""
+
+    keyword: ClassVar[str] = "drop"
+
+    @property
+    def count(self) -> Nat:
+        return self.length_slot(0)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array that drop is applied to")
+        rules.at_most(self.count, array.length, "the elements that drop leaves out")
+        return ArrayType(array.element, array.length - self.count)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        count, length = machine.size(self.count), length_of(arguments[0], machine.batch)
+        if not 0 <= count <= length:
+            raise machine.refuse(f"{count} elements cannot be dropped of {length}")
+        return part(arguments[0], count, length, machine.batch)
+
+
+class Concat(DefinedPattern):
+    """``concat : ([T]m, [T]n, ...) → [T](m + n + ...)`` lays arrays end to end."""
+
+    keyword: ClassVar[str] = "concat"
+    takes: ClassVar[int] = 0
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        arrays = [rules.array(type, f"argument {at + 1} of concat") for at, type in enumerate(arguments)]
+        length = as_nat(0)
+        for at, array in enumerate(arrays):
+            rules.same(arrays[0].element, array.element, f"the elements of arguments 1 and {at + 1} of concat")
+            length = length + array.length
+        return ArrayType(arrays[0].element, length)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return join_values(arguments, machine.batch)
+
+
+class Replicate(LengthPattern):
+    """``replicate(n) : T → [T]n`` is the replicated literal ``[x, x ... x]``, of any value."""
+
+    keyword: ClassVar[str] = "replicate"
+
+    @property
+    def count(self) -> Nat:
+        return self.length_slot(0)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        return ArrayType(arguments[0], self.count)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        value = each_leaf(arguments[0], lambda leaf: np.expand_dims(leaf, machine.batch))
+        return spread(value, machine.size(self.count), machine.batch)
+
+
+class ArrayOf(DefinedPattern):
+    """``[x, y, ...] : [T]n`` is the array of the given elements."""
+
+    keyword: ClassVar[str] = "array"
+    takes: ClassVar[int] = 0
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        for at, type in enumerate(arguments):
+            rules.same(arguments[0], type, f"elements 1 and {at + 1} of an array")
+        return ArrayType(arguments[0], as_nat(len(arguments)))
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return stack_values(arguments, machine.batch)
+
+
+class Iota(LengthPattern):
+    """``iota(n) : [int]n`` is the array ``[0, 1, ..., n - 1]``; it is not stored."""
+
+    keyword: ClassVar[str] = "iota"
+    takes: ClassVar[int] = -1
+
+    @property
+    def count(self) -> Nat:
+        return self.length_slot(0)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        return ArrayType(int32, self.count)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        return np.arange(machine.size(self.count), dtype=np.int32).reshape((*(1,) * machine.batch, -1))
+
+
+PATTERNS: list[type[DefinedPattern]] = [
+    Split, SplitGuarded, Join, Gather, Scatter, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadValue, Head,
+    Take, Drop, Concat, Replicate, ArrayOf, Iota,
+]  # fmt: skip
