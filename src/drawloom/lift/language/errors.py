@@ -24,9 +24,7 @@ class SizeError(DataError):
 
 def ill_typed(message: str, position: Position, expected: str = "") -> LiftTypeError:
     """Return a type error at a place, with the source line where there is one."""
-    return LiftTypeError(
-        message, position.file, position.line, position.column, position.read_source_line(), expected
-    )
+    return LiftTypeError(message, position.file, position.line, position.column, position.read_source_line(), expected)
 
 
 def not_well_formed(message: str, position: Position, expected: str = "") -> WellFormednessError:

@@ -6,7 +6,7 @@ with equal bodies are equal whatever their author called the variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from drawloom.lift.arithmetic import Nat, Variable, as_nat, free_variables, substitute, variable
@@ -35,6 +35,10 @@ class IndexFunction:
     def at(self, index: Nat, length: Nat) -> Nat:
         """Return the new index for an index into an array of a length."""
         return substitute(self.body, {INDEX: index, LENGTH: length})
+
+    def at_sizes(self, values: Mapping[Variable, int]) -> Nat:
+        """Return the body with the program's sizes replaced by their values."""
+        return substitute(self.body, {size: values[size] for size in self.sizes})
 
     @property
     def sizes(self) -> list[Variable]:

@@ -49,8 +49,9 @@ Scalar = bool | int | float
 class Embedding(Protocol):
     """What `builders.py` gives IR objects so that they can be written and shown in Python."""
 
-    def call(self, function: Function, arguments: tuple[Any, ...]) -> Expression: ...
+    def call(self, function: Function, arguments: tuple[Any, ...]) -> Expression | Lambda: ...
     def compose(self, outer: Any, inner: Any) -> Lambda: ...
+    def pipe(self, argument: Expression, function: Any) -> Expression | Lambda: ...
     def operate(self, operator: str, left: Any, right: Any) -> Expression: ...
     def component(self, expression: Expression, index: int) -> Expression: ...
     def show(self, node: Node) -> str: ...
@@ -129,6 +130,10 @@ class Expression(Node):
     def __rtruediv__(self, other: Any) -> Expression:
         return embedding().operate("div", other, self)
 
+    def __rshift__(self, function: Any) -> Any:
+        """Apply a function: ``x >> f`` is ``f(x)``, and ``x >> f >> g`` is ``g(f(x))``."""
+        return embedding().pipe(self, function)
+
     def __getitem__(self, index: int) -> Expression:
         """Return a component of a tuple: ``pair[0]`` is ``get(0, pair)``."""
         return embedding().component(self, index)
@@ -195,7 +200,7 @@ class Call(Expression):
 
 
 class Function(Node):
-    """What a call calls. ``arity`` is how many arguments a call has; 0 means two or more, as for ``zip``."""
+    """What a call calls. ``arity`` is how many arguments a call has; -1 means two or more, as for ``zip``."""
 
     def __init__(self, arity: int, position: Position) -> None:
         super().__init__(position)
@@ -250,8 +255,9 @@ class Pattern(Function):
     #: What stands in the parentheses after the name: ``"nat"``, ``"int"``, ``"index"`` and ``"word"`` are statics,
     #: ``"function"`` is a lambda, ``"argument"`` an argument of the call. ``"dimension"`` has its own parentheses.
     slots: ClassVar[tuple[str, ...]] = ()
-    #: The number of arguments of a call; 0 for two or more.
+    #: The number of arguments of a call; -1 for any number from `fewest` on.
     takes: ClassVar[int] = 1
+    fewest: ClassVar[int] = 2
 
     def __init__(
         self,

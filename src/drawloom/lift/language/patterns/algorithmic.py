@@ -1,4 +1,4 @@
-"""The patterns that compute: id, map, reduce and its relatives, iterate, scan, filter and mapAtomic (thesis 2.4.2.1)."""
+"""The patterns that compute: id, map, reductions, iterate, scans, filter and mapAtomic (thesis 2.4.2.1)."""
 
 from __future__ import annotations
 
@@ -251,9 +251,7 @@ class Iterate(DefinedPattern):
         times = self.times
         if isinstance(times, Constant):
             if times.value > MOST_ITERATIONS:
-                raise rules.refuse(
-                    f"{times.value} iterations that change the length", f"at most {MOST_ITERATIONS}"
-                )
+                raise rules.refuse(f"{times.value} iterations that change the length", f"at most {MOST_ITERATIONS}")
             for _ in range(times.value):
                 length = substitute(step, {size: length})
             return length
@@ -364,7 +362,7 @@ class Filter(DefinedPattern):
 
 
 class MapAtomic(DefinedPattern):
-    """``mapAtomic(f) : ([T]m, [(int, U)]n) → [T]m`` combines every ``(i, u)`` into element ``i``: ``y[i] = f(y[i], u)``.
+    """``mapAtomic(f) : ([T]m, [(int, U)]n) → [T]m`` sets ``y[i] = f(y[i], u)`` for every pair ``(i, u)``.
 
     The pairs come in any order, so ``f(f(y, u), v)`` must equal ``f(f(y, v), u)``: the function must be declared
     associative and commutative. Pairs whose index is outside the array are refused.
@@ -400,16 +398,12 @@ class MapAtomic(DefinedPattern):
         if ((index < 0) | (index >= length)).any():
             raise machine.refuse(f"an index of an update is outside the array of {length} elements")
         shape = np.broadcast_shapes(*[shape_of_batch(value, batch) for value in (*arguments, index)])
-        result = each_leaf(
-            arguments[0], lambda leaf: np.broadcast_to(leaf, (*shape, *leaf.shape[batch:])).copy()
-        )
+        result = each_leaf(arguments[0], lambda leaf: np.broadcast_to(leaf, (*shape, *leaf.shape[batch:])).copy())
         for at in range(length_of(updates, batch)):
             place = np.broadcast_to(take(index, at, batch), shape)
             where = (*np.indices(shape), place)
-            new = machine.call(
-                self.function, [each_leaf(result, lambda leaf: leaf[where]), take(updates[1], at, batch)]
-            )
-            two_leaves(result, new, lambda leaf, other: assign(leaf, where, other))
+            old = pick(result, where)
+            store(result, where, machine.call(self.function, [old, take(updates[1], at, batch)]))
         return result
 
 
@@ -420,9 +414,18 @@ def shape_of_batch(value: Value, batch: int) -> tuple[int, ...]:
     return tuple(value.shape[:batch])
 
 
-def assign(leaf: Array, where: tuple[Array, ...], value: Array) -> Array:
-    leaf[where] = value
-    return leaf
+def pick(value: Value, where: tuple[Array, ...]) -> Value:
+    """Return the elements of an array value at an index of the array for each element of the batch."""
+    return each_leaf(value, lambda leaf: leaf[where])
+
+
+def store(value: Value, where: tuple[Array, ...], elements: Value) -> None:
+    """Overwrite the elements of an array value at an index of the array for each element of the batch."""
+    if isinstance(value, tuple):
+        for inner, element in zip(value, elements):
+            store(inner, where, element)
+    else:
+        value[where] = elements
 
 
 PATTERNS: list[type[DefinedPattern]] = [

@@ -153,7 +153,7 @@ def first_leaf(value: Value) -> Array:
 
 def length_of(value: Value, batch: int) -> int:
     """Return the length of an array value."""
-    return first_leaf(value).shape[batch]
+    return int(first_leaf(value).shape[batch])
 
 
 def take(value: Value, at: int, batch: int) -> Value:

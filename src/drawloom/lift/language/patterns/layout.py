@@ -1,4 +1,4 @@
-"""The patterns that only reorganise data, for which no code is generated (thesis 2.4.2.1), and those that make arrays."""
+"""The patterns that only reorganise data and need no code of their own (thesis 2.4.2.1), or that make arrays."""
 
 from __future__ import annotations
 
@@ -205,12 +205,10 @@ class Zip(DefinedPattern):
     """``zip : ([T]n, [U]n, ...) → [(T, U, ...)]n`` pairs the elements of two or more arrays of one length."""
 
     keyword: ClassVar[str] = "zip"
-    takes: ClassVar[int] = 0
+    takes: ClassVar[int] = -1
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        arrays = [
-            rules.array(type, f"argument {at + 1} of zip") for at, type in enumerate(arguments)
-        ]
+        arrays = [rules.array(type, f"argument {at + 1} of zip") for at, type in enumerate(arguments)]
         for at in range(1, len(arrays)):
             rules.same_length(arrays[0].length, arrays[at].length, f"the lengths of arguments 1 and {at + 1} of zip")
         return ArrayType(TupleType(tuple([array.element for array in arrays])), arrays[0].length)
@@ -263,7 +261,7 @@ class MakeTuple(DefinedPattern):
     """``(x, y, ...) : (T, U, ...)`` is the tuple of several values."""
 
     keyword: ClassVar[str] = "tuple"
-    takes: ClassVar[int] = 0
+    takes: ClassVar[int] = -1
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
         return TupleType(tuple(arguments))
@@ -433,7 +431,7 @@ class Concat(DefinedPattern):
     """``concat : ([T]m, [T]n, ...) → [T](m + n + ...)`` lays arrays end to end."""
 
     keyword: ClassVar[str] = "concat"
-    takes: ClassVar[int] = 0
+    takes: ClassVar[int] = -1
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
         arrays = [rules.array(type, f"argument {at + 1} of concat") for at, type in enumerate(arguments)]
@@ -468,7 +466,8 @@ class ArrayOf(DefinedPattern):
     """``[x, y, ...] : [T]n`` is the array of the given elements."""
 
     keyword: ClassVar[str] = "array"
-    takes: ClassVar[int] = 0
+    takes: ClassVar[int] = -1
+    fewest: ClassVar[int] = 1
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
         for at, type in enumerate(arguments):
@@ -483,7 +482,7 @@ class Iota(LengthPattern):
     """``iota(n) : [int]n`` is the array ``[0, 1, ..., n - 1]``; it is not stored."""
 
     keyword: ClassVar[str] = "iota"
-    takes: ClassVar[int] = -1
+    takes: ClassVar[int] = 0
 
     @property
     def count(self) -> Nat:

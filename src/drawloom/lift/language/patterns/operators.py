@@ -89,9 +89,7 @@ def component_of(expression: Expression, pair: Expression) -> int | None:
     return None
 
 
-def are_both(
-    arguments: tuple[Expression, ...], first: Expression, second: Expression, commutative: bool
-) -> bool:
+def are_both(arguments: tuple[Expression, ...], first: Expression, second: Expression, commutative: bool) -> bool:
     """Return True when the arguments are the two parameters, in their order or, if that is the same, the other."""
     if len(arguments) != 2:
         return False

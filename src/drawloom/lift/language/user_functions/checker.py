@@ -182,9 +182,7 @@ class Checker:
             target = self.concrete(tree.target, position)
             operand = self.expression(tree.operand)
             if isinstance(operand.type, VectorType) and operand.type != target:
-                raise self.refuse(
-                    f"(a conversion of {operand.type} to {target}", position, f"convert_{target}(...)"
-                )
+                raise self.refuse(f"(a conversion of {operand.type} to {target}", position, f"convert_{target}(...)")
             return self.convert(operand, target, position)
         if isinstance(tree, MakeVector):
             return self.make_vector(tree)
@@ -239,7 +237,9 @@ class Checker:
             if element is None or not (element.is_integer or element is boolean):
                 raise self.refuse(f"{tree.operator} applied to {operand.type}", tree.position, "integers")
         left = self.convert(left, promote(left.type), tree.position)
-        right = self.convert(right, left.type if isinstance(left.type, VectorType) else promote(right.type), tree.position)
+        right = self.convert(
+            right, left.type if isinstance(left.type, VectorType) else promote(right.type), tree.position
+        )
         return Binary(tree.operator, left, right, left.type, tree.position)
 
     def balance(self, left: Tree, right: Tree, operator: str, position: Position) -> tuple[Tree, Tree]:
@@ -272,11 +272,7 @@ class Checker:
             return Cast(target, tree, target, position)
         if isinstance(tree.type, ScalarType) and isinstance(target, VectorType):
             return Cast(target, self.convert(tree, target.element, position), target, position)
-        if (
-            isinstance(tree, MakeTuple)
-            and isinstance(target, TupleType)
-            and len(tree.parts) == len(target.elements)
-        ):
+        if isinstance(tree, MakeTuple) and isinstance(target, TupleType) and len(tree.parts) == len(target.elements):
             parts = [self.convert(part, type, position) for part, type in zip(tree.parts, target.elements)]
             return MakeTuple(parts, target, position)
         raise self.refuse(f"found {tree.type}", position, str(target))
@@ -290,9 +286,7 @@ class Checker:
         if builtin is None:
             raise self.refuse(f"{tree.name} is not a function", position, "a built-in function of OpenCL C")
         if len(arguments) != builtin.arity:
-            raise self.refuse(
-                f"{tree.name} is called with {len(arguments)} arguments", position, f"{builtin.arity}"
-            )
+            raise self.refuse(f"{tree.name} is called with {len(arguments)} arguments", position, f"{builtin.arity}")
         for at in range(1, len(arguments)):
             first, other = arguments[0], arguments[at]
             if first.type != other.type:
@@ -326,9 +320,7 @@ class Checker:
             raise self.refuse(f"{tree.name} is not a function", tree.position, "convert_TYPE of one argument")
         if not (
             (isinstance(target, ScalarType) and isinstance(source, ScalarType))
-            or (
-                isinstance(target, VectorType) and isinstance(source, VectorType) and target.width == source.width
-            )
+            or (isinstance(target, VectorType) and isinstance(source, VectorType) and target.width == source.width)
         ):
             raise self.refuse(f"{tree.name} applied to {source}", tree.position, "as many components")
         return Cast(target, arguments[0], target, tree.position)

@@ -50,7 +50,9 @@ def user_function(
     return function
 
 
-def library(text: str, associative: bool = False, commutative: bool = False, neutral: Scalar | None = None) -> UserFunction:
+def library(
+    text: str, associative: bool = False, commutative: bool = False, neutral: Scalar | None = None
+) -> UserFunction:
     """Make a function of the library; `tests` check its properties once instead of every start."""
     return UserFunction(parse_function(text, "<library>"), associative, commutative, neutral, Position("<library>"))
 

@@ -248,11 +248,11 @@ class Run:
         if operator in ("<<", ">>"):
             count = right & (left.dtype.itemsize * 8 - 1)  # OpenCL C 6.3.j: modulo the width
             shift = np.left_shift if operator == "<<" else np.right_shift
-            return shift(left, count.astype(left.dtype))
+            return np.asarray(shift(left, count.astype(left.dtype)))
         if operator in COMPARE:
             holds = COMPARE[operator](left, right)
             is_vector = isinstance(tree.type, VectorType)
-            return (-holds.astype(dtype_of(tree.type))) if is_vector else holds.astype(np.int32)
+            return np.asarray(-holds.astype(dtype_of(tree.type)) if is_vector else holds.astype(np.int32))
         return np.asarray(ARITHMETIC[operator](left, right))
 
     def divide(self, operator: str, left: Array, right: Array, mask: Array | None) -> Array:

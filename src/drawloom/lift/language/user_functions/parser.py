@@ -215,9 +215,7 @@ class FunctionParser:
         if token.kind != NAME or token.text in KEYWORDS:
             raise source.refuse(f"found {source.found()} where a statement begins", "a statement")
         place = self.postfix()
-        if not isinstance(place, Variable) and not (
-            isinstance(place, Select) and isinstance(place.operand, Variable)
-        ):
+        if not isinstance(place, Variable) and not (isinstance(place, Select) and isinstance(place.operand, Variable)):
             raise source.refuse("an assignment to what is not a variable", "a variable or its components", token)
         operator = source.token.text
         if operator in ("++", "--"):
@@ -226,9 +224,7 @@ class FunctionParser:
             return Assign(place, Binary(operator[0], place, one, position=position), position)
         if operator in COMPOUND:
             source.next()
-            return Assign(
-                place, Binary(COMPOUND[operator], place, self.expression(), position=position), position
-            )
+            return Assign(place, Binary(COMPOUND[operator], place, self.expression(), position=position), position)
         source.expect("=", "a statement")
         return Assign(place, self.expression(), position)
 

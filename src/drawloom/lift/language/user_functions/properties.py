@@ -41,7 +41,7 @@ def check_properties(function: UserFunction) -> None:
 def check_instance(function: UserFunction, filler: ScalarType) -> None:
     """Test the instance whose type parameters stand for one scalar type."""
     types = [
-        filler if isinstance(type, Type) and str(type) in function.type_parameters else type
+        filler if str(type) in function.type_parameters else type
         for _, type in function.tree.parameters
     ]
     if len(types) != 2 or types[0] != types[1]:
@@ -114,7 +114,7 @@ def difference(left: Any, right: Any, values: tuple[Any, ...]) -> np.ndarray[Any
     """Return where two batches differ."""
     if isinstance(left, tuple):
         parts = [difference(one, other, values) for one, other in zip(left, right)]
-        return np.logical_or.reduce(parts)
+        return np.asarray(np.logical_or.reduce(parts))
     left, right = np.broadcast_arrays(left, right)
     if left.dtype.kind == "f":
         scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), left.dtype.type(4))
@@ -123,7 +123,7 @@ def difference(left: Any, right: Any, values: tuple[Any, ...]) -> np.ndarray[Any
         differ = ~(close | (left == right) | (np.isnan(left) & np.isnan(right)))
     else:
         differ = left != right
-    return differ.any(axis=1) if differ.ndim > 1 else differ
+    return np.asarray(differ.any(axis=1) if differ.ndim > 1 else differ)
 
 
 def show(value: Any, at: int) -> Any:

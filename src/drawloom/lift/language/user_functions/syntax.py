@@ -103,9 +103,7 @@ class Conditional(Tree):
 class BuiltinCall(Tree):
     """A call of a built-in function of OpenCL C, such as ``sqrt``."""
 
-    def __init__(
-        self, name: str, arguments: list[Tree], type: Type = UNKNOWN, position: Position = NOWHERE
-    ) -> None:
+    def __init__(self, name: str, arguments: list[Tree], type: Type = UNKNOWN, position: Position = NOWHERE) -> None:
         super().__init__(type, position)
         self.name = name
         self.arguments = arguments
@@ -123,9 +121,7 @@ class Cast(Tree):
 class MakeVector(Tree):
     """``(float4)(a, b, c, d)``; the parts may be vectors, whose components are laid side by side."""
 
-    def __init__(
-        self, target: Type, parts: list[Tree], type: Type = UNKNOWN, position: Position = NOWHERE
-    ) -> None:
+    def __init__(self, target: Type, parts: list[Tree], type: Type = UNKNOWN, position: Position = NOWHERE) -> None:
         super().__init__(type, position)
         self.target = target
         self.parts = parts
