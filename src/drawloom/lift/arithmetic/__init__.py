@@ -7,7 +7,14 @@
 wg l
 """
 
-from drawloom.lift.arithmetic.bounds import is_at_most, is_less, is_nonnegative, is_positive
+from drawloom.lift.arithmetic.bounds import (
+    is_at_most,
+    is_less,
+    is_nonnegative,
+    is_positive,
+    lower_bound,
+    upper_bound,
+)
 from drawloom.lift.arithmetic.c_printer import c_condition, c_text
 from drawloom.lift.arithmetic.conditions import (
     all_of,
@@ -47,20 +54,17 @@ from drawloom.lift.arithmetic.operators import (
     maximum,
     minimum,
     select,
-    simplify,
-    simplify_condition,
 )
 from drawloom.lift.arithmetic.parser import parse, parse_condition
+from drawloom.lift.arithmetic.simplify import simplify, simplify_condition
 from drawloom.lift.arithmetic.substitution import (
     evaluate,
     evaluate_condition,
     free_variables,
     free_variables_of_condition,
-    lower_bound,
     solve,
     substitute,
     substitute_condition,
-    upper_bound,
 )
 
 __all__ = [

@@ -12,6 +12,8 @@ from typing import Final
 
 from drawloom.lift.arithmetic.expression import (
     AT_LEAST_ZERO,
+    EXACT_DIVISION,
+    INDEX_LEVEL,
     IS_ZERO,
     MINUS_ONE,
     ONE,
@@ -33,6 +35,7 @@ from drawloom.lift.arithmetic.expression import (
     Remainder,
     Sum,
     Variable,
+    variable,
 )
 from drawloom.lift.arithmetic.sums import (
     add,
@@ -96,7 +99,13 @@ def _prove(expression: Nat, depth: int) -> bool:
     if depth == 0 or len(expression.monomials) > LONGEST:
         return False
     atom = _innermost(expression)
-    if atom is None or not _eliminate(expression, atom, depth):
+    if atom is None:
+        return False
+    if atom.level < INDEX_LEVEL and expression.traits & 1 << EXACT_DIVISION:
+        replaced = _replace_exact_division(expression)
+        if replaced is not None:
+            return _prove(replaced, depth - 1)
+    if not _eliminate(expression, atom, depth):
         return False
     expression.sign_memo = PROVED
     return True
@@ -119,6 +128,19 @@ def _prove_atom(atom: Nat, depth: int) -> bool:
     if isinstance(atom, (Power, Logarithm)):
         return True if isinstance(atom, Logarithm) else is_nonnegative(atom.left)
     return depth > 0 and _eliminate(atom, atom, depth)
+
+
+def _replace_exact_division(expression: Nat) -> Nat | None:
+    """Replace v by d × q where the quotient q = v /^ d of a length v stands in the expression."""
+    for monomial in monomials_of(expression):
+        for factor in factors_of(monomial):
+            if isinstance(factor, ExactDivision) and isinstance(factor.left, Variable):
+                if factor.whole is None and is_positive(factor.left) and is_positive(factor.right):
+                    factor.whole = variable(f"{factor.left.name}/^{factor.right}")
+                if factor.whole is not None:
+                    value = multiply(factor.whole, factor.right)
+                    return OPERATORS.normalising.substitute(expression, factor.left, value)
+    return None
 
 
 def _innermost(expression: Nat) -> Nat | None:
@@ -276,11 +298,16 @@ def lower_bounds(atom: Nat) -> list[Nat]:
             return []
         if isinstance(atom, ExactDivision) and is_positive(atom.left):
             return [ONE]
-        return [ZERO] if is_nonnegative(atom.left) else []
+        if is_nonnegative(atom.left):
+            return [ZERO]
+        dividend = lower_bound(atom.left) if atom.left.level >= INDEX_LEVEL else None
+        return [] if dividend is None else [OPERATORS.normalising.floor_divide(dividend, atom.right)]
     if isinstance(atom, Remainder):
         return [ZERO] if is_positive(atom.right) else []
     if isinstance(atom, Power):
         return [ONE] if is_positive(atom.left) else []
+    if isinstance(atom, Maximum):
+        return list(atom.operands)
     return [ZERO] if isinstance(atom, Logarithm) else []
 
 
@@ -291,7 +318,14 @@ def upper_bounds(atom: Nat) -> list[Nat]:
             return []
         return [subtract(atom.range.stop, last_step(atom))]
     if isinstance(atom, (FloorDivision, ExactDivision)):
-        return [atom.left] if is_positive(atom.right) and is_nonnegative(atom.left) else []
+        if not is_positive(atom.right):
+            return []
+        dividend = upper_bound(atom.left) if atom.left.level >= INDEX_LEVEL else None
+        if dividend is not None:
+            return [OPERATORS.normalising.floor_divide(dividend, atom.right)]
+        return [atom.left] if is_nonnegative(atom.left) else []
+    if isinstance(atom, Minimum):
+        return list(atom.operands)
     if isinstance(atom, Remainder):
         if not is_positive(atom.right):
             return []
@@ -311,3 +345,39 @@ def last_step(variable: Variable) -> Nat:
     if OPERATORS.normalising.remainder(length, variable.range.step) is ZERO:
         return variable.range.step
     return ONE
+
+
+def lower_bound(expression: Nat) -> Nat | None:
+    """Return an expression of lengths only that a normal form is never below, or None when none is found."""
+    return _bound(expression, False)
+
+
+def upper_bound(expression: Nat) -> Nat | None:
+    """Return an expression of lengths only that a normal form never exceeds, or None when none is found."""
+    return _bound(expression, True)
+
+
+def _bound(expression: Nat, from_above: bool) -> Nat | None:
+    """Replace the atoms that depend on indices, innermost first, by bounds in the direction of their coefficients."""
+    for _ in range(DEEPEST):
+        atom: Nat | None = None
+        for monomial in monomials_of(expression):
+            for factor in factors_of(monomial):
+                if factor.level >= INDEX_LEVEL and (atom is None or factor.level > atom.level):
+                    atom = factor
+        if atom is None:
+            return expression
+        split = split_linear(expression, atom)
+        if split is None:
+            return None
+        slope, rest = split
+        if is_nonnegative(slope):
+            bounds = upper_bounds(atom) if from_above else lower_bounds(atom)
+        elif is_nonnegative(scale(slope, -1)):
+            bounds = lower_bounds(atom) if from_above else upper_bounds(atom)
+        else:
+            return None
+        if not bounds:
+            return None
+        expression = add(multiply(slope, bounds[0]), rest)
+    return None

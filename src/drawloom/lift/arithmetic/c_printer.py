@@ -35,8 +35,8 @@ from drawloom.lift.arithmetic.expression import (
     Truth,
     Variable,
 )
-from drawloom.lift.arithmetic.operators import simplify
 from drawloom.lift.arithmetic.printer import sides
+from drawloom.lift.arithmetic.simplify import simplify
 from drawloom.lift.arithmetic.substitution import operands_of, operator_of
 from drawloom.lift.arithmetic.sums import add, scale
 

@@ -14,6 +14,7 @@ from drawloom.lift.arithmetic.bounds import is_less, is_nonnegative, is_positive
 from drawloom.lift.arithmetic.expression import (
     EXACT_DIVISION,
     FLOOR_DIVISION,
+    MINUS_ONE,
     ONE,
     REMAINDER,
     ZERO,
@@ -104,19 +105,36 @@ def _floor_divide(dividend: Nat, divisor: Nat) -> Nat:
     known = _place(dividend, divisor)
     if known is not None:
         return constant(known)
-    multiple, rest = take_multiples(dividend, divisor)
+    multiple, rest = _take_useful_multiples(dividend, divisor)
     if multiple is not ZERO:
         return add(multiple, floor_divide(rest, divisor))
+    if _counts_down(dividend, divisor):
+        return subtract(MINUS_ONE, floor_divide(subtract(MINUS_ONE, dividend), divisor))
     common, common_times = common_divisor(dividend, divisor)
     if common is not ONE or common_times != 1:
         return floor_divide(divide_term(dividend, common, common_times), divide_term(divisor, common, common_times))
-    if isinstance(dividend, FloorDivision) and is_positive(dividend.right) and is_positive(divisor):
-        return floor_divide(dividend.left, multiply(dividend.right, divisor))
+    inner = _divide_inner(dividend, divisor)
+    if inner is not None:
+        return inner
     split = _split_divisor(dividend, divisor)
     if split is not None:
         part, quotient, _ = split
         return floor_divide(quotient, divide_exactly(divisor, part))
     return intern_binary(FLOOR_DIVISION, dividend, divisor)
+
+
+def _divide_inner(dividend: Nat, divisor: Nat) -> Nat | None:
+    """(a / b) / c = a / (b*c), and (a mod (b*c)) / c = (a / c) mod b, for positive b and c."""
+    if not isinstance(dividend, (FloorDivision, Remainder)):
+        return None
+    if not is_positive(divisor) or not is_positive(dividend.right):
+        return None
+    if isinstance(dividend, FloorDivision):
+        return floor_divide(dividend.left, multiply(dividend.right, divisor))
+    factor, rest = take_exact_multiples(dividend.right, divisor)
+    if rest is not ZERO:
+        return None
+    return remainder(floor_divide(dividend.left, divisor), factor)
 
 
 def _remainder(dividend: Nat, divisor: Nat) -> Nat:
@@ -125,9 +143,11 @@ def _remainder(dividend: Nat, divisor: Nat) -> Nat:
     known = _place(dividend, divisor)
     if known is not None:
         return subtract(dividend, scale(divisor, known))
-    multiple, rest = take_multiples(dividend, divisor)
+    multiple, rest = _take_useful_multiples(dividend, divisor)
     if multiple is not ZERO:
         return remainder(rest, divisor)
+    if _counts_down(dividend, divisor):
+        return subtract(add(divisor, MINUS_ONE), remainder(subtract(MINUS_ONE, dividend), divisor))
     common, common_times = common_divisor(dividend, divisor)
     if common is not ONE or common_times != 1:
         reduced = remainder(divide_term(dividend, common, common_times), divide_term(divisor, common, common_times))
@@ -146,9 +166,39 @@ def _place(dividend: Nat, divisor: Nat) -> int | None:
     """Return k when k × divisor <= dividend < (k + 1) × divisor is proved for k = 0 or -1 (rules 4.1 and 4.3)."""
     if is_nonnegative(dividend):
         return 0 if is_less(dividend, divisor) else None
-    if is_nonnegative(scale(add(dividend, ONE), -1)) and is_nonnegative(add(dividend, divisor)):
+    if is_nonnegative(subtract(MINUS_ONE, dividend)) and is_nonnegative(add(dividend, divisor)):
         return -1
     return None
+
+
+def _counts_down(dividend: Nat, divisor: Nat) -> bool:
+    """Return whether -1 - dividend is the better dividend, as for reversed arrays: (-1 - x) / y = -1 - x / y and
+    (-1 - x) mod y = y - 1 - x mod y for positive y."""
+    if is_nonnegative(dividend) or not is_positive(divisor):
+        return False
+    if is_nonnegative(subtract(MINUS_ONE, dividend)):
+        return True
+    negative = [c < 0 for m, c in zip(monomials_of(dividend), coefficients_of(dividend)) if m is not ONE]
+    return bool(negative) and all(negative)
+
+
+def _take_useful_multiples(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
+    """Take multiples of the divisor out of the dividend, but leave so many that a dividend proved to be at least zero
+    stays so: C divides such a dividend without more code."""
+    multiple, rest = take_multiples(dividend, divisor)
+    if multiple is ZERO or is_nonnegative(rest) or not is_nonnegative(dividend):
+        return multiple, rest
+    if _place(rest, divisor) is not None or _counts_down(rest, divisor):
+        return multiple, rest
+    kept: Nat = ZERO
+    for monomial, coefficient in zip(monomials_of(multiple), coefficients_of(multiple)):
+        if coefficient > 0:
+            term = scale(monomial, coefficient)
+            with_term = add(rest, multiply(term, divisor))
+            if is_nonnegative(with_term):
+                return subtract(multiple, term), with_term
+            kept = add(kept, term)
+    return subtract(multiple, kept), add(rest, multiply(kept, divisor))
 
 
 def take_multiples(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
@@ -162,23 +212,36 @@ def take_multiples(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
     rest: dict[Nat, int] = {}
     for monomial, coefficient in zip(monomials_of(dividend), coefficients_of(dividend)):
         divided = divide_monomial(monomial, divisor_monomial)
-        if divided is None:
-            rest[monomial] = coefficient
-            continue
+        times = 0
         if divided is ONE and divisor_monomial is ONE:
             times = coefficient // divisor_coefficient  # the constant's rest is in 0 .. divisor - 1
-        else:
+        elif divided is not None:
             times = abs(coefficient) // divisor_coefficient * (1 if coefficient > 0 else -1)
-        left = coefficient - times * divisor_coefficient
-        if times:
+        if divided is not None and times:
             accumulate(multiple, divided, times)
+        left = coefficient - times * divisor_coefficient
         if left:
             whole = _divide_by_steps(monomial, left, divisor)
+            if whole is None:
+                whole = _divide_by_quotient(monomial, left, divisor)
             if whole is None:
                 rest[monomial] = left
             else:
                 accumulate(multiple, whole, 1)
     return build(multiple), build(rest)
+
+
+def _divide_by_quotient(monomial: Nat, coefficient: int, divisor: Nat) -> Nat | None:
+    """Return coefficient × monomial / divisor where the divisor has a factor n /^ d: (d × term) / (d × divisor)."""
+    if not divisor.traits & 1 << EXACT_DIVISION:
+        return None
+    for factor in factors_of(monomials_of(divisor)[0]):
+        if isinstance(factor, ExactDivision):
+            divided, left = take_exact_multiples(
+                scale(multiply(monomial, factor.right), coefficient), multiply(divisor, factor.right)
+            )
+            return divided if left is ZERO else None
+    return None
 
 
 def _divide_by_steps(monomial: Nat, coefficient: int, divisor: Nat) -> Nat | None:
@@ -283,18 +346,14 @@ def _split_divisor(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat, Nat] | None:
 
 
 def _drop_inner_remainders(dividend: Nat, divisor: Nat) -> Nat:
-    """c × (a mod d) becomes c × a where the divisor divides c × d."""
+    """a mod d becomes a where the divisor divides d. A factor beside it would make the sum greater than `int` holds."""
     if not dividend.traits & 1 << REMAINDER:
         return dividend
     for monomial, coefficient in zip(monomials_of(dividend), coefficients_of(dividend)):
-        for factor in factors_of(monomial):
-            if isinstance(factor, Remainder):
-                beside = divide_monomial(monomial, factor)
-                assert beside is not None
-                beside = scale(beside, coefficient)
-                _, left = take_multiples(multiply(beside, factor.right), divisor)
-                if left is ZERO:
-                    return add(subtract(dividend, scale(monomial, coefficient)), multiply(beside, factor.left))
+        if isinstance(monomial, Remainder) and coefficient in (-1, 1):
+            _, left = take_multiples(monomial.right, divisor)
+            if left is ZERO:
+                return add(dividend, scale(subtract(monomial.left, monomial), coefficient))
     return dividend
 
 

@@ -37,6 +37,9 @@ CONSTANT: Final = 11
 RAW: Final = 12
 IS_RAW: Final = 1 << RAW
 
+#: Expressions of this level and above depend on a variable with an upper end.
+INDEX_LEVEL: Final = 1000
+
 # Relations of a Comparison's difference to zero.
 AT_LEAST_ZERO: Final = 0
 IS_ZERO: Final = 1
@@ -147,7 +150,7 @@ class Variable(Nat):
     def __init__(self, name: str, range_: Range, serial: int, is_call: bool) -> None:
         level = max(range_.start.level, range_.step.level)
         if range_.stop is not None:
-            level = max(level, range_.stop.level)
+            level = max(level, range_.stop.level, INDEX_LEVEL)
         is_length = 1 if range_.stop is None else 0  # indices print before lengths: wg*N, l*M
         order = (-1, VARIABLE, is_length, name.casefold(), name, serial)
         super().__init__(Home(serial), order, level + 1, 1 << VARIABLE)
@@ -198,7 +201,11 @@ class Remainder(Binary):
 
 
 class ExactDivision(Binary):
-    """`left` / `right`, asserted to leave nothing."""
+    """`left` / `right`, asserted to leave nothing. `whole` is a variable for its value, made by bounds."""
+
+    def __init__(self, home: Home, order: tuple[Any, ...], level: int, left: Nat, right: Nat) -> None:
+        super().__init__(home, order, level, EXACT_DIVISION, left, right)
+        self.whole: Variable | None = None
 
 
 class Power(Binary):
@@ -341,6 +348,9 @@ class Operators:
         raise NotImplementedError
 
     def select(self, condition: Condition, then: Nat, otherwise: Nat) -> Nat:
+        raise NotImplementedError
+
+    def substitute(self, expression: Nat, variable: Variable, value: Nat) -> Nat:
         raise NotImplementedError
 
     def text(self, expression: Nat) -> str:
@@ -500,7 +510,7 @@ def intern_binary(kind: int, left: Nat, right: Nat) -> Nat:
         elif kind == REMAINDER:
             node = Remainder(home, order, level, REMAINDER, left, right)
         elif kind == EXACT_DIVISION:
-            node = ExactDivision(home, order, level, EXACT_DIVISION, left, right)
+            node = ExactDivision(home, order, level, left, right)
         else:
             node = Power(home, order, level, POWER, left, right)
         home.nodes[key] = node

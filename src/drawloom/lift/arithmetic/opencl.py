@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.lift.arithmetic.expression import Nat, Variable, as_nat, call_variable
-from drawloom.lift.arithmetic.operators import simplify
+from drawloom.lift.arithmetic.simplify import simplify
 
 DIMENSIONS: Final = 3
 

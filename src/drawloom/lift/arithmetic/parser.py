@@ -20,7 +20,7 @@ from drawloom.lift.arithmetic.operators import exact_div, log2, maximum, minimum
 
 #: The deepest nesting that is parsed.
 DEEPEST: Final = 200
-LONGEST_NUMBER: Final = 40  # digits
+LONGEST_NUMBER: Final = 400  # digits
 
 _SYMBOLS: Final = ("&&", "||", "<=", ">=", "==", "!=", "/^", *"+-*/%^(),?:<>=")
 _COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "=", "!=")

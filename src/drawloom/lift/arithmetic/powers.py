@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from drawloom.lift.arithmetic.expression import (
     ONE,
     POWER,
@@ -15,8 +17,10 @@ from drawloom.lift.arithmetic.expression import (
 )
 from drawloom.lift.arithmetic.sums import constant_term, multiply, subtract
 
-#: The greatest constant exponent; more is a mistake of the program, not an index.
-GREATEST_EXPONENT = 1024
+#: The greatest constant exponent of an unknown base.
+GREATEST_EXPONENT: Final = 64
+#: The most bits of a constant power.
+MOST_BITS: Final = 1024
 
 
 def power(base: Nat, exponent: Nat) -> Nat:
@@ -24,6 +28,8 @@ def power(base: Nat, exponent: Nat) -> Nat:
     if isinstance(exponent, Constant):
         if exponent.value < 0:
             raise ArithmeticRefusal(f"({base}) ** {exponent.value}: the exponent is negative, expected at least 0")
+        if isinstance(base, Constant):
+            return _constant_power(base.value, exponent.value)
         if exponent.value > GREATEST_EXPONENT:
             raise ArithmeticRefusal(f"({base}) ** {exponent.value}: expected at most {GREATEST_EXPONENT} as exponent")
         result: Nat = ONE
@@ -39,6 +45,12 @@ def power(base: Nat, exponent: Nat) -> Nat:
         beside_power = power(base, constant(beside))
         return multiply(intern_binary(POWER, base, subtract(exponent, constant(beside))), beside_power)
     return intern_binary(POWER, base, exponent)
+
+
+def _constant_power(base: int, exponent: int) -> Nat:
+    if abs(base) > 1 and base.bit_length() * exponent > MOST_BITS:
+        raise ArithmeticRefusal(f"{base} ** {exponent}: expected a result of at most {MOST_BITS} bits")
+    return constant(int(base**exponent))
 
 
 def log2(operand: Nat) -> Nat:

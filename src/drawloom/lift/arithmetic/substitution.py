@@ -31,7 +31,6 @@ from drawloom.lift.arithmetic.expression import (
     FloorDivision,
     Junction,
     Logarithm,
-    Minimum,
     Nat,
     Power,
     Product,
@@ -43,7 +42,7 @@ from drawloom.lift.arithmetic.expression import (
     as_nat,
     constant,
 )
-from drawloom.lift.arithmetic.operators import apply_operator, simplify
+from drawloom.lift.arithmetic.simplify import apply_operator, simplify
 
 
 def substitute(expression: Nat, mapping: Mapping[Variable, Nat | int]) -> Nat:
@@ -289,56 +288,3 @@ def _solve_quotient(difference: Nat, unknown: Variable) -> Nat | None:
 
 def _atoms(expression: Nat) -> Collection[Nat]:
     return [factor for monomial in sums.monomials_of(expression) for factor in sums.factors_of(monomial)]
-
-
-def lower_bound(expression: Nat) -> Nat | None:
-    """Return an expression of lengths only that the expression is never below, or None when none is found."""
-    return _bound(simplify(expression), False)
-
-
-def upper_bound(expression: Nat) -> Nat | None:
-    """Return an expression of lengths only that the expression never exceeds, or None when none is found."""
-    return _bound(simplify(expression), True)
-
-
-def _bound(expression: Nat, from_above: bool) -> Nat | None:
-    for _ in range(bounds.DEEPEST):
-        atoms = [atom for atom in _atoms(expression) if _has_index(atom)]
-        if not atoms:
-            return expression
-        atom = max(atoms, key=lambda node: node.level)
-        split = bounds.split_linear(expression, atom)
-        if split is None:
-            return None
-        slope, rest = split
-        if bounds.is_nonnegative(slope):
-            replaced = _bound_of_atom(atom, from_above)
-        elif bounds.is_nonnegative(sums.scale(slope, -1)):
-            replaced = _bound_of_atom(atom, not from_above)
-        else:
-            return None
-        if replaced is None:
-            return None
-        expression = sums.add(sums.multiply(slope, replaced), rest)
-    return None
-
-
-def _has_index(atom: Nat) -> bool:
-    """Return whether a variable with an upper end stands in an atom."""
-    return any(variable.range.stop is not None for variable in free_variables(atom))
-
-
-def _bound_of_atom(atom: Nat, from_above: bool) -> Nat | None:
-    """Return a bound of an atom by atoms of a lower level."""
-    if isinstance(atom, (FloorDivision, ExactDivision)):
-        if not bounds.is_positive(atom.right) or not isinstance(atom.right, Constant):
-            found = bounds.upper_bounds(atom) if from_above else bounds.lower_bounds(atom)
-            return found[0] if found else None
-        dividend = _bound(atom.left, from_above)
-        if dividend is None:
-            return None
-        return apply_operator(FLOOR_DIVISION, [dividend, atom.right], None)
-    if isinstance(atom, Extremum) and isinstance(atom, Minimum) == from_above:
-        return atom.operands[0]
-    found = bounds.upper_bounds(atom) if from_above else bounds.lower_bounds(atom)
-    return found[0] if found else None

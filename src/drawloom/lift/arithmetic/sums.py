@@ -17,6 +17,7 @@ from drawloom.lift.arithmetic.expression import (
     POWER,
     REMAINDER,
     ZERO,
+    ArithmeticRefusal,
     Constant,
     ExactDivision,
     FloorDivision,
@@ -31,6 +32,8 @@ from drawloom.lift.arithmetic.expression import (
 )
 
 RECOMBINES: Final = 1 << REMAINDER | 1 << FLOOR_DIVISION | 1 << EXACT_DIVISION | 1 << POWER
+#: The most terms of a product, before like terms collect.
+MOST_TERMS: Final = 4096
 CANCELS: Final = 1 << EXACT_DIVISION | 1 << POWER
 
 _ONE_MONOMIAL: Final[tuple[Nat, ...]] = (ONE,)
@@ -127,9 +130,12 @@ def multiply(left: Nat, right: Nat) -> Nat:
     if not isinstance(left, Sum) and not isinstance(right, Sum):
         return multiply_monomials(left, right)
     terms: dict[Nat, int] = {}
+    left_monomials = monomials_of(left)
     right_monomials = monomials_of(right)
+    if len(left_monomials) * len(right_monomials) > MOST_TERMS:
+        raise ArithmeticRefusal(f"a product of {len(left_monomials)} and {len(right_monomials)} terms is too long")
     right_coefficients = coefficients_of(right)
-    for monomial, coefficient in zip(monomials_of(left), coefficients_of(left)):
+    for monomial, coefficient in zip(left_monomials, coefficients_of(left)):
         for other, times in zip(right_monomials, right_coefficients):
             accumulate(terms, multiply_monomials(monomial, other), coefficient * times)
     return build(terms)
@@ -240,7 +246,7 @@ def _multiply_cancelling(factors: list[Nat]) -> Nat:
             rest = factors[:position] + factors[position + 1 :]
             for other in rest:
                 exponent: Nat | None = None
-                if other is factor.left:
+                if other is factor.left and constant_term(factor.right) < 0:
                     exponent = ONE
                 elif isinstance(other, Power) and other.left is factor.left:
                     exponent = other.right
