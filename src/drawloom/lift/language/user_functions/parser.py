@@ -155,7 +155,7 @@ class FunctionParser:
             source.expect("(", "while")
             condition = self.expression()
             source.expect(")", "the condition of while")
-            found = [Loop([], condition, [], self.statement(), position)]
+            found = [Loop([], condition, [], self.branch(), position)]
         elif source.accept("for"):
             found = [self.for_loop()]
         elif source.accept("return"):
@@ -170,14 +170,19 @@ class FunctionParser:
         self.depth -= 1
         return found
 
+    def branch(self) -> list[Statement]:
+        """Parse the statements that depend on a condition, without the braces around them."""
+        found = self.statement()
+        return found[0].body if isinstance(found[0], Block) else found
+
     def conditional(self) -> Statement:
         source = self.source
         place = source.position()
         source.expect("(", "if")
         condition = self.expression()
         source.expect(")", "the condition of if")
-        then = self.statement()
-        otherwise = self.statement() if source.accept("else") else []
+        then = self.branch()
+        otherwise = self.branch() if source.accept("else") else []
         return If(condition, then, otherwise, place)
 
     def for_loop(self) -> Statement:
@@ -190,7 +195,7 @@ class FunctionParser:
         source.expect(";", "the condition of for")
         step = [] if source.is_at(")") else self.simple()
         source.expect(")", "for")
-        return Loop(first, condition, step, self.statement(), place)
+        return Loop(first, condition, step, self.branch(), place)
 
     def simple(self) -> list[Statement]:
         """Parse a declaration or an assignment, without its semicolon."""

@@ -1,0 +1,302 @@
+"""Random well-typed Lift programs, with arguments for them.
+
+A program grows from its inputs outwards: every step applies a pattern that fits the type so far. The lengths of the
+inputs are sizes whose values are small numbers with many divisors, so that splits fit.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from drawloom import lift
+from drawloom.lift.arithmetic import Nat, as_nat, evaluate, exact_div
+from drawloom.lift.language.ir import Expression, Function, Lambda
+from drawloom.lift.language.types import (
+    ArrayType,
+    ScalarType,
+    TupleType,
+    Type,
+    VectorType,
+    float32,
+    float64,
+    int32,
+)
+
+LENGTHS = (1, 2, 3, 4, 6, 8, 12)
+ELEMENTS = (float32, int32, float64)
+MOST_ELEMENTS = 4000
+
+#: Functions of one scalar, for every scalar type.
+UNARY = [
+    lift.user_function("T square(T x) { return x * x; }"),
+    lift.user_function("T twice(T x) { return x + x; }"),
+    lift.user_function("T positive(T x) { return x > (T)0 ? x : (T)0; }"),
+    lift.user_function("T fold(T x) { T r = x; if (r > (T)3) { r = r - (T)6; } else { r += (T)1; } return r; }"),
+    lift.user_function(
+        "T count(T x) { T r = (T)0; for (int i = 0; i < 3; i++) { if (r > x) break; r += (T)1; } return r; }"
+    ),
+]
+TO_PAIR = lift.user_function("(T, T) both(T x) { return tuple(x, -x); }")
+IS_EVEN = lift.user_function("bool isSmall(T x) { return x < (T)2; }")
+
+
+class Generator:
+    """Draws one program. ``parallel`` maps the outermost dimension to work-items."""
+
+    def __init__(self, seed: int, parallel: bool = False) -> None:
+        self.random = random.Random(seed)
+        self.values: dict[Any, int] = {}
+        self.parallel = parallel
+        self.sizes = [lift.size(name) for name in ("N", "M", "K")]
+        for size in self.sizes:
+            self.values[size] = self.random.choice(LENGTHS)
+        self.inputs: list[tuple[Expression, Type]] = []
+
+    def program(self, steps: int = 5) -> tuple[Lambda, list[Any]]:
+        """Return a program and arguments for it."""
+        types = [self.input_type() for _ in range(self.random.randint(1, 3))]
+
+        def body(*parameters: Expression) -> Any:
+            self.inputs = list(zip(parameters, types, strict=True))
+            expression, type = self.choose(self.inputs)
+            for _ in range(self.random.randint(1, steps)):
+                expression, type = self.step(expression, type, 2)
+            return expression
+
+        names = ["x", "y", "z"][: len(types)]
+        wrapper: dict[str, Any] = {"body": body}
+        function = eval(f"lambda {', '.join(names)}: body({', '.join(names)})", wrapper)
+        return lift.fun(*types, function, name="generated"), [self.argument(type) for type in types]
+
+    def choose(self, options: Any) -> Any:
+        return self.random.choice(options)
+
+    def value(self, length: Nat) -> int:
+        return evaluate(length, self.values)
+
+    # Inputs
+
+    def input_type(self) -> Type:
+        element: Type = self.choose(ELEMENTS)
+        if self.random.random() < 0.2:
+            element = TupleType((element, self.choose(ELEMENTS)))
+        elif self.random.random() < 0.15:
+            element = VectorType(self.choose(ELEMENTS), self.choose((2, 3, 4)))
+        lengths = [self.choose([*self.sizes, as_nat(self.choose(LENGTHS))]) for _ in range(self.random.randint(1, 3))]
+        return lift.array(element, *lengths)
+
+    def argument(self, type: Type, shape: tuple[int, ...] = ()) -> Any:
+        if isinstance(type, ArrayType):
+            return self.argument(type.element, (*shape, self.value(type.length)))
+        if isinstance(type, TupleType):
+            return tuple(self.argument(element, shape) for element in type.elements)
+        if isinstance(type, VectorType):
+            return self.argument(type.element, (*shape, type.width))
+        assert isinstance(type, ScalarType)
+        numbers = np.random.default_rng(self.random.randrange(1 << 30)).integers(-4, 5, shape)
+        return numbers.astype(type.dtype)
+
+    # Steps
+
+    def step(self, value: Expression, type: Type, depth: int) -> tuple[Expression, Type]:
+        """Apply one pattern that fits the value's type."""
+        if isinstance(type, ArrayType):
+            for _ in range(20):
+                found = self.choose(ARRAY_STEPS)(self, value, type, depth)
+                if found is not None and self.elements(found[1]) <= MOST_ELEMENTS:
+                    return found
+            return value, type
+        return self.element_step(value, type)
+
+    def elements(self, type: Type) -> int:
+        if isinstance(type, ArrayType):
+            return self.value(type.length) * self.elements(type.element)
+        if isinstance(type, TupleType):
+            return sum(self.elements(element) for element in type.elements)
+        return type.width if isinstance(type, VectorType) else 1
+
+    def element_step(self, value: Any, type: Type) -> tuple[Any, Type]:
+        """Apply a user function to a scalar, vector or tuple."""
+        if isinstance(type, ScalarType):
+            kind = self.random.randrange(4)
+            if kind == 0:
+                return value + self.choose((1, 2)), type
+            if kind == 1:
+                return TO_PAIR(value), TupleType((type, type))
+            return self.choose(UNARY)(value), type
+        if isinstance(type, VectorType):
+            if self.random.random() < 0.5:
+                return lift.vectorize(type.width, self.choose(UNARY))(value), type
+            return lift.mult(value, value), type
+        if isinstance(type, TupleType):
+            index = self.random.randrange(len(type.elements))
+            if all(isinstance(element, ScalarType) for element in type.elements) and type.elements[0] == type.elements[-1]:
+                if self.random.random() < 0.5:
+                    return lift.add(value[0], value[1]), type.elements[0]
+            return value[index], type.elements[index]
+        return value, type
+
+    def function(self, type: Type, depth: int) -> tuple[Callable[[Any], Any] | Function, Type]:
+        """Return a function of one argument of a type, and the type of its result."""
+        result: list[Type] = []
+
+        def body(x: Any) -> Any:
+            value, found = x, type
+            for _ in range(self.random.randint(1, 2)):
+                value, found = self.step(value, found, depth - 1)
+            result.append(found)
+            return value if value is not x else lift.id(x)
+
+        made = lift.map(body).functions[0]
+        return made, result[0]
+
+    def mapper(self) -> Callable[..., Any]:
+        return self.choose((lift.map, lift.map, lift.map_seq))
+
+
+Found = tuple[Any, Type] | None
+
+
+def step_map(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if depth == 0:
+        return None
+    function, result = self.function(type.element, depth)
+    return self.mapper()(function)(value), ArrayType(result, type.length)
+
+
+def step_split(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    length = self.value(type.length)
+    chunk = self.choose([one for one in range(1, length + 1) if length % one == 0])
+    return lift.split(chunk, value), ArrayType(ArrayType(type.element, as_nat(chunk)), exact_div(type.length, chunk))
+
+
+def step_guarded(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    """Map over the chunks of a guarded split, by a function that keeps the length or reduces the chunk."""
+    if depth == 0:
+        return None
+    chunk = self.random.randint(1, 5)
+    if isinstance(type.element, ScalarType) and self.random.random() < 0.5:
+        total = lift.reduce_seq(0, lift.add)
+        chunks = -(-type.length // chunk)
+        return lift.map(total, lift.split_guarded(chunk, value)), ArrayType(ArrayType(type.element, as_nat(1)), chunks)
+    function, result = self.function(type.element, 0)
+    return lift.join(lift.map(lift.map(function), lift.split_guarded(chunk, value))), ArrayType(result, type.length)
+
+
+def step_join(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    inner = type.element
+    if not isinstance(inner, ArrayType):
+        return None
+    return lift.join(value), ArrayType(inner.element, type.length * inner.length)
+
+
+def step_transpose(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    inner = type.element
+    if not isinstance(inner, ArrayType):
+        return None
+    made = lift.transpose if self.random.random() < 0.5 else lift.transpose_by_gather(type.length, inner.length)
+    return made(value), ArrayType(ArrayType(inner.element, type.length), inner.length)
+
+
+def step_reorder(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    by = self.random.randint(1, 3)
+    function = self.choose((lift.reverse, lambda i, n: (i + by) % n))
+    return self.choose((lift.gather, lift.scatter))(function, value), type
+
+
+def step_zip(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if isinstance(type.element, TupleType) and self.random.random() < 0.5:
+        at = self.random.randrange(len(type.element.elements))
+        return lift.unzip(value)[at], ArrayType(type.element.elements[at], type.length)
+    others = [
+        (other, found)
+        for other, found in self.inputs
+        if isinstance(found, ArrayType) and found.length == type.length
+    ]
+    other, found = self.choose([*others, (lift.gather(lift.reverse, value), type)])
+    return lift.zip(value, other), ArrayType(TupleType((type.element, found.element)), type.length)
+
+
+def step_reduce(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if not isinstance(type.element, ScalarType):
+        return None
+    kind = self.random.randrange(4)
+    if kind == 0:
+        return lift.reduce(0, lift.add)(value), ArrayType(type.element, as_nat(1))
+    if kind == 1:
+        return lift.reduce_seq(1, lambda a, x: a + x * 2)(value), ArrayType(type.element, as_nat(1))
+    if kind == 2:
+        return lift.scan_seq(0, lift.add)(value), type
+    return lift.scan_exclusive(0, lift.add)(value), type
+
+
+def step_slide(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    length = self.value(type.length)
+    size = self.random.randint(1, min(length, 3))
+    windows = type.length - size + 1
+    return lift.slide(size, 1, value), ArrayType(ArrayType(type.element, as_nat(size)), windows)
+
+
+def step_pad(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    length = self.value(type.length)
+    left, right = self.random.randint(0, min(2, length)), self.random.randint(0, min(2, length))
+    padded = ArrayType(type.element, type.length + left + right)
+    if isinstance(type.element, ScalarType) and self.random.random() < 0.4:
+        return lift.pad_value(left, right, 1, value), padded
+    return lift.pad(left, right, self.choose(("clamp", "mirror", "wrap")), value), padded
+
+
+def step_part(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    count = self.random.randint(0, self.value(type.length))
+    if 0 < count and self.random.random() < 0.5:
+        return lift.take(count, value), ArrayType(type.element, as_nat(count))
+    if count < self.value(type.length):
+        return lift.drop(count, value), ArrayType(type.element, type.length - count)
+    return lift.concat(value, value), ArrayType(type.element, type.length * 2)
+
+
+def step_vector(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if isinstance(type.element, VectorType):
+        return lift.as_scalar(value), ArrayType(type.element.element, type.length * type.element.width)
+    if not isinstance(type.element, ScalarType):
+        return None
+    widths = [width for width in (2, 3, 4) if self.value(type.length) % width == 0]
+    if not widths:
+        return None
+    width = self.choose(widths)
+    return lift.as_vector(width, value), ArrayType(VectorType(type.element, width), exact_div(type.length, width))
+
+
+def step_iterate(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if not isinstance(type.element, ScalarType):
+        return None
+    return lift.iterate(self.random.randint(0, 3), lift.map(self.choose(UNARY)))(value), type
+
+
+def step_filter(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if not isinstance(type.element, ScalarType):
+        return None
+    return lift.filter(IS_EVEN, 0)(value)[0], type
+
+
+def step_atomic(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    if not isinstance(type.element, ScalarType) or type.element == float64:
+        return None
+    update = lift.user_function("(int, T) update(T x) { return tuple((int)x & 3, (T)1); }")
+    start = lift.replicate(4, lift.literal(0, type.element))
+    return lift.map_atomic(lift.add)(start, lift.map(update, value)), ArrayType(type.element, as_nat(4))
+
+
+def step_share(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
+    """Use one value twice, through the parameter of a lambda."""
+    return value >> (lambda shared: lift.concat(shared, lift.gather(lift.reverse, shared))), ArrayType(
+        type.element, type.length * 2
+    )
+
+
+ARRAY_STEPS = [
+    step_map, step_map, step_map, step_split, step_guarded, step_join, step_transpose, step_reorder, step_zip,
+    step_reduce, step_slide, step_pad, step_part, step_vector, step_iterate, step_filter, step_atomic, step_share,
+]  # fmt: skip
