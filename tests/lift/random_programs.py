@@ -132,9 +132,9 @@ class Generator:
             return lift.mult(value, value), type
         if isinstance(type, TupleType):
             index = self.random.randrange(len(type.elements))
-            if all(isinstance(element, ScalarType) for element in type.elements) and type.elements[0] == type.elements[-1]:
-                if self.random.random() < 0.5:
-                    return lift.add(value[0], value[1]), type.elements[0]
+            scalars = all(isinstance(element, ScalarType) for element in type.elements)
+            if scalars and type.elements[0] == type.elements[-1] and self.random.random() < 0.5:
+                return lift.add(value[0], value[1]), type.elements[0]
             return value[index], type.elements[index]
         return value, type
 
@@ -211,9 +211,7 @@ def step_zip(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
         at = self.random.randrange(len(type.element.elements))
         return lift.unzip(value)[at], ArrayType(type.element.elements[at], type.length)
     others = [
-        (other, found)
-        for other, found in self.inputs
-        if isinstance(found, ArrayType) and found.length == type.length
+        (other, found) for other, found in self.inputs if isinstance(found, ArrayType) and found.length == type.length
     ]
     other, found = self.choose([*others, (lift.gather(lift.reverse, value), type)])
     return lift.zip(value, other), ArrayType(TupleType((type.element, found.element)), type.length)
@@ -250,7 +248,7 @@ def step_pad(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
 
 def step_part(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
     count = self.random.randint(0, self.value(type.length))
-    if 0 < count and self.random.random() < 0.5:
+    if count > 0 and self.random.random() < 0.5:
         return lift.take(count, value), ArrayType(type.element, as_nat(count))
     if count < self.value(type.length):
         return lift.drop(count, value), ArrayType(type.element, type.length - count)

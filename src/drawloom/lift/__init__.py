@@ -15,6 +15,7 @@ from drawloom.lift.language.index_functions import reverse
 from drawloom.lift.language.infer import infer_types
 from drawloom.lift.language.interpreter import interpret
 from drawloom.lift.language.ir import Expression, Function, Lambda
+from drawloom.lift.language.parser import parse_expression, parse_program
 from drawloom.lift.language.pattern_builders import (
     as_scalar,
     as_vector,
@@ -67,6 +68,7 @@ from drawloom.lift.language.pattern_builders import (
     with_epilogue,
     zip,
 )
+from drawloom.lift.language.printer import show, show_program
 from drawloom.lift.language.types import (
     boolean,
     float16,
@@ -92,6 +94,7 @@ from drawloom.lift.language.user_functions.library import (
     sub,
     user_function,
 )
+from drawloom.lift.language.well_formed import check_well_formed, is_low_level
 
 __all__ = [
     "Expression",
@@ -107,6 +110,7 @@ __all__ = [
     "as_scalar",
     "as_vector",
     "boolean",
+    "check_well_formed",
     "concat",
     "div",
     "dot",
@@ -127,6 +131,7 @@ __all__ = [
     "int64",
     "interpret",
     "iota",
+    "is_low_level",
     "iterate",
     "join",
     "kernel",
@@ -147,6 +152,8 @@ __all__ = [
     "neg",
     "pad",
     "pad_value",
+    "parse_expression",
+    "parse_program",
     "partial_reduce",
     "reduce",
     "reduce_seq",
@@ -157,6 +164,8 @@ __all__ = [
     "scan_exclusive_seq",
     "scan_seq",
     "scatter",
+    "show",
+    "show_program",
     "size",
     "slide",
     "split",

@@ -20,9 +20,7 @@ WG = index("wg", M)
 L = index("l", N)
 NAMES = {"N": N, "M": M, "wg": WG, "l": L}
 
-FIGURE_46 = (
-    "((((wg×N+l)/N + ((wg×N+l) mod N)×M)/M)×M + ((wg×N+l)/N + ((wg×N+l) mod N)×M) mod M)"  # line 1, closed
-)
+FIGURE_46 = "((((wg×N+l)/N + ((wg×N+l) mod N)×M)/M)×M + ((wg×N+l)/N + ((wg×N+l) mod N)×M) mod M)"  # line 1, closed
 
 
 def test_figure_46_first_line_becomes_its_third() -> None:

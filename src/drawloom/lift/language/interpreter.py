@@ -159,7 +159,7 @@ class Binder:
         for length, found, what in self.waiting:
             unknown = [size for size in free_variables(length) if size not in self.sizes]
             if unknown:
-                raise SizeError(f"{what} has length {found}, which does not decide {unknown[0]} in {length}")
+                raise SizeError(f"{what} has length {found}, which does not fit {length} for any {unknown[0]}")
             wanted = self.evaluate(length, what, length, found)
             if wanted != found:
                 shown = f"{length} = {wanted}" if str(length) != str(wanted) else str(length)

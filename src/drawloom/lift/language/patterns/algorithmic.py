@@ -58,7 +58,7 @@ class AnyMap(DefinedPattern):
         return self.functions[0]
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array_or_ragged(arguments[0], f"the array that {self.keyword} is applied to")
+        array = rules.array_or_ragged(arguments[0], "its argument")
         if isinstance(array, ArrayType):
             return ArrayType(rules.call(self.function, [array.element]), array.length)
         length = rules.fresh_size("rest", 1, array.chunk + 1)
@@ -163,7 +163,7 @@ class Fold(DefinedPattern):
         return start
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[1], f"the array that {self.keyword} is applied to")
+        array = rules.array(arguments[1], "its argument")
         return ArrayType(self.type_step(arguments[0], array.element, rules), constant(1))
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -203,7 +203,7 @@ class PartialReduce(Fold):
         return results
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[1], "the array that partialReduce is applied to")
+        array = rules.array(arguments[1], "its argument")
         rules.divide(array.length, self.results, "the results of partialReduce")
         return ArrayType(self.type_step(arguments[0], array.element, rules), self.results)
 
@@ -236,7 +236,7 @@ class Iterate(DefinedPattern):
         return self.functions[0]
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that iterate is applied to")
+        array = rules.array(arguments[0], "its argument")
         size = rules.fresh_size("size", 1, None)
         result = rules.array(
             rules.call(self.function, [ArrayType(array.element, size)]), "the result of the iterated function"
@@ -279,7 +279,7 @@ class AnyScan(Fold):
     exclusive: ClassVar[bool] = False
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[1], f"the array that {self.keyword} is applied to")
+        array = rules.array(arguments[1], "its argument")
         return ArrayType(self.type_step(arguments[0], array.element, rules), array.length)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -335,7 +335,7 @@ class Filter(DefinedPattern):
         return self.functions[0]
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[1], "the array that filter is applied to")
+        array = rules.array(arguments[1], "its argument")
         rules.same(arguments[0], array.element, "the elements of filter and what follows the kept ones")
         result = rules.resolve(rules.call(self.function, [array.element]))
         if not (isinstance(result, ScalarType) and not result.is_float):

@@ -53,7 +53,7 @@ class Split(LengthPattern):
         return self.length_slot(0)
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that split is applied to")
+        array = rules.array(arguments[0], "its argument")
         chunks = rules.divide(array.length, self.chunk, "the chunks of split")
         return ArrayType(ArrayType(array.element, self.chunk), chunks)
 
@@ -80,7 +80,7 @@ class SplitGuarded(LengthPattern):
         return self.length_slot(0)
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that splitGuarded is applied to")
+        array = rules.array(arguments[0], "its argument")
         return RaggedType(array.element, self.chunk, array.length)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -95,10 +95,10 @@ class Join(DefinedPattern):
     keyword: ClassVar[str] = "join"
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array_or_ragged(arguments[0], "the array that join is applied to")
+        array = rules.array_or_ragged(arguments[0], "its argument")
         if isinstance(array, RaggedType):
             return ArrayType(array.element, array.total)
-        inner = rules.array(array.element, "the elements of the array that join is applied to")
+        inner = rules.array(array.element, "an element of its argument")
         return ArrayType(inner.element, array.length * inner.length)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -120,7 +120,7 @@ class Reorder(DefinedPattern):
         return index
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], f"the array that {self.keyword} is applied to")
+        array = rules.array(arguments[0], "its argument")
         length = rules.constant_length(array.length)
         if length is not None and length <= LONGEST_CHECKED and not self.index.sizes:
             fault = find_fault(permute(self.index, length, {}))
@@ -192,8 +192,8 @@ class Transpose(DefinedPattern):
     keyword: ClassVar[str] = "transpose"
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        rows = rules.array(arguments[0], "the array that transpose is applied to")
-        row = rules.array(rows.element, "the elements of the array that transpose is applied to")
+        rows = rules.array(arguments[0], "its argument")
+        row = rules.array(rows.element, "an element of its argument")
         return ArrayType(ArrayType(row.element, rows.length), row.length)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -223,7 +223,7 @@ class Unzip(DefinedPattern):
     keyword: ClassVar[str] = "unzip"
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that unzip is applied to")
+        array = rules.array(arguments[0], "its argument")
         element = rules.resolve(array.element)
         if not isinstance(element, TupleType):
             raise rules.refuse(f"it is applied to {array}", "an array of tuples")
@@ -285,7 +285,7 @@ class Slide(LengthPattern):
         return self.length_slot(1)
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that slide is applied to")
+        array = rules.array(arguments[0], "its argument")
         windows = rules.divide(array.length - self.size + self.step, self.step, "the windows of slide")
         return ArrayType(ArrayType(array.element, self.size), windows)
 
@@ -324,7 +324,7 @@ class Pad(LengthPattern):
         return boundary
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that pad is applied to")
+        array = rules.array(arguments[0], "its argument")
         return ArrayType(array.element, self.left + array.length + self.right)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -357,7 +357,7 @@ class PadValue(LengthPattern):
         return self.length_slot(1)
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[1], "the array that padValue is applied to")
+        array = rules.array(arguments[1], "its argument")
         rules.same(arguments[0], array.element, "the value of padValue and the elements")
         return ArrayType(array.element, self.left + array.length + self.right)
 
@@ -379,7 +379,7 @@ class Head(DefinedPattern):
     keyword: ClassVar[str] = "head"
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        return rules.array(arguments[0], "the array that head is applied to").element
+        return rules.array(arguments[0], "its argument").element
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         return take(arguments[0], 0, machine.batch)
@@ -395,7 +395,7 @@ class Take(LengthPattern):
         return self.length_slot(0)
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that take is applied to")
+        array = rules.array(arguments[0], "its argument")
         rules.at_most(self.count, array.length, "the elements that take keeps")
         return ArrayType(array.element, self.count)
 
@@ -416,7 +416,7 @@ class Drop(LengthPattern):
         return self.length_slot(0)
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that drop is applied to")
+        array = rules.array(arguments[0], "its argument")
         rules.at_most(self.count, array.length, "the elements that drop leaves out")
         return ArrayType(array.element, array.length - self.count)
 

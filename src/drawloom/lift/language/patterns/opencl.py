@@ -129,7 +129,7 @@ class AsVector(DefinedPattern):
         return width
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that asVector is applied to")
+        array = rules.array(arguments[0], "its argument")
         element = rules.resolve(array.element)
         if not isinstance(element, ScalarType) or element == boolean:
             raise rules.refuse(f"it is applied to {rules.resolve(array)}", "an array of numbers")
@@ -149,7 +149,7 @@ class AsScalar(DefinedPattern):
     keyword: ClassVar[str] = "asScalar"
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that asScalar is applied to")
+        array = rules.array(arguments[0], "its argument")
         vector = rules.resolve(array.element)
         if not isinstance(vector, VectorType):
             raise rules.refuse(f"it is applied to {rules.resolve(array)}", "an array of vectors")

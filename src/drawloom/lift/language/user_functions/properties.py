@@ -40,10 +40,7 @@ def check_properties(function: UserFunction) -> None:
 
 def check_instance(function: UserFunction, filler: ScalarType) -> None:
     """Test the instance whose type parameters stand for one scalar type."""
-    types = [
-        filler if str(type) in function.type_parameters else type
-        for _, type in function.tree.parameters
-    ]
+    types = [filler if str(type) in function.type_parameters else type for _, type in function.tree.parameters]
     if len(types) != 2 or types[0] != types[1]:
         raise ill_typed(
             f"function {function.name}: declared properties of a function of {', '.join(map(str, types))}",
