@@ -4,8 +4,8 @@
     python benchmarks/lift_arithmetic.py --compile               # both, the arithmetic compiled in a temporary folder
 
 The indices are those that views build (thesis section 4.3.3) for a transposition, the tiles of a matrix multiplication
-with two-dimensional tiling, and a two-dimensional stencil with clamped borders. Lengths and index variables are made anew
-for every index, so that no result is remembered. Times are processor time, the least of several rounds.
+with two-dimensional tiling, and a two-dimensional stencil with clamped borders. Lengths and index variables are made
+anew for every index, so that no result is remembered. Times are processor time, the least of several rounds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TILE = 16
 def transposed(a: Any) -> Any:
     """Figure 4.6: a transposition by listing 4.4's gather."""
     m, n = a.variable("M"), a.variable("N")
-    wg, l = a.index("wg", m), a.index("l", n)
-    row, column = transpose_by_gather(wg, l, n, m)
+    wg, lane = a.index("wg", m), a.index("l", n)
+    row, column = transpose_by_gather(wg, lane, n, m)
     return row * m + column
 
 

@@ -37,6 +37,7 @@ from drawloom.lift.arithmetic.expression import (
     Variable,
     variable,
 )
+from drawloom.lift.arithmetic.points import is_refuted
 from drawloom.lift.arithmetic.sums import (
     add,
     build,
@@ -63,6 +64,9 @@ def is_nonnegative(expression: Nat) -> bool:
     if isinstance(expression, Constant):
         return expression.value >= 0
     if expression.sign_memo == UNKNOWN:
+        if is_refuted(expression):
+            expression.sign_memo = NOT_PROVED
+            return False
         expression.sign_memo = NOT_PROVED  # a proof does not lean on itself
         expression.sign_memo = PROVED if _prove(expression, DEEPEST) else NOT_PROVED
     return expression.sign_memo == PROVED
@@ -90,8 +94,12 @@ def _prove(expression: Nat, depth: int) -> bool:
         return expression.value >= 0
     if isinstance(expression, Product):
         return all(is_nonnegative(factor) for factor in expression.factors)
-    if depth < DEEPEST and expression.sign_memo != UNKNOWN:
-        return expression.sign_memo == PROVED
+    if depth < DEEPEST:
+        if expression.sign_memo != UNKNOWN:
+            return expression.sign_memo == PROVED
+        if is_refuted(expression):
+            expression.sign_memo = NOT_PROVED
+            return False
     if not isinstance(expression, Sum):
         return _prove_atom(expression, depth)
     if _has_no_negative_term(expression):
@@ -279,13 +287,16 @@ def split_linear(expression: Nat, atom: Nat) -> tuple[Nat, Nat] | None:
     slope: dict[Nat, int] = {}
     rest: dict[Nat, int] = {}
     for monomial, coefficient in zip(monomials_of(expression), coefficients_of(expression)):
-        divided = divide_monomial(monomial, atom)
-        if divided is None:
-            rest[monomial] = coefficient
-        elif divide_monomial(divided, atom) is not None:
-            return None
-        else:
+        if monomial is atom:
+            slope[ONE] = coefficient
+        elif isinstance(monomial, Product) and atom in monomial.factors:
+            divided = divide_monomial(monomial, atom)
+            assert divided is not None
+            if divided is atom or (isinstance(divided, Product) and atom in divided.factors):
+                return None
             slope[divided] = coefficient
+        else:
+            rest[monomial] = coefficient
     return build(slope), build(rest)
 
 

@@ -102,12 +102,15 @@ def _fold(kind: int, dividend: int, divisor: int) -> Nat:
 def _floor_divide(dividend: Nat, divisor: Nat) -> Nat:
     if isinstance(divisor, Constant) and divisor.value < 0:
         return floor_divide(scale(dividend, -1), constant(-divisor.value))
-    known = _place(dividend, divisor)
-    if known is not None:
-        return constant(known)
-    multiple, rest = _take_useful_multiples(dividend, divisor)
+    multiple, rest = take_multiples(dividend, divisor)
+    if isinstance(multiple, Constant):
+        known = _place(dividend, divisor)
+        if known is not None:
+            return constant(known)
     if multiple is not ZERO:
-        return add(multiple, floor_divide(rest, divisor))
+        multiple, rest = _keep_nonnegative(dividend, divisor, multiple, rest)
+        if multiple is not ZERO:
+            return add(multiple, floor_divide(rest, divisor))
     if _counts_down(dividend, divisor):
         return subtract(MINUS_ONE, floor_divide(subtract(MINUS_ONE, dividend), divisor))
     common, common_times = common_divisor(dividend, divisor)
@@ -140,12 +143,15 @@ def _divide_inner(dividend: Nat, divisor: Nat) -> Nat | None:
 def _remainder(dividend: Nat, divisor: Nat) -> Nat:
     if isinstance(divisor, Constant) and divisor.value < 0:
         return scale(remainder(scale(dividend, -1), constant(-divisor.value)), -1)
-    known = _place(dividend, divisor)
-    if known is not None:
-        return subtract(dividend, scale(divisor, known))
-    multiple, rest = _take_useful_multiples(dividend, divisor)
+    multiple, rest = take_multiples(dividend, divisor)
+    if isinstance(multiple, Constant):
+        known = _place(dividend, divisor)
+        if known is not None:
+            return subtract(dividend, scale(divisor, known))
     if multiple is not ZERO:
-        return remainder(rest, divisor)
+        multiple, rest = _keep_nonnegative(dividend, divisor, multiple, rest)
+        if multiple is not ZERO:
+            return remainder(rest, divisor)
     if _counts_down(dividend, divisor):
         return subtract(add(divisor, MINUS_ONE), remainder(subtract(MINUS_ONE, dividend), divisor))
     common, common_times = common_divisor(dividend, divisor)
@@ -182,11 +188,10 @@ def _counts_down(dividend: Nat, divisor: Nat) -> bool:
     return bool(negative) and all(negative)
 
 
-def _take_useful_multiples(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
-    """Take multiples of the divisor out of the dividend, but leave so many that a dividend proved to be at least zero
-    stays so: C divides such a dividend without more code."""
-    multiple, rest = take_multiples(dividend, divisor)
-    if multiple is ZERO or is_nonnegative(rest) or not is_nonnegative(dividend):
+def _keep_nonnegative(dividend: Nat, divisor: Nat, multiple: Nat, rest: Nat) -> tuple[Nat, Nat]:
+    """Give multiples of the divisor back to the rest until it is at least zero, where the dividend is proved to be: C
+    divides such a rest without more code."""
+    if is_nonnegative(rest) or not is_nonnegative(dividend):
         return multiple, rest
     if _place(rest, divisor) is not None or _counts_down(rest, divisor):
         return multiple, rest

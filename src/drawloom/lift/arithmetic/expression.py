@@ -75,6 +75,7 @@ class Nat:
         self.level: Final = level  # greater than the level of what the node's value or bounds depend on
         self.traits: Final = traits  # bit 1 << kind for each kind of atom that is a factor here, and for RAW
         self.sign_memo = 0  # of bounds.is_nonnegative
+        self.points: tuple[int | None, ...] | None = None  # of points.points_of
 
     def __add__(self, other: Nat | int) -> Nat:
         return OPERATORS.active.add(self, as_nat(other))

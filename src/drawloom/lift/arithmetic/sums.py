@@ -300,6 +300,8 @@ def _cancel_coefficients(terms: dict[Nat, int]) -> None:
 
 def _recombine(terms: dict[Nat, int]) -> bool:
     """Apply one of the rules that need two terms; return whether one applied."""
+    if len(terms) < 2:
+        return False
     for monomial, coefficient in terms.items():
         if coefficient == 0 or not monomial.traits & RECOMBINES:
             continue
@@ -340,6 +342,8 @@ def _find_dividend(terms: dict[Nat, int], monomial: Nat, coefficient: int, facto
     assert rest is not None
     rest = divide_monomial(rest, divisor_monomials[0])
     if rest is None:
+        return None
+    if rest is ONE and monomials_of(factor.left)[0] not in terms:
         return None
     times = -(coefficient // divisor_coefficient)
     pattern = scale(multiply(rest, factor.left), times)
