@@ -19,6 +19,7 @@ from drawloom.lift.arithmetic.expression import (
     ONE,
     OPERATORS,
     ZERO,
+    ArithmeticRefusal,
     Choice,
     Comparison,
     Condition,
@@ -68,7 +69,10 @@ def is_nonnegative(expression: Nat) -> bool:
             expression.sign_memo = NOT_PROVED
             return False
         expression.sign_memo = NOT_PROVED  # a proof does not lean on itself
-        expression.sign_memo = PROVED if _prove(expression, DEEPEST) else NOT_PROVED
+        try:
+            expression.sign_memo = PROVED if _prove(expression, DEEPEST, []) else NOT_PROVED
+        except ArithmeticRefusal:  # a bound that the atom does not reach, where a division leaves something
+            pass
     return expression.sign_memo == PROVED
 
 
@@ -89,19 +93,23 @@ def is_at_most(left: Nat, right: Nat) -> bool:
     return left is right or is_nonnegative(subtract(right, left))
 
 
-def _prove(expression: Nat, depth: int) -> bool:
+def _prove(expression: Nat, depth: int, facts: list[Nat]) -> bool:
+    """Prove `expression` >= 0 where every fact is at least zero, by at most `depth` eliminations on one path."""
     if isinstance(expression, Constant):
         return expression.value >= 0
     if isinstance(expression, Product):
         return all(is_nonnegative(factor) for factor in expression.factors)
     if depth < DEEPEST:
-        if expression.sign_memo != UNKNOWN:
-            return expression.sign_memo == PROVED
-        if is_refuted(expression):
-            expression.sign_memo = NOT_PROVED
-            return False
+        if expression.sign_memo == PROVED:
+            return True
+        if not facts:
+            if expression.sign_memo == NOT_PROVED:
+                return False
+            if is_refuted(expression):
+                expression.sign_memo = NOT_PROVED
+                return False
     if not isinstance(expression, Sum):
-        return _prove_atom(expression, depth)
+        return _prove_atom(expression, depth, facts)
     if _has_no_negative_term(expression):
         return True
     if depth == 0 or len(expression.monomials) > LONGEST:
@@ -112,10 +120,11 @@ def _prove(expression: Nat, depth: int) -> bool:
     if atom.level < INDEX_LEVEL and expression.traits & 1 << EXACT_DIVISION:
         replaced = _replace_exact_division(expression)
         if replaced is not None:
-            return _prove(replaced, depth - 1)
-    if not _eliminate(expression, atom, depth):
+            return _prove(replaced, depth - 1, [])
+    if not _eliminate(expression, atom, depth, facts):
         return False
-    expression.sign_memo = PROVED
+    if not facts:
+        expression.sign_memo = PROVED
     return True
 
 
@@ -126,7 +135,7 @@ def _has_no_negative_term(expression: Sum) -> bool:
     return True
 
 
-def _prove_atom(atom: Nat, depth: int) -> bool:
+def _prove_atom(atom: Nat, depth: int, facts: list[Nat]) -> bool:
     if isinstance(atom, Variable):
         return is_nonnegative(atom.range.start)
     if isinstance(atom, (FloorDivision, ExactDivision)):
@@ -135,7 +144,7 @@ def _prove_atom(atom: Nat, depth: int) -> bool:
         return is_positive(atom.right)
     if isinstance(atom, (Power, Logarithm)):
         return True if isinstance(atom, Logarithm) else is_nonnegative(atom.left)
-    return depth > 0 and _eliminate(atom, atom, depth)
+    return depth > 0 and _eliminate(atom, atom, depth, facts)
 
 
 def _replace_exact_division(expression: Nat) -> Nat | None:
@@ -165,56 +174,58 @@ def _innermost(expression: Nat) -> Nat | None:
     return found
 
 
-def _eliminate(expression: Nat, atom: Nat, depth: int) -> bool:
+def _eliminate(expression: Nat, atom: Nat, depth: int, facts: list[Nat]) -> bool:
     """Prove `expression` >= 0 by its values where `atom` is at its bounds."""
     split = split_linear(expression, atom)
     if split is None:
-        return _eliminate_power(expression, atom, depth)
+        return _eliminate_power(expression, atom, depth, facts)
     slope, rest = split
     rises = is_nonnegative(slope)
     falls = not rises and is_nonnegative(scale(slope, -1))
     if isinstance(atom, Minimum):
-        return _eliminate_extremum(atom.operands, slope, rest, needs_all=not falls, depth=depth)
+        return _eliminate_extremum(atom.operands, slope, rest, not falls, depth, facts)
     if isinstance(atom, Maximum):
-        return _eliminate_extremum(atom.operands, slope, rest, needs_all=not rises, depth=depth)
+        return _eliminate_extremum(atom.operands, slope, rest, not rises, depth, facts)
     if isinstance(atom, Choice):
-        return _eliminate_choice(atom, slope, rest, depth)
+        return _eliminate_choice(atom, slope, rest, depth, facts)
     if isinstance(atom, (FloorDivision, ExactDivision)) and (rises or falls) and is_positive(atom.right):
         dividend = atom.left
         if rises and isinstance(atom, FloorDivision):
             dividend = add(subtract(dividend, atom.right), ONE)
         scaled = add(multiply(slope, dividend), multiply(rest, atom.right))
-        if _prove(add(add(scaled, atom.right), MINUS_ONE), depth - 1):
+        if _prove(add(add(scaled, atom.right), MINUS_ONE), depth - 1, facts):
             return True
-    if not falls and not _at_any(slope, rest, lower_bounds(atom), depth):
+    if not falls and not _at_any(slope, rest, lower_bounds(atom), depth, facts):
         return False
-    return rises or _at_any(slope, rest, upper_bounds(atom), depth)
+    return rises or _at_any(slope, rest, upper_bounds(atom), depth, facts)
 
 
-def _at_any(slope: Nat, rest: Nat, bounds: list[Nat], depth: int) -> bool:
-    return any(_prove(add(multiply(slope, bound), rest), depth - 1) for bound in bounds)
+def _at_any(slope: Nat, rest: Nat, bounds: list[Nat], depth: int, facts: list[Nat]) -> bool:
+    return any(_prove(add(multiply(slope, bound), rest), depth - 1, facts) for bound in bounds)
 
 
-def _eliminate_extremum(operands: tuple[Nat, ...], slope: Nat, rest: Nat, needs_all: bool, depth: int) -> bool:
+def _eliminate_extremum(
+    operands: tuple[Nat, ...], slope: Nat, rest: Nat, needs_all: bool, depth: int, facts: list[Nat]
+) -> bool:
     for operand in operands:
-        if _prove(add(multiply(slope, operand), rest), depth - 1) != needs_all:
+        if _prove(add(multiply(slope, operand), rest), depth - 1, facts) != needs_all:
             return not needs_all
     return needs_all
 
 
-def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, depth: int) -> bool:
+def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, depth: int, facts: list[Nat]) -> bool:
     then = add(multiply(slope, atom.then), rest)
-    if not _prove_given(then, facts_of(atom.condition, True), depth - 1):
+    if not _prove_given(then, facts + facts_of(atom.condition, True), depth - 1):
         return False
     otherwise = add(multiply(slope, atom.otherwise), rest)
-    return _prove_given(otherwise, facts_of(atom.condition, False), depth - 1)
+    return _prove_given(otherwise, facts + facts_of(atom.condition, False), depth - 1)
 
 
 def _prove_given(expression: Nat, facts: list[Nat], depth: int) -> bool:
-    """Prove `expression` >= 0 where every fact is at least zero."""
-    if _prove(expression, depth):
-        return True
-    return any(_prove(subtract(expression, fact), depth) or is_positive(scale(fact, -1)) for fact in facts)
+    """Prove `expression` >= 0 from the ranges, or by one fact that it is at least as great as, or that cannot be."""
+    return _prove(expression, depth, facts) or any(
+        _prove(subtract(expression, fact), depth, facts) or is_positive(scale(fact, -1)) for fact in facts
+    )
 
 
 def facts_of(condition: Condition, holds: bool) -> list[Nat]:
@@ -234,7 +245,7 @@ def facts_of(condition: Condition, holds: bool) -> list[Nat]:
     return []
 
 
-def _eliminate_power(expression: Nat, atom: Nat, depth: int) -> bool:
+def _eliminate_power(expression: Nat, atom: Nat, depth: int, facts: list[Nat]) -> bool:
     """Eliminate an atom that stands in higher powers: at least zero, and all its coefficients of one sign."""
     if not is_nonnegative(atom):
         return False
@@ -259,7 +270,7 @@ def _eliminate_power(expression: Nat, atom: Nat, depth: int) -> bool:
             for _ in range(degree):
                 slope = multiply(slope, bound)
             value = add(value, slope)
-        if _prove(value, depth - 1):
+        if _prove(value, depth - 1, facts):
             return True
     return False
 
@@ -360,12 +371,19 @@ def last_step(variable: Variable) -> Nat:
 
 def lower_bound(expression: Nat) -> Nat | None:
     """Return an expression of lengths only that a normal form is never below, or None when none is found."""
-    return _bound(expression, False)
+    return _bound_or_none(expression, False)
 
 
 def upper_bound(expression: Nat) -> Nat | None:
     """Return an expression of lengths only that a normal form never exceeds, or None when none is found."""
-    return _bound(expression, True)
+    return _bound_or_none(expression, True)
+
+
+def _bound_or_none(expression: Nat, from_above: bool) -> Nat | None:
+    try:
+        return _bound(expression, from_above)
+    except ArithmeticRefusal:  # as in is_nonnegative
+        return None
 
 
 def _bound(expression: Nat, from_above: bool) -> Nat | None:
