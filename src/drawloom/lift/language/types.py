@@ -153,7 +153,7 @@ class TypeVariable(Type):
         self.default = default
 
     def __str__(self) -> str:
-        return f"?{self.number}"
+        return "number" if self.numeric else f"?{self.number}"
 
 
 def print_length(length: Nat) -> str:

@@ -220,7 +220,10 @@ class FunctionParser:
         if token.kind != NAME or token.text in KEYWORDS:
             raise source.refuse(f"found {source.found()} where a statement begins", "a statement")
         place = self.postfix()
-        if not isinstance(place, Variable) and not (isinstance(place, Select) and isinstance(place.operand, Variable)):
+        root = place
+        while isinstance(root, Select):
+            root = root.operand
+        if not isinstance(root, Variable):
             raise source.refuse("an assignment to what is not a variable", "a variable or its components", token)
         operator = source.token.text
         if operator in ("++", "--"):
