@@ -146,8 +146,7 @@ X = array(float32, size("N"))
     ("build", "message"),
     [
         (lambda: map(3), "found 3"),
-        (lambda: map(lambda x, y: x), "map: its function takes 2 arguments"),
-        (lambda: reduce(0, lambda x: x), "reduce: its function takes 1 arguments"),
+        (lambda: reduce(0, lambda x: x), "reduce: its function takes 1 argument"),
         (lambda: map(lambda *x: x), "plain parameters"),
         (lambda: split(0), "split: chunks of 0 elements"),
         (lambda: split(-3), "split: the length -3 is negative"),

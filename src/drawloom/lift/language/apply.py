@@ -6,6 +6,7 @@ from drawloom.errors import count
 from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Pattern
+from drawloom.lift.language.patterns.layout import Get
 from drawloom.lift.language.positions import Position
 
 
@@ -43,6 +44,50 @@ def as_lambda(function: Function, position: Position) -> Lambda:
     if isinstance(function, Lambda):
         return function
     return over_missing(function, (), function.arity if function.arity >= 0 else 2, position)
+
+
+def fit_arity(function: Function, wanted: int, position: Position) -> Lambda | None:
+    """Return a function as a lambda of as many parameters as a pattern needs; None if it takes fewer.
+
+    A function of more parameters takes the last argument apart, as the thesis's listings do: ``map(mult)`` over pairs
+    is ``map(λ p . mult(get(0, p), get(1, p)))``.
+    """
+    made = as_lambda(function, position)
+    if made.arity <= wanted:
+        return made if made.arity == wanted else None
+    packed = Parameter("p", position=position)
+    components: dict[Parameter, Expression] = {
+        parameter: Call(Get((at,), (), position), (packed,), None, position)
+        for at, parameter in enumerate(made.parameters[wanted - 1 :])
+    }
+    body = substitute_parameters(made.body, components)
+    return Lambda((*made.parameters[: wanted - 1], packed), body, made.position)
+
+
+def substitute_parameters(expression: Expression, values: dict[Parameter, Expression]) -> Expression:
+    """Replace parameters by expressions, which have no type afterwards."""
+    if isinstance(expression, Parameter):
+        return values.get(expression, expression)
+    if isinstance(expression, Literal):
+        return expression
+    assert isinstance(expression, Call)
+    arguments = tuple([substitute_parameters(argument, values) for argument in expression.arguments])
+    function = substitute_in_function(expression.function, values)
+    return Call(function, arguments, None, expression.position)
+
+
+def substitute_in_function(function: Function, values: dict[Parameter, Expression]) -> Function:
+    if isinstance(function, Lambda):
+        body = substitute_parameters(function.body, values)
+        return Lambda(function.parameters, body, function.position, function.name)
+    if isinstance(function, Pattern) and function.functions:
+        inner: list[Lambda] = []
+        for one in function.functions:
+            replaced = substitute_in_function(one, values)
+            assert isinstance(replaced, Lambda)
+            inner.append(replaced)
+        return function.rebuild(function.statics, tuple(inner))
+    return function
 
 
 def compose(outer: Function, inner: Function, position: Position) -> Lambda:

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from drawloom.errors import count
 from drawloom.lift.arithmetic import Nat, Variable, as_nat, variable
-from drawloom.lift.language.apply import apply, as_lambda, chain_end, compose, substitute_end
+from drawloom.lift.language.apply import apply, chain_end, compose, fit_arity, substitute_end
 from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.ir import (
     Call,
@@ -295,11 +296,13 @@ def as_lambda_or_function(value: Any, position: Position) -> Function:
 
 
 def as_function(value: Any, position: Position, arity: int, what: str) -> Lambda:
-    """Return a function as a lambda of `arity` parameters."""
-    function = as_lambda(as_lambda_or_function(value, position), position)
-    if function.arity != arity:
-        raise ill_typed(f"{what}: its function takes {function.arity} arguments", position, str(arity))
-    return function
+    """Return a function as a lambda of `arity` parameters; one of more takes the last argument apart."""
+    function = as_lambda_or_function(value, position)
+    made = fit_arity(function, arity, position)
+    if made is None:
+        taken = count(function.arity, "argument")
+        raise ill_typed(f"{what}: its function takes {taken}", position, f"{arity}, or more to take a tuple apart")
+    return made
 
 
 def require_length(what: str, value: Any) -> Nat:

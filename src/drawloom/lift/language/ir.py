@@ -258,6 +258,8 @@ class Pattern(Function):
     #: The number of arguments of a call; -1 for any number from `fewest` on.
     takes: ClassVar[int] = 1
     fewest: ClassVar[int] = 2
+    #: How many arguments its functions take; 0 for any number.
+    function_takes: ClassVar[int] = 0
 
     def __init__(
         self,

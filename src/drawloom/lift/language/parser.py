@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from drawloom.errors import count
 from drawloom.lift.arithmetic import Variable
-from drawloom.lift.language.apply import apply, as_lambda, over_missing
+from drawloom.lift.language.apply import apply, as_lambda, fit_arity, over_missing, substitute_end
 from drawloom.lift.language.errors import LiftParseError
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Scalar, Static
 from drawloom.lift.language.lexer import END, NAME, NUMBER, Source, Token
@@ -37,6 +38,14 @@ class Partial:
         self.function = function
         self.arguments = arguments
         self.position = position
+
+
+class Notation(Partial):
+    """A composition with a name of its own, such as ``untile``; where it is applied, its functions are."""
+
+    def __init__(self, function: Lambda, position: Position) -> None:
+        super().__init__(function, (), position)
+        self.function: Lambda = function
 
 
 #: What a part of the text stands for.
@@ -148,6 +157,8 @@ def as_function(value: Function | Partial) -> Function:
     """Return a function, or a partial application as a lambda over the missing arguments."""
     if isinstance(value, Function):
         return value
+    if isinstance(value, Notation):
+        return value.function
     made = apply(value.function, value.arguments, value.position)
     assert isinstance(made, Lambda)
     return made
@@ -157,6 +168,8 @@ def apply_value(
     value: Function | Partial, arguments: tuple[Expression, ...], position: Position
 ) -> Expression | Partial:
     """Return a call, or what has been given of its arguments."""
+    if isinstance(value, Notation):
+        return substitute_end(value.function.body, arguments[0])
     if isinstance(value, Partial):
         function, given = value.function, (*value.arguments, *arguments)
     else:
@@ -278,7 +291,7 @@ class Parser(TypeParser):
             given = last.arguments if isinstance(last, Partial) else ()
             function = last.function if isinstance(last, Partial) else last
             composed = as_lambda(as_function(last), position)
-            if isinstance(function, Lambda):
+            if isinstance(function, Lambda) and not isinstance(last, Notation):
                 composed = over_missing(function, given, function.arity - len(given), position)
             parameters, argument = composed.parameters, composed.body
         for part, token in reversed(parts[:-1]):
@@ -579,10 +592,16 @@ class Parser(TypeParser):
         value = self.value()
         if isinstance(value, Expression):
             raise source.refuse(f"{keyword}: found a value", "a function", token)
-        made = as_lambda(as_function(value), source.position(token))
-        wanted = FUNCTION_ARITY.get(keyword)
-        if wanted is not None and made.arity != wanted:
-            raise source.refuse(f"{keyword}: its function takes {made.arity} arguments", str(wanted), token)
+        function = as_function(value)
+        wanted = PATTERNS[keyword].function_takes
+        if wanted == 0:
+            return as_lambda(function, source.position(token))
+        made = fit_arity(function, wanted, source.position(token))
+        if made is None:
+            taken = count(function.arity, "argument")
+            raise source.refuse(
+                f"{keyword}: its function takes {taken}", f"{wanted}, or more to take a tuple apart", token
+            )
         return made
 
     def notation(self, token: Token) -> Value:
@@ -590,7 +609,7 @@ class Parser(TypeParser):
         source = self.source
         position = source.position(token)
         if token.text == "untile":
-            return untile_function(position)
+            return Notation(untile_function(position), position)
         source.expect("(", token.text)
         lengths = [self.length()]
         source.expect(",", token.text)
@@ -600,7 +619,7 @@ class Parser(TypeParser):
             rest.append(self.expression(f"an argument of {token.text}"))
         source.expect(")", token.text)
         if token.text == "tile":
-            tile = tile_function(lengths[0], lengths[1], position)
+            tile = Notation(tile_function(lengths[0], lengths[1], position), position)
             return apply_value(tile, tuple(rest), position) if rest else tile
         if len(rest) != 1:
             raise source.refuse(f"make2DArray is called with {len(rest)} values", "one value", token)
@@ -609,8 +628,3 @@ class Parser(TypeParser):
 
 
 NOTATIONS: Final = ("tile", "untile", "make2DArray")
-FUNCTION_ARITY: Final = {
-    **dict.fromkeys(("map", "mapSeq", "mapGlb", "mapWrg", "mapLcl", "mapWarp", "mapLane", "iterate", "filter"), 1),
-    **dict.fromkeys(("reduce", "reduceSeq", "partialReduce", "mapAtomic"), 2),
-    **dict.fromkeys(("scan", "scanSeq", "scanExclusive", "scanExclusiveSeq"), 2),
-}

@@ -9,6 +9,7 @@ from drawloom.lift.language.apply import chain_end, occurs, occurs_in_function
 from drawloom.lift.language.documents import NOTHING, SPACE, Document, Group, render
 from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Node, Parameter, Pattern
+from drawloom.lift.language.patterns.operators import component_of
 from drawloom.lift.language.types import ScalarType, VectorType
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.library import LIBRARY
@@ -224,6 +225,12 @@ class Printer:
             return None
         return self.partial(body.function, body.arguments[:given])
 
+    def slot_function(self, function: Lambda, takes: int) -> Document:
+        """Print the function of a pattern; one that only takes its last argument apart is the function of the parts."""
+        unpacked = None if takes == 0 else pack_again(function)
+        short = None if unpacked is None else self.shorten(unpacked)
+        return self.function(function) if short is None else short
+
     def partial(self, function: Function, given: tuple[Expression, ...]) -> Document | None:
         """Print a function with its first arguments; None if that would read as something else."""
         if isinstance(function, Pattern):
@@ -246,7 +253,7 @@ class Printer:
             if slot == "dimension":
                 head += f"({statics.pop(0)})"
             elif slot == "function":
-                pieces.append(self.function(functions.pop(0)))
+                pieces.append(self.slot_function(functions.pop(0), pattern.function_takes))
             elif slot == "argument":
                 pieces.append(self.expression(rest.pop(0)) if rest else "…")
             else:
@@ -289,6 +296,24 @@ class Printer:
                 return applied("", [self.expression(argument) for argument in arguments], "[", "]")
             return self.pattern(function, arguments) if arguments or function.slots else function.keyword
         return self.applied(self.head(function), arguments)
+
+
+def pack_again(function: Lambda) -> Lambda | None:
+    """Return ``λ (a, x, y) . f(a, x, y)`` for ``λ (a, p) . f(a, get(0, p), get(1, p))``; None for other functions."""
+    packed, body = function.parameters[-1], function.body
+    if packed.declared is not None or not isinstance(body, Call):
+        return None
+    start = len(body.arguments)
+    while start > 0 and component_of(body.arguments[start - 1], packed) is not None:
+        start -= 1
+    indices = [component_of(argument, packed) for argument in body.arguments[start:]]
+    if len(indices) < 2 or indices != list(range(len(indices))):
+        return None
+    parts = tuple([Parameter(f"p{at}") for at in range(len(indices))])
+    unpacked = Call(body.function, (*body.arguments[:start], *parts), None, body.position)
+    if occurs(packed, unpacked):
+        return None
+    return Lambda((*function.parameters[:-1], *parts), unpacked, function.position)
 
 
 def is_long_chain(body: Expression) -> bool:

@@ -52,6 +52,7 @@ class AnyMap(DefinedPattern):
     """
 
     slots: ClassVar[tuple[str, ...]] = ("function",)
+    function_takes: ClassVar[int] = 1
 
     @property
     def function(self) -> Lambda:
@@ -131,6 +132,7 @@ class Fold(DefinedPattern):
 
     slots: ClassVar[tuple[str, ...]] = ("argument", "function")
     takes: ClassVar[int] = 2
+    function_takes: ClassVar[int] = 2
     #: Whether the function must be declared associative, commutative and with a neutral element.
     needs_properties: ClassVar[bool] = False
 
@@ -224,6 +226,7 @@ class Iterate(DefinedPattern):
 
     keyword: ClassVar[str] = "iterate"
     slots: ClassVar[tuple[str, ...]] = ("nat", "function")
+    function_takes: ClassVar[int] = 1
 
     @property
     def times(self) -> Nat:
@@ -329,6 +332,7 @@ class Filter(DefinedPattern):
     keyword: ClassVar[str] = "filter"
     slots: ClassVar[tuple[str, ...]] = ("function", "argument")
     takes: ClassVar[int] = 2
+    function_takes: ClassVar[int] = 1
 
     @property
     def function(self) -> Lambda:
@@ -371,6 +375,7 @@ class MapAtomic(DefinedPattern):
     keyword: ClassVar[str] = "mapAtomic"
     slots: ClassVar[tuple[str, ...]] = ("function",)
     takes: ClassVar[int] = 2
+    function_takes: ClassVar[int] = 2
 
     @property
     def function(self) -> Lambda:

@@ -64,7 +64,7 @@ div: Final = library("T div(T x, T y) { return x / y; }")
 neg: Final = library("T neg(T x) { return -x; }")
 minimum: Final = library("T minimum(T x, T y) { return min(x, y); }", True, True)
 maximum: Final = library("T maximum(T x, T y) { return max(x, y); }", True, True)
-mult_and_sum_up: Final = library("T multAndSumUp(T acc, (T, T) xy) { return acc + xy._0 * xy._1; }")
+mult_and_sum_up: Final = library("T multAndSumUp(T acc, T x, T y) { return acc + x * y; }")
 
 #: What a text may name without defining it.
 LIBRARY: Final[dict[str, UserFunction]] = {
