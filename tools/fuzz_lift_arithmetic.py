@@ -12,17 +12,23 @@ exit status is 1 when any failed; every failure prints its seed.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import random
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from drawloom.lift import arithmetic
 from drawloom.lift.arithmetic import ArithmeticRefusal, Condition, Nat, Variable
+from drawloom.lift.arithmetic.expression import Comparison, Junction
+from drawloom.lift.arithmetic.substitution import condition_of, operands_of
 from tools.programs.layouts import Layout
 
 #: Assignments that are tried, and of those the ones with a value that are compared.
@@ -279,6 +285,78 @@ def _holds(bound: Nat, values: dict[Variable, int], value: int, sign: int) -> bo
     return sign * arithmetic.evaluate(bound, values) >= sign * value
 
 
+# The C text, through a C compiler
+
+#: What OpenCL C has and C does not, and 64-bit values for the unknowns, so that only `int` overflow goes unseen.
+PRELUDE = """
+typedef long long number;
+static inline number min(number a, number b) { return a < b ? a : b; }
+static inline number max(number a, number b) { return a > b ? a : b; }
+static inline number clz(number a) { return __builtin_clz((unsigned)a); }
+"""
+#: Values above this are not compared.
+GREATEST_VALUE = 1 << 31
+
+
+def check_c(seeds: range, folder: Path) -> list[str]:
+    """Compile the C text of the seeds' expressions and conditions; return what differs from their values."""
+    source = [PRELUDE]
+    cases: dict[int, Case] = {}
+    for seed in seeds:
+        try:
+            case = Case(seed)
+            expression, condition = arithmetic.c_text(case.simplified), arithmetic.c_condition(case.condition)
+        except ArithmeticRefusal:
+            continue
+        cases[seed] = case
+        parameters = ", ".join([f"number {variable.name}" for variable in case.variables])
+        source.append(f"number e{seed}({parameters}) {{ return {expression}; }}")
+        source.append(f"number c{seed}({parameters}) {{ return {condition}; }}")
+    (folder / "text.c").write_text("\n".join(source), encoding="utf-8")
+    flags = ["-O1", "-fwrapv", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-tautological-compare"]
+    command = ["cc", *flags, "-o", "text.so", "text.c"]
+    compiled = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if compiled.returncode:
+        return [compiled.stderr]
+    library = ctypes.CDLL(str(folder / "text.so"))
+    found = []
+    for seed, case in cases.items():
+        message = _check_c_case(case, library[f"e{seed}"], library[f"c{seed}"])
+        if message:
+            found.append(f"seed {seed}: {message}")
+    return found
+
+
+def _check_c_case(case: Case, expression: Any, condition: Any) -> str:
+    for values, value, holds in case.samples():
+        numbers = [ctypes.c_longlong(number) for number in values.values()]
+        expression.restype = condition.restype = ctypes.c_longlong
+        if value is not None and _is_small(case.simplified, values) and expression(*numbers) != value:
+            return f"{arithmetic.c_text(case.simplified)}: {expression(*numbers)}, expected {value} for {values}"
+        if holds is not None and _is_small_condition(case.condition, values) and bool(condition(*numbers)) != holds:
+            return f"{arithmetic.c_condition(case.condition)}: expected {holds} for {values}"
+    return ""
+
+
+def _is_small(node: Nat, values: dict[Variable, int]) -> bool:
+    """Return whether all values on the way to an expression's value are small enough to compare."""
+    condition = condition_of(node)
+    if condition is not None and not _is_small_condition(condition, values):
+        return False
+    try:
+        if abs(arithmetic.evaluate(node, values)) > GREATEST_VALUE:
+            return False
+    except ArithmeticRefusal:
+        return False
+    return all(_is_small(operand, values) for operand in operands_of(node))
+
+
+def _is_small_condition(condition: Condition, values: dict[Variable, int]) -> bool:
+    if isinstance(condition, Comparison):
+        return _is_small(condition.difference, values)
+    return not isinstance(condition, Junction) or all(_is_small_condition(part, values) for part in condition.parts)
+
+
 def _safe_check(seed: int) -> tuple[int, str]:
     try:
         return seed, check_seed(seed)
@@ -291,6 +369,7 @@ def main() -> int:
     arguments.add_argument("--count", type=int, default=10000)
     arguments.add_argument("--seed", type=int, default=0, help="the first seed")
     arguments.add_argument("--jobs", type=int, default=1)
+    arguments.add_argument("--c", action="store_true", help="check the C text too, in groups of 500 expressions")
     options = arguments.parse_args()
     failed = 0
     seeds = range(options.seed, options.seed + options.count)
@@ -299,6 +378,11 @@ def main() -> int:
             if message:
                 failed += 1
                 print(f"seed {seed}: {message}")
+    for start in seeds[::500] if options.c else ():
+        with tempfile.TemporaryDirectory() as folder:
+            for message in check_c(range(start, min(start + 500, seeds.stop)), Path(folder)):
+                failed += 1
+                print(message)
     print(f"{options.count} expressions, {failed} failed")
     return 1 if failed else 0
 

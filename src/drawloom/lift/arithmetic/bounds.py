@@ -40,6 +40,7 @@ from drawloom.lift.arithmetic.expression import (
 )
 from drawloom.lift.arithmetic.points import is_refuted
 from drawloom.lift.arithmetic.sums import (
+    accumulate,
     add,
     build,
     coefficients_of,
@@ -47,6 +48,7 @@ from drawloom.lift.arithmetic.sums import (
     factors_of,
     monomials_of,
     multiply,
+    multiply_add,
     scale,
     subtract,
 )
@@ -54,6 +56,9 @@ from drawloom.lift.arithmetic.sums import (
 UNKNOWN: Final = 0
 PROVED: Final = 1
 NOT_PROVED: Final = 2
+
+BOUNDED_FROM_ABOVE: Final = 1
+BOUNDED_FROM_BELOW: Final = 2
 
 #: Eliminations on one path, and terms of an expression on it, after which a proof gives up.
 DEEPEST: Final = 16
@@ -65,6 +70,9 @@ def is_nonnegative(expression: Nat) -> bool:
     if isinstance(expression, Constant):
         return expression.value >= 0
     if expression.sign_memo == UNKNOWN:
+        if isinstance(expression, Sum) and _has_no_negative_term(expression):
+            expression.sign_memo = PROVED
+            return True
         if is_refuted(expression):
             expression.sign_memo = NOT_PROVED
             return False
@@ -85,7 +93,10 @@ def is_positive(expression: Nat) -> bool:
 
 def is_less(left: Nat, right: Nat) -> bool:
     """Return True when `left` < `right` is proved."""
-    return is_nonnegative(add(subtract(right, left), MINUS_ONE))
+    terms: dict[Nat, int] = {ONE: -1}
+    accumulate(terms, right, 1)
+    accumulate(terms, left, -1)
+    return is_nonnegative(build(terms))
 
 
 def is_at_most(left: Nat, right: Nat) -> bool:
@@ -114,6 +125,12 @@ def _prove(expression: Nat, depth: int, facts: list[Nat]) -> bool:
         return True
     if depth == 0 or len(expression.monomials) > LONGEST:
         return False
+    if expression.level >= INDEX_LEVEL:
+        bound = _bound_terms(expression)
+        if bound is not None and _prove(bound, depth - 1, facts):
+            if not facts:
+                expression.sign_memo = PROVED
+            return True
     atom = _innermost(expression)
     if atom is None:
         return False
@@ -133,6 +150,41 @@ def _has_no_negative_term(expression: Sum) -> bool:
         if coefficient < 0 or not is_nonnegative(monomial):
             return False
     return True
+
+
+def _bound_terms(expression: Sum) -> Nat | None:
+    """Return a lower bound of a sum, each of its terms with indices bounded by itself, or None when none is found."""
+    terms: dict[Nat, int] = {}
+    for monomial, coefficient in zip(expression.monomials, expression.coefficients):
+        bound: Nat | None = monomial
+        if monomial.level >= INDEX_LEVEL:
+            bound = bound_monomial(monomial, coefficient < 0)
+            if bound is None:
+                return None
+        assert bound is not None
+        accumulate(terms, bound, coefficient)
+    return build(terms)
+
+
+def bound_monomial(monomial: Nat, from_above: bool) -> Nat | None:
+    """Return a bound of a monomial, the product of its factors' bounds where all are at least zero, or None."""
+    known = BOUNDED_FROM_ABOVE if from_above else BOUNDED_FROM_BELOW
+    if not monomial.bounds_memo & known:
+        monomial.bounds_memo |= known
+        bound: Nat = ONE
+        for factor in factors_of(monomial):
+            of_factor: Nat | None = factor
+            if factor.level >= INDEX_LEVEL:
+                bounds = upper_bounds(factor) if from_above else lower_bounds(factor)
+                of_factor = bounds[0] if bounds else None
+            if of_factor is None or (isinstance(monomial, Product) and not is_nonnegative(factor)):
+                return None
+            bound = multiply(bound, of_factor)
+        if from_above:
+            monomial.upper = bound
+        else:
+            monomial.lower = bound
+    return monomial.upper if from_above else monomial.lower
 
 
 def _prove_atom(atom: Nat, depth: int, facts: list[Nat]) -> bool:
@@ -192,8 +244,8 @@ def _eliminate(expression: Nat, atom: Nat, depth: int, facts: list[Nat]) -> bool
         dividend = atom.left
         if rises and isinstance(atom, FloorDivision):
             dividend = add(subtract(dividend, atom.right), ONE)
-        scaled = add(multiply(slope, dividend), multiply(rest, atom.right))
-        if _prove(add(add(scaled, atom.right), MINUS_ONE), depth - 1, facts):
+        least = add(multiply(rest, atom.right), add(atom.right, MINUS_ONE))
+        if _prove(multiply_add(slope, dividend, least), depth - 1, facts):
             return True
     if not falls and not _at_any(slope, rest, lower_bounds(atom), depth, facts):
         return False
@@ -201,23 +253,23 @@ def _eliminate(expression: Nat, atom: Nat, depth: int, facts: list[Nat]) -> bool
 
 
 def _at_any(slope: Nat, rest: Nat, bounds: list[Nat], depth: int, facts: list[Nat]) -> bool:
-    return any(_prove(add(multiply(slope, bound), rest), depth - 1, facts) for bound in bounds)
+    return any(_prove(multiply_add(slope, bound, rest), depth - 1, facts) for bound in bounds)
 
 
 def _eliminate_extremum(
     operands: tuple[Nat, ...], slope: Nat, rest: Nat, needs_all: bool, depth: int, facts: list[Nat]
 ) -> bool:
     for operand in operands:
-        if _prove(add(multiply(slope, operand), rest), depth - 1, facts) != needs_all:
+        if _prove(multiply_add(slope, operand, rest), depth - 1, facts) != needs_all:
             return not needs_all
     return needs_all
 
 
 def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, depth: int, facts: list[Nat]) -> bool:
-    then = add(multiply(slope, atom.then), rest)
+    then = multiply_add(slope, atom.then, rest)
     if not _prove_given(then, facts + facts_of(atom.condition, True), depth - 1):
         return False
-    otherwise = add(multiply(slope, atom.otherwise), rest)
+    otherwise = multiply_add(slope, atom.otherwise, rest)
     return _prove_given(otherwise, facts + facts_of(atom.condition, False), depth - 1)
 
 

@@ -53,6 +53,8 @@ BINDS_PRODUCT: Final = 8
 BINDS_UNARY: Final = 9
 BINDS_ALL: Final = 10
 
+GREATEST_INT: Final = (1 << 31) - 1
+
 #: Multiples of the divisor that are tried to make a dividend at least zero.
 MULTIPLES: Final = (1, 2)
 
@@ -61,8 +63,8 @@ def c_text(expression: Nat) -> str:
     """Return a C expression with the value of `expression`, in `int` arithmetic.
 
     Raises:
-        ArithmeticRefusal: the expression has a divisor that is not proved to be positive, or a power whose base is not
-            two and whose exponent is not constant.
+        ArithmeticRefusal: the expression has a divisor that is not proved to be positive, a power whose base is not two
+            and whose exponent is not constant, or a number that does not fit `int`.
 
     Example:
         >>> from drawloom.lift.arithmetic import index, variable
@@ -88,7 +90,7 @@ def _text(expression: Nat, least: int) -> str:
 
 def _write(expression: Nat) -> tuple[str, int]:
     if isinstance(expression, Constant):
-        return str(expression.value), BINDS_ALL if expression.value >= 0 else BINDS_UNARY
+        return _number(expression.value), BINDS_ALL if expression.value >= 0 else BINDS_UNARY
     if isinstance(expression, Variable):
         return (f"(int){expression.name}", BINDS_UNARY) if expression.is_call else (expression.name, BINDS_ALL)
     if isinstance(expression, Sum):
@@ -115,13 +117,19 @@ def _write_sum(expression: Sum) -> tuple[str, int]:
 
 def _write_term(monomial: Nat, coefficient: int) -> str:
     if monomial is ONE:
-        return str(coefficient)
+        return _number(coefficient)
     if coefficient == 1:
         return _text(monomial, BINDS_PRODUCT)
     if coefficient == -1 and not isinstance(monomial, Product):
         return "-" + _text(monomial, BINDS_UNARY)
     factors = monomial.factors if isinstance(monomial, Product) else (monomial,)
-    return " * ".join([str(coefficient), *[_text(factor, BINDS_UNARY) for factor in factors]])
+    return " * ".join([_number(coefficient), *[_text(factor, BINDS_UNARY) for factor in factors]])
+
+
+def _number(value: int) -> str:
+    if abs(value) > GREATEST_INT:
+        raise ArithmeticRefusal(f"{value} does not fit C's int\n  expected at most {GREATEST_INT}")
+    return str(value)
 
 
 def _write_operation(operator: int, operands: tuple[Nat, ...], node: Nat) -> tuple[str, int]:

@@ -106,11 +106,16 @@ def _floor_divide(dividend: Nat, divisor: Nat) -> Nat:
     if isinstance(multiple, Constant):
         known = _place(dividend, divisor)
         if known is not None:
+            if known == 0:
+                _share(REMAINDER, dividend, divisor, dividend)
             return constant(known)
     if multiple is not ZERO:
         multiple, rest = _keep_nonnegative(dividend, divisor, multiple, rest)
         if multiple is not ZERO:
-            return add(multiple, floor_divide(rest, divisor))
+            quotient = floor_divide(rest, divisor)
+            if quotient is ZERO:
+                _share(REMAINDER, dividend, divisor, rest)
+            return add(multiple, quotient)
     if _counts_down(dividend, divisor):
         return subtract(MINUS_ONE, floor_divide(subtract(MINUS_ONE, dividend), divisor))
     common, common_times = common_divisor(dividend, divisor)
@@ -124,6 +129,11 @@ def _floor_divide(dividend: Nat, divisor: Nat) -> Nat:
         part, quotient, _ = split
         return floor_divide(quotient, divide_exactly(divisor, part))
     return intern_binary(FLOOR_DIVISION, dividend, divisor)
+
+
+def _share(kind: int, dividend: Nat, divisor: Nat, result: Nat) -> None:
+    """Remember the result that came with another: indices take quotient and remainder of the same operands."""
+    newer(dividend.home, divisor.home).results[kind, dividend, divisor] = result
 
 
 def _divide_inner(dividend: Nat, divisor: Nat) -> Nat | None:
@@ -147,11 +157,15 @@ def _remainder(dividend: Nat, divisor: Nat) -> Nat:
     if isinstance(multiple, Constant):
         known = _place(dividend, divisor)
         if known is not None:
+            _share(FLOOR_DIVISION, dividend, divisor, constant(known))
             return subtract(dividend, scale(divisor, known))
     if multiple is not ZERO:
         multiple, rest = _keep_nonnegative(dividend, divisor, multiple, rest)
         if multiple is not ZERO:
-            return remainder(rest, divisor)
+            left = remainder(rest, divisor)
+            if left is rest:
+                _share(FLOOR_DIVISION, dividend, divisor, multiple)
+            return left
     if _counts_down(dividend, divisor):
         return subtract(add(divisor, MINUS_ONE), remainder(subtract(MINUS_ONE, dividend), divisor))
     common, common_times = common_divisor(dividend, divisor)

@@ -76,6 +76,9 @@ class Nat:
         self.traits: Final = traits  # bit 1 << kind for each kind of atom that is a factor here, and for RAW
         self.sign_memo = 0  # of bounds.is_nonnegative
         self.points: tuple[int | None, ...] | None = None  # of points.points_of
+        self.bounds_memo = 0  # of bounds.bound_monomial: which of the two that follow are known
+        self.lower: Nat | None = None
+        self.upper: Nat | None = None
 
     def __add__(self, other: Nat | int) -> Nat:
         return OPERATORS.active.add(self, as_nat(other))

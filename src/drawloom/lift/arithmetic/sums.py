@@ -141,6 +141,13 @@ def multiply(left: Nat, right: Nat) -> Nat:
     return build(terms)
 
 
+def multiply_add(slope: Nat, value: Nat, rest: Nat) -> Nat:
+    """Return slope × value + rest."""
+    if isinstance(slope, Constant):
+        return combine(value, slope.value, rest, 1)
+    return add(multiply(slope, value), rest)
+
+
 def multiply_monomials(left: Nat, right: Nat) -> Nat:
     """Return the product of two monomials: a monomial, unless an exact division cancels to a sum."""
     if left is ONE:
@@ -199,7 +206,7 @@ def build(terms: dict[Nat, int]) -> Nat:
     if traits & RECOMBINES:
         if traits & CANCELS:
             _cancel_coefficients(terms)
-        while _recombine(terms):
+        while _recombine(terms, traits):
             pass
         zeros = 1
     if zeros:
@@ -298,7 +305,7 @@ def _cancel_coefficients(terms: dict[Nat, int]) -> None:
 # Quotients and remainders of the same division
 
 
-def _recombine(terms: dict[Nat, int]) -> bool:
+def _recombine(terms: dict[Nat, int], traits: int) -> bool:
     """Apply one of the rules that need two terms; return whether one applied."""
     if len(terms) < 2:
         return False
@@ -307,7 +314,7 @@ def _recombine(terms: dict[Nat, int]) -> bool:
             continue
         for factor in factors_of(monomial):
             rest: Nat | None = None
-            if isinstance(factor, Remainder):
+            if isinstance(factor, Remainder) and traits & 1 << FLOOR_DIVISION:
                 rest = _find_quotient(terms, monomial, coefficient, factor)
             elif isinstance(factor, FloorDivision):
                 rest = _find_dividend(terms, monomial, coefficient, factor)
