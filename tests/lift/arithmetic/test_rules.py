@@ -123,3 +123,9 @@ def test_rule_is_proved(rule: Any) -> None:
 def test_rule_of_bounds_is_proved(name: str) -> None:
     facts, goal = BOUND_RULES[name]
     assert smt.is_proved(facts, goal)
+
+
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.name)
+def test_rule_is_documented(rule: Any) -> None:
+    page = (HERE.parents[2] / "docs" / "lift.md").read_text(encoding="utf-8")
+    assert f"| `{rule.before}` | `{rule.after}` |" in page
