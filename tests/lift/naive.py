@@ -123,7 +123,13 @@ class Naive:
             z = f(z, x)
         return [z]
 
-    do_reduceSeq = do_reduce
+    def do_reduceSeq(self, pattern: Any, f: Any, z: Any, xs: list[Any]) -> list[Any]:
+        type = pattern.functions[0].parameters[1].typed
+        for x in xs:
+            if isinstance(type, ArrayType) and isinstance(type.length, Variable):
+                self.sizes[type.length] = len(x)
+            z = f(z, x)
+        return [z]
 
     def do_partialReduce(self, pattern: Any, f: Any, z: Any, xs: list[Any]) -> list[Any]:
         length = len(xs) // self.size(pattern.statics[0])
@@ -181,6 +187,9 @@ class Naive:
 
     def do_transpose(self, pattern: Any, f: Any, xs: list[Any]) -> list[Any]:
         return [list(column) for column in zip(*xs, strict=True)]
+
+    def do_lookup(self, pattern: Any, f: Any, xs: list[Any], indices: list[Any]) -> list[Any]:
+        return [xs[int(index)] for index in indices]
 
     def do_zip(self, pattern: Any, f: Any, *arrays: list[Any]) -> list[Any]:
         return list(zip(*arrays, strict=True))

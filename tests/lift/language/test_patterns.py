@@ -66,6 +66,13 @@ CASES: list[tuple[str, list[Any], str, Any]] = [
     ("(x: [float]N) = gather(reverse, x)", [X], "[float]N", X[::-1]),
     ("(x: [float]N) = gather(i → (i + 2) mod N, x)", [X], "[float]N", np.roll(X, -2)),
     ("(x: [float]N) = scatter((i, n) → (i + 2) mod n, x)", [X], "[float]N", np.roll(X, 2)),
+    ("(x: [float]N, i: [int]M) = lookup(x, i)", [X, np.int32([5, 0, 0])], "[float]M", [6, 1, 1]),
+    (
+        "(x: [[float]M]N, i: [[int]K]N) = map(lookup, zip(x, i))",
+        [M, np.int32([[0, 1], [3, 3], [2, 1]])],
+        "[[float]K]N",
+        [[0, 1], [7, 7], [10, 9]],
+    ),
     ("(x: [[float]M]N) = transpose(x)", [M], "[[float]N]M", M.T),
     ("(x: [[float]M]N) = split(N) ∘ gather(i → i/N + (i mod N)*M) ∘ join(x)", [M], "[[float]N]M", M.T),
     ("(x: [float]N, y: [int]N) = zip(x, y)", [X, I6], "[(float, int)]N", (X, I6)),
@@ -157,6 +164,19 @@ def test_a_guarded_split_takes_any_length(length: int) -> None:
     assert interpret(mapped, x).tolist() == (x + 1).tolist()
     reduced = program_of("(x: [float]N) = join ∘ mapWrg(0)(reduceSeq(0, add)) ∘ splitGuarded(4, x)")
     assert interpret(reduced, x).tolist() == [x[at : at + 4].sum() for at in range(0, length, 4)]
+
+
+@pytest.mark.parametrize("length", [1, 5, 7, 12, 13])
+def test_chunks_of_a_guarded_split_are_reduced_in_order(length: int) -> None:
+    x = np.arange(length, dtype=np.float32)
+    program = program_of(
+        "(x: [float]N) = reduceSeq(0, λ (total, chunk) . total × 2 + (head ∘ reduceSeq(0, add, chunk))) ∘"
+        "  splitGuarded(4, x)"
+    )
+    total = np.float32(0)
+    for start in range(0, length, 4):
+        total = total * 2 + x[start : start + 4].sum()
+    assert interpret(program, x).tolist() == [total]
 
 
 @pytest.mark.parametrize("length", [1, 5, 7, 13])

@@ -38,6 +38,7 @@ head: Final = layout.Head()
 concat: Final = layout.Concat()
 as_scalar: Final = opencl.AsScalar()
 dot: Final = opencl.Dot()
+lookup: Final = layout.Lookup()
 
 
 # Algorithmic patterns
@@ -391,6 +392,17 @@ def drop(count: Length, *arguments: Any) -> Any:
         drop(8)
     """
     return call(layout.Drop, (require_length("drop", count),), (), arguments)
+
+
+def at(index: Length, *arguments: Any) -> Any:
+    """Return one element of an array, a composition of drop and head: ``at(i) : [T]n → T``.
+
+    Example:
+        >>> at(2)
+        head ∘ drop(2)
+    """
+    composed = drop(index) >> head
+    return composed(*arguments) if arguments else composed
 
 
 def replicate(count: Length, *arguments: Any) -> Any:

@@ -16,7 +16,7 @@ from drawloom.lift.language.user_functions.library import LIBRARY
 from drawloom.lift.language.user_functions.printer import print_number
 
 #: Patterns whose calls show their arguments in parentheses instead of after ∘.
-APPLIED: Final = ("tuple", "array", "get", "zip", "concat", "dot", "iota")
+APPLIED: Final = ("tuple", "array", "get", "zip", "concat", "dot", "iota", "lookup")
 #: Names that mean something in a text, so that no parameter is called so.
 WORDS: Final = ("true", "false", "tile", "untile", "make2DArray", "mod", "init")
 

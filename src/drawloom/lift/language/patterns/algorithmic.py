@@ -176,9 +176,34 @@ class Fold(DefinedPattern):
 
 
 class ReduceSeq(Fold):
-    """``reduceSeq`` folds from the left: ``(((z ⊕ x1) ⊕ x2) ... ⊕ xn)``; the accumulator may have another type."""
+    """``reduceSeq`` folds from the left: ``(((z ⊕ x1) ⊕ x2) ... ⊕ xn)``; the accumulator may have another type.
+
+    Of a ragged array it folds the chunks, whose length is a size of its own.
+    """
 
     keyword: ClassVar[str] = "reduceSeq"
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        ragged = rules.resolve(arguments[1])
+        if not isinstance(ragged, RaggedType):
+            return super().type_rule(arguments, rules)
+        chunk = ArrayType(ragged.element, rules.fresh_size("rest", 1, ragged.chunk + 1))
+        return ArrayType(self.type_step(arguments[0], chunk, rules), constant(1))
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        ragged = machine.argument_types[1]
+        if not isinstance(ragged, RaggedType):
+            return super().meaning(arguments, machine)
+        total, array = arguments
+        batch, chunk = machine.batch, machine.size(ragged.chunk)
+        parameter = self.function.parameters[1].typed
+        assert isinstance(parameter, ArrayType)
+        length = length_of(array, batch)
+        for start in range(0, length, chunk):
+            stop = min(start + chunk, length)
+            machine.bind(parameter.length, stop - start)
+            total = machine.call(self.function, [total, part(array, start, stop, batch)])
+        return each_leaf(total, lambda leaf: np.expand_dims(leaf, batch))
 
 
 class Reduce(Fold):

@@ -183,6 +183,38 @@ class Scatter(Reorder):
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, inverse, axis=machine.batch))
 
 
+class Lookup(DefinedPattern):
+    """``lookup : ([T]n, [int]m) → [T]m`` reads element ``indices[i]`` as element ``i``; the indices are data.
+
+    An index outside the array is refused by the interpreter, and must not occur in a kernel.
+    """
+
+    keyword: ClassVar[str] = "lookup"
+    takes: ClassVar[int] = 2
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "the array of lookup")
+        indices = rules.array(arguments[1], "the indices of lookup")
+        rules.same(indices.element, int32, "an index of lookup and int")
+        return ArrayType(array.element, indices.length)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        batch = machine.batch
+        index: Array = arguments[1]
+        length = length_of(arguments[0], batch)
+        outside = (index < 0) | (index >= length)
+        if outside.any():
+            raise machine.refuse(f"index {index[outside].flat[0]} is outside the array of {length} elements")
+
+        def pick(leaf: Array) -> Array:
+            shape = np.broadcast_shapes(leaf.shape[:batch], index.shape[:batch])
+            whole = np.broadcast_to(leaf, (*shape, *leaf.shape[batch:]))
+            at = np.broadcast_to(index, (*shape, index.shape[batch]))
+            return np.take_along_axis(whole, at.reshape(*at.shape, *(1,) * (leaf.ndim - batch - 1)), axis=batch)
+
+        return each_leaf(arguments[0], pick)
+
+
 class Transpose(DefinedPattern):
     """``transpose : [[T]m]n → [[T]n]m`` exchanges two dimensions.
 
@@ -496,6 +528,6 @@ class Iota(LengthPattern):
 
 
 PATTERNS: list[type[DefinedPattern]] = [
-    Split, SplitGuarded, Join, Gather, Scatter, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadValue, Head,
-    Take, Drop, Concat, Replicate, ArrayOf, Iota,
+    Split, SplitGuarded, Join, Gather, Scatter, Lookup, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadValue,
+    Head, Take, Drop, Concat, Replicate, ArrayOf, Iota,
 ]  # fmt: skip
