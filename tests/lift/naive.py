@@ -158,9 +158,13 @@ class Naive:
 
     def do_mapAtomic(self, pattern: Any, f: Any, ys: list[Any], updates: list[Any]) -> list[Any]:
         result = list(ys)
-        for index, value in updates:
-            result[int(index)] = f(result[int(index)], value)
+        for element in updates:
+            index, value = f(element)
+            result[int(index)] = self.apply(pattern.functions[1], [result[int(index)], value])
         return result
+
+    do_mapAtomicGlb = do_mapAtomic
+    do_mapAtomicLcl = do_mapAtomic
 
     def do_split(self, pattern: Any, f: Any, xs: list[Any]) -> list[Any]:
         chunk = self.size(pattern.statics[0])

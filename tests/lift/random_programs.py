@@ -284,7 +284,7 @@ def step_atomic(self: Generator, value: Any, type: ArrayType, depth: int) -> Fou
         return None
     update = lift.user_function("(int, T) update(T x) { return tuple((int)x & 3, (T)1); }")
     start = lift.replicate(4, lift.literal(0, type.element))
-    return lift.map_atomic(lift.add)(start, lift.map(update, value)), ArrayType(type.element, as_nat(4))
+    return lift.map_atomic(update, lift.add)(start, value), ArrayType(type.element, as_nat(4))
 
 
 def step_share(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:

@@ -53,7 +53,7 @@ CASES: list[tuple[str, list[Any], str, Any]] = [
     ("(x: [int]N) = scanExclusive(0, add, x)", [I6], "[int]N", [0, 3, 2, 4, 9, 9]),
     ("(x: [int]N) = scanExclusiveSeq(7, add, x)", [I6], "[int]N", [7, 10, 9, 11, 16, 16]),
     (
-        "(x: [int]N, y: [int]4) = mapAtomic(add, y, map(λ v . (minimum(maximum(v, 0), 3), 1), x))",
+        "(x: [int]N, y: [int]4) = mapAtomic(λ v . (minimum(maximum(v, 0), 3), 1), add, y, x)",
         [I6, np.zeros(4, np.int32)],
         "[int]4",
         [2, 0, 1, 3],

@@ -81,7 +81,10 @@ ILL_TYPED = [
     ("(x: [float]N) = map(λ y: int . y, x)", "map: parameter y and its argument differ: int and float"),
     ("(x) = x", "λ: "),
     ("(x: [float]N) = filter(add(1.0f), 0, x)", "filter: its predicate returns float"),
-    ("(x: [float]N) = mapAtomic(add, x, x)", "mapAtomic: an update of mapAtomic differ: float and (int, ?1)"),
+    (
+        "(x: [float]N) = mapAtomic(id, add, x, x)",
+        "mapAtomic: an update of mapAtomic and a pair with an index differ: float",
+    ),
     ("(x: char) = add(x, 300)", "the number 300 is not of type char"),
     ("(x: [float]N) = (λ f . f, x)", "a component of a tuple is a function"),
 ]

@@ -22,7 +22,23 @@ ACCEPTED = [
     "f(x: [[float]M]N, s: float) = mapWrg(0)(λ row . (λ t . mapLcl(0)(add(t), row))(toPrivate(add)(s, s)), x)",
 ]
 
+ATOMIC = [
+    "f(x: [int]N, y: [int]4) = mapAtomicGlb(0)(λ v . (v, 1), add, y, x)",
+    "f(x: [[int]M]N) = mapWrg(0)(toGlobal(mapLcl(0)(id)) ∘ mapAtomicLcl(0)(λ v . (v, 1), add, replicate(4, 0)), x)",
+]
+ACCEPTED.extend(ATOMIC)
+
 REFUSED = [
+    ("f(x: [int]N, y: [int]4) = mapAtomic(λ v . (v × 1, 1), add, y, x)", "it computes inside mapAtomic"),
+    ("f(x: [int]N, y: [int]4) = mapAtomicLcl(0)(λ v . (v, 1), add, y, x)", "mapAtomicLcl: it stands outside mapWrg"),
+    (
+        "f(x: [[int]M]N, y: [int]4) = mapWrg(0)(mapAtomicGlb(0)(λ v . (v, 1), add, y), x)",
+        "mapAtomicGlb: it stands inside mapWrg",
+    ),
+    (
+        "f(x: [int]N, y: [int]4) = mapGlb(0)(add(1)) ∘ mapAtomicGlb(0)(λ v . (v, 1), add, y, x)",
+        "mapGlb: it reads an array that mapGlb or mapWrg",
+    ),
     ("f(x: [float]N) = mapLcl(0)(id, x)", "mapLcl: it stands outside mapWrg"),
     ("f(x: [[float]M]N) = mapGlb(0)(mapLcl(0)(id), x)", "mapLcl: it stands outside mapWrg"),
     ("f(x: [[float]M]N) = mapWrg(0)(mapGlb(0)(id), x)", "mapGlb: it stands inside mapWrg"),

@@ -13,10 +13,13 @@ from drawloom.lift import (
     id,
     join,
     kernel,
-    map,
     map_atomic,
+    map_atomic_glb,
+    map_atomic_lcl,
     map_glb,
+    map_lcl,
     map_seq,
+    map_wrg,
     reduce_seq,
     replicate,
     scan,
@@ -28,18 +31,40 @@ from drawloom.lift import (
     split_padded,
     take,
     to_global,
+    transpose,
     user_function,
     zip,
 )
 from tests.lift.programs.benchmark import Array, Benchmark, Reference, gamma, uniform
 
 BINS = 16
+CHUNK = 32
 BIN = user_function(f"(int, int) bin(float x) {{ return tuple((int)((x + 1.0f) * {BINS / 2}f), 1); }}")
 
 
 def histogram() -> Lambda:
     n = size("N")
-    return fun(array(float32, n), lambda xs: map_atomic(add)(replicate(BINS, 0), map(BIN, xs)), name="histogram")
+    return fun(array(float32, n), lambda xs: map_atomic(BIN, add)(replicate(BINS, 0), xs), name="histogram")
+
+
+def histogram_global() -> Lambda:
+    return fun(
+        array(float32, size("N")), lambda xs: map_atomic_glb(BIN, add)(replicate(BINS, 0), xs), name="histogramGlobal"
+    )
+
+
+def histogram_groups() -> Lambda:
+    """Return a histogram of every chunk in local memory, and a second kernel that adds them up."""
+    n = size("N")
+    chunks = fun(
+        None,
+        lambda xs: (
+            split_guarded(CHUNK, xs)
+            >> map_wrg(lambda chunk: map_atomic_lcl(BIN, add)(replicate(BINS, 0), chunk) >> to_global(map_lcl(id)))
+        ),
+    )
+    total = fun(None, lambda bins: transpose(bins) >> map_glb(reduce_seq(0, add) >> to_global(map_seq(id))) >> join)
+    return fun(array(float32, n), lambda xs: kernel(total)(kernel(chunks)(xs)), name="histogramGroups")
 
 
 def histogram_arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> list[Any]:
@@ -97,7 +122,14 @@ def prefix_sum_reference(xs: Array) -> Reference:
 
 
 BENCHMARKS = [
-    Benchmark("Histogram", histogram, {}, histogram_arguments, histogram_reference, [(1,), (7,), (100,), (997,)]),
+    Benchmark(
+        "Histogram",
+        histogram,
+        {"global": histogram_global, "groups": histogram_groups},
+        histogram_arguments,
+        histogram_reference,
+        [(1,), (7,), (100,), (997,)],
+    ),
     Benchmark(
         "Prefix sum",
         prefix_sum,

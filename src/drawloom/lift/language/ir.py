@@ -258,8 +258,8 @@ class Pattern(Function):
     #: The number of arguments of a call; -1 for any number from `fewest` on.
     takes: ClassVar[int] = 1
     fewest: ClassVar[int] = 2
-    #: How many arguments its functions take; 0 for any number.
-    function_takes: ClassVar[int] = 0
+    #: How many arguments each of its functions takes; empty for any number.
+    function_takes: ClassVar[tuple[int, ...]] = ()
 
     def __init__(
         self,

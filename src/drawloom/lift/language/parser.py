@@ -548,7 +548,7 @@ class Parser(TypeParser):
     ) -> None:
         source = self.source
         if slot == "function":
-            functions.append(self.function(keyword))
+            functions.append(self.function(keyword, len(functions)))
         elif slot == "argument":
             if source.token.text == "init" and source.peek().text == "=":
                 source.at += 2
@@ -586,16 +586,17 @@ class Parser(TypeParser):
             raise source.refuse(f"{keyword}: vectors of {value}", "2, 3, 4, 8 or 16", token)
         return value
 
-    def function(self, keyword: str) -> Lambda:
+    def function(self, keyword: str, slot: int) -> Lambda:
         source = self.source
         token = source.token
         value = self.value()
         if isinstance(value, Expression):
             raise source.refuse(f"{keyword}: found a value", "a function", token)
         function = as_function(value)
-        wanted = PATTERNS[keyword].function_takes
-        if wanted == 0:
+        takes = PATTERNS[keyword].function_takes
+        if not takes:
             return as_lambda(function, source.position(token))
+        wanted = takes[slot]
         made = fit_arity(function, wanted, source.position(token))
         if made is None:
             taken = count(function.arity, "argument")

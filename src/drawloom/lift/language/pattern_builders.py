@@ -191,19 +191,33 @@ def filter(predicate: FunctionLike, rest: Any, *arguments: Any) -> Any:
     return call(algorithmic.Filter, (), (made,), (as_expression(rest, position), *arguments))
 
 
-def map_atomic(function: FunctionLike, *arguments: Any) -> Any:
-    """Combine pairs of an index and a value into an array: ``([T]m, [(int, U)]n) → [T]m``.
+def map_atomic(update: FunctionLike, combine: FunctionLike, *arguments: Any) -> Any:
+    """Combine into element ``i`` of an array what an update says: ``([T]m, [X]n) → [T]m``.
 
     Args:
-        function: A user function from an element and a value to an element, associative and commutative.
-        arguments: The array and the pairs, or nothing.
+        update: A function from an element to a pair of an index and a value.
+        combine: A user function from an element of the array and a value to an element, declared associative and
+            commutative.
+        arguments: The array and the elements, or nothing.
 
     Example:
         >>> from drawloom.lift import add
-        >>> map_atomic(add)
-        mapAtomic(add)
+        >>> map_atomic(lambda x: (x, 1), add)
+        mapAtomic(λ x . (x, 1), add)
     """
-    return call(algorithmic.MapAtomic, (), (as_function(function, caller(), 2, "mapAtomic"),), arguments)
+    return atomic(algorithmic.MapAtomic, (), update, combine, arguments)
+
+
+def atomic(
+    pattern: type[DefinedPattern],
+    statics: tuple[int, ...],
+    update: FunctionLike,
+    combine: FunctionLike,
+    arguments: tuple[Any, ...],
+) -> Any:
+    position = caller()
+    functions = (as_function(update, position, 1, pattern.keyword), as_function(combine, position, 2, pattern.keyword))
+    return call(pattern, statics, functions, arguments)
 
 
 # Data layout patterns
@@ -537,6 +551,30 @@ def map_lane(function: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
         mapLane(0)(id)
     """
     return mapped(opencl.MapLane, (require_int("mapLane", dim, 0, opencl.DIMENSIONS),), function, arguments)
+
+
+def map_atomic_glb(update: FunctionLike, combine: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
+    """Combine atomically into an array, with the elements distributed over all work-items of a dimension.
+
+    Example:
+        >>> from drawloom.lift import add
+        >>> map_atomic_glb(id, add)
+        mapAtomicGlb(0)(id, add)
+    """
+    statics = (require_int("mapAtomicGlb", dim, 0, opencl.DIMENSIONS),)
+    return atomic(opencl.MapAtomicGlb, statics, update, combine, arguments)
+
+
+def map_atomic_lcl(update: FunctionLike, combine: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
+    """Combine atomically into an array, with the elements distributed over the work-items of a work-group.
+
+    Example:
+        >>> from drawloom.lift import add
+        >>> map_atomic_lcl(id, add)
+        mapAtomicLcl(0)(id, add)
+    """
+    statics = (require_int("mapAtomicLcl", dim, 0, opencl.DIMENSIONS),)
+    return atomic(opencl.MapAtomicLcl, statics, update, combine, arguments)
 
 
 def wrapped(pattern: type[DefinedPattern], function: FunctionLike) -> Any:

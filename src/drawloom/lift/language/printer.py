@@ -249,11 +249,12 @@ class Printer:
         head = pattern.keyword
         pieces: list[Document] = []
         statics, functions, rest = list(pattern.statics), list(pattern.functions), list(arguments)
+        takes = list(pattern.function_takes) or [0] * len(functions)
         for slot in pattern.slots:
             if slot == "dimension":
                 head += f"({statics.pop(0)})"
             elif slot == "function":
-                pieces.append(self.slot_function(functions.pop(0), pattern.function_takes))
+                pieces.append(self.slot_function(functions.pop(0), takes.pop(0)))
             elif slot == "argument":
                 pieces.append(self.expression(rest.pop(0)) if rest else "…")
             else:

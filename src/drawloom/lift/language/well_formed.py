@@ -36,6 +36,8 @@ from drawloom.lift.language.patterns.algorithmic import (
 )
 from drawloom.lift.language.patterns.opencl import (
     KernelCall,
+    MapAtomicGlb,
+    MapAtomicLcl,
     MapGlb,
     MapLane,
     MapLcl,
@@ -59,6 +61,7 @@ LOWERING: Final = {
     "partialReduce": "a parallel map over reduceSeq",
     "scan": "scanSeq",
     "scanExclusive": "scanExclusiveSeq",
+    "mapAtomic": "mapAtomicGlb or mapAtomicLcl",
 }
 
 
@@ -76,7 +79,7 @@ def is_low_level(program: Node) -> bool:
     if isinstance(program, Lambda):
         return is_low_level(program.body)
     return isinstance(program, Pattern) and (
-        isinstance(program, ParallelMap | ToGlobal | ToLocal | ToPrivate | KernelCall)
+        isinstance(program, ParallelMap | MapAtomicGlb | ToGlobal | ToLocal | ToPrivate | KernelCall)
         or any(is_low_level(inner) for inner in program.functions)
     )
 
@@ -126,7 +129,7 @@ class Place:
 
     @property
     def is_distributed(self) -> bool:
-        return self.has(MapGlb) or self.has(MapLcl) or self.has(MapLane)
+        return any(self.has(kind) for kind in (MapGlb, MapLcl, MapLane, MapAtomicGlb))
 
 
 class Checker:
@@ -162,9 +165,10 @@ class Checker:
         self.position(expression, function, place)
         if isinstance(function, KernelCall):
             return self.kernel(expression, function)
-        if isinstance(function, MapGlb | MapWrg):
+        if isinstance(function, MapGlb | MapWrg) or type(function) is MapAtomicGlb:
             self.reads(expression, function, written)
-            self.body(function.function, written, place.inside(function))
+            for one in function.functions:
+                self.body(one, self.flags(function, one, written), place.inside(function))
             return True
         inner = place.inside(function)
         results = [self.body(one, self.flags(function, one, written), inner) for one in function.functions]
@@ -184,7 +188,7 @@ class Checker:
         if self.has_kernels and not place.has(KernelCall):
             raise self.refuse(call, "it computes outside the program's kernels", "kernel(...) around it")
         for pattern in reversed(place.outer):
-            if isinstance(pattern, HIGH_LEVEL):
+            if isinstance(pattern, HIGH_LEVEL) and not isinstance(pattern, MapAtomicGlb):
                 keyword = pattern.keyword
                 raise self.refuse(
                     call,
@@ -201,7 +205,7 @@ class Checker:
 
     def position(self, call: Call, pattern: Pattern, place: Place) -> None:
         """Check where parallel maps, address spaces and kernels stand."""
-        if isinstance(pattern, MapLcl | MapWarp) and not place.has(MapWrg):
+        if isinstance(pattern, MapLcl | MapWarp | MapAtomicLcl) and not place.has(MapWrg):
             raise self.refuse(call, "it stands outside mapWrg", "mapWrg around it")
         if isinstance(pattern, MapLane) and not place.has(MapWarp):
             raise self.refuse(call, "it stands outside mapWarp", "mapWarp around it")
@@ -215,6 +219,10 @@ class Checker:
             )
         if isinstance(pattern, KernelCall) and place.outer:
             raise self.refuse(call, f"it stands inside {place.outer[-1].keyword}", "kernels one after the other")
+        if isinstance(pattern, MapAtomicGlb) and place.is_distributed:
+            raise self.refuse(call, "it stands inside a parallel map", "it alone")
+        if isinstance(pattern, MapAtomicGlb) and not isinstance(pattern, MapAtomicLcl) and place.has(MapWrg):
+            raise self.refuse(call, "it stands inside mapWrg", "mapAtomicLcl")
         if isinstance(pattern, ParallelMap):
             self.nesting(call, pattern, place)
 
@@ -235,11 +243,12 @@ class Checker:
                     "another dimension, or mapSeq",
                 )
 
-    def reads(self, call: Call, pattern: ParallelMap, written: list[bool]) -> None:
+    def reads(self, call: Call, pattern: Pattern, written: list[bool]) -> None:
         """Refuse a parallel map that reads what another one of the same kernel computes."""
         captured = [
             parameter.name
-            for parameter in captured_parameters(pattern.functions[0])
+            for function in pattern.functions
+            for parameter in captured_parameters(function)
             if self.written.get(parameter, False)
         ]
         if any(written) or captured:

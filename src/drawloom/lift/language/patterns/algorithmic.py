@@ -52,7 +52,7 @@ class AnyMap(DefinedPattern):
     """
 
     slots: ClassVar[tuple[str, ...]] = ("function",)
-    function_takes: ClassVar[int] = 1
+    function_takes: ClassVar[tuple[int, ...]] = (1,)
 
     @property
     def function(self) -> Lambda:
@@ -132,7 +132,7 @@ class Fold(DefinedPattern):
 
     slots: ClassVar[tuple[str, ...]] = ("argument", "function")
     takes: ClassVar[int] = 2
-    function_takes: ClassVar[int] = 2
+    function_takes: ClassVar[tuple[int, ...]] = (2,)
     #: Whether the function must be declared associative, commutative and with a neutral element.
     needs_properties: ClassVar[bool] = False
 
@@ -251,7 +251,7 @@ class Iterate(DefinedPattern):
 
     keyword: ClassVar[str] = "iterate"
     slots: ClassVar[tuple[str, ...]] = ("nat", "function")
-    function_takes: ClassVar[int] = 1
+    function_takes: ClassVar[tuple[int, ...]] = (1,)
 
     @property
     def times(self) -> Nat:
@@ -357,7 +357,7 @@ class Filter(DefinedPattern):
     keyword: ClassVar[str] = "filter"
     slots: ClassVar[tuple[str, ...]] = ("function", "argument")
     takes: ClassVar[int] = 2
-    function_takes: ClassVar[int] = 1
+    function_takes: ClassVar[tuple[int, ...]] = (1,)
 
     @property
     def function(self) -> Lambda:
@@ -391,49 +391,56 @@ class Filter(DefinedPattern):
 
 
 class MapAtomic(DefinedPattern):
-    """``mapAtomic(f) : ([T]m, [(int, U)]n) → [T]m`` sets ``y[i] = f(y[i], u)`` for every pair ``(i, u)``.
+    """``mapAtomic(g, f) : ([T]m, [X]n) → [T]m`` sets ``y[i] = f(y[i], u)`` with ``(i, u) = g(x)`` for every ``x``.
 
-    The pairs come in any order, so ``f(f(y, u), v)`` must equal ``f(f(y, v), u)``: the function must be declared
-    associative and commutative. Pairs whose index is outside the array are refused.
+    ``g : X → (int, U)`` says which element of ``y`` is combined with what by ``f : (T, U) → T``. The elements come in
+    any order, so ``f(f(y, u), v)`` must equal ``f(f(y, v), u)``: ``f`` must be declared associative and commutative.
+    An index outside the array is refused by the interpreter, and must not occur in a kernel.
     """
 
     keyword: ClassVar[str] = "mapAtomic"
-    slots: ClassVar[tuple[str, ...]] = ("function",)
+    slots: ClassVar[tuple[str, ...]] = ("function", "function")
     takes: ClassVar[int] = 2
-    function_takes: ClassVar[int] = 2
+    function_takes: ClassVar[tuple[int, ...]] = (1, 2)
 
     @property
-    def function(self) -> Lambda:
+    def update(self) -> Lambda:
         return self.functions[0]
 
+    @property
+    def combine(self) -> Lambda:
+        return self.functions[1]
+
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "the array that mapAtomic combines into")
-        updates = rules.array(arguments[1], "the updates of mapAtomic")
+        array = rules.array(arguments[0], f"the array that {self.keyword} combines into")
+        elements = rules.array(arguments[1], f"the elements of {self.keyword}")
         value = rules.fresh_type()
-        rules.same(updates.element, TupleType((int32, value)), "an update of mapAtomic")
-        result = rules.call(self.function, [array.element, value])
-        rules.same(array.element, result, "an element of mapAtomic and the result of its function")
-        properties = operator_properties(self.function)
+        update = rules.call(self.update, [elements.element])
+        rules.same(update, TupleType((int32, value)), f"an update of {self.keyword} and a pair with an index")
+        result = rules.call(self.combine, [array.element, value])
+        rules.same(array.element, result, f"an element of {self.keyword} and the result of its function")
+        properties = operator_properties(self.combine)
         if not (properties.associative and properties.commutative):
             raise rules.refuse(
-                "its function is not declared associative and commutative", "a user function with these properties"
+                "its second function is not declared associative and commutative",
+                "a user function with these properties",
             )
         return array
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         batch = machine.batch
-        updates = arguments[1]
+        length, count = length_of(arguments[0], batch), length_of(arguments[1], batch)
+        updates = spread(machine.call(self.update, [arguments[1]], extra=1), count, batch)
         index: Array = updates[0]
-        length = length_of(arguments[0], batch)
         if ((index < 0) | (index >= length)).any():
             raise machine.refuse(f"an index of an update is outside the array of {length} elements")
         shape = np.broadcast_shapes(*[shape_of_batch(value, batch) for value in (*arguments, index)])
         result = each_leaf(arguments[0], lambda leaf: np.broadcast_to(leaf, (*shape, *leaf.shape[batch:])).copy())
-        for at in range(length_of(updates, batch)):
+        for at in range(count):
             place = np.broadcast_to(take(index, at, batch), shape)
             where = (*np.indices(shape), place)
             old = pick(result, where)
-            store(result, where, machine.call(self.function, [old, take(updates[1], at, batch)]))
+            store(result, where, machine.call(self.combine, [old, take(updates[1], at, batch)]))
         return result
 
 

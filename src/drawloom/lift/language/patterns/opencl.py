@@ -8,7 +8,7 @@ import numpy as np
 
 from drawloom.lift.arithmetic import as_nat
 from drawloom.lift.language.ir import Lambda
-from drawloom.lift.language.patterns.algorithmic import AnyMap
+from drawloom.lift.language.patterns.algorithmic import AnyMap, MapAtomic
 from drawloom.lift.language.patterns.base import (
     Array,
     DefinedPattern,
@@ -71,6 +71,25 @@ class MapSeq(AnyMap):
     """``mapSeq(f)`` applies a function to every element in order, in one work-item."""
 
     keyword: ClassVar[str] = "mapSeq"
+
+
+class MapAtomicGlb(MapAtomic):
+    """``mapAtomicGlb(d)(g, f)`` is mapAtomic with its elements distributed over all work-items of dimension ``d``."""
+
+    keyword: ClassVar[str] = "mapAtomicGlb"
+    slots: ClassVar[tuple[str, ...]] = ("dimension", "function", "function")
+
+    @property
+    def dimension(self) -> int:
+        dimension = self.statics[0]
+        assert isinstance(dimension, int)
+        return dimension
+
+
+class MapAtomicLcl(MapAtomicGlb):
+    """``mapAtomicLcl(d)(g, f)`` is mapAtomic with its elements distributed over the work-items of a work-group."""
+
+    keyword: ClassVar[str] = "mapAtomicLcl"
 
 
 class Wrapper(DefinedPattern):
@@ -226,6 +245,6 @@ class Dot(DefinedPattern):
 
 
 PATTERNS: list[type[DefinedPattern]] = [
-    MapGlb, MapWrg, MapLcl, MapWarp, MapLane, MapSeq, ToGlobal, ToLocal, ToPrivate, KernelCall, AsVector, AsScalar,
-    Vectorize, Dot,
+    MapGlb, MapWrg, MapLcl, MapWarp, MapLane, MapSeq, MapAtomicGlb, MapAtomicLcl, ToGlobal, ToLocal, ToPrivate,
+    KernelCall, AsVector, AsScalar, Vectorize, Dot,
 ]  # fmt: skip
