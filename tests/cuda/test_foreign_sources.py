@@ -67,7 +67,7 @@ def test_signs_of_launches_are_joined_outside_of_literals() -> None:
 def test_launches_with_blanks_and_register_variables_compile(tmp_path: Path) -> None:
     (tmp_path / "spaced.cu").write_text(SPACED)
     (tmp_path / "launch.h").write_text(HEADER)
-    words = [str(tmp_path / "spaced.cu"), "-unchecked", "-lcuda", "-MMD", "-o", str(tmp_path / "spaced")]
+    words = [str(tmp_path / "spaced.cu"), "-lcuda", "-MMD", "-o", str(tmp_path / "spaced")]
     assert "warning: ISO C++17 does not allow 'register'" in cc(*words)
     assert run(tmp_path / "spaced") == "9 add << <1>> >(\n"
     rule = (tmp_path / "spaced.d").read_text().replace("\\\n", "").split()
@@ -92,7 +92,7 @@ int main() { k << <1, 1>> >((int *)nullptr); }
 def test_launches_with_blanks_compile_beside_builtin_traits_that_the_host_library_shadows(tmp_path: Path) -> None:
     """CCCL asks for the built-in function; where clang only preprocesses, it is there, and then it is not."""
     (tmp_path / "shadowed.cu").write_text(SHADOWED)
-    assert cc("-c", str(tmp_path / "shadowed.cu"), "-unchecked", "-o", str(tmp_path / "shadowed.o")) == ""
+    assert cc("-c", str(tmp_path / "shadowed.cu"), "-o", str(tmp_path / "shadowed.o")) == ""
 
 
 GROUPS = """
@@ -137,7 +137,7 @@ int main() {
 def test_host_integers_that_overflow_wrap_around(suffix: str, tmp_path: Path) -> None:
     """simpleOccupancy of NVIDIA's samples squares 65536 in an int; a wider loop variable made the squares differ."""
     (tmp_path / f"squares.{suffix}").write_text(OVERFLOW)
-    assert cc(str(tmp_path / f"squares.{suffix}"), "-unchecked", "-o", str(tmp_path / "squares")) == ""
+    assert cc(str(tmp_path / f"squares.{suffix}"), "-o", str(tmp_path / "squares")) == ""
     assert run(tmp_path / "squares") == "same\n"
 
 
@@ -154,7 +154,7 @@ def test_registers_are_bounded_and_told(tmp_path: Path) -> None:
         "__global__ void __launch_bounds__(64) bounded(float *p) { p[0] = 1; }\n"
     )
     made = tmp_path / "k.o"
-    said = cc("-c", str(tmp_path / "k.cu"), "-maxrregcount=24", "-Xptxas=-v", "-unchecked", "-o", str(made))
+    said = cc("-c", str(tmp_path / "k.cu"), "-maxrregcount=24", "-Xptxas=-v", "-o", str(made))
     assert "Compiling entry function '_Z1kPf' for 'sm_80'" in said
     assert made.read_bytes().count(b".maxnreg") == 1
 
@@ -221,7 +221,7 @@ def test_host_code_with_openmp_runs_with_the_systems_library(option: str, tmp_pa
     suffix = "cu" if option == "-fopenmp" else "cpp"
     source = tmp_path / f"threads.{suffix}"
     source.write_text(OPENMP if suffix == "cu" else OPENMP.replace("__global__ void add(long *p) { *p += 1; }", ""))
-    assert cc(str(source), option, "-unchecked", "-o", str(tmp_path / "threads")) == ""
+    assert cc(str(source), option, "-o", str(tmp_path / "threads")) == ""
     assert run(tmp_path / "threads") == "1 1 1 1 1\n100 3 3 1 55\n"
 
 

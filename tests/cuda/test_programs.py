@@ -52,7 +52,7 @@ def test_reads_around_allocations_work_unless_checked_and_writes_are_faults(tmp_
 
 def test_more_blocks_than_cores_meet_at_the_grid_barrier_without_optimisation(tmp_path: Path) -> None:
     """At -O0 the barrier reads what it waits for through calls and local memory: the first blocks kept their cores."""
-    cc(str(PROGRAMS / "grid_sync.cu"), "-O0", "-unchecked", "-o", str(tmp_path / "grid_sync"))
+    cc(str(PROGRAMS / "grid_sync.cu"), "-O0", "-o", str(tmp_path / "grid_sync"))
     assert run(tmp_path / "grid_sync") == "grid barrier: 0 of 2048 wrong\n"
 
 
@@ -102,7 +102,7 @@ def test_objects_compiled_apart_and_a_shared_library_are_linked(tmp_path: Path) 
     (tmp_path / "include" / "factor.h").write_text("constexpr int kScale = 3;\n")
     (tmp_path / "double.cu").write_text(DOUBLE)
     (tmp_path / "main.cpp").write_text(MAIN)
-    words = ["-I", str(tmp_path / "include"), "-DFACTOR=2", "-O1", "-std=c++14", "-unchecked", "-g"]
+    words = ["-I", str(tmp_path / "include"), "-DFACTOR=2", "-O1", "-std=c++14", "-g"]
     assert cc("-c", str(tmp_path / "double.cu"), "-o", str(tmp_path / "double.o"), *words) == ""
     makefiles = ["-rdc=false", "--std=c++17", "-lcudart", "--compiler-options", "-Wall"]
     assert cc(str(tmp_path / "double.o"), str(tmp_path / "main.cpp"), "-o", str(tmp_path / "whole"), *makefiles) == ""
@@ -128,7 +128,7 @@ def test_the_hosts_compiler_links_objects_with_the_libraries_of_a_toolkit(tmp_pa
     (tmp_path / "double.cu").write_text(DOUBLE.replace('#include "factor.h"', "constexpr int kScale = 3;"))
     (tmp_path / "plain.c").write_text(PLAIN_C)
     out = tmp_path / "program"
-    cc("-c", str(tmp_path / "double.cu"), "-DFACTOR=2", "-O1", "-unchecked", "-o", str(tmp_path / "double.o"))
+    cc("-c", str(tmp_path / "double.cu"), "-DFACTOR=2", "-O1", "-o", str(tmp_path / "double.o"))
     command = [compiler, "plain.c", "double.o", f"-I{toolkit}/include", f"-L{toolkit}/lib64", "-lcuda", "-lcudart"]
     subprocess.run([*command, "-lcudart", "-o", str(out)], cwd=tmp_path, check=True)
     subprocess.run([str(out)], env={**os.environ, "DRAWLOOM_DEVICE": "cpu"}, check=True)
@@ -200,7 +200,7 @@ def test_options_of_the_preprocessor_and_the_linker(suffix: str, tmp_path: Path)
     source = tmp_path / f"options.{suffix}"
     source.write_text(OPTIONS)
     words = ["-DGONE", "-UGONE", "-isystem", str(tmp_path), "-include", str(tmp_path / "first.h")]
-    assert cc(str(source), *words, "-Xlinker", "--wrap=wrapped", "-unchecked", "-o", str(tmp_path / "out")) == ""
+    assert cc(str(source), *words, "-Xlinker", "--wrap=wrapped", "-o", str(tmp_path / "out")) == ""
     assert run(tmp_path / "out") == ""
 
 
@@ -258,8 +258,8 @@ def test_a_program_waits_for_kernels_of_a_library_that_it_loads(tmp_path: Path) 
     """Each had a runtime library of its own: streams of one were none of the other, and nobody waited."""
     (tmp_path / "slow.cu").write_text(SLOW_IN_A_LIBRARY)
     (tmp_path / "loads.cu").write_text(LOADS_A_LIBRARY)
-    cc("-shared", str(tmp_path / "slow.cu"), "-unchecked", "-o", str(tmp_path / "libslow.so"))
-    cc(str(tmp_path / "loads.cu"), "-unchecked", "-o", str(tmp_path / "loads"))
+    cc("-shared", str(tmp_path / "slow.cu"), "-o", str(tmp_path / "libslow.so"))
+    cc(str(tmp_path / "loads.cu"), "-o", str(tmp_path / "loads"))
     assert run(tmp_path / "loads", tmp_path / "libslow.so") == "cudaErrorNotReady, cudaSuccess, 42\n"
 
 
@@ -289,7 +289,7 @@ def test_a_newer_c_library_declares_functions_of_ours(tmp_path: Path) -> None:
     (tmp_path / "math.h").write_text(NEWER_MATH)
     (tmp_path / "both.cu").write_text(MATH_OF_BOTH)
     reread = "-D_PRELUDE_IS_READ_AGAIN"
-    cc(str(tmp_path / "both.cu"), "-I", str(tmp_path), reread, "-unchecked", "-o", str(tmp_path / "both"))
+    cc(str(tmp_path / "both.cu"), "-I", str(tmp_path), reread, "-o", str(tmp_path / "both"))
     assert run(tmp_path / "both") == "1 1\n"
 
 
@@ -299,7 +299,7 @@ def test_ziglang_alone_has_the_headers_that_a_program_needs(tmp_path: Path, monk
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("DRAWLOOM_CLANG", raising=False)
     out = tmp_path / "style.o"
-    assert cc("-c", str(PROGRAMS / "samples_style.cu"), "-unchecked", "-o", str(out)) == ""
+    assert cc("-c", str(PROGRAMS / "samples_style.cu"), "-o", str(out)) == ""
     assert out.read_bytes().startswith(b"\x7fELF")
 
 
@@ -409,7 +409,7 @@ def test_atomics_on_generic_addresses_of_shared_memory_become_plain_updates(tmp_
         "  bins[threadIdx.x & 3] = 0;\n  __syncthreads();\n  atomicAdd(&bins[in[threadIdx.x] & 3], 1);\n"
         "  __syncthreads();\n  out[threadIdx.x] = bins[threadIdx.x & 3];\n}\n"
     )
-    cc("-c", str(source), "-unchecked", "-o", str(tmp_path / "count.o"))
+    cc("-c", str(source), "-o", str(tmp_path / "count.o"))
     if shutil.which("objdump") is None:
         pytest.skip("objdump is not installed")
     shown = subprocess.run(["objdump", "-d", str(tmp_path / "count.o")], capture_output=True, text=True, check=True)

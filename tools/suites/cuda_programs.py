@@ -34,8 +34,7 @@ SOURCES: Final = (".cu", ".cpp", ".cc", ".c")
 SETTINGS: Final = (
     "DRAWLOOM_SUITE_ROOT", "DRAWLOOM_SUITE_SECONDS", "DRAWLOOM_SUITE_PEER", "DRAWLOOM_SUITE_TOOLKIT"
 )  # fmt: skip
-#: Nothing here runs with DRAWLOOM_CHECK, and the code for that takes a third of a build.
-COMPILER: Final = f'"{sys.executable}" -m drawloom.cli.main cc -unchecked'
+COMPILER: Final = f'"{sys.executable}" -m drawloom.cli.main cc'
 FAILURES: Final = ("fail", "mismatch", "non-matching", "not match", "incorrect", "wrong", "cuda error")
 #: The exit status of NVIDIA's samples that waive their test, for want of a second GPU or of a library.
 WAIVED: Final = 2

@@ -58,7 +58,7 @@ def command(words: tuple[str, ...]) -> None:
     request = Request(
         tuple(given.files), given.last("output"), options, archs, given.last("cpu", DEFAULT_CPU), given.has("compile"),
         given.has("shared"), given.all("library"), given.all("folder"),
-        tuple(word for word in host if word != OPENMP), given.listed("linker"), not given.has("unchecked"),
+        tuple(word for word in host if word != OPENMP), given.listed("linker"), given.has("checked"),
         given.has("debug"), target, language(given), dependencies(given), openmp, registers(given),
         given.has("usage"),
     )  # fmt: skip

@@ -34,6 +34,8 @@ SUBCOMMANDS: Final[dict[str, str]] = {
     "cache": "Show or clear the cache of compiled kernels.",
 }
 
+#: Commands that programs call; help does not list them.
+HIDDEN: Final = ("checked",)
 #: Commands whose file cannot have their name.
 FILES: Final[dict[str, str]] = {"as": "assemble"}
 
@@ -50,7 +52,7 @@ class LazyGroup(click.Group):
         return [name for name in SUBCOMMANDS if os.path.isfile(os.path.join(folder, FILES.get(name, name) + ".py"))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in (*self.list_commands(ctx), *HIDDEN):
             return None
         command = import_module("drawloom.cli." + FILES.get(cmd_name, cmd_name)).command
         assert isinstance(command, click.Command)

@@ -89,8 +89,9 @@ OPTIONS: Final[dict[str, Option]] = {
     "depend_file": Option(("MF", "dependency-output"), "FILE", TAKEN, "Where -MD and -MMD write."),
     "depend_target": Option(("MT", "MQ", "dependency-target-name"), "NAME", TAKEN, "What the rule makes; the output."),
     "depend_phony": Option(("MP", "generate-dependency-targets"), "", TAKEN, "Add an empty rule for each header."),
-    "unchecked": Option(("unchecked",), "", TAKEN,
-        "Leave out the code that DRAWLOOM_CHECK=memory runs: a smaller file, sooner made."),
+    "checked": Option(("checked",), "", TAKEN,
+        "Put in the code that DRAWLOOM_CHECK runs, for machines without Drawloom. Otherwise Drawloom compiles that code "
+        "when a program is first run with DRAWLOOM_CHECK."),
     "debug": Option(("g", "debug"), "", TAKEN, "Keep what debuggers read of the host code."),
     "silent": Option(("w", "disable-warnings"), "", TAKEN, "Show no warnings and notes."),
     "forward": Option(("forward-unknown-to-host-compiler", "forward-unknown-opts"), "", TAKEN,
@@ -129,6 +130,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "device_linker": Option(("Xnvlink", "nvlink-options"), "OPTION,...", NOTED, "device code is not linked over files"),
     "keep": Option(("keep", "save-temps"), "", NOTED, "`drawloom build --emit` writes PTX and machine code"),
     "keep_folder": Option(("keep-dir",), "DIR", NOTED, "nothing is kept"),
+    "unchecked": Option(("unchecked",), "", NOTED, "only -checked puts in the code that DRAWLOOM_CHECK runs"),
     "time": Option(("time",), "FILE", NOTED, "there is no profile of compiling"),
 
     "device_link": Option(("dlink", "device-link"), "", REFUSED, "device code is not linked over files"),

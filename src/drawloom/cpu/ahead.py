@@ -6,8 +6,10 @@ tables that a runtime library launches them by.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final
 
+from drawloom.build_info import VERSION
 from drawloom.cpu import abi, races
 from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import FULL, QUICK, Host, optimise
@@ -24,6 +26,8 @@ LEVEL: Final = "x86-64-v3"
 NATIVE: Final = "native"
 
 GENERAL: Final = "general"
+#: The symbol of the tables in a library of code that checks accesses.
+CHECKED_IMAGE: Final = "dl_checked_image"
 #: Layouts by the number that a variant names them with; 0 is a variant for blocks of just one shape.
 LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, GENERAL: 5}
 #: What the records consist of, all words of 8 bytes; a name that ends in ``*`` is a pointer. The library's header is
@@ -79,9 +83,7 @@ def support_object(level: str) -> bytes:
     module = optimise(support(target.is_x86), target)
     if available():
         module.link_in(optimise(native(), target))
-    for function in module.functions:
-        if function.linkage.name == "external" and not function.is_declaration:
-            function.visibility = "hidden"
+    _hide_functions(module)
     return _emitted(module, target, FULL)
 
 
@@ -96,6 +98,15 @@ def module_objects(
     variables and functions that another file defines.
     """
     return _Object(module, checked, key, target_of(level), level, hidden).build(bounds)
+
+
+def checked_objects(module: Module, level: str, hidden: str = "") -> list[bytes]:
+    """The object code of a shared library whose ``CHECKED_IMAGE`` has the kernels of a module with nothing but the
+    variants that check accesses, for a program that was built without them.
+
+    ``hidden`` and errors are those of ``module_objects``.
+    """
+    return _CheckedLibrary(module, target_of(level), level, hidden).build({})
 
 
 def _emitted(module: Any, target: Host, level: int) -> bytes:
@@ -157,10 +168,14 @@ class _Object:
                 made[code.text] = self.functions_of(code, level)
             rows.append(_variant_row(code, made[code.text], LAYOUTS[name], (0, 0, 0), False))
         if self.checked is not None:
-            by_lane = not self.is_volatile(kernel)
-            code = self.compiled(self.checked, kernel, GENERAL, check=True, by_lane=by_lane)
-            rows.append(_variant_row(code, self.functions_of(code, QUICK), LAYOUTS[GENERAL], (0, 0, 0), True))
+            rows.append(self.checked_variant_of(kernel, self.checked))
         return rows
+
+    def checked_variant_of(self, kernel: Function, module: Module) -> str:
+        """The row of the variant that checks accesses, for all blocks."""
+        by_lane = not self.is_volatile(kernel)
+        code = self.compiled(module, kernel, GENERAL, check=True, by_lane=by_lane)
+        return _variant_row(code, self.functions_of(code, QUICK), LAYOUTS[GENERAL], (0, 0, 0), True)
 
     def shapes(self, kernel: Function, bounds: Bounds) -> list[tuple[int, int, int]]:
         """The shapes of blocks that are worth code that runs them at once."""
@@ -256,14 +271,17 @@ class _Object:
             self.array("lines", [_row(*line) for line in lines], 3), len(lines),
             self.array("files", [_row(self.string(file)) for file in files], 1), len(files),
         )  # fmt: skip
-        return "\n".join([
-            f"@dl.image = internal global {row}",
+        return "\n".join([f"@dl.image = internal global {row}", *self.entry()])
+
+    def entry(self) -> list[str]:
+        """What the program finds the tables by."""
+        return [
             "declare void @dl_register_image(ptr)",
             "define internal void @dl.register() {\n  call void @dl_register_image(ptr @dl.image)\n  ret void\n}",
             # A section by its own name: llvm.global_ctors becomes .ctors here, which some linkers leave out.
             '@dl.entry = internal constant ptr @dl.register, section ".init_array", align 8',
             '@llvm.used = appending global [1 x ptr] [ptr @dl.entry], section "llvm.metadata"',
-        ])  # fmt: skip
+        ]  # fmt: skip
 
     def string(self, text: str) -> str:
         """The name of a constant with the bytes of ``text`` and a NUL."""
@@ -285,6 +303,29 @@ class _Object:
         assert all(kind.count(",") + 1 == width for kind in kinds)
         self.lines.append(f"{name} = internal constant {{ {', '.join(kinds)} }} {{ {', '.join(rows)} }}")
         return name
+
+
+class _CheckedLibrary(_Object):
+    """The code of the variants that check accesses, alone, with what they call: a library that a program loads."""
+
+    def __init__(self, module: Module, target: Host, level: str, hidden: str) -> None:
+        super().__init__(module, module, "checked", target, level, hidden)
+        calls = optimise(support(target.is_x86), target, FULL)
+        _hide_functions(calls)
+        self.add(calls, FULL)
+
+    def variants_of(self, kernel: Function, bounds: Bounds) -> list[str]:
+        return [self.checked_variant_of(kernel, self.module)]
+
+    def entry(self) -> list[str]:
+        return [f"@{CHECKED_IMAGE} = alias i8, ptr @dl.image"]
+
+
+def _hide_functions(module: Any) -> None:
+    """Keep what a module defines inside the program or library that it becomes part of."""
+    for function in module.functions:
+        if function.linkage.name == "external" and not function.is_declaration:
+            function.visibility = "hidden"
 
 
 def _variant_row(
@@ -309,8 +350,24 @@ def _row(*fields: str | int) -> str:
 
 
 def library_header() -> str:
-    """The C++ header of the records, and of the numbers of ``abi``, that the runtime library is compiled with."""
-    out = ["#pragma once", "#include <cstdint>", "namespace drawloom {"]
+    """The C++ header of the records, and of the numbers of ``abi``, that the runtime library is compiled with.
+
+    Its ``INTERFACE`` names all of them: code that is compiled later must be for the same ones.
+    """
+    out = _declarations()
+    out.append(f'constexpr char INTERFACE[] = "{interface()}";')
+    return "\n".join(
+        ["#pragma once", "#include <cstdint>", "namespace drawloom {", *out, "}  // namespace drawloom", ""]
+    )
+
+
+def interface() -> str:
+    """What names the records and numbers that object code and the runtime library share, in this version of ours."""
+    return hashlib.sha256("\n".join([VERSION, *_declarations()]).encode()).hexdigest()
+
+
+def _declarations() -> list[str]:
+    out = [f'constexpr char CHECKED_IMAGE[] = "{CHECKED_IMAGE}";']
     for name, value in vars(abi).items():
         if name.isupper() and isinstance(value, int):
             out.append(f"constexpr int64_t {name} = {value};")
@@ -320,4 +377,4 @@ def library_header() -> str:
     for record, fields in RECORDS.items():
         kinds = [f"const void *{f[:-1]};" if f.endswith("*") else f"int64_t {f};" for f in fields.split()]
         out.append(f"struct {record} {{ {' '.join(kinds)} }};")
-    return "\n".join([*out, "}  // namespace drawloom", ""])
+    return out

@@ -121,6 +121,18 @@ class Clang:
         return done.stdout, diagnostics
 
 
+def run(command: list[str], warnings: list[str]) -> None:
+    """Runs a compiler or linker. Raises CompileError with what it says."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    except OSError as failure:
+        raise UnsupportedError(f"cannot run {command[0]}: {failure.strerror}") from failure
+    if done.returncode:
+        raise CompileError(done.stderr)
+    if done.stderr.strip():
+        warnings.append(done.stderr)
+
+
 def ziglang() -> str | None:
     """The compiler inside the ziglang package, or None where it is not installed."""
     spec = importlib.util.find_spec("ziglang")

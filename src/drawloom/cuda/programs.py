@@ -8,14 +8,14 @@ the CPU; the host side embeds the former and is linked with the latter. `library
 import hashlib
 import os
 import struct
-import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, CompileError, find_clang, host_headers
+from drawloom.cuda.clang import HEADERS, HOST_TRIPLE, Clang, find_clang, host_headers, run
 from drawloom.cuda.compiler import (
     CUDA_STANDARDS,
     HOST_HEADERS,
@@ -39,9 +39,11 @@ from drawloom.ptx.ir import Directive, Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
 
 #: What the embedded device code begins with: these 8 bytes, 64 of the key, the number of images; then for each image
-#: its kind (0: PTX, else the architecture), its size, and its bytes up to a multiple of 8.
+#: its kind (0: PTX, 1: not code but the command that compiles the PTX again, else the architecture), its size, and its
+#: bytes up to a multiple of 8.
 MAGIC: Final = b"DRAWLOOM"
 PTX_IMAGE: Final = 0
+COMMAND_IMAGE: Final = 1
 
 #: Functions of CUDA's device runtime, which need no body.
 RUNTIME_FUNCTIONS: Final = ("vprintf", "__assertfail", "malloc", "free")
@@ -98,7 +100,7 @@ class Dependencies:
 class Request:
     """What `drawloom cc` is asked to make. `inputs` are sources, object files and libraries in the order of the link;
     `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code;
-    `checked` adds what DRAWLOOM_CHECK=memory runs, `debug` what debuggers read of the host code. Device code is
+    `checked` adds what DRAWLOOM_CHECK runs, `debug` what debuggers read of the host code. Device code is
     compiled for `target`, without one for the first of `archs`. `language` is "cuda", "c++" or "c" where sources are
     in it whatever their names are. Kernels without bounds have at most `registers`, unless that is 0; `usage` says
     among the warnings what they take."""
@@ -114,7 +116,7 @@ class Request:
     library_folders: tuple[str, ...] = ()
     host_options: tuple[str, ...] = ()
     linker_options: tuple[str, ...] = ()
-    checked: bool = True
+    checked: bool = False
     debug: bool = False
     target: str = ""
     language: str = ""
@@ -257,7 +259,8 @@ def compile_cu(clang: Clang, name: str, request: Request, folder: Path, warnings
         module = optimised(module)
     embedded, host, objects = folder / "device.bin", folder / "host.o", [folder / "host.o"]
     images = machine_code(module, request.archs, warnings, request.usage)
-    embedded.write_bytes(packed(key, [*images, (PTX_IMAGE, ptx.encode() + b"\0")]))
+    images += [(PTX_IMAGE, ptx.encode() + b"\0"), (COMMAND_IMAGE, own_command())]
+    embedded.write_bytes(packed(key, images))
     own = ["-emit-obj", *words_of(request.options), "-fcuda-include-gpubinary", str(embedded), "-o", str(host)]
     rules, rule = request.dependencies, folder / "rule.d"
     if rules is not None:
@@ -313,6 +316,12 @@ def machine_code(
         except UnsupportedError as refusal:
             warnings.append(f"no machine code for {arch}, the driver will compile the PTX: {refusal}")
     return images
+
+
+def own_command() -> bytes:
+    """What a program that is run with DRAWLOOM_CHECK calls: this interpreter, and the folder of this package."""
+    folder = Path(__file__).parents[2]
+    return os.fsencode(f"{sys.executable}\n{folder}") + b"\0"
 
 
 def packed(key: str, images: list[tuple[int, bytes]]) -> bytes:
@@ -377,18 +386,6 @@ def link(clang: Clang, objects: list[str], request: Request, folder: Path) -> No
     words += [f"-l{name}" for name in request.libraries if name not in OF_RUNTIME]
     out = str(folder / "linked")
     run([*clang.cxx, *kind, *request.host_options, *objects, *words, *LIBRARIES, "-o", out], [])
-
-
-def run(command: list[str], warnings: list[str]) -> None:
-    """Runs a compiler or linker. Raises CompileError with what it says."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
-    except OSError as failure:
-        raise UnsupportedError(f"cannot run {command[0]}: {failure.strerror}") from failure
-    if done.returncode:
-        raise CompileError(done.stderr)
-    if done.stderr.strip():
-        warnings.append(done.stderr)
 
 
 def finish(made: Path, target: str) -> None:

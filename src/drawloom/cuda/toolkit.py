@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from drawloom.cuda.clang import HEADERS, Clang, find_clang
+from drawloom.cuda.clang import HEADERS, Clang, find_clang, run
 from drawloom.cuda.library import LIBRARIES, library_objects
-from drawloom.cuda.programs import finish, run
+from drawloom.cuda.programs import finish
 from drawloom.errors import DataError, UnsupportedError
 
 ARCHIVE: Final = "libcudart_static.a"

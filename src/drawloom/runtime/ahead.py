@@ -9,6 +9,7 @@ from drawloom.runtime.geometry import Limits
 
 #: The level of x86-64 that CPU code asks for unless told otherwise.
 LEVEL: Final = "x86-64-v3"
+NATIVE: Final = "native"
 
 
 def optimised(module: Module) -> Module:
@@ -34,6 +35,30 @@ def cpu_objects(
         limits = Limits(module, kernel)
         bounds[kernel.name] = Bounds(limits.required or (0, 0, 0), limits.max_threads)
     return module_objects(module, checked, key, level, bounds, hidden)
+
+
+def checked_objects(module: Module, level: str, hidden: str = "") -> list[bytes]:
+    """Object files of a shared library with the code of a module's kernels that checks accesses, for a program that was
+    built without it. Raises UnsupportedError."""
+    from drawloom.cpu.ahead import checked_objects
+
+    return checked_objects(module, level, hidden)
+
+
+def target_key(level: str) -> str:
+    """What code for a level of x86-64 depends on beside its source."""
+    if level != NATIVE:
+        return level
+    from drawloom.cpu.engine import Host
+
+    return Host().key
+
+
+def interface() -> str:
+    """What names the records and numbers that CPU code shares with the runtime library."""
+    from drawloom.cpu import ahead
+
+    return ahead.interface()
 
 
 def cpu_support(level: str = LEVEL) -> bytes:

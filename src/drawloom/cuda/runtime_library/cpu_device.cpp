@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "checked_code.h"
 #include "cpu_guard.h"
 #include "cpu_launch.h"
 #include "cpu_pages.h"
@@ -489,13 +490,14 @@ class CpuDevice : public Device {
     if (!launch.function->kernel) return cudaErrorNoKernelImageForDevice;  // compiled for a later level of x86-64
     const Kernel &kernel = *launch.function->kernel;
     if (cudaError_t error = refusal(launch, kernel)) return error;
+    if (checked_ && !find_checked_code(*launch.function)) return failed_ = cudaErrorNoKernelImageForDevice;
     Queue queue = Streams::find(launch.stream);
     if (!queue) return cudaErrorInvalidResourceHandle;
     std::vector<char> parameters(size_t(kernel.parameter_bytes) + 1);
     const int64_t *places = static_cast<const int64_t *>(kernel.parameters);
     for (int64_t i = 0; i < kernel.parameter_count; ++i)
       memcpy(&parameters[size_t(places[2 * i])], launch.arguments[i], size_t(places[2 * i + 1]));
-    if (!waits_ && is_brief(launch, checked_)) {
+    if (!waits_ && is_brief(launch)) {
       std::unique_lock<std::mutex> cores(cores_mutex(), std::try_to_lock);
       if (cores && at_once(queue, [&] { run(launch, parameters, Stack::shared); })) return cudaSuccess;
     }

@@ -423,7 +423,7 @@ std::string source_line(const Image &image, int64_t position) {
 }
 
 // What two accesses did to each other; where the later one was is told behind it.
-std::string race_of(const int64_t *record, const Launch &launch) {
+std::string race_of(const int64_t *record, const Launch &launch, const Image &image) {
   int64_t access = record[LAUNCH_OTHER_ACCESS];
   const char *now = access & RACE_NOW_WRITES ? "written" : "read", *then = access & RACE_THEN_WROTE ? "written" : "read";
   Three b = split(record[LAUNCH_OTHER_BLOCK], launch.grid), t = split(record[LAUNCH_OTHER_THREAD], launch.block);
@@ -431,12 +431,13 @@ std::string race_of(const int64_t *record, const Launch &launch) {
                              static_cast<unsigned long long>(record[LAUNCH_ERROR_ADDRESS]));
   return format(": %d bytes %s were %s by block (%u, %u, %u), thread (%u, %u, %u)", int(record[LAUNCH_ERROR_SIZE]),
                 place.c_str(), then, b.x, b.y, b.z, t.x, t.y, t.z) +
-         source_line(*launch.function->program->image, record[LAUNCH_OTHER_POS]) +
+         source_line(image, record[LAUNCH_OTHER_POS]) +
          format(", and are %s, unordered by any barrier,", now);
 }
 
 Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint64_t), bool checked) {
   const int64_t *record = run.record();
+  const Image &image = checked ? *launch.function->program->checked : *launch.function->program->image;
   int64_t error = record[LAUNCH_ERROR];
   Fault fault;
   if (!error) return fault;
@@ -454,7 +455,7 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
     what += format(", %d bytes at 0x%llx", int(record[LAUNCH_ERROR_SIZE]), static_cast<unsigned long long>(address));
     if (error == ERROR_BOUNDS) what += explain(address);
   }
-  if (error == ERROR_RACE) what += race_of(record, launch);
+  if (error == ERROR_RACE) what += race_of(record, launch, image);
   if (error == ERROR_SIGNAL) {
     const Raised &raised = run.raised();
     known_thread = false;
@@ -474,7 +475,7 @@ Fault fault_of(const Run &run, const Launch &launch, std::string (*explain)(uint
                      : "an illegal instruction or arithmetic exception";
     if (memory && !overflow && !checked) what += "; DRAWLOOM_CHECK=memory finds the line";
   } else {
-    where = source_line(*launch.function->program->image, record[LAUNCH_ERROR_POS]);
+    where = source_line(image, record[LAUNCH_ERROR_POS]);
   }
   Three b = split(block, launch.grid);
   fault.report = "kernel " + readable_name(launch.function->name) + ": " + what +
@@ -502,11 +503,11 @@ std::mutex &cores_mutex() {
   return running;
 }
 
-bool is_brief(const Launch &launch, bool checked) {
+bool is_brief(const Launch &launch) {
   float known = launch.function->nanoseconds_per_thread;
   if (known < 0 || known * float(threads_of(launch)) > kWorthAWorkerNanoseconds || !shared_stack_top()) return false;
-  const Variant *variant = variant_for(*launch.function->kernel, launch.block, checked);
-  return variant && !variant->spins;
+  const Variant *variant = variant_for(*launch.function->kernel, launch.block, false);
+  return !variant->spins;
 }
 
 Range device_heap() { return heap.range(); }
@@ -514,8 +515,8 @@ void limit_device_heap(size_t bytes) { heap.limit(bytes); }
 
 Fault run_kernel(const Launch &launch, const std::vector<char> &parameters, char *base,
                  std::vector<Range> *ranges, std::string (*explain)(uint64_t address), Stack stack) {
-  const Variant *variant = variant_for(*launch.function->kernel, launch.block, ranges != nullptr);
-  if (!variant) return {cudaErrorInvalidDeviceFunction, "kernel " + launch.function->name + " was built -unchecked"};
+  const Kernel &kernel = ranges ? *launch.function->checked : *launch.function->kernel;
+  const Variant *variant = variant_for(kernel, launch.block, ranges != nullptr);
   current = &launch;
   checking = ranges != nullptr;
   Run run(launch, *variant, parameters, base, ranges);

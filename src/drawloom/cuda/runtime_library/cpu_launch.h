@@ -20,9 +20,9 @@ struct Range {
 // Held while a kernel runs: one runs at a time, as each may have all cores.
 std::mutex &cores_mutex();
 
-// Whether a launch is known to be over soon: less work than waking a thread takes, and no loop that may wait for the
+// Whether a launch without checks is known to be over soon: less work than waking a thread takes, and no loop that may wait for the
 // host or for another thread.
-bool is_brief(const Launch &launch, bool checked);
+bool is_brief(const Launch &launch);
 
 // Whose stack the calling thread runs a kernel on: a stream's thread its own; a thread of the program, which may have a
 // short stack, one that belongs to whoever holds the cores.

@@ -18,11 +18,12 @@ namespace drawloom {
 enum class Memory { device, pinned, managed };
 
 // The device code of one source file. `image` is what its object file registered for the CPU, `blob` what clang
-// embedded for GPUs: cubins and PTX.
+// embedded for GPUs: cubins and PTX. `checked` has the kernels with code that checks accesses: `image` where that is part
+// of the program, another that was loaded, or null until it is needed.
 struct Program {
   std::string key;
   const char *blob = nullptr;
-  const Image *image = nullptr;
+  const Image *image = nullptr, *checked = nullptr;
   char *variables = nullptr;  // where they stand on the CPU, from the first use on
 };
 
@@ -31,6 +32,7 @@ struct Function {
   Program *program = nullptr;
   std::string name;
   const Kernel *kernel = nullptr;  // null where the program has no code for this CPU
+  const Kernel *checked = nullptr;  // with code that checks accesses; null until it is needed
   int dynamic_shared_limit = 0;
   std::atomic<float> nanoseconds_per_thread{-1};  // as the CPU device measured it last; less than 0: never
 };

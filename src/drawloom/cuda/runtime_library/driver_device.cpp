@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "device.h"
+#include "embedded.h"
 #include "settings.h"
 
 namespace drawloom {
@@ -125,28 +126,6 @@ Address address_of(const void *memory) { return reinterpret_cast<Address>(memory
 // Numbers of the driver's pointer and function attributes.
 enum { kMemoryType = 2, kDevicePointer = 3, kHostPointer = 4, kIsManaged = 8 };
 enum { kMostThreadsOfFunction, kShared, kConstant, kLocal, kRegisters, kPtx, kBinary, kCaching, kMostDynamic };
-
-// What is embedded for GPUs: the images behind the magic number and the key.
-struct Code {
-  uint64_t kind, size;
-  const char *bytes;
-};
-constexpr size_t kImagesAt = 72;
-
-std::vector<Code> codes_of(const char *blob) {
-  std::vector<Code> all;
-  uint64_t count = 0;
-  memcpy(&count, blob + kImagesAt, sizeof count);
-  const char *at = blob + kImagesAt + sizeof count;
-  for (uint64_t i = 0; i < count; ++i) {
-    Code one{0, 0, at + 16};
-    memcpy(&one.kind, at, 8);
-    memcpy(&one.size, at + 8, 8);
-    all.push_back(one);
-    at += 16 + (one.size + 7) / 8 * 8;
-  }
-  return all;
-}
 
 std::atomic<unsigned> contexts{0};  // how many were made
 
@@ -368,11 +347,11 @@ class DriverDevice : public Device {
       bool by_driver = settings().by_driver;
       uint64_t major = uint64_t(attribute(cudaDevAttrComputeCapabilityMajor));
       uint64_t minor = uint64_t(attribute(cudaDevAttrComputeCapabilityMinor));
-      if (strncmp(program.blob, "DRAWLOOM", 8)) return cudaErrorInvalidKernelImage;
+      if (!is_ours(program.blob)) return cudaErrorInvalidKernelImage;
       std::vector<Code> all = codes_of(program.blob);
       const Code *best = nullptr;
       for (const Code &one : all) {
-        bool fits = one.kind == 0 || (!by_driver && one.kind / 10 == major && one.kind % 10 <= minor);
+        bool fits = one.kind == kPtxImage || (!by_driver && one.kind / 10 == major && one.kind % 10 <= minor);
         if (fits && (!best || one.kind > best->kind)) best = &one;
       }
       if (!best) return cudaErrorNoKernelImageForDevice;

@@ -1,5 +1,6 @@
 // From the calls that clang puts into a program's constructors (CUDA's registration interface, version 12) to tables.
 #include "registry.h"
+#include "embedded.h"
 #include "process.h"
 #include "settings.h"
 
@@ -17,8 +18,6 @@ struct Wrapper {
   const char *blob;
   void *unused;
 };
-constexpr char kMagic[] = "DRAWLOOM";
-constexpr size_t kKeyAt = 8, kKeyBytes = 64;
 
 std::vector<std::unique_ptr<Device>> &devices() {
   Process &all = process();
@@ -147,8 +146,7 @@ void dl_register_image(Image *image) {
 void **__cudaRegisterFatBinary(void *wrapper) {
   Program *program = new Program;
   program->blob = static_cast<Wrapper *>(wrapper)->blob;
-  if (!strncmp(program->blob, kMagic, kKeyAt))
-    program->key.assign(program->blob + kKeyAt, strnlen(program->blob + kKeyAt, kKeyBytes));
+  if (is_ours(program->blob)) program->key = key_of(program->blob);
   return reinterpret_cast<void **>(program);
 }
 
