@@ -63,7 +63,7 @@ def cc(*words: str) -> str:
     return done.output
 
 
-def run(program: Path, threads: int = 3, check: str = "memory", **settings: str) -> tuple[str, str]:
+def run(program: Path, settings: dict[str, str], threads: int = 3, check: str = "memory") -> tuple[str, str]:
     """(Standard output, standard error) of a checked run."""
     environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu", "DRAWLOOM_CHECK": check, **settings}
     done = subprocess.run([str(program), str(threads)], capture_output=True, text=True, env=environment, check=True)
@@ -74,26 +74,26 @@ def test_the_programs_own_drawloom_compiles_checked_code_once_and_the_cache_keep
     programs: Path, tmp_path: Path
 ) -> None:
     cache = {"DRAWLOOM_CACHE_DIR": str(tmp_path)}
-    output, errors = run(programs / "plain", 4, **cache)
+    output, errors = run(programs / "plain", cache, 4)
     assert output == "cudaErrorIllegalAddress, cudaErrorIllegalAddress\n"
     assert "kernel add(int*, int): access outside every allocation, 4 bytes at 0x" in errors
     assert errors.endswith("in block (0, 0, 0), thread (3, 0, 0) at " + str(programs / "source.cu") + ":6\n")
     assert len(list(tmp_path.iterdir())) == 1
-    # Nothing could be compiled now.
-    assert run(programs / "plain", DRAWLOOM_CLANG="/none", **cache) == ("cudaSuccess, cudaSuccess\n", "")
-    assert run(programs / "plain", check="race", DRAWLOOM_CLANG="/none", **cache) == ("cudaSuccess, cudaSuccess\n", "")
+    cache["DRAWLOOM_CLANG"] = "/none"  # nothing can be compiled now
+    for check in ("memory", "race"):
+        assert run(programs / "plain", cache, check=check) == ("cudaSuccess, cudaSuccess\n", "")
 
 
 def test_another_drawloom_may_be_named_and_is_called_once_for_all_threads(programs: Path, tmp_path: Path) -> None:
     command, log = tmp_path / "drawloom", tmp_path / "log"
     command.write_text(COUNTING.format(log=log, python=sys.executable))
     command.chmod(0o755)
-    assert run(programs / "plain", DRAWLOOM=f" {command} ")[0] == "cudaSuccess, cudaSuccess\n"
+    assert run(programs / "plain", {"DRAWLOOM": f" {command} "})[0] == "cudaSuccess, cudaSuccess\n"
     assert log.read_text() == "called\n"
 
 
 def test_code_that_is_part_of_the_program_needs_no_drawloom(programs: Path) -> None:
-    output, errors = run(programs / "whole", 4, DRAWLOOM="/none")
+    output, errors = run(programs / "whole", {"DRAWLOOM": "/none"}, 4)
     assert output == "cudaErrorIllegalAddress, cudaErrorIllegalAddress\n"
     assert errors.endswith(":6\n")
     assert (programs / "whole").stat().st_size > (programs / "plain").stat().st_size
@@ -110,7 +110,7 @@ def test_code_that_is_part_of_the_program_needs_no_drawloom(programs: Path) -> N
 def test_without_a_drawloom_every_call_fails_and_standard_error_says_what_to_do(
     command: str, why: str, programs: Path
 ) -> None:
-    output, errors = run(programs / "plain", check="race", DRAWLOOM=command)
+    output, errors = run(programs / "plain", {"DRAWLOOM": command}, check="race")
     assert output == "cudaErrorNoKernelImageForDevice, cudaErrorNoKernelImageForDevice\n"
     assert errors.startswith(f"drawloom: DRAWLOOM_CHECK=race: {why}")
     advice = "install Drawloom, name its command in DRAWLOOM, or build the program with `drawloom cc -checked`\n"

@@ -90,7 +90,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "depend_target": Option(("MT", "MQ", "dependency-target-name"), "NAME", TAKEN, "What the rule makes; the output."),
     "depend_phony": Option(("MP", "generate-dependency-targets"), "", TAKEN, "Add an empty rule for each header."),
     "checked": Option(("checked",), "", TAKEN,
-        "Put in the code that DRAWLOOM_CHECK runs, for machines without Drawloom. Otherwise Drawloom compiles that code "
+        "Put in the code that DRAWLOOM_CHECK runs, for machines without Drawloom. Otherwise Drawloom compiles it "
         "when a program is first run with DRAWLOOM_CHECK."),
     "debug": Option(("g", "debug"), "", TAKEN, "Keep what debuggers read of the host code."),
     "silent": Option(("w", "disable-warnings"), "", TAKEN, "Show no warnings and notes."),

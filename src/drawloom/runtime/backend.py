@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from drawloom.errors import LaunchError
 from drawloom.ptx.ir import Module
+from drawloom.runtime.geometry import Dim3
 from drawloom.runtime.memory import Array, Bytes, Span
 
 if TYPE_CHECKING:
     from drawloom.runtime.arguments import Arguments
     from drawloom.runtime.optimiser import Optimiser
-
-Dim3 = tuple[int, int, int]
 
 
 class Timing:

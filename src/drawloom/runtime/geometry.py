@@ -11,7 +11,8 @@ from typing import Final
 from drawloom.errors import LaunchError
 from drawloom.ptx.ir import Function, Module
 from drawloom.ptx.launch_bounds import LARGEST_BLOCK, LARGEST_GRID, MOST_THREADS, block_extents
-from drawloom.runtime.backend import Dim3
+
+Dim3 = tuple[int, int, int]
 
 #: Static shared memory of a block, in bytes; beyond it a kernel needs dynamic shared memory.
 MAX_STATIC_SHARED: Final = 48 * 1024

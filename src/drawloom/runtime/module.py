@@ -15,8 +15,8 @@ from drawloom.ptx.ir import Function
 from drawloom.ptx.ir import Module as PtxModule
 from drawloom.runtime.arguments import Parameter, Signature, prepare
 from drawloom.runtime.assembler import DRAWLOOM, chosen_assembler
-from drawloom.runtime.backend import Dim3, Program, Request, Timing
-from drawloom.runtime.geometry import Limits, check_launch, dimensions
+from drawloom.runtime.backend import Program, Request, Timing
+from drawloom.runtime.geometry import Dim3, Limits, check_launch, dimensions
 from drawloom.runtime.kernel_names import symbol_of
 from drawloom.runtime.machine import Device
 from drawloom.runtime.machine import device as find_device
