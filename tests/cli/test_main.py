@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import drawloom
 from drawloom.build_info import VERSION, build_kind
 from drawloom.cli.main import FILES, SUBCOMMANDS
+from drawloom.errors import UnsupportedError
 
 HEAVY = ["numpy", "pyarrow", "llvmlite", "datafusion", "substrait", "google.protobuf", "rich", "cuda"]
 
@@ -70,6 +72,39 @@ def test_start_up_imports_nothing_heavy(words: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+COMPILING = [
+    "cc -c k.cu -o k.o", "build k.cu --emit cubin -o k.cubin", "as k.ptx -o k.cubin", "opt k.ptx", "shuffle k.ptx",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", COMPILING, ids=lambda words: words.partition(" ")[0])
+def test_what_only_compiles_starts_without_numpy(words: str, tmp_path: Path) -> None:
+    """NumPy took `drawloom cc` a tenth of a second, for a type that a launch is checked with."""
+    if ".cu" in words and not has_clang():
+        pytest.skip("there is no clang")
+    (tmp_path / "k.cu").write_text("__global__ void k(int *out) { out[threadIdx.x] = 1; }\n")
+    (tmp_path / "k.ptx").write_text(
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n  ret;\n}\n"
+    )
+    code = (
+        "import sys\nfrom drawloom.cli.main import main\n"
+        f"try:\n    sys.argv[1:] = {words.split()!r}\n    main()\n"
+        "except SystemExit as end:\n    print(end.code, 'numpy' in sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr.splitlines()[-1] == "0 False"
+
+
+def has_clang() -> bool:
+    from drawloom.cuda.clang import find_clang
+
+    try:
+        find_clang()
+    except UnsupportedError:
+        return False
+    return True
 
 
 def test_help_lists_the_subcommands_that_exist() -> None:
