@@ -104,7 +104,7 @@ class Generator:
         """Apply one pattern that fits the value's type."""
         if isinstance(type, ArrayType):
             for _ in range(20):
-                found = self.choose(ARRAY_STEPS)(self, value, type, depth)
+                found: Found = self.choose(ARRAY_STEPS)(self, value, type, depth)
                 if found is not None and self.elements(found[1]) <= MOST_ELEMENTS:
                     return found
             return value, type
@@ -153,7 +153,8 @@ class Generator:
         return made, result[0]
 
     def mapper(self) -> Callable[..., Any]:
-        return self.choose((lift.map, lift.map, lift.map_seq))
+        mapper: Callable[..., Any] = self.choose((lift.map, lift.map, lift.map_seq))
+        return mapper
 
 
 Found = tuple[Any, Type] | None

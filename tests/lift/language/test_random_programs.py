@@ -11,6 +11,7 @@ from drawloom.lift.language.parser import parse_program
 from drawloom.lift.language.printer import show_program
 from tests.lift import naive
 from tests.lift.random_programs import Generator
+from tools import fuzz_lift
 
 SEEDS = range(120)
 
@@ -57,3 +58,16 @@ def test_programs_that_differ_are_not_equal() -> None:
     programs = [draw(seed)[1] for seed in range(200)]
     texts = {show_program(program) for program in programs}
     assert len(set(programs)) >= len(texts) > 150
+
+
+def test_the_fuzzer_reports_what_it_checked(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["fuzz_lift", "--count", "3"])
+    assert fuzz_lift.main() == 0
+    assert capsys.readouterr().out == "3 programs agree\n"
+
+
+def test_the_fuzzer_reports_a_wrong_result(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["fuzz_lift", "--count", "3"])
+    monkeypatch.setattr(fuzz_lift, "interpret", lambda *_: np.zeros(1))
+    assert fuzz_lift.main() == 1
+    assert capsys.readouterr().out.startswith("seed 0: ")

@@ -45,7 +45,7 @@ class Notation(Partial):
 
     def __init__(self, function: Lambda, position: Position) -> None:
         super().__init__(function, (), position)
-        self.function: Lambda = function
+        self.composition = function
 
 
 #: What a part of the text stands for.
@@ -158,7 +158,7 @@ def as_function(value: Function | Partial) -> Function:
     if isinstance(value, Function):
         return value
     if isinstance(value, Notation):
-        return value.function
+        return value.composition
     made = apply(value.function, value.arguments, value.position)
     assert isinstance(made, Lambda)
     return made
@@ -169,7 +169,7 @@ def apply_value(
 ) -> Expression | Partial:
     """Return a call, or what has been given of its arguments."""
     if isinstance(value, Notation):
-        return substitute_end(value.function.body, arguments[0])
+        return substitute_end(value.composition.body, arguments[0])
     if isinstance(value, Partial):
         function, given = value.function, (*value.arguments, *arguments)
     else:
