@@ -60,7 +60,7 @@ class Embedding(Protocol):
 class Hook:
     """Holds the embedding: the IR must not import the builders and the printer, which import it."""
 
-    embedding: Embedding | None = None
+    embedding: ClassVar[Embedding | None] = None
 
 
 def embedding() -> Embedding:

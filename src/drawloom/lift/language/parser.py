@@ -27,6 +27,8 @@ from drawloom.lift.language.user_functions.library import LIBRARY
 from drawloom.lift.language.user_functions.parser import FunctionParser, number
 from drawloom.lift.language.user_functions.properties import check_properties
 
+#: What may follow a lone sign that stands for a function.
+AFTER_FUNCTION: Final = (*CLOSING, ",", "∘", "")
 #: Functions that a text may write as signs.
 SIGNS: Final = {"+": "add", "×": "mult", "*": "mult", "-": "sub", "/": "div"}
 
@@ -243,7 +245,7 @@ class Parser(TypeParser):
         source = self.source
         self.enter()
         token = source.token
-        if token.text in SIGNS and source.peek().text in (*CLOSING, ",", "∘", ""):
+        if token.text in SIGNS and source.peek().text in AFTER_FUNCTION:
             source.next()
             function: Value = self.functions[SIGNS[token.text]]
             found = self.compose_with(function, token) if source.is_at("∘") else function
