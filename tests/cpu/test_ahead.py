@@ -51,6 +51,12 @@ def test_variants() -> None:
     assert (len(defined(seldom)), len(defined(often))) == (1, 1)
 
 
+def test_a_large_kernel_has_one_variant_of_gangs_for_all_blocks() -> None:
+    large = KERNEL.replace("ret;", "st.global.u32 [%rd1], %r1; " * 501 + "ret;")
+    _, often = objects(large, checked=False)
+    assert len(defined(often)) == 1
+
+
 def test_checked_code_goes_thread_by_thread_unless_accesses_are_volatile() -> None:
     """Vectors of code that is seldom run took LLVM ten times as long as the code of single threads."""
     volatile = KERNEL.replace("st.global", "st.volatile.global")
@@ -63,7 +69,7 @@ def test_checked_code_goes_thread_by_thread_unless_accesses_are_volatile() -> No
 
 def test_required_blocks_get_their_layout_alone() -> None:
     made = module_objects(ptx.parse(HEAD + KERNEL), None, "key", LEVEL, {"fill": Bounds((8, 8, 1))})
-    assert [len(defined(ELFFile(io.BytesIO(code)))) for code in made] == [1, 1]
+    assert [len(defined(ELFFile(io.BytesIO(code)))) for code in made] == [0, 1]
 
 
 def test_level_that_is_none_is_refused() -> None:

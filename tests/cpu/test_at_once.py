@@ -214,6 +214,6 @@ def test_values_that_would_spill_are_left_to_warps() -> None:
 
 
 def test_an_unknown_way_to_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DRAWLOOM_LANES", "16")
-    with pytest.raises(Error, match="DRAWLOOM_LANES is '16'"):
+    monkeypatch.setenv("DRAWLOOM_LANES", "12")
+    with pytest.raises(Error, match="DRAWLOOM_LANES is '12'"):
         run(kernel(REVERSE), "cpu", (64, 1, 1), 0)

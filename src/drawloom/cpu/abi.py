@@ -2,7 +2,7 @@
 
 Launch   one per launch, read by every worker           LAUNCH_*
 Slot     one block in flight on one worker              SLOT_*
-State    one warp (or, lane by lane, one thread) of it  STATE_*, then the frame where it keeps live registers
+State    one unit of it: a warp, a gang, or a thread   STATE_*, then the frame where it keeps live registers
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LAUNCH_IMAGE: Final = 1
 LAUNCH_GRID: Final = 2  # x, y, z
 LAUNCH_BLOCK: Final = 5  # x, y, z
 LAUNCH_THREADS: Final = 8  # threads of a block
-LAUNCH_UNITS: Final = 9  # warps of a block (threads, lane by lane)
+LAUNCH_UNITS: Final = 9  # units of a block: warps, gangs, or threads (lane by lane)
 LAUNCH_SHARED: Final = 10  # bytes of shared memory of a block
 LAUNCH_DYNAMIC: Final = 11  # of which dynamic
 LAUNCH_BLOCKS: Final = 12  # blocks of the grid
@@ -38,12 +38,13 @@ LAUNCH_PRINTF: Final = 26  # callbacks into Python
 LAUNCH_ASSERT: Final = 27
 LAUNCH_MALLOC: Final = 28
 LAUNCH_FREE: Final = 29
+LAUNCH_ROW_UNITS: Final = 30  # units of a row of threads; where units span rows, all of the block's
 LAUNCH_SLOTS: Final = 31  # slots of the launch, for all workers
 LAUNCH_SLOT_STRIDE: Final = 32  # bytes from one slot to the next
 LAUNCH_SLOT_STATES: Final = 34  # offset of the first State in a slot
 LAUNCH_SLOT_SHARED: Final = 35  # offset of shared memory in a slot
 LAUNCH_SLOT_LOCAL: Final = 36  # offset of local memory in a slot
-LAUNCH_LANES: Final = 37  # threads of a unit: 32, or 1 lane by lane
+LAUNCH_LANES: Final = 37  # threads of a unit
 LAUNCH_KERNEL: Final = 38  # address of the kernel's function, for the shared scheduler
 LAUNCH_RESOLVE: Final = 39  # address of what completes warp operations of threads, or 0
 LAUNCH_SLOT_BASE: Final = 40  # address of the first slot
@@ -69,6 +70,8 @@ SLOT_DONE: Final = 8  # units that finished
 SLOT_PROGRESS: Final = 10  # counts what the slot's blocks got past; watched for deadlock
 SLOT_STACK: Final = 9  # an address near the top of the worker's stack
 SLOT_VARIABLES: Final = 11  # address of the innermost function's first VARIABLE record, or 0; accesses are checked
+SLOT_COLUMN: Final = 12  # number of the running unit in its row of threads
+SLOT_ROW: Final = 13  # %tid.y and %tid.z of that row
 SLOT_ARRIVALS: Final = 16  # threads that only arrived, for each of the 16 barriers
 SLOT_WORDS: Final = 32
 SLOT_MARGIN: Final = 32768  # bytes that may be read from the start of a slot, whatever is in them

@@ -12,9 +12,10 @@ from typing import Any, Final
 from drawloom.build_info import VERSION
 from drawloom.cpu import abi, races
 from drawloom.cpu.compile import KernelCode, compile_kernel
-from drawloom.cpu.engine import FULL, QUICK, Host, optimise
+from drawloom.cpu.engine import FULL, LARGE, QUICK, Host, optimise
 from drawloom.cpu.faults import available, native
-from drawloom.cpu.layouts import LINEAR, gains_at_once, layout_of
+from drawloom.cpu.gangs import gang_for, is_large, only_gang_for
+from drawloom.cpu.layouts import GANGS, GENERAL, LINEAR, gains_at_once, layout_of
 from drawloom.cpu.scheduler import support
 from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Function, Instruction, Module, SpecialRegister
@@ -25,17 +26,18 @@ from drawloom.ptx.lines import source_lines
 LEVEL: Final = "x86-64-v3"
 NATIVE: Final = "native"
 
-GENERAL: Final = "general"
+GANG: Final = "gang"
 #: The symbol of the tables in a library of code that checks accesses.
 CHECKED_IMAGE: Final = "dl_checked_image"
-#: Layouts by the number that a variant names them with; 0 is a variant for blocks of just one shape.
-LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, GENERAL: 5}
+#: Layouts by the number that a variant names them with; 0 is a variant for blocks of just one shape. Gangs of any width
+#: have one number.
+LAYOUTS: Final = {"linear": 1, "rows32": 2, "rows16": 3, "rows8": 4, GENERAL: 5, GANG: 6}
 #: What the records consist of, all words of 8 bytes; a name that ends in ``*`` is a pointer. The library's header is
 #: made of these.
 RECORDS: Final[dict[str, str]] = {
     "Variant": (
         "layout x y z checked worker* kernel* resolve* frame_bytes local_bytes thread_bytes shared_bytes "
-        "resumable spins lanes alike"
+        "resumable spins lanes alike gang"
     ),
     "Kernel": (
         "name* parameter_bytes parameter_count parameters* variants* variant_count required_x required_y required_z "
@@ -53,8 +55,6 @@ RECORDS: Final[dict[str, str]] = {
 #: Blocks that a kernel with barriers is most often launched with, and that are worth a variant each.
 _SHAPES_1D: Final = ((64, 1, 1), (128, 1, 1), (256, 1, 1))
 _SHAPES_2D: Final = ((16, 16, 1), (8, 8, 1), (32, 8, 1))
-#: Instructions of a kernel beyond which variants that are seldom run go lane by lane.
-_LARGE: Final = 1000
 _ROWS: Final = ("%tid.y", "%tid.z", "%ntid.y", "%ntid.z")
 
 
@@ -161,12 +161,13 @@ class _Object:
             if code.lanes == x * y * z:
                 rows.append(_variant_row(code, self.functions_of(code, FULL), 0, shape, False))
         for name, level in self.layouts(kernel, bounds):
-            by_lane = level == QUICK and self.is_large(kernel)
-            level = FULL if by_lane else level
+            by_lane = level == QUICK and is_large(self.module, kernel)
+            level = LARGE if by_lane else level
             code = self.compiled(self.module, kernel, name, by_lane=by_lane)
             if code.text not in made:
                 made[code.text] = self.functions_of(code, level)
-            rows.append(_variant_row(code, made[code.text], LAYOUTS[name], (0, 0, 0), False))
+            number = LAYOUTS[GANG if name in GANGS else name]
+            rows.append(_variant_row(code, made[code.text], number, (0, 0, 0), False))
         if self.checked is not None:
             rows.append(self.checked_variant_of(kernel, self.checked))
         return rows
@@ -189,12 +190,18 @@ class _Object:
 
     def layouts(self, kernel: Function, bounds: Bounds) -> list[tuple[str, int]]:
         """The layouts that a kernel gets code for, and how well it is optimised. The last one takes all blocks."""
+        module, features = self.module, self.target.features
+        level = LARGE if is_large(module, kernel) else FULL
+        only = only_gang_for(module, kernel, features)
+        if only:
+            return [(only, level)]
+        gang = gang_for(module, kernel, features)
         if bounds.required[0]:
             first = layout_of(bounds.required)
-            return [(first, FULL)] if first == GENERAL else [(first, FULL), (GENERAL, QUICK)]
+            return [(gang if gang and first == GENERAL else first, level)]
         if self.has_rows(kernel):
-            return [("rows32", FULL), ("rows16", FULL), (GENERAL, FULL)]
-        return [(LINEAR, FULL), (GENERAL, QUICK)]
+            return [("rows32", level), ("rows16", level), (gang or GENERAL, level)]
+        return [(LINEAR, level), (gang or GENERAL, QUICK)]
 
     def has_rows(self, kernel: Function) -> bool:
         """Whether a kernel asks for more than the first dimension of its blocks."""
@@ -203,10 +210,6 @@ class _Object:
                 if isinstance(operand, SpecialRegister) and operand.name in _ROWS:
                     return True
         return False
-
-    def is_large(self, kernel: Function) -> bool:
-        """Whether a kernel has so many instructions that LLVM takes long for each variant."""
-        return len(self.instructions(kernel)) > _LARGE
 
     def is_volatile(self, kernel: Function) -> bool:
         """Whether a kernel has volatile accesses, by which lanes of a warp tell each other something without waiting
@@ -334,7 +337,7 @@ def _variant_row(
     return _row(
         layout, *shape, int(checked), *functions, code.frame_bytes, code.local_bytes, code.thread_bytes,
         code.shared_bytes, int(code.resumable), int(code.spins), code.lanes,
-        int(code.alike),
+        int(code.alike), int(code.gang),
     )  # fmt: skip
 
 

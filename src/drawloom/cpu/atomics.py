@@ -13,7 +13,6 @@ from typing import Final
 
 from drawloom.cpu import abi, races
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
-from drawloom.cpu.frame import Frame
 from drawloom.cpu.memory import Memory
 from drawloom.cpu.ops.half import update_half
 from drawloom.cpu.shapes import UNIFORM
@@ -32,11 +31,6 @@ _RMW: Final[dict[str, str]] = {
 
 class Atomics(Memory):
     """Loads and stores, and atomics."""
-
-    def __init__(self, frame: Frame, check: bool) -> None:
-        super().__init__(frame, check)
-        #: Where vectors are passed to functions, by what they are.
-        self.slots: dict[str, str] = {}
 
     def atomic(self, instruction: Instruction, result_used: bool) -> None:
         f = self.f
@@ -104,61 +98,12 @@ class Atomics(Memory):
             constant = address.offset + (f.shared_offsets[base.name] if isinstance(base, Symbol) else 0)
         shared = self.plus(shared, constant)
         value = self.stored_as(source, opcode.types[0], elem, f.lanes_of(source))
-        function = self.updating(opcode, value)
-        given = Value(self.passed("values", value), "ptr", 0) if value.lanes else value
-        mask = f.mask_bits(f.mask)
-        at = self.passed("offsets", offsets)
-        e.line(f"  call void @{function}({shared.typed}, ptr {at}, {given.typed}, {mask.typed})")
 
-    def passed(self, what: str, value: Value) -> str:
-        """A vector in memory, for as long as a call takes."""
-        slot = self.slots.get(f"{what} {value.elem}")
-        if slot is None:
-            slot = self.slots[f"{what} {value.elem}"] = self.f.alloca(what, value.type, 64)
-        self.f.store(value, slot)
-        return slot
+        def update(address: Value, values: list[Value]) -> None:
+            self.one_atomic(address, opcode, values, elem, True)
 
-    def updating(self, opcode: Opcode, value: Value) -> str:
-        """The function that updates shared memory at an address and each lane's offset, by each lane's value or by one
-        that all have: straight through when all lanes take part."""
-        f = self.f
-        e = f.e
-        lanes, elem = f.lanes, value.elem
-        name = f"update.{opcode.operation}.{opcode.types[0].name}.{lanes}.{'each' if value.lanes else 'all'}"
-        if name in e.functions:
-            return name
-        bits, given = f"i{lanes}", "ptr" if value.lanes else elem
-        base, mask = Value("%base", "i64", 0), Value("%mask", bits, 0)
-        outer, e.lines = e.lines, []
-
-        def update(lane: Value) -> None:
-            offset = e.cast("sext", self.element("%offsets", "i32", lane), "i64")
-            one = self.element("%value", elem, lane) if value.lanes else Value("%value", elem, 0)
-            self.one_atomic(e.binary("add", base, offset), opcode, [one], elem, True)
-
-        e.line(f"define internal void @{name}(i64 %base, ptr %offsets, {given} %value, {bits} %mask) #0 {{")
-        e.line("start:")
-        every = e.icmp("eq", mask, int_const(bits, -1))
-        e.line(f"  br {every.typed}, label %every, label %some, !prof !1")
-        e.line("every:")
-        for number in range(lanes):
-            update(int_const("i32", number))
-        e.line("  ret void")
-        e.line("some:")
-        none = e.icmp("eq", mask, int_const(bits, 0))
-        e.line(f"  br {none.typed}, label %done, label %lane")
-        e.line("lane:")
-        left = Value("%left", bits, 0)
-        e.line(f"  %left = phi {bits} [ %mask, %some ], [ %rest, %lane ]")
-        update(f.first_bit(left))
-        e.line(f"  %rest = and {bits} %left, {e.binary('sub', left, int_const(bits, 1)).text}")
-        last = e.icmp("eq", Value("%rest", bits, 0), int_const(bits, 0))
-        e.line(f"  br {last.typed}, label %done, label %lane")
-        e.line("done:")
-        e.line("  ret void")
-        e.line("}")
-        e.functions[name], e.lines = e.lines, outer
-        return name
+        name = f"update.{opcode.operation}.{opcode.types[0].name}"
+        self.lane_calls.call(name, shared, offsets, [value], update)
 
     def vector_atomic(self, instruction: Instruction) -> None:
         """``atom.v4.f32`` and its kin: atomic in each element (PTX ISA 9.0 section 9.7.13.5), one after the other."""

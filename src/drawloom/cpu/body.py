@@ -10,7 +10,7 @@ from typing import Final
 
 from drawloom.cpu import abi
 from drawloom.cpu.abi import WARP
-from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
+from drawloom.cpu.emitter import Emitter, Value, int_const
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.layouts import Layout
 from drawloom.cpu.shapes import UNIFORM, VARYING, Rules, Shape
@@ -133,9 +133,7 @@ class Body:
         name = self.masks.get(b)
         if name is None:
             name = f"%m{b}"
-            mask = type_of("i1", self.lanes)
-            self.f.allocas.append(f"  {name} = alloca {mask}")
-            self.f.allocas.append(f"  store {self.f.no_lanes().typed}, ptr {name}")
+            self.f.no_lanes_slot(name)
             self.masks[b] = name
         return name
 
@@ -143,9 +141,7 @@ class Body:
         """The lanes that left the kernel inside this device function."""
         if not self.gone:
             self.gone = "%gone"
-            mask = type_of("i1", self.lanes)
-            self.f.allocas.append(f"  %gone = alloca {mask}")
-            self.f.allocas.append(f"  store {self.f.no_lanes().typed}, ptr %gone")
+            self.f.no_lanes_slot("%gone")
         return self.gone
 
     def reload_mask(self) -> None:
@@ -181,8 +177,8 @@ class Body:
         """The lanes of the warp that have not left the kernel, also those that are not in this function: bits."""
         f = self.f
         if self.is_kernel:
-            return f.mask_bits(f.load(self.live, "i1", self.lanes))
-        gone = f.mask_bits(f.load(self.gone_slot(), "i1", self.lanes))
+            return f.mask_word(f.load(self.live, "i1", self.lanes))
+        gone = f.mask_word(f.load(self.gone_slot(), "i1", self.lanes))
         return f.e.binary("and", Value("%alive", "i32", 0), f.e.binary("xor", gone, int_const("i32", -1)))
 
     # -- registers ---------------------------------------------------------------------------------------
@@ -193,7 +189,7 @@ class Body:
     def carry_slot(self) -> str:
         if not self.carry:
             self.carry = "%carry"
-            self.f.allocas.append(f"  %carry = alloca {type_of('i1', self.carry_lanes())}")
+            self.f.allocas.append(f"  %carry = alloca {self.f.slot_type('i1', self.carry_lanes())}")
         return self.carry
 
     def result_used(self, instruction: Instruction) -> bool:

@@ -118,7 +118,7 @@ class Calls:
         f = self.f
         e = f.e
         targets = self.candidates(at, len(results.elements), len(arguments.elements))
-        gone = f.alloca("gone", type_of("i1", f.lanes))
+        gone = f.alloca("gone", f.slot_type("i1", f.lanes))
         f.store(f.no_lanes(), gone)
         ids = f.operand(callee, "i64", f.lanes)
         outer = f.mask

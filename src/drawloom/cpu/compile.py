@@ -6,9 +6,10 @@ from drawloom.cpu import abi
 from drawloom.cpu.body import NeedsLanes, NeedsWarps, Place
 from drawloom.cpu.calls import symbol_of
 from drawloom.cpu.emitter import Emitter
+from drawloom.cpu.gangs import suited_layout
 from drawloom.cpu.inline import inline_stopping
 from drawloom.cpu.lane_operations import LaneOperations
-from drawloom.cpu.layouts import Layout, at_once, block_of, layout_of, warps
+from drawloom.cpu.layouts import GANGS, GENERAL, Layout, at_once, block_of, gang, layout_of, warps
 from drawloom.cpu.lower import FunctionLowering, Lowered
 from drawloom.cpu.parting import Threads
 from drawloom.cpu.rows import rows_are_alike
@@ -27,13 +28,15 @@ class KernelCode:
     ``thread_bytes``: the state of each thread of a warp that parts, 0 where none does;
     ``shared_bytes``: static shared memory; ``lanes``: of a unit that runs at once, 32 where it is a warp, 1 when the
     kernel runs lane by lane;
+    ``gang``: no unit has threads of two rows;
     ``alike``: all rows of a block do the same, so the first does it for them;
     ``symbols``: what the object code defines: ``dl_worker``, or ``kernel`` (and ``dl_resolve``) for one that stops.
     """
 
     def __init__(
-        self, name: str, text: str, lowered: Lowered, shared_bytes: int, lanes: int, symbols: list[str], alike: bool
-    ) -> None:
+        self, name: str, text: str, lowered: Lowered, shared_bytes: int, lanes: int, symbols: list[str], alike: bool,
+        gang: bool,
+    ) -> None:  # fmt: skip
         self.name = name
         self.text = text
         self.frame_bytes = lowered.frame_bytes
@@ -45,6 +48,7 @@ class KernelCode:
         self.lanes = lanes
         self.symbols = symbols
         self.alike = alike
+        self.gang = gang
 
 
 def compile_kernel(
@@ -72,7 +76,13 @@ def compile_kernel(
         try:
             return _compile(module, function, at_once(block, always_at_once), warps(layout_of(block), 0), *machine)
         except (NeedsWarps, NeedsLanes):
-            layout = layout_of(block)
+            layout = suited_layout(module, function, block, features)
+    if layout in GANGS:
+        try:
+            return _compile(module, function, gang(layout), warps(GENERAL, 0), *machine)
+        except NeedsLanes:
+            layout = GENERAL
+            by_lane = True
     threads = warps(layout, 0)
     if not by_lane:
         try:
@@ -108,7 +118,7 @@ def _compile(
             if absences:
                 lowering.part_into(program.threads(kernel, lowering.places(absences), threads))
     lowered = program.lower(kernel, lowering, layout, "kernel")
-    return program.code(lowered, lanes)
+    return program.code(lowered, layout)
 
 
 class _Program:
@@ -169,7 +179,8 @@ class _Program:
         self.lower(kernel, lowering, layout, "kernel.thread")
         return Threads(lowering.suspension)
 
-    def code(self, lowered: Lowered, lanes: int) -> KernelCode:
+    def code(self, lowered: Lowered, layout: Layout) -> KernelCode:
+        lanes = layout.lanes
         emitter = self.emitter
         operations = self.operations
         runtime = lowered.runtime
@@ -188,6 +199,7 @@ class _Program:
                 # A frame touches each of its pages, so that one past the stack meets the guard page, not another's
                 # stack.
                 'attributes #0 = { nounwind alignstack=64 null_pointer_is_valid "probe-stack"="inline-asm" }',
+                "attributes #2 = { nounwind noinline null_pointer_is_valid }",
                 'attributes #1 = { nounwind cold noinline null_pointer_is_valid "no-builtins" }',
                 "!0 = !{}",
                 '!1 = !{!"branch_weights", i32 2000, i32 1}',
@@ -198,4 +210,4 @@ class _Program:
         if lowered.suspends:
             symbols = ["kernel", "dl_resolve"] if operations.opcodes and not lanes else ["kernel"]
         alike = not self.check and lanes <= abi.WARP and rows_are_alike(self.module, self.function)
-        return KernelCode(self.function.name, text, lowered, shared, lanes or 1, symbols, alike)
+        return KernelCode(self.function.name, text, lowered, shared, lanes or 1, symbols, alike, layout.gang)

@@ -282,10 +282,10 @@ class Cooperation:
         if predicate is not None:
             kind = {"popc": abi.BARRIER_POPC, "and": abi.BARRIER_AND, "or": abi.BARRIER_OR}[opcode.operation]
             holds = f.operand(predicate, "i1", self.lanes)
-            bits = f.mask_bits(e.binary("and", holds, f.mask))
+            bits = f.mask_word(e.binary("and", holds, f.mask))
             ones = e.call("llvm.ctpop.i32", "i32", 0, [bits])
             f.set_word("%state", abi.STATE_VALUE, e.cast("zext", ones, "i64"))
-            here = e.call("llvm.ctpop.i32", "i32", 0, [f.mask_bits(f.mask)])
+            here = e.call("llvm.ctpop.i32", "i32", 0, [f.mask_word(f.mask)])
             f.set_word("%state", abi.STATE_ACTIVE, e.cast("zext", here, "i64"))
         f.set_word("%state", abi.STATE_KIND, int_const("i64", kind))
         f.set_word("%state", abi.STATE_POS, int_const("i64", instruction.pos))

@@ -13,7 +13,7 @@ from typing import Final
 INT_ELEM: Final[dict[int, str]] = {1: "i1", 8: "i8", 16: "i16", 32: "i32", 64: "i64", 128: "i128"}
 FLOAT_ELEM: Final[dict[int, str]] = {16: "half", 32: "float", 64: "double"}
 ELEM_BITS: Final[dict[str, int]] = {
-    "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128, "i256": 256, "half": 16, "bfloat": 16,
+    "i1": 1, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128, "i256": 256, "half": 16, "bfloat": 16,
     "float": 32, "double": 64, "ptr": 64,
 }  # fmt: skip
 _MANGLE: Final[dict[str, str]] = {

@@ -54,8 +54,13 @@ class Frame:
         #: The extents of the block, where all of it runs at once.
         self.block = layout.block
         self.at_once = layout.block is not None
+        #: Whether a unit is lanes of one row of threads.
+        self.is_gang = layout.gang
         #: Rows of lanes where there are several, and affine registers one scalar per row; else 0.
         self.rows = lanes // segment if 0 < segment < lanes else 0
+        #: Whether masks that outlast a block are integers as wide as most values, all ones or 0: without registers for
+        #: masks, LLVM packs them into bits where blocks meet, and unpacks them at each use.
+        self.has_wide_masks = 0 < lanes <= 16 and "avx512f" not in emitter.features
         self.function_ids = function_ids(module)
         self.allocas: list[str] = []
         self.slots: dict[int, str] = {}
@@ -111,11 +116,28 @@ class Frame:
         self.allocas.append(f"  {name} = alloca {type}" + (f", align {align}" if align else ""))
         return name
 
+    def slot_type(self, elem: str, lanes: int) -> str:
+        """The type of a stack slot that keeps values of ``elem``."""
+        return type_of("i32" if elem == "i1" and lanes and self.has_wide_masks else elem, lanes)
+
     def load(self, address: str, elem: str, lanes: int) -> Value:
+        """The value in a stack slot."""
+        if elem == "i1" and lanes and self.has_wide_masks:
+            wide = self.e.value("i32", lanes, f"load {type_of('i32', lanes)}, ptr {address}")
+            return self.e.icmp("slt", wide, int_const("i32", 0, lanes))
         return self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}")
 
     def store(self, value: Value, address: str) -> None:
+        """Put a value into a stack slot."""
+        if value.elem == "i1" and value.lanes and self.has_wide_masks:
+            value = self.e.cast("sext", value, "i32")
         self.e.line(f"  store {value.typed}, ptr {address}")
+
+    def no_lanes_slot(self, name: str) -> None:
+        """Make a stack slot of that name for a mask, without lanes at first."""
+        type = self.slot_type("i1", self.lanes)
+        self.allocas.append(f"  {name} = alloca {type}")
+        self.allocas.append(f"  store {type} {'zeroinitializer' if self.lanes else 'false'}, ptr {name}")
 
     def word(self, pointer: str, index: int, invariant: bool = True) -> Value:
         """An i64 word of a structure of ``abi``."""
@@ -172,7 +194,15 @@ class Frame:
         return self.e.icmp("ne", self.mask_bits(mask), int_const(f"i{mask.lanes}", 0))
 
     def bits_mask(self, bits: Value) -> Value:
-        return self.e.value("i1", WARP, f"bitcast i32 {bits.text} to <{WARP} x i1>")
+        """The mask that the low bits of an i32 are."""
+        if self.lanes < WARP:
+            bits = self.e.cast("trunc", bits, f"i{self.lanes}")
+        return self.e.value("i1", self.lanes, f"bitcast {bits.typed} to <{self.lanes} x i1>")
+
+    def mask_word(self, mask: Value) -> Value:
+        """The mask of a unit of at most 32 lanes as an i32."""
+        bits = self.mask_bits(mask)
+        return bits if bits.elem == "i32" else self.e.cast("zext", bits, "i32")
 
     def first_lane(self, mask: Value) -> Value:
         """The number of the lowest set lane as an i32; ``mask`` is not empty."""
@@ -203,7 +233,17 @@ class Frame:
     def first_thread(self) -> Value:
         """The number of lane 0's thread in its block."""
         index = Value("%index", "i64", 0)
-        return self.e.binary("mul", index, int_const("i64", self.lanes)) if self.lanes else index
+        if not self.is_gang:
+            return self.e.binary("mul", index, int_const("i64", self.lanes)) if self.lanes else index
+        e = self.e
+        y, z = [self.word("%slot", abi.SLOT_ROW + i, False) for i in range(2)]
+        nx, ny = [self.word("%launch", abi.LAUNCH_BLOCK + i) for i in range(2)]
+        row = e.binary("add", e.binary("mul", z, ny), y)
+        return e.binary("add", e.binary("mul", row, nx), self.first_column())
+
+    def first_column(self) -> Value:
+        """``%tid.x`` of a gang's lane 0, as an i64."""
+        return self.e.binary("mul", self.word("%slot", abi.SLOT_COLUMN, False), int_const("i64", self.lanes))
 
     def error(self, pos: int, message: str, expected: str = "") -> SourceError:
         return self.module.error(VerifyError, pos, message, expected)
@@ -225,7 +265,7 @@ class Frame:
         name = self.slots.get(register.id)
         if name is None:
             kind = self.shapes[register.id].kind
-            type = type_of(self.elem_of(register), self.slot_lanes(register))
+            type = self.slot_type(self.elem_of(register), self.slot_lanes(register))
             name = f"%r{register.id}"
             self.allocas.append(f"  {name} = alloca {type}")
             self.slots[register.id] = name
@@ -444,6 +484,11 @@ class Frame:
         e = self.e
         if self.block is not None:
             return self.known_thread_id(self.block, axis, lanes)
+        if self.is_gang:
+            if axis:
+                return e.splat(self.narrow(self.word("%slot", abi.SLOT_ROW + axis - 1, False)), lanes)
+            column = self.narrow(self.first_column())
+            return e.binary("add", e.splat(column, lanes), self.lane_ids()) if lanes else column
         index = self.narrow(Value("%index", "i64", 0))
         first = e.binary("mul", index, int_const("i32", WARP)) if self.lanes else index
         if self.linear:

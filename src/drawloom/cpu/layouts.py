@@ -1,7 +1,11 @@
-"""How the threads of a block lie over the lanes of a vector: warp by warp, the whole block at once, or one by one.
+"""How the threads of a block lie over the lanes of a vector: by gangs or warps, the whole block at once, or one by one.
 
+    gang4, gang8, gang16                       so many threads of one row at a time; blocks of any shape
     linear, rows32, rows16, rows8, general     a warp at a time; blocks of any size with such rows
     16x16x1                                    the whole block at once: one vector for all threads of just this shape
+
+A gang has as many lanes as a vector register has elements, where a warp's values take several registers each. It never
+spans rows of threads: a row that is not a multiple of the gang ends in a gang with lanes that no thread has.
 
 A block whose warps only meet at barriers that all of them reach needs no stops when it runs at once: the warps go
 in step, what they share is in registers, and loads of all warps are under way together.
@@ -20,7 +24,10 @@ from drawloom.ptx.isa import BARRIER, CALL
 #: How many lanes have consecutive %tid.x where a warp runs at a time: one row; rows of whole warps; rows of 16 or 8
 #: threads; no such order.
 SEGMENTS: Final[dict[str, int]] = {"linear": 32, "rows32": 32, "rows16": 16, "rows8": 8, "general": 0}
+#: The layouts of gangs, and their lanes.
+GANGS: Final[dict[str, int]] = {"gang4": 4, "gang8": 8, "gang16": 16}
 LINEAR: Final = "linear"
+GENERAL: Final = "general"
 #: Sizes of blocks that may run at once. More threads than these would fill the vector registers with one value.
 _WHOLE: Final = frozenset({64, 128, 256})
 #: Instructions of a kernel beyond which it is not run at once, for the code grows with the lanes.
@@ -32,24 +39,27 @@ class Layout:
 
     ``lanes``: those of a vector, 0 lane by lane. ``segment`` of them have consecutive ``%tid.x``, the next ones the
     next ``%tid.y`` (0: no such order); ``linear``: the block is one row, y and z are 0. ``block`` is the shape of
-    the blocks where it is known; ``always``: run them at once even if that gains nothing.
+    the blocks where it is known; ``always``: run them at once even if that gains nothing. ``gang``: no unit spans
+    rows of threads.
     """
 
     def __init__(
-        self, lanes: int, segment: int, linear: bool, block: tuple[int, int, int] | None = None, always: bool = False
-    ) -> None:
+        self, lanes: int, segment: int, linear: bool, block: tuple[int, int, int] | None = None, always: bool = False,
+        gang: bool = False,
+    ) -> None:  # fmt: skip
         self.lanes = lanes
         self.segment = segment
         self.linear = linear
         self.block = block
         self.always = always
+        self.gang = gang
 
 
 def lanes_wanted() -> str:
     """DRAWLOOM_LANES: empty, ``1`` (lane by lane), ``32`` (warp by warp) or ``block`` (blocks at once if possible)."""
     wanted = os.environ.get("DRAWLOOM_LANES", "")
-    if wanted not in ("", "1", "32", "block"):
-        raise LaunchError(f"DRAWLOOM_LANES is '{wanted}'; it takes 1, 32 or block")
+    if wanted not in ("", "1", "4", "8", "16", "32", "block"):
+        raise LaunchError(f"DRAWLOOM_LANES is '{wanted}'; it takes 1, 4, 8, 16, 32 or block")
     return wanted
 
 
@@ -74,9 +84,14 @@ def warps(name: str, lanes: int) -> Layout:
     return Layout(lanes, SEGMENTS[name], name == LINEAR)
 
 
+def gang(name: str) -> Layout:
+    """The layout of that name, a key of ``GANGS``."""
+    return Layout(GANGS[name], GANGS[name], False, gang=True)
+
+
 def block_of(name: str) -> tuple[int, int, int] | None:
     """The shape of the blocks that a layout runs at once; None for those that go warp by warp."""
-    if name in SEGMENTS:
+    if name in SEGMENTS or name in GANGS:
         return None
     x, y, z = [int(part) for part in name.split("x")]
     return x, y, z

@@ -132,7 +132,7 @@ class FunctionLowering:
     def lower(self, name: str) -> Lowered:
         f = self.f
         e = self.e
-        f.allocas.append(f"  %live = alloca {type_of('i1', self.lanes)}")
+        f.allocas.append(f"  %live = alloca {f.slot_type('i1', self.lanes)}")
         outer = e.lines
         e.lines = []
         self.prologue()
@@ -169,9 +169,11 @@ class FunctionLowering:
     def header(self, name: str) -> str:
         """The function's first line; only a kernel that stops is called from outside its object code."""
         record = "ptr noalias %launch, ptr noalias %slot, i64 %index, ptr noalias %state"
+        if self.is_kernel and name == "kernel":
+            linkage, inlined = ("", "") if self.suspension.resumes else ("internal ", " alwaysinline")
+            return f"define {linkage}i64 @{name}({record}){inlined}"
         if self.is_kernel:
-            hidden = name != "kernel" or not self.suspension.resumes
-            return f"define {'internal ' if hidden else ''}i64 @{name}({record})"
+            return f"define internal i64 @{name}({record})"
         pointers = "".join([f", ptr %arg{i}" for i in range(len(self.function.params))])
         mask = type_of("i1", self.lanes)
         return f"define internal i64 @{name}({record}, {mask} %mask, i32 %alive, ptr %results{pointers})"
@@ -230,14 +232,17 @@ class FunctionLowering:
             f.store(e.value("i64", 0, f"ptrtoint ptr {memory} to i64"), self.body.local_slot)
 
     def initial_mask(self) -> Value:
-        """The lanes of this warp that the block has threads for."""
+        """The lanes of this unit that the block has threads for."""
         f = self.f
         e = self.e
         if not self.lanes or f.at_once:
             return f.all_lanes()
-        threads = f.word("%launch", abi.LAUNCH_THREADS)
-        first = e.binary("shl", Value("%index", "i64", 0), int_const("i64", 5))
-        left = f.narrow(e.binary("sub", threads, first))
+        if f.is_gang:
+            left = e.binary("sub", f.word("%launch", abi.LAUNCH_BLOCK), f.first_column())
+        else:
+            threads = f.word("%launch", abi.LAUNCH_THREADS)
+            left = e.binary("sub", threads, e.binary("shl", Value("%index", "i64", 0), int_const("i64", 5)))
+        left = f.narrow(left)
         return e.icmp("slt", f.lane_ids(), e.splat(left, self.lanes))
 
     def param_block(self, name: str, size: int) -> None:
@@ -345,7 +350,7 @@ class FunctionLowering:
         then, done = f.label("guarded"), f.label("after")
         stops = instruction.opcode.effect == BARRIER
         if stops:
-            self.suspension.outer = f.alloca("outer", type_of("i1", self.lanes))
+            self.suspension.outer = f.alloca("outer", f.slot_type("i1", self.lanes))
             f.store(outer, self.suspension.outer)
         f.branch(f.any_lane(inner) if lanes else condition, then, done)
         f.place(then)

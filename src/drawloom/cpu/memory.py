@@ -16,6 +16,7 @@ from typing import Final
 from drawloom.cpu import abi, races
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
+from drawloom.cpu.lane_calls import LaneCalls
 from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING, WIDENED
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
 from drawloom.ptx.isa import ATOMIC, Opcode
@@ -31,7 +32,8 @@ class Place:
 
     ``stride`` is what an affine address adds per column of lanes, in bytes; ``even`` says that its rows are the
     same; ``index`` is the 32-bit index of a widened one, before it is extended, scaled and added; ``offset`` is
-    still to be added to all of it.
+    still to be added to all of it. In shared memory a varying address is a scalar ``base`` and a 32-bit one for each
+    lane, which gathers take as they are.
     """
 
     def __init__(self, kind: int, address: Value, stride: int = 0, even: bool = True) -> None:
@@ -45,6 +47,7 @@ class Place:
         self.scale = 0
         self.signed = False
         self.never_wraps = False
+        self.base: Value | None = None
 
 
 class Memory:
@@ -53,6 +56,7 @@ class Memory:
     def __init__(self, frame: Frame, check: bool) -> None:
         self.f = frame
         self.check = check
+        self.lane_calls = LaneCalls(frame)
         #: The innermost open loop over lanes: its slot for the lanes that are left, its labels.
         self.left = ""
         self.left_elem = "i32"
@@ -94,6 +98,11 @@ class Memory:
         f = self.f
         shape = f.shape(base)
         kind = shape.kind
+        if kind == VARYING and space == "shared":
+            lanes = f.e.cast("trunc", f.read(base, f.lanes), "i32")
+            place = Place(VARYING, lanes)
+            place.base = self.plus(f.word("%slot", abi.SLOT_SHARED, False), offset)
+            return place
         if kind == VARYING:
             place = self.in_space(Place(VARYING, self.extended(f.read(base, f.lanes), space)), space)
             place.offset = offset
@@ -161,6 +170,8 @@ class Memory:
         """The address of every lane, exactly."""
         f = self.f
         e = f.e
+        if place.base is not None:
+            return e.binary("add", e.splat(place.base, f.lanes), e.cast("sext", place.address, "i64"))
         if place.kind == VARYING:
             return self.plus(place.address, place.offset)
         first = f.spread(self.plus(place.address, place.offset))
@@ -246,6 +257,8 @@ class Memory:
         if place.kind == UNIFORM:
             return self.load_scalars(self.plus(place.address, place.offset), elem, count, strong)
         if not self.is_contiguous(place, size * count, True):
+            if place.base is not None and elem in ("i32", "i64"):
+                return self.gather_near(place.base, place.address, elem, count)
             return self.gather(self.lane_addresses(place), elem, count)
         if place.index is None or place.stride == 0 or place.never_wraps:
             return self.load_rows(place, elem, count)
@@ -378,15 +391,30 @@ class Memory:
                 return self.gather_from_words(addresses, elem, count)
             return self.gather_one_by_one(addresses, elem, count)
         out: list[Value] = []
-        vector = type_of(elem, f.lanes)
-        name = f"llvm.masked.gather.v{f.lanes}{elem}.v{f.lanes}p0"
-        e.declare(name, vector, [type_of("ptr", f.lanes), f"<{f.lanes} x i1>", vector])
         for i in range(count):
             at = e.binary("add", addresses, int_const("i64", i * size, f.lanes)) if i else addresses
-            pointers = e.cast("inttoptr", at, "ptr")
-            arguments = f"{pointers.type} align {size} {pointers.text}, {f.mask.typed}, {vector} zeroinitializer"
-            out.append(e.value(elem, f.lanes, f"call {vector} @{name}({arguments})"))
+            out.append(self.gathered(e.cast("inttoptr", at, "ptr"), elem))
         return out
+
+    def gather_near(self, base: Value, offsets: Value, elem: str, count: int) -> list[Value]:
+        """Elements at 32-bit signed offsets from one address."""
+        f = self.f
+        size = ELEM_BITS[elem] // 8
+        out: list[Value] = []
+        for i in range(count):
+            start = f.pointer(self.plus(base, i * size))
+            at = f.e.value("ptr", f.lanes, f"getelementptr i8, {start.typed}, {offsets.typed}")
+            out.append(self.gathered(at, elem))
+        return out
+
+    def gathered(self, pointers: Value, elem: str) -> Value:
+        f = self.f
+        vector = type_of(elem, f.lanes)
+        name = f"llvm.masked.gather.v{f.lanes}{elem}.v{f.lanes}p0"
+        f.e.declare(name, vector, [type_of("ptr", f.lanes), f"<{f.lanes} x i1>", vector])
+        size = ELEM_BITS[elem] // 8
+        arguments = f"{pointers.type} align {size} {pointers.text}, {f.mask.typed}, {vector} zeroinitializer"
+        return f.e.value(elem, f.lanes, f"call {vector} @{name}({arguments})")
 
     def gather_from_words(self, addresses: Value, elem: str, count: int) -> list[Value]:
         """Elements of 8 and 16 bits out of the words of 32 that hold them, which no page ends in."""
@@ -462,7 +490,10 @@ class Memory:
                 values = [f.e.extract(v, last) for v in values]
             self.store_scalars(self.plus(place.address, place.offset), values, elem, strong)
         elif not self.is_contiguous(place, size * count, False):
-            self.scatter(self.lane_addresses(place), values, elem)
+            if place.base is not None and not self.has_scatter(elem):
+                self.scatter_one_by_one(place.base, place.address, values, elem)
+            else:
+                self.scatter(self.lane_addresses(place), values, elem)
         elif place.index is None or place.never_wraps:
             self.store_rows(place, values, elem)
         else:
@@ -517,9 +548,23 @@ class Memory:
         name = f"llvm.masked.store.v{total}{elem}.p0"
         e.declare(name, "void", [vector, "ptr", f"<{total} x i1>"])
         pointer = f.pointer(address)
-        mask = self.repeated(lane_mask, count)
         size = ELEM_BITS[elem] // 8
-        e.line(f"  call void @{name}({whole.typed}, ptr align {size} {pointer.text}, {mask.typed})")
+        mask = self.repeated(lane_mask, count)
+        masked = f"  call void @{name}({whole.typed}, ptr align {size} {pointer.text}, {mask.typed})"
+        if "avx512f" in e.features:
+            e.line(masked)
+            return
+        # Masked stores of AVX2 are slow, ten times as slow on AMD's processors, and most masks are full.
+        full, partly, done = f.label("full"), f.label("partly"), f.label("stored")
+        every = e.icmp("eq", f.mask_bits(lane_mask), int_const(f"i{lane_mask.lanes}", -1))
+        f.branch_expected(every, full, partly)
+        f.place(full)
+        e.line(f"  store {whole.typed}, ptr {pointer.text}, align {size}")
+        f.jump(done)
+        f.place(partly)
+        e.line(masked)
+        f.jump(done)
+        f.place(done)
 
     def interleaved(self, values: list[Value], elem: str) -> Value:
         """``a0 b0 c0 d0 a1 b1 ...`` of two, four or eight vectors."""
@@ -538,8 +583,8 @@ class Memory:
         if not f.lanes:
             self.store_scalars(addresses, values, elem, False)
             return
-        if elem not in ("i32", "i64") or "avx512f" not in e.features:
-            self.scatter_one_by_one(addresses, values, elem)
+        if not self.has_scatter(elem):
+            self.scatter_one_by_one(int_const("i64", 0), addresses, values, elem)
             return
         vector = type_of(elem, f.lanes)
         name = f"llvm.masked.scatter.v{f.lanes}{elem}.v{f.lanes}p0"
@@ -549,19 +594,14 @@ class Memory:
             pointers = e.cast("inttoptr", at, "ptr")
             e.line(f"  call void @{name}({value.typed}, {pointers.type} align {size} {pointers.text}, {f.mask.typed})")
 
-    def scatter_one_by_one(self, addresses: Value, values: list[Value], elem: str) -> None:
-        f = self.f
-        e = f.e
-        size = ELEM_BITS[elem] // 8
-        at = self.spill(addresses)
-        slots = [self.spill(v) for v in values]
-        lane = self.lane_loop_begin(f.mask)
-        address = self.element(at, "i64", lane)
-        for i, slot in enumerate(slots):
-            where = e.binary("add", address, int_const("i64", i * size)) if i else address
-            value = self.element(slot, elem, lane)
-            e.line(f"  store {value.typed}, ptr {f.pointer(where).text}, align {size}")
-        self.lane_loop_end()
+    def has_scatter(self, elem: str) -> bool:
+        return elem in ("i32", "i64") and "avx512f" in self.f.e.features
+
+    def scatter_one_by_one(self, base: Value, offsets: Value, values: list[Value], elem: str) -> None:
+        def store(address: Value, values: list[Value]) -> None:
+            self.store_scalars(address, values, elem, False)
+
+        self.lane_calls.call(f"scatter.{elem}.{len(values)}", base, offsets, values, store)
 
     # -- one lane at a time ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from drawloom.build_info import VERSION, fingerprint
 from drawloom.cpu import abi, faults, races
 from drawloom.cpu.compile import KernelCode, compile_kernel
 from drawloom.cpu.engine import Loaded, host, level, object_code, optimise
+from drawloom.cpu.gangs import gang_for, suited_layout
 from drawloom.cpu.layouts import gains_at_once, lanes_wanted, layout_of, whole
 from drawloom.cpu.scheduler import support
 from drawloom.cpu.workers import Job, pool
@@ -100,6 +101,7 @@ class _Ready:
         self.spins = bool(meta["spins"])
         self.lanes = int(meta["lanes"])
         self.alike = bool(meta["alike"])
+        self.gang = bool(meta["gang"])
 
 
 #: What all kernels share, by the key of the machine that it is compiled for.
@@ -163,7 +165,7 @@ class Program:
         self.passes = passes
         self._text_hash = hashlib.sha256(str(module).encode()).hexdigest()
         self._ready: dict[tuple[str, str], _Ready] = {}
-        self._layouts: dict[tuple[str, tuple[int, int, int]], str] = {}
+        self._layouts: dict[tuple[str, tuple[int, int, int], str], str] = {}
         self._lock = threading.Lock()
         self._memory: list[Memory] = []
         #: What kernels took with malloc and did not free, by address; shared by the launches of this program.
@@ -186,12 +188,21 @@ class Program:
             return layout_of(block)
         if lanes == "block":
             return whole(block) or layout_of(block)
-        known = self._layouts.get((kernel, block))
+        known = self._layouts.get((kernel, block, lanes))
         if known is None:
-            function = self.module.functions.get(kernel)
-            gains = function is not None and gains_at_once(function)
-            known = self._layouts[kernel, block] = (whole(block) if gains else "") or layout_of(block)
+            known = self._layouts[kernel, block, lanes] = self._chosen_layout(kernel, block, lanes)
         return known
+
+    def _chosen_layout(self, kernel: str, block: tuple[int, int, int], lanes: str) -> str:
+        function = self.module.functions.get(kernel)
+        if function is None or not function.has_body:
+            return layout_of(block)
+        if not lanes and gains_at_once(function) and whole(block):
+            return whole(block)
+        features = host().features
+        if lanes:
+            return f"gang{lanes}" if gang_for(self.module, function, features) else layout_of(block)
+        return suited_layout(self.module, function, block, features)
 
     def _lower(self, kernel: str, layout: str) -> KernelCode:
         machine = host()
@@ -245,6 +256,7 @@ class Program:
             "spins": code.spins,
             "lanes": code.lanes,
             "alike": code.alike,
+            "gang": code.gang,
             "symbols": code.symbols,
         }
         try:
@@ -339,7 +351,9 @@ class _Run:
         threads = block[0] if ready.alike else block[0] * block[1] * block[2]
         blocks = grid[0] * grid[1] * grid[2]
         lanes = ready.lanes
-        units = -(-threads // lanes)
+        rows = threads // block[0] if ready.gang else 1
+        row_units = -(-threads // (rows * lanes))
+        units = row_units * rows
         self.blocks = blocks
         shared = ready.shared_bytes + dynamic_bytes
         stride = align_up(8 * abi.STATE_FRAME + ready.frame_bytes, 64)
@@ -357,6 +371,7 @@ class _Run:
         record[abi.LAUNCH_BLOCK : abi.LAUNCH_BLOCK + 3] = block
         record[abi.LAUNCH_THREADS] = threads
         record[abi.LAUNCH_UNITS] = units
+        record[abi.LAUNCH_ROW_UNITS] = row_units
         record[abi.LAUNCH_SHARED] = shared
         record[abi.LAUNCH_DYNAMIC] = dynamic_bytes
         record[abi.LAUNCH_BLOCKS] = blocks

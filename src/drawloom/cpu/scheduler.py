@@ -246,7 +246,7 @@ define internal void @dl_open(ptr %launch, ptr %slot, i64 %block, i64 %top) alwa
 """
 
 _STRAIGHT: Final = """
-; A kernel that never stops: every warp of every block, one call each. Without alignstack, LLVM puts spilled vectors
+; A kernel that never stops: every unit of every block, one call each. Without alignstack, LLVM puts spilled vectors
 ; on a stack aligned to 16 bytes, where each of them straddles two cache lines.
 define void @dl_worker(ptr noalias %launch, ptr noalias %slot) alignstack(64) null_pointer_is_valid {
 entry:
@@ -260,6 +260,13 @@ entry:
   %chunk = load i64, ptr %p.chunk, !invariant.load !0
   %p.next = getelementptr i8, ptr %launch, i64 @LAUNCH_NEXT@
   %p.cancel = getelementptr i8, ptr %launch, i64 @LAUNCH_CANCEL@
+  %p.row.units = getelementptr i8, ptr %launch, i64 @LAUNCH_ROW_UNITS@
+  %row.units = load i64, ptr %p.row.units, !invariant.load !0
+  %p.ny = getelementptr i8, ptr %launch, i64 @LAUNCH_BLOCK_Y@
+  %ny = load i64, ptr %p.ny, !invariant.load !0
+  %p.column = getelementptr i8, ptr %slot, i64 @SLOT_COLUMN@
+  %p.row.y = getelementptr i8, ptr %slot, i64 @SLOT_ROW@
+  %p.row.z = getelementptr i8, ptr %p.row.y, i64 8
   br label %take
 take:
   %cancelled = load atomic i64, ptr %p.cancel monotonic, align 8
@@ -280,10 +287,25 @@ block:
   br label %unit
 unit:
   %u = phi i64 [ 0, %block ], [ %u.next, %ran ]
+  %column = phi i64 [ 0, %block ], [ %column.next, %ran ]
+  %y = phi i64 [ 0, %block ], [ %y.next, %ran ]
+  %z = phi i64 [ 0, %block ], [ %z.next, %ran ]
+  store i64 %column, ptr %p.column
+  store i64 %y, ptr %p.row.y
+  store i64 %z, ptr %p.row.z
   %r = call i64 @kernel(ptr %launch, ptr %slot, i64 %u, ptr null)
   %ok = icmp eq i64 %r, 0
   br i1 %ok, label %ran, label %done
 ran:
+  %column.more = add i64 %column, 1
+  %row.ends = icmp eq i64 %column.more, %row.units
+  %column.next = select i1 %row.ends, i64 0, i64 %column.more
+  %row.count = zext i1 %row.ends to i64
+  %y.more = add i64 %y, %row.count
+  %plane.ends = icmp eq i64 %y.more, %ny
+  %y.next = select i1 %plane.ends, i64 0, i64 %y.more
+  %plane.count = zext i1 %plane.ends to i64
+  %z.next = add i64 %z, %plane.count
   %u.next = add i64 %u, 1
   %more = icmp ult i64 %u.next, %units
   br i1 %more, label %unit, label %after
@@ -319,6 +341,13 @@ entry:
   %p.resolve = getelementptr i8, ptr %launch, i64 @LAUNCH_RESOLVE@
   %resolve = load ptr, ptr %p.resolve
   %by.lane = icmp ne ptr %resolve, null
+  %p.row.units = getelementptr i8, ptr %launch, i64 @LAUNCH_ROW_UNITS@
+  %row.units = load i64, ptr %p.row.units
+  %p.ny = getelementptr i8, ptr %launch, i64 @LAUNCH_BLOCK_Y@
+  %ny = load i64, ptr %p.ny
+  %p.column = getelementptr i8, ptr %slot, i64 @SLOT_COLUMN@
+  %p.row.y = getelementptr i8, ptr %slot, i64 @SLOT_ROW@
+  %p.row.z = getelementptr i8, ptr %p.row.y, i64 8
   br label %round
 round:
   %cancelled = load atomic i64, ptr %p.cancel monotonic, align 8
@@ -329,6 +358,9 @@ unit:
   %progress = phi i64 [ 0, %round ], [ %progress.next, %ran ]
   %spins = phi i64 [ 0, %round ], [ %spins.next, %ran ]
   %ids = phi i64 [ 0, %round ], [ %ids.next, %ran ]
+  %column = phi i64 [ 0, %round ], [ %column.next, %ran ]
+  %y = phi i64 [ 0, %round ], [ %y.next, %ran ]
+  %z = phi i64 [ 0, %round ], [ %z.next, %ran ]
   %o = mul i64 %u, %stride
   %state = getelementptr i8, ptr %states, i64 %o
   %p.status = getelementptr i8, ptr %state, i64 @STATE_STATUS@
@@ -336,6 +368,9 @@ unit:
   %ready = icmp eq i64 %status, 0
   br i1 %ready, label %run, label %skip
 run:
+  store i64 %column, ptr %p.column
+  store i64 %y, ptr %p.row.y
+  store i64 %z, ptr %p.row.z
   %r = call i64 %kernel(ptr %launch, ptr %slot, i64 %u, ptr %state)
   switch i64 %r, label %failed [
     i64 0, label %finished  i64 1, label %barrier  i64 2, label %yield  i64 4, label %operation
@@ -354,7 +389,7 @@ barrier:
 wrong:
   %p.wpos = getelementptr i8, ptr %state, i64 @STATE_POS@
   %wpos = load i64, ptr %p.wpos
-  %wthread = mul i64 %u, %lanes
+  %wthread = call i64 @dl_first_thread(ptr %launch, i64 %u)
   call void @dl_fail(ptr %launch, ptr %slot, i64 %wthread, i64 @ERROR_BARRIER_ID_CODE@, i64 %wpos, i32 0)
   br label %failed
 known:
@@ -399,6 +434,15 @@ ran:
     [ %spins, %paused ], [ 1, %yield ], [ %spins, %skip ], [ %spins, %still ]
   %ids.next = phi i64 [ %ids, %finished ], [ %ids.set, %arrived ], [ %ids.set, %waits ], [ %ids, %operation ],
     [ %ids, %paused ], [ %ids, %yield ], [ %ids, %skip ], [ %ids.still, %still ]
+  %column.more = add i64 %column, 1
+  %row.ends = icmp eq i64 %column.more, %row.units
+  %column.next = select i1 %row.ends, i64 0, i64 %column.more
+  %row.count = zext i1 %row.ends to i64
+  %y.more = add i64 %y, %row.count
+  %plane.ends = icmp eq i64 %y.more, %ny
+  %y.next = select i1 %plane.ends, i64 0, i64 %y.more
+  %plane.count = zext i1 %plane.ends to i64
+  %z.next = add i64 %z, %plane.count
   %u.next = add i64 %u, 1
   %more = icmp ult i64 %u.next, %units
   br i1 %more, label %unit, label %settle
@@ -554,6 +598,22 @@ out:
   ret i64 1
 }
 
+; The number of the first thread of unit %u.
+define internal i64 @dl_first_thread(ptr %launch, i64 %u) {
+  %p.row.units = getelementptr i8, ptr %launch, i64 @LAUNCH_ROW_UNITS@
+  %row.units = load i64, ptr %p.row.units
+  %p.lanes = getelementptr i8, ptr %launch, i64 @LAUNCH_LANES@
+  %lanes = load i64, ptr %p.lanes
+  %p.nx = getelementptr i8, ptr %launch, i64 @LAUNCH_BLOCK@
+  %nx = load i64, ptr %p.nx
+  %row = udiv i64 %u, %row.units
+  %column = urem i64 %u, %row.units
+  %before = mul i64 %row, %nx
+  %first = mul i64 %column, %lanes
+  %thread = add i64 %before, %first
+  ret i64 %thread
+}
+
 ; Every unit waits for something that cannot happen: report the first.
 define internal void @dl_stuck(ptr %launch, ptr %slot) {
 entry:
@@ -579,9 +639,7 @@ on:
 found:
   %p.pos = getelementptr i8, ptr %state, i64 @STATE_POS@
   %pos = load i64, ptr %p.pos
-  %p.lanes = getelementptr i8, ptr %launch, i64 @LAUNCH_LANES@
-  %lanes = load i64, ptr %p.lanes
-  %thread = mul i64 %u, %lanes
+  %thread = call i64 @dl_first_thread(ptr %launch, i64 %u)
   %in.warp = icmp eq i64 %status, @AT_OPERATION_STATUS@
   %code = select i1 %in.warp, i64 @ERROR_DIVERGED_CODE@, i64 @ERROR_BARRIER_CODE@
   call void @dl_fail(ptr %launch, ptr %slot, i64 %thread, i64 %code, i64 %pos, i32 0)
@@ -797,7 +855,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 #: Rounds of nothing but spinning before the core is offered to others, and (as a power of two) before each new block.
 _NUMBERS: Final[dict[str, int]] = {
-    "STATE_HEAD": 8 * abi.STATE_FRAME, "PATIENCE": 64, "PATIENCE_SHIFT": 6, "RACE_CELLS": races.BLOCK_BYTES,
+    "STATE_HEAD": 8 * abi.STATE_FRAME, "LAUNCH_BLOCK_Y": 8 * (abi.LAUNCH_BLOCK + 1),
+    "PATIENCE": 64, "PATIENCE_SHIFT": 6, "RACE_CELLS": races.BLOCK_BYTES,
     "RACE_CELL_BYTES": races.CELL_BYTES,
 }  # fmt: skip
 _NAME: Final = re.compile(r"@([A-Z][A-Z_]*)@")

@@ -75,26 +75,26 @@ class Suspension:
         """
         f = self.f
         e = self.e
-        slots: list[tuple[str, str]] = [(self.body.live, type_of("i1", self.lanes))]
+        slots: list[tuple[str, str]] = [(self.body.live, f.slot_type("i1", self.lanes))]
         held: list[tuple[str, str]] = []
         registers = f.function.registers
         for id in members(live | f.waiting):
             register = registers[id]
             where = held if running and self.held >> id & 1 else slots
-            where.append((f.slot(register), type_of(f.elem_of(register), f.slot_lanes(register))))
+            where.append((f.slot(register), f.slot_type(f.elem_of(register), f.slot_lanes(register))))
             if f.shapes[id].kind == WIDENED:
                 where.append((f.base_slot(register), type_of("i32", f.rows)))
         if self.plan.carry_lasts:
-            slots.append((self.body.carry_slot(), type_of("i1", self.body.carry_lanes())))
+            slots.append((self.body.carry_slot(), f.slot_type("i1", self.body.carry_lanes())))
         if self.body.local_slot:
             slots.append((self.body.local_slot, "i64"))
         for slot in [*self.body.masks.values(), *([self.outer] if self.outer else [])]:
-            slots.append((slot, type_of("i1", self.lanes)))
+            slots.append((slot, f.slot_type("i1", self.lanes)))
         part = running and (self.plan.region_of[self.body.block] >= 0 or f.guard is not None)
         if part:
-            current = f.alloca("running", type_of("i1", self.lanes))
+            current = f.alloca("running", f.slot_type("i1", self.lanes))
             f.store(f.mask, current)
-            slots.append((current, type_of("i1", self.lanes)))
+            slots.append((current, f.slot_type("i1", self.lanes)))
         label = f"resume{len(self.resumes) + 1}"
         blocks: list[str] = []
         if running:

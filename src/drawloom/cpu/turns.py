@@ -12,22 +12,18 @@ out right there; here the first warp would go on to the store before the second 
 
 from __future__ import annotations
 
-from typing import Final
-
+from drawloom.cpu.roots import ANY, Roots
 from drawloom.cpu.shapes import UNIFORM
 from drawloom.cpu.structure import Structure
-from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol
+from drawloom.ptx.ir import Address, Instruction, Register
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, LOAD, STORE
-
-#: What an address of shared memory may be of: nothing is known of it.
-_ANY: Final = ""
 
 
 def turns(plan: Structure, shared: set[str]) -> set[tuple[int, int]]:
     """The loads, as blocks and numbers of instructions, behind which warps take turns; ``shared`` are the names of the
     variables in shared memory."""
     found: set[tuple[int, int]] = set()
-    roots = _Roots(plan, shared)
+    roots = Roots(plan.live.uses, shared)
     entered = _entered_after_barriers(plan)
     for b in plan.order:
         last = -1
@@ -105,7 +101,7 @@ def _is_common(plan: Structure, load: Instruction) -> bool:
     return shape is not None and shape.kind == UNIFORM
 
 
-def _is_overwritten(plan: Structure, roots: _Roots, block: int, index: int, read: set[str]) -> bool:
+def _is_overwritten(plan: Structure, roots: Roots, block: int, index: int, read: set[str]) -> bool:
     """Whether a warp may come from there to a write of what was ``read``, and to no barrier before."""
     stack = [(block, index)]
     seen: set[int] = set()
@@ -120,7 +116,7 @@ def _is_overwritten(plan: Structure, roots: _Roots, block: int, index: int, read
                 break
             if _writes(instruction):
                 root = roots.of_access(instruction)
-                if root == _ANY or root in read or _ANY in read:
+                if root == ANY or root in read or ANY in read:
                     return True
         if not ends:
             for s in plan.succs[b]:
@@ -128,42 +124,3 @@ def _is_overwritten(plan: Structure, roots: _Roots, block: int, index: int, read
                     seen.add(s)
                     stack.append((s, 0))
     return False
-
-
-class _Roots:
-    """The variables that addresses are made of, as far as that shows."""
-
-    def __init__(self, plan: Structure, shared: set[str]) -> None:
-        self.uses = plan.live.uses
-        self.shared = shared
-        self.unsettled = set(self.uses.unsettled)
-        self.known: dict[int, str] = {}
-
-    def of_access(self, access: Instruction) -> str:
-        for operand in access.operands:
-            if isinstance(operand, Address) and operand.base is not None:
-                return self.of_operand(operand.base)
-        return _ANY
-
-    def of_operand(self, operand: Operand) -> str:
-        if isinstance(operand, Symbol):
-            return operand.name if operand.name in self.shared else _ANY
-        if isinstance(operand, Register):
-            return self.of_register(operand.id)
-        return _ANY
-
-    def of_register(self, id: int) -> str:
-        """The only variable among what a register is computed from by moves, conversions and sums."""
-        known = self.known.get(id)
-        if known is not None:
-            return known
-        self.known[id] = _ANY
-        definition = self.uses.definition[id]
-        if id in self.unsettled or definition is None:
-            return _ANY
-        if definition.opcode.name not in ("mov", "cvt", "cvta", "add", "sub", "mad"):
-            return _ANY
-        found = {self.of_operand(operand) for operand in definition.operands[1:]} - {_ANY}
-        root = found.pop() if len(found) == 1 else _ANY
-        self.known[id] = root
-        return root

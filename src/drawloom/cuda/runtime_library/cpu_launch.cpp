@@ -185,7 +185,7 @@ int64_t on_free(int64_t memory, int64_t, int64_t, int64_t, int64_t, int64_t) {
   return 0;
 }
 
-// The variant for blocks of this shape: one for just this shape, else that of its layout, else the general one.
+// The variant for blocks of this shape: one for just this shape, else that of its layout, else the one for all.
 const Variant *variant_for(const Kernel &kernel, dim3 block, bool checked) {
   int64_t layout = LAYOUT_general;
   if (block.y == 1 && block.z == 1)
@@ -194,15 +194,15 @@ const Variant *variant_for(const Kernel &kernel, dim3 block, bool checked) {
     layout = LAYOUT_rows32;
   else if (block.x == 16 || block.x == 8)
     layout = block.x == 16 ? LAYOUT_rows16 : LAYOUT_rows8;
-  const Variant *named = nullptr, *general = nullptr;
+  const Variant *named = nullptr, *other = nullptr;
   for (int64_t i = 0; i < kernel.variant_count; ++i) {
     const Variant &v = static_cast<const Variant *>(kernel.variants)[i];
     if (bool(v.checked) != checked) continue;
     if (!v.layout && v.x == block.x && v.y == block.y && v.z == block.z) return &v;
     if (v.layout == layout) named = &v;
-    if (v.layout == LAYOUT_general) general = &v;
+    if (v.layout == LAYOUT_gang || v.layout == LAYOUT_general) other = &v;
   }
-  return named ? named : general;
+  return named ? named : other;
 }
 
 class Run {
@@ -212,7 +212,9 @@ class Run {
       : launch_(launch), variant_(variant) {
     int64_t threads = int64_t(launch.block.x) * (variant.alike ? 1 : int64_t(launch.block.y) * launch.block.z);
     blocks_ = int64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
-    int64_t units = (threads + variant.lanes - 1) / variant.lanes;
+    int64_t rows = variant.gang ? threads / launch.block.x : 1;
+    int64_t row_units = (threads / rows + variant.lanes - 1) / variant.lanes;
+    int64_t units = row_units * rows;
     int64_t shared = variant.shared_bytes + int64_t(launch.dynamic_shared);
     int64_t stride = align_up(8 * STATE_FRAME + variant.frame_bytes, 64);
     int64_t states = align_up(8 * SLOT_WORDS, 64);
@@ -231,6 +233,7 @@ class Run {
     }
     record_[LAUNCH_THREADS] = threads;
     record_[LAUNCH_UNITS] = units;
+    record_[LAUNCH_ROW_UNITS] = row_units;
     record_[LAUNCH_SHARED] = shared;
     record_[LAUNCH_DYNAMIC] = int64_t(launch.dynamic_shared);
     record_[LAUNCH_BLOCKS] = blocks_;
