@@ -38,7 +38,7 @@ from drawloom.lift.arithmetic.expression import (
     Variable,
     variable,
 )
-from drawloom.lift.arithmetic.points import is_refuted
+from drawloom.lift.arithmetic.points import is_refuted, is_somewhere_less, reaches
 from drawloom.lift.arithmetic.sums import (
     accumulate,
     add,
@@ -88,15 +88,28 @@ def is_positive(expression: Nat) -> bool:
     """Return True when `expression` >= 1 is proved."""
     if isinstance(expression, Constant):
         return expression.value > 0
+    if reaches(expression, 0, from_above=False):
+        return False
+    if isinstance(expression, Variable) and isinstance(expression.range.start, Constant):
+        return expression.range.start.value > 0
     return is_nonnegative(add(expression, MINUS_ONE))
 
 
 def is_less(left: Nat, right: Nat) -> bool:
     """Return True when `left` < `right` is proved."""
+    if is_somewhere_less(right, left):
+        return False
     terms: dict[Nat, int] = {ONE: -1}
     accumulate(terms, right, 1)
     accumulate(terms, left, -1)
     return is_nonnegative(build(terms))
+
+
+def is_negative(expression: Nat) -> bool:
+    """Return True when `expression` < 0 is proved."""
+    if isinstance(expression, Constant):
+        return expression.value < 0
+    return not reaches(expression, 0, from_above=True) and is_nonnegative(subtract(MINUS_ONE, expression))
 
 
 def is_at_most(left: Nat, right: Nat) -> bool:
@@ -276,7 +289,7 @@ def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, depth: int, facts: li
 def _prove_given(expression: Nat, facts: list[Nat], depth: int) -> bool:
     """Prove `expression` >= 0 from the ranges, or by one fact that it is at least as great as, or that cannot be."""
     return _prove(expression, depth, facts) or any(
-        _prove(subtract(expression, fact), depth, facts) or is_positive(scale(fact, -1)) for fact in facts
+        _prove(subtract(expression, fact), depth, facts) or is_negative(fact) for fact in facts
     )
 
 

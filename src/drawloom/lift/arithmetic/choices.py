@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drawloom.lift.arithmetic.bounds import is_at_most
 from drawloom.lift.arithmetic.conditions import negation
 from drawloom.lift.arithmetic.expression import (
+    AT_LEAST_ZERO,
+    IS_NOT_ZERO,
     MAXIMUM,
     MINIMUM,
     ArithmeticRefusal,
+    Comparison,
     Condition,
     Extremum,
+    Junction,
     Maximum,
     Minimum,
     Nat,
     Truth,
     intern_choice,
     intern_extremum,
+    order_of,
 )
+from drawloom.lift.arithmetic.sums import coefficients_of
 
 
 def minimum(operands: list[Nat]) -> Nat:
@@ -41,7 +45,7 @@ def _extremum(kind: int, operands: list[Nat]) -> Nat:
             flat.extend(operand.operands)
         else:
             flat.append(operand)
-    flat.sort(key=_order)
+    flat.sort(key=order_of)
     kept: list[Nat] = []
     for operand in flat:
         if any(_decides(kind, other, operand) for other in kept):
@@ -49,10 +53,6 @@ def _extremum(kind: int, operands: list[Nat]) -> Nat:
         kept = [other for other in kept if not _decides(kind, operand, other)]
         kept.append(operand)
     return kept[0] if len(kept) == 1 else intern_extremum(kind, tuple(kept))
-
-
-def _order(node: Nat) -> tuple[Any, ...]:
-    return node.order
 
 
 def _decides(kind: int, one: Nat, other: Nat) -> bool:
@@ -66,7 +66,15 @@ def select(condition: Condition, then: Nat, otherwise: Nat) -> Nat:
         return then if condition.value else otherwise
     if then is otherwise:
         return then
-    opposite = negation(condition)
-    if opposite.order < condition.order:
-        return intern_choice(opposite, otherwise, then)
+    if _reads_better_negated(condition):
+        return intern_choice(negation(condition), otherwise, then)
     return intern_choice(condition, then, otherwise)
+
+
+def _reads_better_negated(condition: Condition) -> bool:
+    """Return whether the one form of a choice has the opposite condition: i < n, a == b and c && d are the forms."""
+    if isinstance(condition, Comparison):
+        if condition.relation == AT_LEAST_ZERO:
+            return not condition.is_raw and coefficients_of(condition.difference)[0] > 0
+        return condition.relation == IS_NOT_ZERO
+    return isinstance(condition, Junction) and not condition.needs_all

@@ -5,7 +5,7 @@ Over integers a < b is b - a - 1 >= 0, and its opposite is a - b >= 0. A compari
 
 from __future__ import annotations
 
-from drawloom.lift.arithmetic.bounds import is_nonnegative, is_positive
+from drawloom.lift.arithmetic.bounds import is_negative, is_nonnegative, is_positive
 from drawloom.lift.arithmetic.expression import (
     AT_LEAST_ZERO,
     FALSE,
@@ -60,12 +60,12 @@ def compare_to_zero(relation: int, difference: Nat) -> Condition:
     if relation == AT_LEAST_ZERO:
         if is_nonnegative(difference):
             return TRUE
-        if is_positive(scale(difference, -1)):
+        if is_negative(difference):
             return FALSE
         return intern_comparison(relation, _without_common_factor(difference))
     if difference is ZERO:
         return TRUE if relation == IS_ZERO else FALSE
-    if is_positive(difference) or is_positive(scale(difference, -1)):
+    if is_positive(difference) or is_negative(difference):
         return FALSE if relation == IS_ZERO else TRUE
     if coefficients_of(difference)[0] < 0:
         difference = scale(difference, -1)

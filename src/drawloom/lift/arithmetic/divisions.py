@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-from drawloom.lift.arithmetic.bounds import is_less, is_nonnegative, is_positive
+from drawloom.lift.arithmetic.bounds import is_less, is_negative, is_nonnegative, is_positive
 from drawloom.lift.arithmetic.expression import (
     EXACT_DIVISION,
     FLOOR_DIVISION,
@@ -186,7 +186,7 @@ def _place(dividend: Nat, divisor: Nat) -> int | None:
     """Return k when k × divisor <= dividend < (k + 1) × divisor is proved for k = 0 or -1 (rules 4.1 and 4.3)."""
     if is_nonnegative(dividend):
         return 0 if is_less(dividend, divisor) else None
-    if is_nonnegative(subtract(MINUS_ONE, dividend)) and is_nonnegative(add(dividend, divisor)):
+    if is_negative(dividend) and is_nonnegative(add(dividend, divisor)):
         return -1
     return None
 
@@ -196,7 +196,7 @@ def _counts_down(dividend: Nat, divisor: Nat) -> bool:
     (-1 - x) mod y = y - 1 - x mod y for positive y."""
     if is_nonnegative(dividend) or not is_positive(divisor):
         return False
-    if is_nonnegative(subtract(MINUS_ONE, dividend)):
+    if is_negative(dividend):
         return True
     negative = [c < 0 for m, c in zip(monomials_of(dividend), coefficients_of(dividend)) if m is not ONE]
     return bool(negative) and all(negative)

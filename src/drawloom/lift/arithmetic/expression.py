@@ -71,7 +71,7 @@ class Nat:
 
     def __init__(self, home: Home, order: tuple[Any, ...], level: int, traits: int) -> None:
         self.home: Final = home
-        self.order: Final = order  # sorts nodes without regard to when they were made
+        self.order = order  # sorts nodes without regard to when they were made; a sum's is made by order_of
         self.level: Final = level  # greater than the level of what the node's value or bounds depend on
         self.traits: Final = traits  # bit 1 << kind for each kind of atom that is a factor here, and for RAW
         self.sign_memo = 0  # of bounds.is_nonnegative
@@ -456,6 +456,13 @@ def newer(one: Home, other: Home) -> Home:
     return one if one.serial >= other.serial else other
 
 
+def order_of(node: Nat) -> tuple[Any, ...]:
+    """Return the tuple by which nodes are sorted."""
+    if isinstance(node, Sum) and not node.order:
+        node.order = (-1, SUM, tuple([monomial.order for monomial in node.monomials]), node.coefficients)
+    return node.order
+
+
 # Interning: the one object for a normal form. The callers have normalised the operands.
 
 
@@ -496,8 +503,7 @@ def intern_sum(monomials: tuple[Nat, ...], coefficients: tuple[int, ...]) -> Nat
     key = (SUM, monomials, coefficients)
     node = home.nodes.get(key)
     if node is None:
-        orders = tuple([monomial.order for monomial in monomials])
-        node = Sum(home, (-1, SUM, orders, coefficients), level, traits, monomials, coefficients)
+        node = Sum(home, (), level, traits, monomials, coefficients)
         home.nodes[key] = node
     return node
 
@@ -507,7 +513,7 @@ def intern_binary(kind: int, left: Nat, right: Nat) -> Nat:
     key = (kind, left, right)
     node = home.nodes.get(key)
     if node is None:
-        order = (-1, kind, left.order, right.order)
+        order = (-1, kind, order_of(left), order_of(right))
         level = max(left.level, right.level) + 1
         if kind == FLOOR_DIVISION:
             node = FloorDivision(home, order, level, FLOOR_DIVISION, left, right)
@@ -530,7 +536,7 @@ def intern_extremum(kind: int, operands: tuple[Nat, ...]) -> Nat:
     key = (kind, operands)
     node = home.nodes.get(key)
     if node is None:
-        order = (-1, kind, tuple([operand.order for operand in operands]))
+        order = (-1, kind, tuple([order_of(operand) for operand in operands]))
         if kind == MINIMUM:
             node = Minimum(home, order, level + 1, MINIMUM, operands)
         else:
@@ -543,7 +549,7 @@ def intern_logarithm(operand: Nat) -> Nat:
     key = (LOGARITHM, operand)
     node = operand.home.nodes.get(key)
     if node is None:
-        node = Logarithm(operand.home, (-1, LOGARITHM, operand.order), operand.level + 1, operand)
+        node = Logarithm(operand.home, (-1, LOGARITHM, order_of(operand)), operand.level + 1, operand)
         operand.home.nodes[key] = node
     return node
 
@@ -553,7 +559,7 @@ def intern_choice(condition: Condition, then: Nat, otherwise: Nat) -> Nat:
     key = (CHOICE, condition, then, otherwise)
     node = home.nodes.get(key)
     if node is None:
-        order = (-1, CHOICE, condition.order, then.order, otherwise.order)
+        order = (-1, CHOICE, condition.order, order_of(then), order_of(otherwise))
         level = max(condition.level, then.level, otherwise.level) + 1
         node = Choice(home, order, level, condition, then, otherwise)
         home.nodes[key] = node
@@ -569,7 +575,7 @@ def intern_raw(operator: int, operands: tuple[Nat, ...], condition: Condition | 
     key = (RAW, operator, operands, condition)
     node = home.nodes.get(key)
     if node is None:
-        orders = tuple([operand.order for operand in operands])
+        orders = tuple([order_of(operand) for operand in operands])
         order = (-1, RAW, operator, orders, () if condition is None else condition.order)
         node = Raw(home, order, level + 1, operator, operands, condition)
         home.nodes[key] = node
@@ -580,7 +586,7 @@ def intern_comparison(relation: int, difference: Nat) -> Condition:
     key = (relation, difference)
     node = difference.home.conditions.get(key)
     if node is None:
-        node = Comparison(difference.home, (1, relation, difference.order), relation, difference)
+        node = Comparison(difference.home, (1, relation, order_of(difference)), relation, difference)
         difference.home.conditions[key] = node
     return node
 

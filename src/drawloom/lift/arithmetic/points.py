@@ -49,6 +49,24 @@ def is_refuted(expression: Nat) -> bool:
     return any(value is not None and value < 0 for value in points_of(expression))
 
 
+def reaches(expression: Nat, value: int, from_above: bool) -> bool:
+    """Return whether the expression is at least `value` at one of the points, or else at most `value`."""
+    for found in points_of(expression):
+        if found is not None and (found >= value if from_above else found <= value):
+            return True
+    return False
+
+
+def is_somewhere_less(left: Nat, right: Nat) -> bool:
+    """Return whether `left` < `right` at one of the points."""
+    rights = points_of(right)
+    for position, found in enumerate(points_of(left)):
+        other = rights[position]
+        if found is not None and other is not None and found < other:
+            return True
+    return False
+
+
 def points_of(node: Nat) -> tuple[int | None, ...]:
     """Return the value of a normal form at each point, None where it has none."""
     found = node.points

@@ -213,7 +213,10 @@ def build(terms: dict[Nat, int]) -> Nat:
         kept = [monomial for monomial, coefficient in terms.items() if coefficient != 0]
     else:
         kept = list(terms)
-    if len(kept) > 1:
+    if len(kept) == 2:
+        if kept[1].order < kept[0].order:
+            kept.reverse()
+    elif len(kept) > 2:
         kept.sort(key=_order)
     return intern_sum(tuple(kept), tuple([terms[monomial] for monomial in kept]))
 
