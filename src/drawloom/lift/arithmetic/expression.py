@@ -39,6 +39,8 @@ IS_RAW: Final = 1 << RAW
 
 #: Expressions of this level and above depend on a variable with an upper end.
 INDEX_LEVEL: Final = 1000
+#: Operations inside of operations; printing and rewriting recurse.
+DEEPEST_NESTING: Final = 150
 
 # Relations of a Comparison's difference to zero.
 AT_LEAST_ZERO: Final = 0
@@ -70,6 +72,8 @@ class Nat:
     """
 
     def __init__(self, home: Home, order: tuple[Any, ...], level: int, traits: int) -> None:
+        if level % INDEX_LEVEL > DEEPEST_NESTING:
+            raise ArithmeticRefusal(f"an expression is nested more than {DEEPEST_NESTING} operations deep")
         self.home: Final = home
         self.order = order  # sorts nodes without regard to when they were made; a sum's is made by order_of
         self.level: Final = level  # greater than the level of what the node's value or bounds depend on

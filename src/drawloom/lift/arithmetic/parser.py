@@ -19,7 +19,7 @@ from drawloom.lift.arithmetic.expression import FALSE, OPERATORS, TRUE, Conditio
 from drawloom.lift.arithmetic.operators import exact_div, log2, maximum, minimum, select
 
 #: The deepest nesting that is parsed.
-DEEPEST: Final = 200
+DEEPEST: Final = 100
 LONGEST_NUMBER: Final = 400  # digits
 
 _SYMBOLS: Final = ("&&", "||", "<=", ">=", "==", "!=", "/^", *"+-*/%^(),?:<>=")
@@ -35,7 +35,8 @@ def parse(text: str, variables: Mapping[str, Nat]) -> Nat:
         variables: what each name stands for; calls such as ``get_global_id(0)`` are names too.
 
     Raises:
-        SourceError: the text is no expression, or has a name that is not in `variables`.
+        SourceError: the text is not an expression, or has a name that is not in `variables`.
+        ArithmeticRefusal: the expression has no value, such as a division by zero, or is too large.
 
     Example:
         >>> from drawloom.lift.arithmetic import index, parse, variable
@@ -214,7 +215,6 @@ class _Parser:
         self.position -= 1
         is_choice = self.holds_choice()
         self.position += 1
-        self.enter()
         if is_choice:
             condition = self.condition()
             self.expect("?")
@@ -224,7 +224,6 @@ class _Parser:
         else:
             found = self.sum()
         self.expect(")")
-        self.depth -= 1
         return found
 
     def call(self, name: str, column: int) -> Nat:
