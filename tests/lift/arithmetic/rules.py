@@ -66,7 +66,7 @@ RULES = (
     Rule("a common factor cancels", "(M*x)/(M*N)", "x/N"),
     Rule("a common factor leaves the remainder", "(4*x) mod (4*N)", "4*(x mod N)"),
     Rule("the divisor splits where its part bounds the rest", "(4*x + k)/(4*N)", "x/N"),
-    Rule("the divisor splits, the remainder", "(4*x + k) mod (4*N)", "k + 4*(x mod N)"),
+    Rule("the divisor splits, the remainder", "(4*x + k) mod (4*N)", "4*(x mod N) + k"),
     Rule("the divisor splits at a length", "(M*x + j)/(M*N)", "x/N"),
     Rule("the divisor splits at a length, the remainder", "(M*x + j) mod (M*N)", "M*(x mod N) + j"),
     Rule("a quotient of a quotient", "(x/N)/M", "x/(M*N)"),
@@ -88,7 +88,7 @@ RULES = (
     Rule(
         "the window of a slide stays in bounds",
         "(2*w + t) mod N",
-        "t + 2*w",
+        "2*w + t",
         {"w": ("0", "(N - 1)/2"), "t": ("0", "3")},
     ),
     Rule("minimum of ordered operands", "min(i, N)", "i"),

@@ -35,7 +35,7 @@ from drawloom.lift.arithmetic.expression import (
     Truth,
     Variable,
 )
-from drawloom.lift.arithmetic.printer import sides
+from drawloom.lift.arithmetic.printer import sides, terms_to_print
 from drawloom.lift.arithmetic.simplify import simplify
 from drawloom.lift.arithmetic.substitution import operands_of, operator_of
 from drawloom.lift.arithmetic.sums import add, scale
@@ -101,13 +101,9 @@ def _write(expression: Nat) -> tuple[str, int]:
 
 
 def _write_sum(expression: Sum) -> tuple[str, int]:
-    terms = list(zip(expression.monomials, expression.coefficients))
+    terms = terms_to_print(expression)
     if len(terms) == 1:
         return _write_term(terms[0][0], terms[0][1]), BINDS_PRODUCT
-    for position, (_, coefficient) in enumerate(terms):
-        if coefficient > 0:
-            terms.insert(0, terms.pop(position))
-            break
     written = _write_term(terms[0][0], terms[0][1])
     for monomial, coefficient in terms[1:]:
         sign = " + " if coefficient > 0 else " - "

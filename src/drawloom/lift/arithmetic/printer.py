@@ -41,6 +41,7 @@ from drawloom.lift.arithmetic.expression import (
     Truth,
     Variable,
 )
+from drawloom.lift.arithmetic.sums import build, coefficients_of, factors_of, monomials_of
 
 # How tightly a text binds.
 LOOSE: Final = 0
@@ -92,18 +93,29 @@ def _write(expression: Nat) -> tuple[str, int]:
 
 
 def _write_sum(expression: Sum) -> tuple[str, int]:
-    terms = list(zip(expression.monomials, expression.coefficients))
+    terms = terms_to_print(expression)
     if len(terms) == 1:
         return _write_term(terms[0][0], terms[0][1]), BINDS_PRODUCT if terms[0][1] > 0 else BINDS_SUM
-    for position, (_, coefficient) in enumerate(terms):
-        if coefficient > 0:  # a positive term first
-            terms.insert(0, terms.pop(position))
-            break
     written = _write_term(terms[0][0], terms[0][1])
     for monomial, coefficient in terms[1:]:
         sign = " + " if coefficient > 0 else " - "
         written += sign + _write_term(monomial, abs(coefficient))
     return written, BINDS_SUM
+
+
+def terms_to_print(expression: Sum) -> list[tuple[Nat, int]]:
+    """Return monomials and coefficients from great strides to small, as 128*g + 2*l + i, but a positive term first."""
+    terms = list(zip(expression.monomials, expression.coefficients))
+    terms.sort(key=_stride)
+    for position, (_, coefficient) in enumerate(terms):
+        if coefficient > 0:
+            terms.insert(0, terms.pop(position))
+            break
+    return terms
+
+
+def _stride(term: tuple[Nat, int]) -> tuple[int, int]:
+    return -len(factors_of(term[0])), -abs(term[1])
 
 
 def _write_term(monomial: Nat, coefficient: int) -> str:
@@ -186,8 +198,6 @@ def condition_text(condition: Condition) -> str:
 
 def sides(condition: Comparison) -> tuple[str, Nat, Nat]:
     """Return relation, left and right side of a comparison, each with positive coefficients only."""
-    from drawloom.lift.arithmetic.sums import build, coefficients_of, monomials_of
-
     difference = condition.difference
     if isinstance(difference, Raw):
         zero = build({})
