@@ -1,7 +1,8 @@
 """Draws random well-typed Lift programs and checks them: `python -m tools.fuzz_lift --count 5000 --first 0`.
 
-Every program is run by the interpreter and by one that takes an element at a time, and has to parse back from its text
-to an equal program. The first program that fails is printed with its seed, and the exit status is 1.
+Even seeds draw high-level programs, odd ones low-level programs that have to be well-formed. Every program is run by
+the interpreter and by one that takes an element at a time, and has to parse back from its text to an equal program. The
+first program that fails is printed with its seed, and the exit status is 1.
 """
 
 import argparse
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.lift import infer_types, interpret, parse_program, show_program
+from drawloom.lift import check_well_formed, infer_types, interpret, parse_program, show_program
 from tests.lift import naive
 from tests.lift.random_programs import Generator
 
@@ -18,8 +19,10 @@ from tests.lift.random_programs import Generator
 def check(seed: int) -> str:
     """Return what is wrong with the program of a seed, or nothing."""
     generator = Generator(seed)
-    program, arguments = generator.program(steps=8)
+    program, arguments = generator.program(steps=8) if seed % 2 == 0 else generator.low_level_program()
     typed = infer_types(program)
+    if seed % 2 == 1:
+        check_well_formed(typed)
     text = show_program(program)
     if parse_program(text, sizes={size.name: size for size in generator.sizes}) != program:
         return f"{text}\nparses back to another program"

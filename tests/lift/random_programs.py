@@ -43,12 +43,11 @@ IS_EVEN = lift.user_function("bool isSmall(T x) { return x < (T)2; }")
 
 
 class Generator:
-    """Draws one program. ``parallel`` maps the outermost dimension to work-items."""
+    """Draws one program: `program` a high-level one, `low_level_program` one that is well-formed as a kernel."""
 
-    def __init__(self, seed: int, parallel: bool = False) -> None:
+    def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.values: dict[Any, int] = {}
-        self.parallel = parallel
         self.sizes = [lift.size(name) for name in ("N", "M", "K")]
         for size in self.sizes:
             self.values[size] = self.random.choice(LENGTHS)
@@ -65,10 +64,92 @@ class Generator:
                 expression, type = self.step(expression, type, 2)
             return expression
 
-        names = ["x", "y", "z"][: len(types)]
-        wrapper: dict[str, Any] = {"body": body}
-        function = eval(f"lambda {', '.join(names)}: body({', '.join(names)})", wrapper)
+        return self.build(types, body)
+
+    def low_level_program(self) -> tuple[Lambda, list[Any]]:
+        """Return a program of one kernel and arguments for it: layout, a nest of parallel maps, layout again."""
+        types: list[Type] = [self.plain_input_type() for _ in range(self.random.randint(1, 2))]
+
+        def body(*parameters: Expression) -> Any:
+            self.inputs = list(zip(parameters, types, strict=True))
+            expression, type = self.choose(self.inputs)
+            expression, type = self.layout(expression, type, READ_STEPS, 2)
+            expression, type = self.parallel(expression, type)
+            return self.layout(expression, type, WRITE_STEPS, 1)[0]
+
+        return self.build(types, body)
+
+    def build(self, types: list[Type], body: Callable[..., Any]) -> tuple[Lambda, list[Any]]:
+        """Return a program whose parameters are called x, y and z, and arguments for it."""
+        names = ", ".join(["x", "y", "z"][: len(types)])
+        function = eval(f"lambda {names}: body({names})", {"body": body})
         return lift.fun(*types, function, name="generated"), [self.argument(type) for type in types]
+
+    # Low-level programs
+
+    def plain_input_type(self) -> Type:
+        lengths = [self.choose([*self.sizes, as_nat(self.choose(LENGTHS))]) for _ in range(self.random.randint(1, 3))]
+        return lift.array(self.choose((float32, int32)), *lengths)
+
+    def layout(self, value: Any, type: Type, steps: Any, most: int) -> tuple[Any, Type]:
+        """Apply patterns that only reorganise data."""
+        for _ in range(self.random.randint(0, most)):
+            assert isinstance(type, ArrayType)
+            found: Found = self.choose(steps)(self, value, type, 0)
+            if found is not None and self.elements(found[1]) <= MOST_ELEMENTS:
+                value, type = found
+        return value, type
+
+    def parallel(self, value: Any, type: Type) -> tuple[Any, Type]:
+        """Map over one or two dimensions with work-items."""
+        assert isinstance(type, ArrayType)
+        inner = type.element
+        form = self.random.randrange(6 if isinstance(inner, ArrayType) else 4)
+        if form >= 4:
+            assert isinstance(inner, ArrayType)
+            function, result = self.sequential(inner.element)
+            if form == 4:
+                nest = lift.map_glb(lift.map_glb(function, dim=0), dim=1)
+            else:
+                nest = lift.map_wrg(lift.map_lcl(function))
+            return nest(value), ArrayType(ArrayType(result, inner.length), type.length)
+        function, result = self.sequential(inner)
+        mapped = ArrayType(result, type.length)
+        if form == 0:
+            return lift.map_glb(function, value), mapped
+        if form == 1:
+            chunk = self.random.randint(1, 5)
+            return value >> lift.split_guarded(chunk) >> lift.map_wrg(lift.map_lcl(function)) >> lift.join, mapped
+        length = self.value(type.length)
+        chunk = self.choose([one for one in range(1, length + 1) if length % one == 0])
+        if form == 2:
+            return value >> lift.split(chunk) >> lift.map_wrg(lift.map_lcl(function)) >> lift.join, mapped
+        copy = copier(inner)
+        staged = lift.to_local(lift.map_lcl(copy)) >> lift.gather(lift.reverse) >> lift.map_lcl(function)
+        return value >> lift.split(chunk) >> lift.map_wrg(staged) >> lift.join, mapped
+
+    def sequential(self, type: Type) -> tuple[Any, Type]:
+        """Return a function that one work-item runs, and the type of its result."""
+        if isinstance(type, ScalarType):
+            first, second = self.choose(UNARY), self.choose(UNARY)
+            kind = self.random.randrange(3)
+            if kind == 0:
+                return first, type
+            return (lift.to_private(first) >> second if kind == 1 else lift.to_global(first)), type
+        if isinstance(type, TupleType):
+            if all(element == type.elements[0] for element in type.elements) and isinstance(
+                type.elements[0], ScalarType
+            ):
+                return lift.fun(None, lambda pair: lift.add(pair[0], pair[1])), type.elements[0]
+            index = self.random.randrange(len(type.elements))
+            function, result = self.sequential(type.elements[index])
+            return lift.get(index) >> function, result
+        assert isinstance(type, ArrayType)
+        if isinstance(type.element, ScalarType) and self.random.random() < 0.5:
+            reduced = lift.reduce_seq(0, lift.add) >> lift.to_global(lift.map_seq(lift.id))
+            return reduced, ArrayType(type.element, as_nat(1))
+        function, result = self.sequential(type.element)
+        return lift.map_seq(function), ArrayType(result, type.length)
 
     def choose(self, options: Any) -> Any:
         return self.random.choice(options)
@@ -294,6 +375,15 @@ def step_share(self: Generator, value: Any, type: ArrayType, depth: int) -> Foun
         type.element, type.length * 2
     )
 
+
+def copier(type: Type) -> Any:
+    """Return a function that copies a value in one work-item."""
+    return lift.map_seq(copier(type.element)) if isinstance(type, ArrayType) else lift.id
+
+
+#: Layout that a kernel may read through, and write through.
+READ_STEPS = [step_split, step_join, step_transpose, step_reorder, step_zip, step_slide, step_pad, step_part]
+WRITE_STEPS = [step_split, step_join, step_transpose, step_reorder]
 
 ARRAY_STEPS = [
     step_map, step_map, step_map, step_split, step_guarded, step_join, step_transpose, step_reorder, step_zip,

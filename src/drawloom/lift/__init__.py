@@ -73,6 +73,7 @@ from drawloom.lift.language.pattern_builders import (
     zip,
 )
 from drawloom.lift.language.printer import show, show_program
+from drawloom.lift.language.sizes import find_sizes
 from drawloom.lift.language.types import (
     boolean,
     float16,
@@ -121,6 +122,7 @@ __all__ = [
     "dot",
     "drop",
     "filter",
+    "find_sizes",
     "float16",
     "float32",
     "float64",

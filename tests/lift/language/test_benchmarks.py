@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from drawloom.lift import Lambda, check_well_formed, infer_types, interpret, is_low_level, parse_program, show_program
-from tests.lift.language.test_fuzz import sizes_of
+from drawloom.lift import (
+    Lambda,
+    check_well_formed,
+    find_sizes,
+    infer_types,
+    interpret,
+    is_low_level,
+    parse_program,
+    show_program,
+)
 from tests.lift.programs.benchmark import Benchmark
 from tests.lift.programs.table import BENCHMARKS
 
@@ -32,4 +40,4 @@ def test_form(benchmark: Benchmark, form: str) -> None:
     assert is_low_level(program) == (form != "high-level")
     if form != "high-level":
         check_well_formed(program)
-    assert parse_program(show_program(program), sizes=sizes_of(program)) == program
+    assert parse_program(show_program(program), sizes=find_sizes(program)) == program

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawloom import Error
-from drawloom.lift import check_well_formed, infer_types, interpret, parse_expression, parse_program, user_function
+from drawloom.lift import (
+    check_well_formed,
+    find_sizes,
+    infer_types,
+    interpret,
+    parse_expression,
+    parse_program,
+    user_function,
+)
 from drawloom.lift.arithmetic import evaluate, free_variables
 from drawloom.lift.language.ir import Lambda
 from drawloom.lift.language.printer import show_program
@@ -35,49 +43,12 @@ def try_program(text: str) -> None:
     """Take a text through every stage that a program goes through."""
     try:
         program = infer_types(parse_program(text))
-        assert parse_program(show_program(program), sizes=sizes_of(program)) == program
+        assert parse_program(show_program(program), sizes=find_sizes(program)) == program
         check_well_formed(program)
     except Error as refusal:
         assert str(refusal)
         return
     run(program)
-
-
-def sizes_of(program: Lambda) -> dict[str, object]:
-    from drawloom.lift.arithmetic import Nat
-    from drawloom.lift.language.index_functions import IndexFunction
-    from drawloom.lift.language.ir import Call, Literal, Node, Parameter, Pattern
-    from drawloom.lift.language.types import lengths_of
-
-    found: dict[str, object] = {}
-
-    def note(nats: list[Nat]) -> None:
-        for nat in nats:
-            for size in free_variables(nat):
-                found[size.name] = size
-
-    def walk(node: Node) -> None:
-        if isinstance(node, Parameter | Literal):
-            return
-        if isinstance(node, Call):
-            walk(node.function)
-            for argument in node.arguments:
-                walk(argument)
-        elif isinstance(node, Lambda):
-            for parameter in node.parameters:
-                if parameter.declared is not None:
-                    note(lengths_of(parameter.declared))
-            walk(node.body)
-        elif isinstance(node, Pattern):
-            note([one for one in node.statics if isinstance(one, Nat)])
-            for one in node.statics:
-                if isinstance(one, IndexFunction):
-                    note(list(one.sizes))
-            for inner in node.functions:
-                walk(inner)
-
-    walk(program)
-    return found
 
 
 def run(program: Lambda) -> None:

@@ -11,6 +11,7 @@ from drawloom.lift import (
     add,
     array,
     check_well_formed,
+    find_sizes,
     float32,
     fun,
     id,
@@ -168,7 +169,7 @@ def test_figure_5_11_repaired_multiplies_by_tiles() -> None:
     text = TILED.format("[[float]K]M", "[[float]N]K", "reduceSeq", "replicate(n) ∘ replicate(m, 0.0f)", "head(x)")
     program = parse_program(text.replace("reduceSeq(", "head ∘ reduceSeq(", 1))
     a, b = random_array(6, 8), random_array(8, 9)
-    sizes = {size.name: size for size in program_sizes(program)}
+    sizes = find_sizes(program)
     found = interpret(program, a, b, sizes={sizes["n"]: 2, sizes["m"]: 3, sizes["k"]: 4})
     assert found.tolist() == (a @ b).tolist()
 
@@ -327,10 +328,3 @@ def test_figure_2_9s_iterations_can_be_divided() -> None:
     )
     x = np.ones(64, np.float32)
     assert interpret(whole, x).tolist() == interpret(parts, x).tolist() == [64]
-
-
-def program_sizes(program: Any) -> list[Any]:
-    """Return the sizes in a program's lengths, in the order in which they occur."""
-    from tests.lift.language.test_fuzz import sizes_of
-
-    return list(sizes_of(program).values())

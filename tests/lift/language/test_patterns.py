@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drawloom.lift import SizeError, infer_types, interpret, parse_program
+from drawloom import OutOfMemoryError
+from drawloom.lift import SizeError, find_sizes, infer_types, interpret, parse_program
 
 X = np.arange(1, 7, dtype=np.float32)  # of length 6
 I6 = np.array([3, -1, 2, 5, 0, 4], np.int32)
@@ -157,6 +158,22 @@ def test_type_and_value(text: str, arguments: list[Any], type: str, expected: An
     assert equal(interpret(program, *arguments), expected)
 
 
+def test_a_symbolic_number_of_iterations_changes_the_length_by_a_power() -> None:
+    halving = program_of("(x: [float]N) = iterate(k, join ∘ map(reduceSeq(0, add)) ∘ split(2), x)")
+    doubling = program_of("(x: [float]N) = iterate(k, λ y . concat(y, y), x)")
+    assert str(halving.body.type) == "[float](N/^2^k)"
+    assert str(doubling.body.type) == "[float](N*2^k)"
+    for program, value in ((halving, [4, 4]), (doubling, [1] * 32)):
+        times = find_sizes(program)["k"]
+        assert interpret(program, np.ones(8, np.float32), sizes={times: 2}).tolist() == value
+
+
+def test_an_array_larger_than_the_memory_is_refused() -> None:
+    program = program_of("(x: float) = replicate(99999) ∘ replicate(99999) ∘ replicate(9999, x)")
+    with pytest.raises(OutOfMemoryError, match="do not fit in memory"):
+        interpret(program, 1.0)
+
+
 @pytest.mark.parametrize("length", [1, 2, 5, 7, 8, 13])
 def test_a_guarded_split_takes_any_length(length: int) -> None:
     x = np.arange(length, dtype=np.float32)
@@ -196,8 +213,8 @@ def test_two_guarded_splits_tile_a_matrix_of_any_size(length: int) -> None:
         ("(x: [float]N) = split(4, x)", 6, "split: 6 elements cannot be split into chunks of 4"),
         ("(x: [float]N) = asVector(4, x)", 6, "asVector: 6 elements cannot be read as vectors of 4"),
         ("(x: [float]N) = partialReduce(4, 0, add, x)", 6, "partialReduce: 6 elements cannot be reduced to 4"),
-        ("(x: [float]N) = gather(i → 2 * i, x)", 6, "gather: its index function is not a permutation of 6 indices"),
-        ("(x: [float]N) = gather(i → i / 2, x)", 6, "indices 0 and 1 both become 0"),
+        ("(x: [float]N) = gather(i → 5 * i mod N, x)", 10, "gather: its index function is not a permutation of 10"),
+        ("(x: [float]N) = gather(i → i / 2 + (N/2) * (i mod 2), x)", 7, "indices 1 and 6 both become 3"),
         ("(x: [float]N) = slide(3, 2, x)", 6, "slide: windows of 3 elements every 2 do not fit 6 elements"),
         ("(x: [float]N) = take(7, x)", 6, "take: 7 elements cannot be taken of 6"),
         ("(x: [float]N) = pad(7, 0, wrap, x)", 6, "pad: wrap of 7 elements beside an array of 6"),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drawloom.lift import infer_types, interpret
+from drawloom.lift import check_well_formed, infer_types, interpret, is_low_level
 from drawloom.lift.language.ir import Lambda
 from drawloom.lift.language.parser import parse_program
 from drawloom.lift.language.printer import show_program
@@ -43,6 +43,19 @@ def test_printed_programs_parse_back_to_equal_programs(seed: int) -> None:
     assert parsed == program
     assert hash(parsed) == hash(program)
     assert show_program(parsed) == show_program(program)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_low_level_programs_are_well_formed_and_mean_the_same(seed: int) -> None:
+    generator = Generator(seed)
+    program, arguments = generator.low_level_program()
+    typed = infer_types(program)
+    check_well_formed(typed)
+    assert is_low_level(typed)
+    expected = naive.to_arrays(naive.run(program, arguments, generator.values), typed.body.typed)
+    assert same(interpret(typed, *arguments), expected)
+    parsed = parse_program(show_program(program), sizes={size.name: size for size in generator.sizes})
+    assert parsed == program
 
 
 @pytest.mark.parametrize("seed", SEEDS)

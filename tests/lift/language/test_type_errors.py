@@ -66,6 +66,14 @@ ILL_TYPED = [
     ("(x: [float]N) = map(vectorize(4, neg), x)", "vectorize: no argument is a vector"),
     ("(x: [float2]N) = map(vectorize(4, neg), x)", "vectorize: an argument is float2"),
     ("(x: [float]4) = take(5, x)", "take: the elements that take keeps: 5 of 4"),
+    (
+        "(x: [float]N) = scatter(i → 2*i, x)",
+        "scatter: its index function is not a permutation of 13 indices for N = 13: index 7 becomes 14",
+    ),
+    (
+        "(x: [[float]M]N) = transpose ∘ split(M) ∘ gather(i → i/N + i mod N) ∘ join(x)",
+        "gather: its index function is not a permutation of",
+    ),
     ("(x: [float]4) = gather(i → 2*i, x)", "gather: its index function is not a permutation of 4 indices"),
     (
         "(x: [float]N, y: [int]N) = concat(x, y)",

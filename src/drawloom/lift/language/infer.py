@@ -35,7 +35,7 @@ from drawloom.lift.language.types import (
     int32,
     lengths_of,
 )
-from drawloom.lift.language.unify import Mismatch, Solver, value_of
+from drawloom.lift.language.unify import Mismatch, Solver
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.syntax import TypeParameter
 
@@ -255,8 +255,9 @@ class Inference(Rules):
         if not self.solver.unknowns_of(most) and is_less(most, length):
             raise self.refuse(f"{what}: {length} of {most}", "no more than there are")
 
-    def constant_length(self, length: Nat) -> int | None:
-        return value_of(self.solver.resolve_length(length))
+    def known_length(self, length: Nat) -> Nat | None:
+        length = self.solver.resolve_length(length)
+        return None if self.solver.unknowns_of(length) else length
 
     def call(self, function: Lambda, arguments: list[Type]) -> Type:
         current, functions = self.current, self.functions

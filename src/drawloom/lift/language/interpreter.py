@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.errors import count
+from drawloom.errors import OutOfMemoryError, count
 from drawloom.lift.arithmetic import (
     ArithmeticRefusal,
     Nat,
@@ -56,6 +56,7 @@ def interpret(program: Lambda, *arguments: Any, sizes: dict[Variable, int] | Non
     Raises:
         SizeError: The arrays do not fit the parameters, or a size does not fit a pattern.
         LiftTypeError: The program is ill-typed.
+        OutOfMemoryError: An array is larger than the memory.
 
     Example:
         >>> import numpy as np
@@ -75,8 +76,10 @@ def interpret(program: Lambda, *arguments: Any, sizes: dict[Variable, int] | Non
     binder = Binder(dict(sizes or {}))
     values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
     binder.check()
-    result = Interpreter(binder.sizes).call(program, values)
-    return each_leaf(result, np.array)
+    try:
+        return each_leaf(Interpreter(binder.sizes).call(program, values), np.array)
+    except MemoryError as error:
+        raise OutOfMemoryError(f"the program's arrays do not fit in memory: {error}") from None
 
 
 class Binder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drawloom.lift.arithmetic import Constant, Nat, Variable, free_variables, solve, substitute, variable
+from drawloom.lift.arithmetic import Nat, Variable, free_variables, solve, substitute, variable
 from drawloom.lift.language.types import (
     ArrayType,
     RaggedType,
@@ -145,8 +145,3 @@ class Solver:
 def is_wider(default: ScalarType | None, other: TypeVariable) -> bool:
     """Return True when a bare number with a fraction meets one without: the former decides."""
     return default is not None and default.is_float and not (other.default is not None and other.default.is_float)
-
-
-def value_of(length: Nat) -> int | None:
-    """Return the value of a constant length."""
-    return length.value if isinstance(length, Constant) else None

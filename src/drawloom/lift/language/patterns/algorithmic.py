@@ -6,7 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from drawloom.lift.arithmetic import Constant, Nat, Variable, ceil_div, constant, free_variables, substitute
+from drawloom.lift.arithmetic import (
+    ArithmeticRefusal,
+    Constant,
+    Nat,
+    Variable,
+    ceil_div,
+    constant,
+    exact_div,
+    free_variables,
+    solve,
+    substitute,
+)
 from drawloom.lift.language.ir import Lambda
 from drawloom.lift.language.patterns.base import (
     Array,
@@ -283,9 +294,17 @@ class Iterate(DefinedPattern):
             for _ in range(times.value):
                 length = substitute(step, {size: length})
             return length
+        factor = ratio(step, size)
+        if factor is not None:
+            return length * factor**times
+        after = rules.fresh_size("size", 1, None)
+        before = solve(step, after, size)
+        quotient = None if before is None else ratio(before, after)
+        if quotient is not None:
+            return exact_div(length, quotient**times)
         raise rules.refuse(
             f"{times} iterations, each of which makes {step} elements of {size}",
-            "a constant number of iterations, or a function that keeps the length",
+            "a constant number of iterations, or a function that keeps, multiplies or divides the length",
         )
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
@@ -296,6 +315,16 @@ class Iterate(DefinedPattern):
             machine.bind(parameter.length, length_of(value, machine.batch))
             value = machine.call(self.function, [value])
         return value
+
+
+def ratio(dividend: Nat, divisor: Nat) -> Nat | None:
+    """Return the quotient of two lengths in which no variable of the divisor remains, None if there is none."""
+    try:
+        quotient = exact_div(dividend, divisor)
+    except ArithmeticRefusal:
+        return None
+    variables = free_variables(quotient)
+    return None if any(variable in variables for variable in free_variables(divisor)) else quotient
 
 
 class AnyScan(Fold):

@@ -73,8 +73,8 @@ class Rules(ABC):
         """Refuse a length that is certainly greater than another."""
 
     @abstractmethod
-    def constant_length(self, length: Nat) -> int | None:
-        """Return the value of a length if it is a constant."""
+    def known_length(self, length: Nat) -> Nat | None:
+        """Return a length without what is still to be found; None if something is."""
 
     @abstractmethod
     def refuse(self, message: str, expected: str = "") -> LiftTypeError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from drawloom.lift.arithmetic import Nat, Variable, as_nat, evaluate
+from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, Variable, as_nat, evaluate, free_variables
 from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
 from drawloom.lift.language.patterns.base import (
     Array,
@@ -26,8 +27,10 @@ from drawloom.lift.language.patterns.base import (
 )
 from drawloom.lift.language.types import ArrayType, RaggedType, TupleType, Type, int32
 
-#: Arrays up to this length are checked whole when a reordering of known length is typed.
-LONGEST_CHECKED = 1 << 20
+#: Reorderings of arrays up to this length are checked when they are typed, and longer ones when they run.
+LONGEST_CHECKED = 1 << 14
+#: Values that sizes are given to check symbolic reorderings: numbers with many divisors, and two without.
+TRIED_SIZES = (16, 24, 60, 7, 64, 13)
 
 BOUNDARIES = ("clamp", "mirror", "wrap")
 
@@ -121,11 +124,10 @@ class Reorder(DefinedPattern):
 
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
         array = rules.array(arguments[0], "its argument")
-        length = rules.constant_length(array.length)
-        if length is not None and length <= LONGEST_CHECKED and not self.index.sizes:
-            fault = find_fault(permute(self.index, length, {}))
-            if fault:
-                raise rules.refuse(f"its index function is not a permutation of {length} indices: {fault}")
+        length = rules.known_length(array.length)
+        fault = "" if length is None else never_permutes(self.index, length)
+        if fault:
+            raise rules.refuse(f"its index function is not a permutation {fault}")
         return array
 
     def permutation(self, length: int, machine: Machine) -> Array:
@@ -134,6 +136,32 @@ class Reorder(DefinedPattern):
         if fault:
             raise machine.refuse(f"its index function is not a permutation of {length} indices: {fault}")
         return order
+
+
+@lru_cache(maxsize=256)
+def never_permutes(index: IndexFunction, length: Nat) -> str:
+    """Say why the index function is no permutation for a length, or for none of several sizes; "" if it may be.
+
+    A function may need sizes with certain divisors, so a symbolic one is refused only where all tries fail.
+    """
+    sizes = {*free_variables(length), *index.sizes}
+    fault = ""
+    for turn in range(len(TRIED_SIZES) if sizes else 1):
+        values: dict[Variable, int] = {}
+        for at, size in enumerate(sorted(sizes, key=str)):
+            values[size] = TRIED_SIZES[(turn + at) % len(TRIED_SIZES)]
+        try:
+            count = evaluate(length, values)
+            if not 0 < count <= LONGEST_CHECKED:
+                return ""
+            found = find_fault(permute(index, count, values))
+        except ArithmeticRefusal:
+            continue
+        if not found:
+            return ""
+        where = ", ".join([f"{size} = {value}" for size, value in values.items()])
+        fault = f"of {count} indices{' for ' + where if where else ''}: {found}"
+    return fault
 
 
 def permute(index: IndexFunction, length: int, sizes: dict[Variable, int]) -> Array:
