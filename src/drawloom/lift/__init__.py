@@ -15,13 +15,28 @@ from drawloom.lift.language.index_functions import reverse
 from drawloom.lift.language.infer import infer_types
 from drawloom.lift.language.interpreter import interpret
 from drawloom.lift.language.ir import Expression, Function, Lambda
-from drawloom.lift.language.parser import parse_expression, parse_program
-from drawloom.lift.language.pattern_builders import (
+from drawloom.lift.language.opencl_builders import (
     as_scalar,
     as_vector,
+    dot,
+    kernel,
+    map_atomic_glb,
+    map_atomic_lcl,
+    map_glb,
+    map_lane,
+    map_lcl,
+    map_seq,
+    map_warp,
+    map_wrg,
+    to_global,
+    to_local,
+    to_private,
+    vectorize,
+)
+from drawloom.lift.language.parser import parse_expression, parse_program
+from drawloom.lift.language.pattern_builders import (
     at,
     concat,
-    dot,
     drop,
     filter,
     gather,
@@ -31,19 +46,10 @@ from drawloom.lift.language.pattern_builders import (
     iota,
     iterate,
     join,
-    kernel,
     lookup,
     make_2d_array,
     map,
     map_atomic,
-    map_atomic_glb,
-    map_atomic_lcl,
-    map_glb,
-    map_lane,
-    map_lcl,
-    map_seq,
-    map_warp,
-    map_wrg,
     pad,
     pad_value,
     partial_reduce,
@@ -61,19 +67,16 @@ from drawloom.lift.language.pattern_builders import (
     split_padded,
     take,
     tile,
-    to_global,
-    to_local,
-    to_private,
     transpose,
     transpose_by_gather,
     untile,
     unzip,
-    vectorize,
     with_epilogue,
     zip,
 )
 from drawloom.lift.language.printer import show, show_program
 from drawloom.lift.language.sizes import find_sizes
+from drawloom.lift.language.type_printer import show_types
 from drawloom.lift.language.types import (
     boolean,
     float16,
@@ -176,6 +179,7 @@ __all__ = [
     "scatter",
     "show",
     "show_program",
+    "show_types",
     "size",
     "slide",
     "split",

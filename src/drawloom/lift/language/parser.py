@@ -12,14 +12,14 @@ from typing import Final
 
 from drawloom.errors import count
 from drawloom.lift.arithmetic import Variable
-from drawloom.lift.language.apply import apply, as_lambda, fit_arity, over_missing, substitute_end
+from drawloom.lift.language.apply import as_lambda, fit_arity, over_missing
 from drawloom.lift.language.errors import LiftParseError
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Scalar, Static
 from drawloom.lift.language.lexer import END, NAME, NUMBER, Source, Token
 from drawloom.lift.language.notations import make_literal, tile_function, untile_function
+from drawloom.lift.language.partial import Notation, Partial, apply_value, as_function
 from drawloom.lift.language.patterns.layout import BOUNDARIES, ArrayOf, Get, MakeTuple, PadValue, Replicate
 from drawloom.lift.language.patterns.table import PATTERNS
-from drawloom.lift.language.positions import Position
 from drawloom.lift.language.type_parser import CLOSING, DEEPEST, TypeParser
 from drawloom.lift.language.types import VECTOR_WIDTHS, ScalarType, Type, float16, float32, named_type
 from drawloom.lift.language.user_functions.function import UserFunction
@@ -31,23 +31,6 @@ from drawloom.lift.language.user_functions.properties import check_properties
 AFTER_FUNCTION: Final = (*CLOSING, ",", "∘", "")
 #: Functions that a text may write as signs.
 SIGNS: Final = {"+": "add", "×": "mult", "*": "mult", "-": "sub", "/": "div"}
-
-
-class Partial:
-    """A function with its first arguments, of which some are missing: a link of a composition, or a lambda."""
-
-    def __init__(self, function: Function, arguments: tuple[Expression, ...], position: Position) -> None:
-        self.function = function
-        self.arguments = arguments
-        self.position = position
-
-
-class Notation(Partial):
-    """A composition with a name of its own, such as ``untile``; where it is applied, its functions are."""
-
-    def __init__(self, function: Lambda, position: Position) -> None:
-        super().__init__(function, (), position)
-        self.composition = function
 
 
 #: What a part of the text stands for.
@@ -153,31 +136,6 @@ def is_program(source: Source) -> bool:
             if depth == 0:
                 return source.peek(ahead + 1).text == "="
         ahead += 1
-
-
-def as_function(value: Function | Partial) -> Function:
-    """Return a function, or a partial application as a lambda over the missing arguments."""
-    if isinstance(value, Function):
-        return value
-    if isinstance(value, Notation):
-        return value.composition
-    made = apply(value.function, value.arguments, value.position)
-    assert isinstance(made, Lambda)
-    return made
-
-
-def apply_value(
-    value: Function | Partial, arguments: tuple[Expression, ...], position: Position
-) -> Expression | Partial:
-    """Return a call, or what has been given of its arguments."""
-    if isinstance(value, Notation):
-        return substitute_end(value.composition.body, arguments[0])
-    if isinstance(value, Partial):
-        function, given = value.function, (*value.arguments, *arguments)
-    else:
-        function, given = value, arguments
-    made = apply(function, given, position)
-    return made if isinstance(made, Expression) else Partial(function, given, position)
 
 
 class Parser(TypeParser):

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, ceil_div
-from drawloom.lift.language.apply import as_lambda
 from drawloom.lift.language.builders import (
     FunctionLike,
     Length,
@@ -24,10 +23,9 @@ from drawloom.lift.language.builders import (
 from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.index_functions import IndexFunction, index_function
 from drawloom.lift.language.ir import Expression, Lambda
-from drawloom.lift.language.patterns import algorithmic, layout, opencl
+from drawloom.lift.language.patterns import algorithmic, layout
 from drawloom.lift.language.patterns.base import DefinedPattern
 from drawloom.lift.language.positions import caller
-from drawloom.lift.language.types import VECTOR_WIDTHS
 
 id: Final = algorithmic.Id()
 join: Final = layout.Join()
@@ -36,8 +34,6 @@ zip: Final = layout.Zip()
 unzip: Final = layout.Unzip()
 head: Final = layout.Head()
 concat: Final = layout.Concat()
-as_scalar: Final = opencl.AsScalar()
-dot: Final = opencl.Dot()
 lookup: Final = layout.Lookup()
 
 
@@ -278,6 +274,7 @@ def with_epilogue(chunk: Length, main: FunctionLike, rest: FunctionLike, length:
         A function whose result is the two results, one after the other.
 
     Example:
+        >>> from drawloom.lift import map_glb, map_seq
         >>> with_epilogue(4, map_glb(id), map_seq(id), 10)
         λ x . concat(mapGlb(0)(id) ∘ take(8, x), mapSeq(id) ∘ drop(8, x))
     """
@@ -483,164 +480,3 @@ def make_untile() -> Lambda:
 
 #: Undoes `tile`: from a matrix of tiles to the matrix.
 untile: Final = make_untile()
-
-
-# OpenCL-specific patterns
-
-
-def map_seq(function: FunctionLike, *arguments: Any) -> Any:
-    """Apply a function to every element in order, in one work-item.
-
-    Example:
-        >>> map_seq(id)
-        mapSeq(id)
-    """
-    return mapped(opencl.MapSeq, (), function, arguments)
-
-
-def map_glb(function: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Apply a function to every element, distributed over all work-items of a dimension.
-
-    Args:
-        function: A Lift function, or a Python function of one expression.
-        arguments: The array, or nothing.
-        dim: 0, 1 or 2.
-
-    Example:
-        >>> map_glb(id, dim=1)
-        mapGlb(1)(id)
-    """
-    return mapped(opencl.MapGlb, (require_int("mapGlb", dim, 0, opencl.DIMENSIONS),), function, arguments)
-
-
-def map_wrg(function: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Apply a function to every element, distributed over the work-groups of a dimension.
-
-    Example:
-        >>> map_wrg(map_lcl(id))
-        mapWrg(0)(mapLcl(0)(id))
-    """
-    return mapped(opencl.MapWrg, (require_int("mapWrg", dim, 0, opencl.DIMENSIONS),), function, arguments)
-
-
-def map_lcl(function: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Apply a function to every element, distributed over the work-items of a work-group in a dimension.
-
-    Example:
-        >>> map_lcl(id)
-        mapLcl(0)(id)
-    """
-    return mapped(opencl.MapLcl, (require_int("mapLcl", dim, 0, opencl.DIMENSIONS),), function, arguments)
-
-
-def map_warp(function: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Apply a function to every element, distributed over the sub-groups (warps) of a work-group.
-
-    Example:
-        >>> map_warp(map_lane(id))
-        mapWarp(0)(mapLane(0)(id))
-    """
-    return mapped(opencl.MapWarp, (require_int("mapWarp", dim, 0, opencl.DIMENSIONS),), function, arguments)
-
-
-def map_lane(function: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Apply a function to every element, distributed over the lanes of a sub-group (warp).
-
-    Example:
-        >>> map_lane(id)
-        mapLane(0)(id)
-    """
-    return mapped(opencl.MapLane, (require_int("mapLane", dim, 0, opencl.DIMENSIONS),), function, arguments)
-
-
-def map_atomic_glb(update: FunctionLike, combine: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Combine atomically into an array, with the elements distributed over all work-items of a dimension.
-
-    Example:
-        >>> from drawloom.lift import add
-        >>> map_atomic_glb(id, add)
-        mapAtomicGlb(0)(id, add)
-    """
-    statics = (require_int("mapAtomicGlb", dim, 0, opencl.DIMENSIONS),)
-    return atomic(opencl.MapAtomicGlb, statics, update, combine, arguments)
-
-
-def map_atomic_lcl(update: FunctionLike, combine: FunctionLike, *arguments: Any, dim: int = 0) -> Any:
-    """Combine atomically into an array, with the elements distributed over the work-items of a work-group.
-
-    Example:
-        >>> from drawloom.lift import add
-        >>> map_atomic_lcl(id, add)
-        mapAtomicLcl(0)(id, add)
-    """
-    statics = (require_int("mapAtomicLcl", dim, 0, opencl.DIMENSIONS),)
-    return atomic(opencl.MapAtomicLcl, statics, update, combine, arguments)
-
-
-def wrapped(pattern: type[DefinedPattern], function: FunctionLike) -> Any:
-    position = caller()
-    made = as_lambda(as_lambda_or_function(function, position), position)
-    return call(pattern, (), (made,), ())
-
-
-def to_global(function: FunctionLike) -> Any:
-    """Store the result of a function in global memory.
-
-    Example:
-        >>> to_global(map_seq(id))
-        toGlobal(mapSeq(id))
-    """
-    return wrapped(opencl.ToGlobal, function)
-
-
-def to_local(function: FunctionLike) -> Any:
-    """Store the result of a function in local memory.
-
-    Example:
-        >>> to_local(map_lcl(id))
-        toLocal(mapLcl(0)(id))
-    """
-    return wrapped(opencl.ToLocal, function)
-
-
-def to_private(function: FunctionLike) -> Any:
-    """Store the result of a function in private memory.
-
-    Example:
-        >>> to_private(map_seq(id))
-        toPrivate(mapSeq(id))
-    """
-    return wrapped(opencl.ToPrivate, function)
-
-
-def kernel(function: FunctionLike) -> Any:
-    """Run a function as a kernel of its own, so that a program can be a sequence of kernels.
-
-    Example:
-        >>> kernel(map_glb(id)) >> kernel(map_glb(id))
-        kernel(mapGlb(0)(id)) ∘ kernel(mapGlb(0)(id))
-    """
-    return wrapped(opencl.KernelCall, function)
-
-
-def as_vector(width: int, *arguments: Any) -> Any:
-    """Read ``width`` scalars as one vector: ``asVector(w) : [T]n → [Tw](n/w)``.
-
-    Example:
-        >>> as_vector(4)
-        asVector(4)
-    """
-    return call(opencl.AsVector, (require_int("asVector", width, 2, VECTOR_WIDTHS),), (), arguments)
-
-
-def vectorize(width: int, function: FunctionLike) -> Any:
-    """Apply a scalar function to the components of vectors: ``vectorize(w, f) : (T1w, ...) → Uw``.
-
-    Example:
-        >>> from drawloom.lift import mult
-        >>> vectorize(4, mult)
-        vectorize(4, mult)
-    """
-    position = caller()
-    made = as_lambda(as_lambda_or_function(function, position), position)
-    return call(opencl.Vectorize, (require_int("vectorize", width, 2, VECTOR_WIDTHS),), (made,), ())
