@@ -184,10 +184,8 @@ select concat([1], 2)
 select concat([1], ['a'])
 select flatten([1, 2])
 select flatten(l) from t
-select '["a"b]'::varchar[]
 select [1] || NULL
 select cast(s as int[]) from t
-select ('[' || i || ',' || j || ']')::int[] from t
 """
 
 

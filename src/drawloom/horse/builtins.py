@@ -28,6 +28,8 @@ with_null    | with_null    | first    | - | cpu |
 lists        | lists        | first    | - | cpu |
 structs      | structs      | first    | - | cpu |
 list_ranks   | list_ranks   | second   | - | cpu |
+list_items   | list_items   | vector   | - | cpu |
+known_list_items | list_items | vector | - | cpu |
 flat         | raze         | vector   | - | cpu |
 fill         | fill         | second   | - | cpu |
 # Element-wise

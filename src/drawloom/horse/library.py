@@ -19,6 +19,7 @@ from drawloom.horse.compound import COMPOUND, cells
 from drawloom.horse.distinct import length
 from drawloom.horse.evaluate import COMPARISONS, ELEMENT_WISE, comparable, compared, one_dictionary, reduce_cells
 from drawloom.horse.folds import fold, fold_slices
+from drawloom.horse.listtexts import list_items
 from drawloom.horse.memory import ask
 from drawloom.horse.phrases import PHRASES
 from drawloom.horse.ranges import MAX_ROWS
@@ -464,7 +465,7 @@ EVALUATE: Final[dict[str, Callable[[str, list[Value]], Value]]] = {
     **CASTS,
     "fold": fold, "fold_slices": fold_slices,
     "table": _table, "list": _list, "with_null": _with_null, "lists": _lists,
-    "structs": _structs, "list_ranks": _list_ranks,
+    "structs": _structs, "list_ranks": _list_ranks, "list_items": list_items, "known_list_items": list_items,
     "compress": _compress, "index": _index, "order": _order, "order_first": _order, "top": _top, "group": _group,
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze, "flat": _raze,
     "each_item": _each_item,

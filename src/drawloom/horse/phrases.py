@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawloom.errors import DataError
+from drawloom.horse import listtexts
 from drawloom.horse.distinct import by_rows
 from drawloom.horse.memory import ask, growing
 from drawloom.horse.plain import PLAIN
@@ -166,6 +167,9 @@ _ONE: Final[dict[str, Callable[..., Any]]] = {
     "before_nth": _before_nth,
     "hex": lambda number: f"{number & 0xFFFFFFFFFFFFFFFF:X}",
     "locate": lambda text, part: text.find(part) + 1,
+    "count_list_items": listtexts.count_items,
+    "is_list_text": lambda text: listtexts.split_list(text) is not None,
+    "quote_list_item": listtexts.quote_item,
 }
 
 

@@ -45,6 +45,10 @@ matches         | str str str?             | bool
 match_count     | str str                  | i64
 match_place     | str str                  | i64
 locate          | str str                  | i64
+# Texts of lists: listtexts.py
+count_list_items | str str bool?           | i64
+is_list_text    | str                      | bool
+quote_list_item | str                      | str
 # Numbers: reals.py
 sin             | f64                      | f64
 cos             | f64                      | f64

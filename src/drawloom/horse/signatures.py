@@ -394,6 +394,13 @@ def _list_ranks(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     return I64
 
 
+def _list_items(name: str, arguments: list[Operand], types: list[Type]) -> Type:
+    arity(name, types, 2)
+    if types[0] not in (STR, SYM, WILDCARD) or types[1] not in (I64, WILDCARD):
+        raise refuse(name, types, "texts, and how many elements of each as i64")
+    return BOOL if name == "known_list_items" else STR
+
+
 def _structs(name: str, arguments: list[Operand], types: list[Type]) -> Type:
     arity(name, types, 3)
     if types[0] not in (I64, WILDCARD) or types[1] not in (SYM, WILDCARD) or not isinstance(types[2], ListType):
@@ -537,7 +544,7 @@ RULES: Final[dict[str, Rule]] = {
     "each": _each, "each_left": _each_left, "each_right": _each_right, "raze": _raze,
     "each_item": _each_item, "fill": _fill, "join": _join, "contains": _join, "cross": _cross,
     "distinct_slices": _distinct_slices, "lists": _lists,
-    "structs": _structs, "list_ranks": _list_ranks,
+    "structs": _structs, "list_ranks": _list_ranks, "list_items": _list_items,
     "loop_join": _loop_join, "touched": _touched, "present": _present,
     "where": _where, "concat": _concat,
     "single": _single, "item": _item, "substring": _substring, **COMPOUND_RULES,

@@ -52,9 +52,6 @@ def _hidden(expression: Expression) -> str:
         given = [part.function for a in expression.arguments for part in within(a) if isinstance(part, Apply)]
         if expression.function in _FOLDED or (expression.function in _OF_LISTS and "make_array" in given):
             return f"function: {expression.function} of constants"
-    inner = expression.arguments[0] if expression.arguments else expression
-    if expression.function == "list_cast" and isinstance(inner, Constant) and inner.value is not None:
-        return "cast: text to a list"
     found = _integer(expression)
     if found is None:
         return ""

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drawloom.horse.calendar import UNITS
-from drawloom.horse.types import BOOL, DATE, DAY, F64, I32, I64, STR
+from drawloom.horse.types import BOOL, DATE, DAY, F64, I32, I64, STR, VectorType
 from drawloom.sql.aggregates import AGGREGATE_FUNCTIONS, FOLDED, REDUCTIONS, constants_of
 from drawloom.sql.dateformat import formatted
 from drawloom.sql.functions import DATE_PARTS, TIME_PARTS
 from drawloom.sql.lists import FUNCTIONS as LISTS
 from drawloom.sql.literals import ANYTHING, UNSIGNED, Literals, interval_parts
-from drawloom.sql.names import MOMENT, ZONE_CALLS, known_aggregate, known_list_call
+from drawloom.sql.names import MOMENT, SAME, ZONE_CALLS, known_aggregate, known_list_call
 from drawloom.sql.plan import (
     Apply,
     Case,
@@ -28,6 +28,7 @@ from drawloom.sql.plan import (
     Field,
     InList,
     InRelation,
+    ListsType,
     Project,
     Relation,
     Scalar,
@@ -142,7 +143,7 @@ class Expressions(Literals):
                 types = [self.type(t) or BOOL for t in body.cast.type.struct.types]
                 return Apply(_ROW, [Cast(e, t) for e, t in zip(inner.parts(), types)])
             if body.cast.type.WhichOneof("kind") == "list":
-                return self.cast_list(inner, body.cast.type.list.type)
+                return self.cast_to_list(inner, body.cast)
             type = self.type(body.cast.type)
             if isinstance(inner, Apply) and inner.function in _OF_GROUPING and _is_unsigned(body.cast.input):
                 return inner  # GROUPING(x), which is a bigint
@@ -170,15 +171,23 @@ class Expressions(Literals):
         return self.literal(body)
 
     def empty_list(self, element: Any) -> Expression:
-        none = Apply("make_array", [Constant(None, self.type(element) or I32)])
-        return Apply("array_slice", [none, Constant(1, I64), Constant(0, I64)])
+        is_list = element.WhichOneof("kind") == "list"
+        one = self.empty_list(element.list.type) if is_list else Constant(None, self.type(element) or I32)
+        return Apply("array_slice", [Apply("make_array", [one]), Constant(1, I64), Constant(0, I64)])
 
-    def cast_list(self, inner: Expression, type: Any) -> Expression:
-        """A list in another type of elements. What the planner widens to stand beside another list stays as it is."""
-        element = self.type(type)
-        if isinstance(inner, Constant) and inner.value is None:
-            return inner
-        return ANYTHING if element is None else Apply("list_cast", [inner, Constant(None, element)])
+    def cast_to_list(self, inner: Expression, body: Any) -> Expression:
+        """A cast to a list; of a constant NULL that has no other type."""
+        type = self.lists_type(body.type)
+        if type is None or (isinstance(inner, Constant) and inner.value is None):
+            return inner if type else ANYTHING
+        return Cast(inner, type, body.failure_behavior == _RETURN_NULL)
+
+    def lists_type(self, body: Any) -> VectorType | None:
+        """The type, which may be of lists; None for one that is not supported."""
+        if body.WhichOneof("kind") != "list":
+            return self.type(body)
+        element = self.lists_type(body.list.type)
+        return None if element is None else ListsType(element)
 
     def subquery(self, body: Any) -> Expression:
         """A subquery that the planner did not make a join: one that does not depend on the row."""
@@ -267,7 +276,7 @@ class Expressions(Literals):
             return Constant(float(str(arguments[0].value)), F64)
         if name == NUMBER and isinstance(arguments[0], Constant):
             return Constant(int(str(arguments[0].value)), I64)
-        if name in (TEXT, MOMENT):
+        if name in (TEXT, MOMENT, SAME):
             return arguments[0]
         if name in self.subqueries:
             return self.subqueries[name].rebuilt(arguments)

@@ -11,7 +11,7 @@ from typing import Final
 from drawloom.errors import DataError
 from drawloom.horse.nested import INTO, ITEM
 from drawloom.horse.plain import FOLDS, INTERPOLATED
-from drawloom.horse.types import DATE, DAY
+from drawloom.horse.types import DATE, DAY, VectorType
 from drawloom.sql.aggregates import CHOSEN, FOLDED
 from drawloom.sql.casts import can_cast
 from drawloom.sql.functions import FROM_NUMBERS, KINDS, SCALARS
@@ -34,6 +34,7 @@ from drawloom.sql.plan import (
     InRelation,
     Join,
     Limit,
+    ListsType,
     Measure,
     Project,
     Read,
@@ -189,34 +190,25 @@ class KindChecker:
 
     def of_lists(self, function: str, kinds: Kinds, call: Apply) -> str | None:
         """What takes or gives a list."""
+        if function in (*_OVER_LISTS, *_LISTS_OF, *_OF_TEXTS, "list_flatten") and any(map(_has_struct, kinds)):
+            self.refuse(f"function: {function} of lists of structs")
         if function in ("range", "generate_series") and not all(k in ("int", None) for k in kinds):
             self.refuse(f"function: {function} of {next(_NAMES.get(k or '', k) for k in kinds if k != 'int')}")
-        if function == "list_cast":
-            made, inside = call.arguments[1], (kinds[0] or _LIST).removeprefix(_LIST)
-            assert isinstance(made, Constant)
-            if inside and not can_cast(inside, made.type.kind):
-                self.refuse(f"cast: list of {inside} to list of {made.type.kind}")
-            return f"{_LIST}{made.type.kind}"
         if function == "list_flatten":
-            inside = (kinds[0] or _LIST).removeprefix(_LIST)
+            given = kinds[0] if _is_list(kinds[0]) else None  # a NULL
+            inside = (given or _LIST).removeprefix(_LIST)
             if inside and not _is_list(inside):
                 self.refuse("function: flatten of a list of what is no list")
-            if _has_struct(inside) or _is_list(inside.removeprefix(_LIST)):
-                self.refuse("function: flatten of lists of lists of lists or structs")
             return inside or _LIST
         if function in _LISTS_OF:
-            inside = _LISTS_OF[function] or kinds[0] or ""
-            if _is_list(inside) or _is_struct(inside):
-                self.refuse(f"function: {function} of lists or structs")
-            return f"{_LIST}{inside}"
+            return f"{_LIST}{_LISTS_OF[function] or kinds[0] or ''}"
         if function in _COMPARISONS:
             if any(map(_has_struct, kinds)):
                 self.refuse(f"function: {function} of lists of structs")
             return "bool"
         if function in _OVER_LISTS:
-            inside = next((k for k in kinds if k is not None and _is_list(k)), _LIST).removeprefix(_LIST)
-            if _is_list(inside) or _is_struct(inside):
-                self.refuse(f"function: {function} of lists of lists or structs")
+            lists = kinds[1:] if function == "array_prepend" else kinds
+            inside = next((k for k in lists if k is not None and _is_list(k)), _LIST).removeprefix(_LIST)
             return _OVER_LISTS[function].replace("list", f"{_LIST}{inside}").replace("element", inside) or None
         if function == "make_array" and not any(map(_has_struct, kinds)):
             return f"{_LIST}{next((k for k in kinds if k is not None), '')}"
@@ -375,13 +367,11 @@ class KindChecker:
         return all(map(self.is_told_apart, fields))
 
     def cast(self, cast: Cast, below: Kinds) -> str | None:
-        given, made = self.expression(cast.input, below), cast.type.kind
+        given, made = self.expression(cast.input, below), _kind_of(cast.type)
         self.casts_texts = self.casts_texts or (given == "text" and made in _NUMBERS and not cast.is_try)
-        if _is_list(given) or _is_struct(given):
-            self.refuse(f"cast: a {'list' if _is_list(given) else 'struct'} to {_NAMES.get(made, made)}")
-        elif given is not None and not can_cast(given, made):
-            if not (isinstance(cast.input, Constant) and cast.input.value is None):
-                self.refuse(f"cast: {_NAMES.get(str(given), given)} to {_NAMES.get(made, made)}")
+        is_null = isinstance(cast.input, Constant) and cast.input.value is None
+        if given is not None and not is_null and not _can_cast(given, made):
+            self.refuse(f"cast: {_named(given)} to {_named(made)}")
         return made
 
     def case(self, case: Case, below: Kinds) -> str | None:
@@ -410,6 +400,8 @@ _LISTS_OF: Final[dict[str, str]] = {
     "list_split": "text",
     "array_repeat": "",
 }
+#: What makes texts of lists.
+_OF_TEXTS: Final = ("array_to_string",)
 _ORDERED: Final = frozenset(["lt", "lte", "gt", "gte"])
 _COMPARISONS: Final = _ORDERED | {"equal", "not_equal", "is_distinct_from", "is_not_distinct_from"}
 #: What functions give that look through lists: "list" is one of the same kind.
@@ -450,6 +442,29 @@ _AGGREGATED: Final[dict[str, tuple[str, ...]]] = {
     "bool_and": ("bool",), "bool_or": ("bool",),
     **dict.fromkeys(["bit_and", "bit_or", "bit_xor"], ("int",)),
 }  # fmt: skip
+
+
+def _kind_of(type: VectorType) -> str:
+    return f"{_LIST}{_kind_of(type.element)}" if isinstance(type, ListsType) else type.kind
+
+
+def _can_cast(given: str, made: str) -> bool:
+    """Whether values of a kind, which may be lists, may be cast to another."""
+    if _is_struct(given) or _has_struct(given):
+        return False
+    if given in ("", "text") and _is_list(made):
+        return True
+    if _is_list(given) != _is_list(made):
+        return made == "text"
+    if _is_list(given):
+        return _can_cast(given.removeprefix(_LIST), made.removeprefix(_LIST))
+    return not given or can_cast(given, made)
+
+
+def _named(kind: str) -> str:
+    if _is_struct(kind):
+        return "a struct"
+    return f"{_LIST}{_named(kind.removeprefix(_LIST))}" if _is_list(kind) else _NAMES.get(kind, kind)
 
 
 def _joined(function: str, kinds: Kinds) -> str | None:

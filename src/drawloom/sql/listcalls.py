@@ -4,7 +4,7 @@ DataFusion computes some of constants as DuckDB does not, and takes lists for te
     select length([]), concat(l, [1]) from t
     =>  select drawloom_list_length_of_0(cast([] as int[])), drawloom_list_concat_of_1(l, [1]) from t
     select '[1, 2]'::int[]
-    =>  select [cast(drawloom_text('1') as int), cast(drawloom_text('2') as int)]
+    =>  select drawloom_text('[1, 2]')::int[]
 
 A call whose types the planner does not tell stays as it is.
 """
@@ -17,15 +17,15 @@ import pyarrow as pa
 
 from drawloom.horse.nested import is_list
 from drawloom.sql.clauses import Sql
-from drawloom.sql.listtexts import list_of_text
-from drawloom.sql.names import LIST_CALLS, LIST_FUNCTIONS
-from drawloom.sql.places import line_and_column
-from drawloom.sql.planner import Planner, SqlError
+from drawloom.sql.names import LIST_CALLS, LIST_FUNCTIONS, SAME
+from drawloom.sql.planner import Planner
+from drawloom.sql.rounding import TEXT, operand_start
 from drawloom.sql.text import SqlText
 from drawloom.sql.typed import type_of
 
 #: One of these is in every text that may have a list and no table that has one.
 _SIGNS: Final = ("[", "list", "array", "split", "range", "series", "unnest")
+_TEXTS: Final = ("varchar", "text", "string", "char", "bpchar")
 #: Calls within each other, of which each is planned for its type.
 _DEEPEST: Final = 20
 _FLATTENED: Final = "function: flatten of a list of what is no list"
@@ -35,15 +35,14 @@ _Change = tuple[int, int, str]
 
 def with_list_calls(text: SqlText, planner: Planner) -> None:
     """Put calls of functions that are made for their types in the place of calls of functions of lists, those within
-    others first, and lists in the place of constant texts that are cast to lists. Raises SqlError for a text that is
-    no list."""
+    others first, and what is cast to lists into calls that are not folded."""
     lower = text.sql.lower()
     if not any(sign in lower for sign in _SIGNS) and not planner.has_lists():
         return
     sql = Sql(text.sql)
-    casts = [change for i in range(len(sql.tokens)) for change in _cast(text, sql, i)]
-    if casts:
-        text.change(casts)
+    hidden = _hidden_casts(sql, planner)
+    if hidden:
+        text.change(hidden)
         sql = Sql(text.sql)
     depths = sorted({sql.tokens[i].depth for i in _calls(sql)}, reverse=True)
     if len(depths) > _DEEPEST:
@@ -121,7 +120,7 @@ def _concat(
     changes: list[_Change] = []
     for argument, type in zip(arguments, types):
         if str(type) not in known:
-            changes.extend(_with_cast(sql, argument, pa.list_(pa.int32())))
+            changes.extend(_with_cast(sql, argument, joint))
     return [_named(sql, call, planner, [joint] * len(arguments), joint), *changes]
 
 
@@ -147,30 +146,43 @@ def _with_cast(sql: Sql, value: range, type: pa.DataType) -> list[_Change]:
     return [(start, start, "cast("), (end, end, f" as int{'[]' * depth})")]
 
 
-def _cast(text: SqlText, sql: Sql, at: int) -> list[_Change]:
-    """The list that a constant text is which token ``at`` is and which is cast to one; nothing for any other token.
-    Raises SqlError for a text that is no list."""
-    token = sql.tokens[at]
-    if token.kind != "string" or not token.text.startswith("'"):
-        return []
-    is_call = sql.is_at(at + 1, "as") and sql.is_at(at - 1, "(") and sql.tokens[at - 2].is_word("cast", "try_cast")
-    if not is_call and not sql.is_at(at + 1, "::"):
-        return []
-    end = sql.tokens[at - 1].mate if is_call else at + 3
-    if not is_call and sql.is_at(end, "("):
-        end = sql.tokens[end].mate + 1
-    while not is_call and sql.is_at(end, "[", "]"):
-        end += 2
-    depth, last = 0, end
-    while sql.is_at(last - 2, "[", "]"):
-        depth, last = depth + 1, last - 2
-    if not depth or end > len(sql.tokens):
-        return []
-    element = sql.between(at + 2, last)
-    is_try = is_call and sql.tokens[at - 2].is_word("try_cast")
-    try:
-        made = list_of_text(token.text[1:-1].replace("''", "'"), element, depth, is_try)
-    except ValueError as problem:
-        raise SqlError(str(problem), *line_and_column(text.given, text.offset(token.start))) from None
-    start, behind = (at - 2, end + 1) if is_call else (at, end)
-    return [(sql.tokens[start].start, sql.tokens[behind - 1].end, made)]
+def _hidden_casts(sql: Sql, planner: Planner) -> list[_Change]:
+    """Put what is cast to a list, and lists that are cast to text, into calls that the planner cannot fold."""
+    casts = [given for i in range(len(sql.tokens)) if (given := _operand_of_cast(sql, i))]
+    changes: list[_Change] = []
+    for i, given in enumerate(casts):
+        if any(given.start <= c.start and c.stop <= given.stop for j, c in enumerate(casts) if i != j):
+            continue  # that one is not folded either
+        first, last = sql.tokens[given.start], sql.tokens[given.stop - 1]
+        if first is last and first.kind == "string" and first.text.startswith("'"):
+            changes.append((first.start, first.end, f"{TEXT}({first.text})"))
+        elif not all(sql.tokens[j].is_identifier or sql.is_at(j, ".") for j in given):
+            type = type_of(sql, given.start, given, planner)
+            if type is not None and (is_list(type) or _is_text(type)):
+                name = planner.function(f"{LIST_CALLS}{SAME}_of_", [_known(type)], _known(type))
+                changes += [(first.start, first.start, f"{name}("), (last.end, last.end, ")")]
+    return changes
+
+
+def _is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+
+
+def _operand_of_cast(sql: Sql, at: int) -> range:
+    """What is cast to a type whose last word or bracket a token is: to lists, or a list that is made to text; nothing
+    for any other token."""
+    first = at
+    while sql.is_at(first - 1, "[", "]"):
+        first -= 2
+    if sql.is_at(at + 1, "[") or (first == at and not sql.tokens[at].is_word(*_TEXTS)):
+        return range(0)
+    if sql.is_at(first, ")"):
+        first = sql.tokens[first].mate - 1  # of the digits of decimals
+    given, opens = range(0), sql.tokens[at + 1].mate if sql.is_at(at + 1, ")") else 0
+    if sql.is_at(first - 1, "::"):
+        given = range(operand_start(sql, first - 2), first - 1)
+    elif opens > 0 and sql.is_at(first - 1, "as") and sql.tokens[opens - 1].is_word("cast", "try_cast"):
+        given = range(opens + 1, first - 1)
+    if given.start < 0 or (first == at and not any(sql.is_at(i, "[") for i in given)):
+        return range(0)
+    return given

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from drawloom.errors import UnsupportedError
 from drawloom.horse.ir import FunctionRef, Literal, Operand, Value
 from drawloom.horse.types import BOOL, I64, STR, SYM, VectorType
-from drawloom.sql import casts, plan
+from drawloom.sql import plan
 from drawloom.sql.coercion import unified
 from drawloom.sql.frames import Frame, Result
-from drawloom.sql.lists import REFUSAL, ListOf, list_of, numbers_of, of_rows, place_of
+from drawloom.sql.lists import REFUSAL, ListOf, list_of, numbers_of, of_rows, place_of, ranked, together
 
 if TYPE_CHECKING:
     from drawloom.sql.translate import Translator
@@ -31,7 +31,7 @@ _ONE: Final = Literal([1], I64)
 _NOWHERE: Final = Literal([-1], I64)
 
 
-class _Pairs:
+class Pairs:
     """Elements, and the numbers of the rows whose lists they are in; rows ascend."""
 
     def __init__(self, rows: Operand, elements: Result) -> None:
@@ -48,23 +48,23 @@ def _argument(t: Translator, call: plan.Apply, number: int, frame: Frame, type: 
     given = t.expression(call.arguments[number], frame)
     if type is not None:
         given = Result(t.zero(type), type, _FALSE) if t.is_null(given) else t.cast(given, type)
-    return _spread(t, given, frame)
+    return spread(t, given, frame)
 
 
 def _place(t: Translator, call: plan.Apply, number: int, frame: Frame) -> Result:
     """An argument that is a place in a list, as long as the frame."""
     given = t.expression(call.arguments[number], frame)
-    return _spread(t, place_of(Result(t.zero(I64), I64, _FALSE) if t.is_null(given) else t.cast(given, I64)), frame)
+    return spread(t, place_of(Result(t.zero(I64), I64, _FALSE) if t.is_null(given) else t.cast(given, I64)), frame)
 
 
-def _spread(t: Translator, given: Result, frame: Frame) -> Result:
+def spread(t: Translator, given: Result, frame: Frame) -> Result:
     valid = None if given.valid is None else t.spread(given.valid, frame)
     return Result(t.spread(given.value, frame), given.type, valid)
 
 
 def _list(t: Translator, call: plan.Apply, number: int, frame: Frame) -> tuple[Result, ListOf]:
     given, type = list_of(t, t.expression(call.arguments[number], frame), frame)
-    return _spread(t, given, frame), type
+    return spread(t, given, frame), type
 
 
 def _picked(t: Translator, result: Result, rows: Operand) -> Result:
@@ -72,50 +72,56 @@ def _picked(t: Translator, result: Result, rows: Operand) -> Result:
     return Result(t.index(result.value, rows), result.type, valid)
 
 
-def _pairs(t: Translator, given: Result, type: ListOf) -> tuple[_Pairs, Operand]:
+def pairs_of(t: Translator, given: Result, type: ListOf) -> tuple[Pairs, Operand]:
     """The pairs of all rows, and each one's place in its list, from 1."""
     low, high = [of_rows(t, given, bound) for bound in (type.low, type.high)]
     before = t.emit("fill", [_NOWHERE, type.elements.value])
     found = t.emit("distinct_slices", [before, low, high])
     rows, places = [t.emit("item", [found, Literal([side], I64)]) for side in (0, 1)]
     number = t.emit("plus", [t.emit("minus", [places, t.index(low, rows)]), _ONE])
-    return _Pairs(rows, _picked(t, type.elements, places)), number
+    return Pairs(rows, _picked(t, type.elements, places)), number
 
 
-def _lists(t: Translator, pairs: _Pairs, frame: Frame, valid: Operand | None) -> Result:
-    """The lists of the pairs, one a row."""
-    ids = numbers_of(t, frame.anchor())
+def _lists(t: Translator, pairs: Pairs, frame: Frame, valid: Operand | None) -> Result:
+    return lists_of_pairs(t, pairs, frame.anchor(), valid)
+
+
+def lists_of_pairs(t: Translator, pairs: Pairs, anchor: Operand, valid: Operand | None) -> Result:
+    """The lists of the pairs, one for each entry of the anchor."""
+    ids = numbers_of(t, anchor)
     first, last = t.emit("fill", [_ZERO, ids]), t.emit("fill", [t.emit("len", [pairs.rows]), ids])
     low, high = [t.emit(name, [pairs.rows, first, last, ids]) for name in ("search", "search_after")]
     return Result(ids, ListOf(pairs.elements, low, high), valid)
 
 
-def _sorted(t: Translator, pairs: _Pairs, keys: list[Operand], ascends: list[int], nulls_first: list[int]) -> _Pairs:
+def _sorted(t: Translator, pairs: Pairs, keys: list[Operand], ascends: list[int], nulls_first: list[int]) -> Pairs:
     """The pairs by rows, then by keys."""
     up: list[Value] = [1, *ascends]
     first: list[Value] = [0, *nulls_first]
     by = t.emit("order", [t.emit("list", [pairs.rows, *keys], "lists"), Literal(up, BOOL), Literal(first, BOOL)])
-    return _Pairs(t.index(pairs.rows, by), _picked(t, pairs.elements, by))
+    return Pairs(t.index(pairs.rows, by), _picked(t, pairs.elements, by))
 
 
-def _kept(t: Translator, pairs: _Pairs, mask: Operand) -> _Pairs:
+def _kept(t: Translator, pairs: Pairs, mask: Operand) -> Pairs:
     where = t.emit("where", [mask])
-    return _Pairs(t.index(pairs.rows, where), _picked(t, pairs.elements, where))
+    return Pairs(t.index(pairs.rows, where), _picked(t, pairs.elements, where))
 
 
-def _together(t: Translator, parts: list[_Pairs]) -> _Pairs:
+def _together(t: Translator, parts: list[Pairs]) -> Pairs:
     """The pairs of all parts; those of one row in the order of the parts."""
-    type = unified([p.elements.type for p in parts if not t.is_null(p.elements)] or [parts[0].elements.type])
-    made = [t.cast(p.elements, type) for p in parts]
+    made = together(t, [p.elements for p in parts])
+    type = unified([m.type for m in made if not t.is_null(m)] or [made[0].type])
+    made = [t.cast(m, type) for m in made]
     valid: Operand | None = None
     if any(m.valid is not None for m in made):
         valid = t.emit("concat", [t.emit("fill", [m.valid or _TRUE, p.rows]) if t.is_constant(m.valid or _TRUE)
                                   else m.valid or _TRUE for m, p in zip(made, parts)])  # fmt: skip
+    values = [t.emit("fill", [m.value, p.rows]) if t.is_constant(m.value) else m.value for m, p in zip(made, parts)]
     rows = t.emit("concat", [p.rows for p in parts])
-    return _sorted(t, _Pairs(rows, Result(t.emit("concat", [m.value for m in made]), type, valid)), [], [], [])
+    return _sorted(t, Pairs(rows, Result(t.emit("concat", [*values]), type, valid)), [], [], [])
 
 
-def _equal(t: Translator, pairs: _Pairs, value: Result) -> Operand:
+def _equal(t: Translator, pairs: Pairs, value: Result) -> Operand:
     """Where an element is the row's value; NULL is NULL's equal."""
     sides = t.aligned([pairs.elements, _picked(t, value, pairs.rows)])
     left, right = [t.key(side) for side in sides]
@@ -125,7 +131,7 @@ def _equal(t: Translator, pairs: _Pairs, value: Result) -> Operand:
     return t.emit("and", [same, t.emit("eq", [_there(t, left, pairs), _there(t, right, pairs)])])
 
 
-def _there(t: Translator, side: Result, pairs: _Pairs) -> Operand:
+def _there(t: Translator, side: Result, pairs: Pairs) -> Operand:
     valid = side.valid or _TRUE
     return t.emit("fill", [valid, pairs.rows]) if t.is_constant(valid) else valid
 
@@ -134,18 +140,21 @@ def _there(t: Translator, side: Result, pairs: _Pairs) -> Operand:
 
 
 def _has(t: Translator, call: plan.Apply, frame: Frame) -> Result:
+    """Whether a list has a value; of NULL that is unknown but for a list of nothing."""
     given, type = _list(t, call, 0, frame)
     value = _argument(t, call, 1, frame)
+    is_empty = t.emit("eq", [of_rows(t, given, type.low), of_rows(t, given, type.high)])
     if t.is_null(t.expression(call.arguments[1], frame)):
-        return Result(t.emit("fill", [_FALSE, frame.anchor()]), BOOL, t.emit("fill", [_FALSE, frame.anchor()]))
-    pairs, _ = _pairs(t, given, type)
+        return Result(t.emit("fill", [_FALSE, frame.anchor()]), BOOL, t.both([given.valid, is_empty]))
+    pairs, _ = pairs_of(t, given, type)
     hits = t.index(pairs.rows, t.emit("where", [_equal(t, pairs, value)]))
-    return Result(t.emit("touched", [hits, frame.anchor()]), BOOL, t.both([given.valid, value.valid]))
+    known = None if value.valid is None else t.either(value.valid, is_empty)
+    return Result(t.emit("touched", [hits, frame.anchor()]), BOOL, t.both([given.valid, known]))
 
 
 def _position(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given, type = _list(t, call, 0, frame)
-    pairs, places = _pairs(t, given, type)
+    pairs, places = pairs_of(t, given, type)
     where = t.emit("where", [_equal(t, pairs, _argument(t, call, 1, frame, _known(type)))])
     rows, ids = t.index(pairs.rows, where), numbers_of(t, frame.anchor())
     count = t.emit("fill", [t.emit("len", [rows]), ids])
@@ -162,14 +171,27 @@ def _known(type: ListOf) -> VectorType | None:
 
 def _extreme(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given, type = _list(t, call, 0, frame)
-    low, high, values = type.low, type.high, type.elements.value
+    low, high, elements, ranks = type.low, type.high, type.elements.value, ranked(t, type.elements).value
     if type.elements.valid is not None:
-        values = t.index(values, t.emit("where", [type.elements.valid]))
+        where = t.emit("where", [type.elements.valid])
+        elements, ranks = t.index(elements, where), t.index(ranks, where)
         low, high = [t.emit("before", [type.elements.valid, bound]) for bound in (low, high)]
     name = FunctionRef(call.function.removeprefix("array_"))
-    found = t.emit("raze", [t.emit("each_slice", [name, values, low, high])])
-    known = of_rows(t, given, t.emit("gt", [high, low]))
+    found: Operand = t.emit("raze", [t.emit("each_slice", [name, ranks, low, high])])
+    is_some = t.emit("gt", [high, low])
+    if isinstance(type.elements.type, ListOf):
+        place = t.emit("if_else", [is_some, _places_of(t, found, ranks), _NOWHERE])
+        found = t.outer_index(elements, place)
+    known = of_rows(t, given, is_some)
     return Result(of_rows(t, given, found), type.elements.type, t.both([given.valid, known]))
+
+
+def _places_of(t: Translator, wanted: Operand, values: Operand) -> Operand:
+    """Where each wanted one among many values is."""
+    by = t.emit("order", [t.emit("list", [values], "lists"), _TRUE, _FALSE])
+    first, last = t.emit("fill", [_ZERO, wanted]), t.emit("fill", [t.emit("len", [values]), wanted])
+    place = t.emit("search", [t.index(values, by), first, last, wanted])
+    return t.outer_index(by, t.emit("if_else", [t.emit("lt", [place, last]), place, _NOWHERE]))
 
 
 # Lists of lists' elements
@@ -196,26 +218,26 @@ def _slice(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _sort(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given, type = _list(t, call, 0, frame)
-    pairs, _ = _pairs(t, given, type)
+    pairs, _ = pairs_of(t, given, type)
     words = [str(a.value).upper() for a in call.arguments[1:] if isinstance(a, plan.Constant)]
     is_up, nulls_first = "DESC" not in words, "NULLS FIRST" in words
-    made = _sorted(t, pairs, [t.shown(pairs.elements)], [int(is_up)], [int(nulls_first)])
+    made = _sorted(t, pairs, [t.shown(ranked(t, pairs.elements))], [int(is_up)], [int(nulls_first)])
     return _lists(t, made, frame, given.valid)
 
 
 def _reverse(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given, type = _list(t, call, 0, frame)
-    pairs, places = _pairs(t, given, type)
+    pairs, places = pairs_of(t, given, type)
     return _lists(t, _sorted(t, pairs, [places], [0], [0]), frame, given.valid)
 
 
 def _distinct(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     given, type = _list(t, call, 0, frame)
-    pairs, _ = _pairs(t, given, type)
+    pairs, _ = pairs_of(t, given, type)
     if pairs.elements.valid is not None:
         pairs = _kept(t, pairs, pairs.elements.valid)
         pairs.elements.valid = None
-    groups = t.emit("group", [t.emit("list", [pairs.rows, pairs.elements.value], "lists")])
+    groups = t.emit("group", [t.emit("list", [pairs.rows, ranked(t, pairs.elements).value], "lists")])
     firsts = t.emit("keys", [groups])
     return _lists(t, _kept(t, pairs, t.emit("touched", [firsts, pairs.rows])), frame, given.valid)
 
@@ -223,7 +245,7 @@ def _distinct(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 def _remove(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """Without the first element that is equal, or (``array_remove_all``) all of them."""
     given, type = _list(t, call, 0, frame)
-    pairs, _ = _pairs(t, given, type)
+    pairs, _ = pairs_of(t, given, type)
     hit: Operand = _equal(t, pairs, _argument(t, call, 1, frame, _known(type)))
     if call.function == "array_remove":
         where = t.emit("where", [hit])
@@ -235,13 +257,14 @@ def _remove(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 def _concat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """Lists and, of ``array_append`` and ``array_prepend``, a value; a list that is NULL has nothing to add, and
     what is made is never NULL."""
-    parts: list[_Pairs] = []
+    parts: list[Pairs] = []
+    added = {"array_append": 1, "array_prepend": 0}.get(call.function)
     for number in range(len(call.arguments)):
         given = _argument(t, call, number, frame)
-        if isinstance(given.type, ListOf):
-            parts.append(_pairs(t, given, given.type)[0])
-        elif call.function in ("array_append", "array_prepend"):
-            parts.append(_Pairs(numbers_of(t, frame.anchor()), given))
+        if number == added:
+            parts.append(Pairs(numbers_of(t, frame.anchor()), given))
+        elif isinstance(given.type, ListOf):
+            parts.append(pairs_of(t, given, given.type)[0])
     if not parts:
         return list_of(t, Result(t.zero(I64), I64, _FALSE), frame)[0]
     return _lists(t, _together(t, parts), frame, None)
@@ -249,22 +272,24 @@ def _concat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
 
 def _flatten(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """The elements of the lists that a list has, without those that are NULL."""
+    if t.is_null(t.expression(call.arguments[0], frame)):
+        return _list(t, call, 0, frame)[0]
     given, type = _list(t, call, 0, frame)
-    lists, _ = _pairs(t, given, type)
+    lists, _ = pairs_of(t, given, type)
     if not isinstance(lists.elements.type, ListOf):
         raise UnsupportedError(REFUSAL, ["function: flatten of a list of what is no list"])
     if lists.elements.valid is not None:
         lists = _kept(t, lists, lists.elements.valid)
         lists.elements.valid = None
     assert isinstance(lists.elements.type, ListOf)
-    pairs, _ = _pairs(t, lists.elements, lists.elements.type)
-    return _lists(t, _Pairs(t.index(lists.rows, pairs.rows), pairs.elements), frame, given.valid)
+    pairs, _ = pairs_of(t, lists.elements, lists.elements.type)
+    return _lists(t, Pairs(t.index(lists.rows, pairs.rows), pairs.elements), frame, given.valid)
 
 
 def _joined(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     """What ``||`` makes of two lists, NULL where one is."""
     given = [_argument(t, call, number, frame) for number in range(len(call.arguments))]
-    parts = [_pairs(t, g, g.type)[0] for g in given if isinstance(g.type, ListOf)]
+    parts = [pairs_of(t, g, g.type)[0] for g in given if isinstance(g.type, ListOf)]
     valids = [g.valid if isinstance(g.type, ListOf) else _FALSE for g in given]
     return _lists(t, _together(t, parts), frame, t.both(valids))
 
@@ -304,7 +329,7 @@ def _range(t: Translator, call: plan.Apply, frame: Frame) -> Result:
         counts = t.emit("if_else", [valid, counts, _ZERO])
     rows, places = _expanded(t, counts)
     steps = t.cast(t.result("mul", [places, step]), I64).value
-    return _lists(t, _Pairs(rows, Result(t.emit("plus", [t.index(low, rows), steps]), I64)), frame, valid)
+    return _lists(t, Pairs(rows, Result(t.emit("plus", [t.index(low, rows), steps]), I64)), frame, valid)
 
 
 def _repeat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
@@ -313,11 +338,11 @@ def _repeat(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     if count.valid is not None:
         counts = t.emit("if_else", [count.valid, counts, _ZERO])
     rows, _ = _expanded(t, counts)
-    return _lists(t, _Pairs(rows, _picked(t, value, rows)), frame, count.valid)
+    return _lists(t, Pairs(rows, _picked(t, value, rows)), frame, count.valid)
 
 
 def _split(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """What a text divides another into: nothing the letters of it, and NULL none of it."""
+    """What a text divides another into: nothing the letters of it, which nothing has none of, and NULL none of it."""
     text, by = [_argument(t, call, number, frame, STR) for number in (0, 1)]
     nothing = t.spread(Literal([""], STR), frame)
     length, width = [t.cast(t.result("length", [side.value]), I64).value for side in (text, by)]
@@ -327,9 +352,10 @@ def _split(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     taken = t.emit("if_else", [is_empty, t.emit("minus", [length, _ONE]), t.emit("minus", [length, rest])])
     taken = t.emit("if_else", [t.emit("lt", [taken, _ZERO]), _ZERO, taken])
     whole = t.result("convert", [t.emit("div", [taken, by_letter]), Literal(["i64"], SYM)]).value
+    counts: Operand = t.emit("plus", [whole, _ONE])
+    counts = t.emit("if_else", [t.emit("and", [is_empty, t.emit("eq", [length, _ZERO])]), _ZERO, counts])
     if by.valid is not None:
-        whole = t.emit("if_else", [by.valid, whole, _ZERO])
-    counts = t.emit("plus", [whole, _ONE])
+        counts = t.emit("if_else", [by.valid, counts, _ONE])
     if text.valid is not None:
         counts = t.emit("if_else", [text.valid, counts, _ZERO])
     rows, places = _expanded(t, counts)
@@ -337,15 +363,7 @@ def _split(t: Translator, call: plan.Apply, frame: Frame) -> Result:
     words = t.emit("split_part", [given, t.index(by.value, rows), number])
     if by.valid is not None:
         words = t.emit("if_else", [t.index(by.valid, rows), words, given])
-    return _lists(t, _Pairs(rows, Result(words, STR)), frame, text.valid)
-
-
-def _cast(t: Translator, call: plan.Apply, frame: Frame) -> Result:
-    """The elements in the type of the second argument."""
-    given, type = _list(t, call, 0, frame)
-    wanted = call.arguments[1]
-    assert isinstance(wanted, plan.Constant)
-    return Result(given.value, ListOf(casts.cast(t, type.elements, wanted.type), type.low, type.high), given.valid)
+    return _lists(t, Pairs(rows, Result(words, STR)), frame, text.valid)
 
 
 _RULES: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
@@ -353,6 +371,6 @@ _RULES: Final[dict[str, Callable[[Translator, plan.Apply, Frame], Result]]] = {
     "array_slice": _slice, "array_sort": _sort, "array_reverse": _reverse, "array_distinct": _distinct,
     "array_remove": _remove, "array_remove_all": _remove, "array_append": _concat, "array_prepend": _concat,
     "array_concat": _concat, "array_joined": _joined, "range": _range, "generate_series": _range,
-    "array_repeat": _repeat, "string_to_array": _split, "list_cast": _cast,
+    "array_repeat": _repeat, "string_to_array": _split,
     "list_concat": _concat, "list_distinct": _distinct, "list_flatten": _flatten, "list_split": _split,
 }  # fmt: skip

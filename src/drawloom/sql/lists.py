@@ -29,7 +29,7 @@ FUNCTIONS: Final[dict[str, tuple[int, ...]]] = {
     "array_max": (1,), "array_slice": (3, 4), "array_sort": (1, 2, 3), "array_reverse": (1,), "array_distinct": (1,),
     "array_remove": (2,), "array_remove_all": (2,), "array_append": (2,), "array_prepend": (2,),
     "array_concat": tuple(range(1, 100)), "range": (1, 2, 3), "generate_series": (1, 2, 3), "array_repeat": (2,),
-    "array_joined": (2,), "string_to_array": (2,), "list_cast": (2,),
+    "array_joined": (2,), "string_to_array": (2,),
     "list_length": (1,), "list_concat": tuple(range(1, 100)), "list_distinct": (1,), "list_flatten": (1,),
     "list_split": (2,),
 }  # fmt: skip
@@ -240,7 +240,7 @@ def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expressi
     """The texts of the elements that are not NULL, with the separator between two of them."""
     assert isinstance(separator, plan.Constant)
     between = "," if separator.value is None else str(separator.value)  # as DuckDB has it
-    texts, low, high = casts.cast(t, type.elements, STR), type.low, type.high
+    texts, low, high = _element_texts(t, type), type.low, type.high
     values = texts.value
     if texts.valid is not None:
         values = t.index(values, t.emit("where", [texts.valid]))
@@ -250,6 +250,25 @@ def _joined(t: Translator, given: Result, type: ListOf, separator: plan.Expressi
         return Result(of_rows(t, given, made), STR, given.valid)
     known = t.either(t.emit("gt", [high, low]), t.emit("eq", [type.high, type.low]))  # DuckDB's text of NULLs is NULL
     return Result(of_rows(t, given, made), STR, t.both([given.valid, of_rows(t, given, known)]))
+
+
+def show(t: Translator, given: Result) -> Result:
+    """Lists as texts."""
+    of = given.type
+    assert isinstance(of, ListOf)
+    elements = _element_texts(t, of)
+    texts = elements.value
+    if not isinstance(of.elements.type, ListOf):
+        texts = t.emit("quote_list_item", [texts])
+    if elements.valid is not None:
+        texts = t.emit("if_else", [elements.valid, texts, Literal(["NULL"], STR)])
+    made = t.emit("fold_slices", [Literal(["join"], SYM), Literal([", "], STR), of.low, of.high, texts])
+    made = t.emit("join_text", [t.emit("join_text", [Literal(["["], STR), made]), Literal(["]"], STR)])
+    return Result(of_rows(t, given, made), STR, given.valid)
+
+
+def _element_texts(t: Translator, of: ListOf) -> Result:
+    return show(t, of.elements) if isinstance(of.elements.type, ListOf) else casts.cast(t, of.elements, STR)
 
 
 def of_rows(t: Translator, given: Result, of_lists: Operand) -> Operand:

@@ -39,6 +39,8 @@ ZONE_CALLS: Final[dict[str, str]] = {LOCAL: "local_moment", UNIVERSAL: "universa
 _ZONE_CALL: Final = re.compile(rf"(?:{LOCAL}|{UNIVERSAL})\(")
 #: What the names of functions of lists begin with that the planner knows by their types; what these are.
 LIST_CALLS: Final = "drawloom_list_"
+#: The one of them that gives its argument.
+SAME: Final = "same"
 _LIST_CALL: Final = re.compile(rf"{LIST_CALLS}(\w+)_of_\d+")
 _LIST_CALL_SHOWN: Final = re.compile(rf"{_LIST_CALL.pattern}\(")
 #: What these are, by the names that a text may call them by.
@@ -170,11 +172,11 @@ def known_aggregate(name: str) -> str:
 def known_list_call(name: str) -> str:
     """The function that one of ``listcalls.py`` stands for; another's name as it is."""
     found = _LIST_CALL.fullmatch(name)
-    return name if found is None else LIST_FUNCTIONS[found[1]]
+    return name if found is None else LIST_FUNCTIONS.get(found[1], found[1])
 
 
 def shown_calls(name: str) -> str:
     """A column's name with the calls that the query has; of AT TIME ZONE with the one that it is in DuckDB."""
     name = _ZONE_CALL.sub("timezone(", name)
-    name = _LIST_CALL_SHOWN.sub(lambda found: f"{found[1]}(", name)
+    name = _LIST_CALL_SHOWN.sub(lambda found: "(" if found[1] == SAME else f"{found[1]}(", name)
     return _TYPED_CALL.sub(lambda found: f"{found[1].removesuffix('_down')}(", name).replace(f"{MOMENT}(", "(")

@@ -74,6 +74,14 @@ class Apply(Expression):
         return Apply(self.function, parts)
 
 
+class ListsType(VectorType):
+    """The type of lists of ``element``, which may be lists, that values are cast to."""
+
+    def __init__(self, element: VectorType) -> None:
+        super().__init__(f"list<{element}>", "list", 64)
+        self.element = element
+
+
 class Cast(Expression):
     """``is_try`` makes NULL of what has no value in the type, which else is an error; ``is_asked`` tells that the query
     has the cast, of which the planner could have put in the like."""

@@ -54,7 +54,7 @@ def rounded(text: str) -> dict[int, str]:
         before = sql.tokens[i - 1]
         given = whole = range(0)
         if before.is_mark("::"):
-            given = range(_operand(sql, i - 2), i - 1)
+            given = range(operand_start(sql, i - 2), i - 1)
             whole = range(given.start, last + 1)
         elif before.is_word("as") and last + 1 < len(sql.tokens):
             opens = sql.tokens[last + 1].mate
@@ -82,7 +82,7 @@ def _call(sql: Sql, function: str, tokens: range, made: dict[int, str]) -> None:
     made[end] = made.get(end, "") + ")"
 
 
-def _operand(sql: Sql, last: int) -> int:
+def operand_start(sql: Sql, last: int) -> int:
     """Where the operand of ``::`` begins whose last token is ``last``; -1 where that is not told."""
     start = last
     while True:

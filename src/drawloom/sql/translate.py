@@ -34,7 +34,19 @@ from drawloom.horse.types import (
     TABLE,
     VectorType,
 )
-from drawloom.sql import aggregates, casts, joins, listfunctions, lists, plan, recursion, spans, structs, windows
+from drawloom.sql import (
+    aggregates,
+    casts,
+    joins,
+    listcasts,
+    listfunctions,
+    lists,
+    plan,
+    recursion,
+    spans,
+    structs,
+    windows,
+)
 from drawloom.sql.coercion import (
     are_comparable,
     drop_in_arithmetic,
@@ -326,7 +338,7 @@ class Translator(Guarded):
             return self.constant(expression)
         if isinstance(expression, plan.Cast):
             below = self.expression(expression.input, frame)
-            return casts.tried(self, below, expression.type) if expression.is_try else self.cast(below, expression.type)
+            return self.cast_in(frame, below, expression.type, expression.is_try)
         if isinstance(expression, plan.Asked):
             return self.expression(expression.input, frame)
         if isinstance(expression, plan.Case):
@@ -380,10 +392,13 @@ class Translator(Guarded):
     def cast(self, below: Result, type: VectorType) -> Result:
         return casts.cast(self, below, type)
 
-    def cast_in(self, frame: Frame, below: Result, type: VectorType) -> Result:
+    def cast_in(self, frame: Frame, below: Result, type: VectorType, is_try: bool = False) -> Result:
         """Values of a frame's rows in another type."""
         outer, self.masks = self.masks, frame.guard
-        made = self.cast(below, type)
+        if listcasts.is_of_lists(below.type, type):
+            made = listcasts.cast(self, below, type, is_try, frame)
+        else:
+            made = casts.tried(self, below, type) if is_try else self.cast(below, type)
         self.masks = outer
         return made
 

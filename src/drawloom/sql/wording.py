@@ -27,6 +27,8 @@ _TYPES: Final[dict[str, str]] = {
     "u8": "utinyint", "u16": "usmallint", "u32": "uinteger", "u64": "ubigint", "f32": "float", "f64": "double",
     "str": "varchar", "clock": "time", "timestamp_utc": "timestamptz",
 }  # fmt: skip
+_LIST: Final = "list<"
+_CAST: Final = "cast("
 _SYNONYMS: Final[dict[str, str]] = {
     "int": "integer", "int4": "integer", "int2": "smallint", "int8": "bigint", "real": "float", "float4": "float",
     "float8": "double", "numeric": "decimal", "text": "varchar", "string": "varchar", "bool": "boolean",
@@ -39,7 +41,7 @@ _SIGNS: Final[dict[str, str]] = {
 #: What takes rows or cells of one argument, by its place: the value is what that is.
 _ROWS: Final[dict[str, int]] = {
     "index": 0, "outer_index": 0, "compress": 1, "top": 0, "fill": 0, "raze": 0, "flat": 0, "each_right": 1,
-    "each_item": 2, "timestamp_of": 0, "date_of": 0,
+    "each_item": 2, "timestamp_of": 0, "date_of": 0, "list_items": 0,
 }  # fmt: skip
 #: Those of two arguments, of which the second is a type's name.
 _CASTS: Final = ("convert", "convert_moment", "parse")
@@ -84,6 +86,8 @@ def _said(message: str, computed: str) -> str:
 
 def sql_type(name: str) -> str:
     """SQL's name of a type of HorseIR's."""
+    if name.startswith(_LIST):
+        return f"{sql_type(name.removeprefix(_LIST)[:-1])}[]"
     type = named_type(name)
     return f"decimal({type.precision},{type.scale})" if isinstance(type, DecimalType) else _TYPES.get(name, name)
 
@@ -92,6 +96,12 @@ def _place(text: str, computed: str) -> int:
     """Where an expression stands in a text, -1 where it does not, or more than once."""
     if _MORE in computed:
         return -1
+    value, _, type = computed.removeprefix(_CAST)[:-1].rpartition(" as ")
+    forms = [computed, f"{value}::{type}"] if computed.startswith(_CAST) else [computed]
+    return max([_place_of(text, form) for form in forms])
+
+
+def _place_of(text: str, computed: str) -> int:
     tokens, wanted = [[t for t in Sql(sql).tokens if not t.is_mark("(", ")")] for sql in (text, computed)]
     texts, words = [[_SYNONYMS.get(t.text, t.text) for t in found] for found in (tokens, wanted)]
     found = [i for i in range(len(texts) - len(words) + 1) if texts[i : i + len(words)] == words]
@@ -139,8 +149,8 @@ class Wording:
         name, arguments, depth = value.function.name, value.arguments, depth + 1
         if name == "column_value" and isinstance(arguments[1], Literal):
             return str(arguments[1].values[0])
-        if name in _ROWS:
-            return self.operand(arguments[_ROWS[name]], depth)
+        if name in _ROWS or (name == "concat" and len(arguments) == 1):
+            return self.operand(arguments[_ROWS.get(name, 0)], depth)
         if name == "if_else" and isinstance(arguments[2], Literal):  # of guards.py: the other rows do not count
             return self.operand(arguments[1], depth)
         if name == "each" and isinstance(arguments[0], FunctionRef):
@@ -153,6 +163,8 @@ class Wording:
             return self.operand(arguments[0], depth)
         if name in _CASTS and isinstance(arguments[1], Literal):
             return f"cast({self.operand(arguments[0], depth)} as {sql_type(str(arguments[1].values[0]))})"
+        if name == "count_list_items" and isinstance(arguments[1], Literal):
+            return f"cast({self.operand(arguments[0], depth)} as {str(arguments[1].values[0]).lower()})"
         if name == "add_months":
             return f"{self.part(arguments[0], depth)} + interval '{self.operand(arguments[1], depth)} months'"
         return f"{name}({', '.join([self.operand(a, depth) for a in arguments])})"
