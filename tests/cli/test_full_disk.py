@@ -74,3 +74,18 @@ def test_a_named_file_on_a_full_disk_is_an_error_and_not_there(name: str, folder
     assert status == 1
     assert said.startswith("error: ") and "File too large" in said and "Traceback" not in said
     assert not [path.name for path in folder.iterdir() if "made" in path.name]
+
+
+@pytest.mark.parametrize("name", STANDARD_OUTPUT)
+def test_a_closed_standard_output_is_an_error(name: str, folder: Path) -> None:
+    """Every command ended in an AttributeError, after which its output was lost."""
+    words = [sys.executable, "-m", "drawloom", *STANDARD_OUTPUT[name]]
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], cwd=folder, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "error: cannot write the output: Bad file descriptor\n")
+
+
+def test_a_command_without_output_takes_closed_streams(folder: Path) -> None:
+    words = [sys.executable, "-m", "drawloom", "opt", "k.ptx", "-o", "closed.ptx"]
+    done = subprocess.run(["sh", "-c", '"$@" >&- 2>&-', "sh", *words], cwd=folder)
+    assert done.returncode == 0
+    assert (folder / "closed.ptx").read_text().count(".entry") == 13

@@ -382,6 +382,14 @@ WRITEABLE = {
 }
 
 
+@pytest.mark.parametrize("empty", [array.array("f"), bytearray(), (ctypes.c_float * 0)()])
+def test_an_empty_array_is_as_writeable_as_its_owner(empty: object) -> None:
+    """It was refused as read-only, whatever it was."""
+    drawloom.load(programs.SAXPY)["saxpy"][1, 4](1.0, array.array("f"), empty, 0)
+    with pytest.raises(LaunchError, match="the bytes is read-only"):
+        drawloom.load(programs.SAXPY)["saxpy"][1, 4](1.0, array.array("f"), b"", 0)
+
+
 @pytest.mark.parametrize("name", WRITEABLE)
 def test_what_a_kernel_writes_is_seen_by_the_owner(name: str) -> None:
     y = WRITEABLE[name]()

@@ -396,3 +396,15 @@ def test_the_folder_of_another_user_is_not_used(
         monkeypatch.setattr(cache.os, "geteuid", lambda: 12345)
     assert DiskCache(store.folder).get("key") is None
     assert "belongs to user" in capsys.readouterr().err
+
+
+def test_a_relative_cache_folder_of_a_removed_current_folder_is_a_cache_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", "kernels")
+    with pytest.raises(CacheError, match="DRAWLOOM_CACHE_DIR=kernels: the current folder was removed"):
+        cache.cache_folder()

@@ -41,7 +41,7 @@ FILES: Final[dict[str, str]] = {"as": "assemble"}
 
 EXIT_REFUSED: Final = 1
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
-OUTPUT_ERRORS: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+OUTPUT_ERRORS: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
 class LazyGroup(click.Group):
@@ -85,6 +85,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script. Exits 0, 1 for a refusal, 2 for a wrong command line, 130 when interrupted."""
+    replace_closed_streams()
     buffer_standard_output()
     try:
         status = cli.main(standalone_mode=False)
@@ -113,6 +114,15 @@ def main() -> None:
         print(f"error: cannot write the output: {failure.strerror}", file=sys.stderr)
         sys.exit(EXIT_REFUSED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def replace_closed_streams() -> None:
+    """Open streams that the shell closed (``>&-``): standard output as one that takes nothing, so that output is an
+    error and not lost, and standard error as one that drops everything."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def buffer_standard_output() -> None:

@@ -286,10 +286,18 @@ def warn(problem: str) -> None:
 
 
 def cache_folder() -> str:
-    """DRAWLOOM_CACHE_DIR, else `drawloom/kernels` in the user's cache folder."""
+    """DRAWLOOM_CACHE_DIR, else `drawloom/kernels` in the user's cache folder.
+
+    Raises:
+        CacheError: DRAWLOOM_CACHE_DIR is relative to a current folder that was removed.
+    """
     chosen = os.environ.get("DRAWLOOM_CACHE_DIR")
     if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))
+        try:
+            return os.path.abspath(os.path.expanduser(chosen))
+        except FileNotFoundError:
+            said = f"DRAWLOOM_CACHE_DIR={chosen}: the current folder was removed, expected an absolute path"
+            raise CacheError(said) from None
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):  # the XDG specification: relative paths are to be ignored
         base = os.path.expanduser("~/.cache")

@@ -117,7 +117,7 @@ def buffer_span(value: Any) -> Span:
     except (BufferError, ValueError) as refusal:
         raise NotMemory(f"{type(value).__name__} gives no bytes: {refusal}") from refusal
     if not there.nbytes:
-        return Span(0, 0, HOST, False, value, np.empty(0, np.uint8))
+        return Span(0, 0, HOST, not there.readonly, value, np.empty(0, np.uint8))
     if isinstance(value, ctypes.Structure) or not there.format:
         there = there.cast("B")
     try:
