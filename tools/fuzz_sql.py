@@ -112,8 +112,12 @@ def check(
     return found
 
 
-def verdict(seed: int, device: str, **kinds: bool) -> list[Verdict]:
-    lines = check(seed, device, _QUERIES, **kinds)
+def verdict(
+    seed: int, device: str, joins: bool, windows: bool, nested: bool, values: bool, subqueries: bool, lists: bool
+) -> list[Verdict]:
+    lines = check(
+        seed, device, _QUERIES, joins, windows, nested=nested, values=values, subqueries=subqueries, lists=lists
+    )
     return [Verdict("\n".join(lines), counts={"queries": _QUERIES, "queries that differ": len(lines)})]
 
 
