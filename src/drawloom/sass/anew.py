@@ -1,4 +1,4 @@
-"""Constants that are made anew at every reader, in place, where no register is free to keep them.
+"""Find the constants that may be made anew at every reader where no register is free to keep them.
 
     MOV v, 0x3f800000 ... FADD x, a, v   ->   ... MOV t, 0x3f800000; FADD x, a, t
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
+from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, effects
 from drawloom.sass.machine import GENERAL, NEUTRAL, PREDICATE, VIRTUAL, Machine, MachineFunction, virtual_id
 from drawloom.sass.syntax import NO_GUARD
 
@@ -59,33 +59,3 @@ def parts_of_calls(function: MachineFunction) -> set[int]:
     """The identities of the instructions that make return addresses, which are only known once instructions have their
     places."""
     return {id(part) for site in function.calls for part in (site.address, site.base, site.upper)}
-
-
-def make_anew(function: MachineFunction, register: int, writers: list[Machine]) -> None:
-    """Make the words that a reader needs in a register of its own before it."""
-    width = function.widths[register]
-    for block in function.blocks:
-        out: list[Machine] = []
-        for instruction in block.instructions:
-            if any(instruction is writer for writer in writers):
-                continue
-            words: set[int] = set()
-            for access in effects(instruction.opcode).read_places:
-                value = instruction.values[access >> PLACE_SHIFT]
-                if value >= VIRTUAL and virtual_id(value) == register:
-                    words.update(range(value & 3, (value & 3) + (access >> WORDS_SHIFT & WORDS_MASK)))
-            if words:
-                fresh = function.register(GENERAL, width)
-                function.carriers.add(virtual_id(fresh))
-                for writer in writers:
-                    place = effects(writer.opcode).write_places[0] >> PLACE_SHIFT
-                    if writer.values[place] & 3 in words:
-                        values = list(writer.values)
-                        values[place] = fresh + (values[place] & 3)
-                        out.append(Machine(writer.opcode, values, pos=instruction.pos))
-                for access in effects(instruction.opcode).read_places:
-                    value = instruction.values[access >> PLACE_SHIFT]
-                    if value >= VIRTUAL and virtual_id(value) == register:
-                        instruction.values[access >> PLACE_SHIFT] = fresh + (value & 3)
-            out.append(instruction)
-        block.instructions = out

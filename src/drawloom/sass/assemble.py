@@ -48,9 +48,10 @@ from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
 from drawloom.sass.meeting_places import falls_through, set_meetings
 from drawloom.sass.order import Orderer
 from drawloom.sass.partial_waits import RowTimetable
-from drawloom.sass.registers import Allocation, OutOfRegisters, assign_registers, too_few
+from drawloom.sass.registers import Allocation, assign_registers, too_few
 from drawloom.sass.section import Joined, begin_kernel, changed_by, join, make_frame
 from drawloom.sass.select import Selector, make_selector
+from drawloom.sass.spill import OutOfRegisters
 from drawloom.sass.timetable import Timetable
 from drawloom.sass.unfold import unfold
 from drawloom.sass.variables import Variables

@@ -314,6 +314,10 @@ class _Borders:
         """The words that live at the end of a block and not at the beginning of the next."""
         return self._words(self.live_out, b, self.live_in, b + 1)
 
+    def all_beginning(self, b: i64) -> vec[i64]:
+        """The words that live at the beginning of a block."""
+        return self._words(self.live_in, b, self.live_out, self.count)
+
     def beginning(self, b: i64) -> vec[i64]:
         """The words that live at the beginning of a block and not at the end of the one before."""
         return self._words(self.live_in, b, self.live_out, b - 1)

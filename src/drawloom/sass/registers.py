@@ -2,9 +2,10 @@
 
 Lives are taken in the order of their beginning. Each gets the lowest group of neighbouring registers, aligned to
 its width, that is free over all of its ranges: what is live here is in a bit mask, what will be live again is looked
-up register by register. Copies ask for the register of their other side. When no group is free, the interval that
-costs least per position it blocks is kept in memory instead (or computed anew, if it is a constant), and the scan
-starts over with the short lives that are left of it.
+up register by register. Copies ask for the register of their other side. When no group of general registers is free,
+lives are split (`splitting.py`) and the scan starts over. Where alignment or holes still leave no group, and in the
+other files, the lives that cost least per position they block are evicted from one: they are kept elsewhere at every
+use (`spill.py`). The scan goes on without them, and starts over with the short lives that are left.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final, cast
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from drawloom.errors import Error, SourceError, UnsupportedError
+from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.ir import Module
 from drawloom.sass.abi import RETURN_ADDRESS, SAVED_BARRIER
 from drawloom.sass.anew import constants
@@ -40,10 +41,11 @@ from drawloom.sass.machine import (
     Machine,
     MachineFunction,
 )
-from drawloom.sass.spill import keep_elsewhere
+from drawloom.sass.spill import OutOfRegisters, Slots, keep_elsewhere
+from drawloom.sass.splitting import Splitter
 
-#: Registers of each file that may be assigned.
-SIZES: Final[dict[int, int]] = {GENERAL: 255, PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16}
+#: Registers of each file that may be assigned. What others lack is kept in general registers, so those come last.
+SIZES: Final[dict[int, int]] = {PREDICATE: 7, UNIFORM: 63, UNIFORM_PREDICATE: 7, BARRIER: 16, GENERAL: 255}
 
 
 #: Registers, as bits, are kept in numbers of 32, in which groups begin at multiples of 2 or of 4.
@@ -64,15 +66,6 @@ _ANEW: Final = 0.1
 #: Registers of a thread at which a multiprocessor can hold all its warps, less those that the ABI keeps.
 _FULL: Final = 30
 _SEVERAL_LOADS: Final = 3
-
-
-class OutOfRegisters(Error):
-    """Not enough registers: `register` is the virtual one to keep elsewhere."""
-
-    def __init__(self, register: int, file: int) -> None:
-        super().__init__("no register is free")
-        self.register = register
-        self.file = file
 
 
 #: What the registers of each file are called.
@@ -106,7 +99,7 @@ def names(instruction: Machine, register: int) -> bool:
 class Scan:
     """One pass over the lives in one register file, by their `events`. `limit` registers may be used, those in
     `reserved` not; what is found goes into `assigned`, by virtual register. With `in_turn` the search begins behind the
-    group that was found last, not at 0."""
+    group that was found last, not at 0. With `evicts` the scan goes on where no group is free."""
 
     def __init__(
         self,
@@ -117,6 +110,7 @@ class Scan:
         limit: int,
         reserved: int,
         in_turn: bool = False,
+        evicts: bool = False,
     ) -> None:
         self.liveness = liveness
         self.file: i64 = file
@@ -142,6 +136,7 @@ class Scan:
         self.is_costly = costly != 0
         self.costly = rows(costly)
         self.in_turn = in_turn
+        self.evicts = evicts
         #: Behind the group that was found last, while they are given in turn.
         self.next: i64 = 0
         #: Whether groups of four that are free are left to those who need four, while they are given in turn.
@@ -156,9 +151,21 @@ class Scan:
         has_holes = liveness.several >> file & 1
         self.holder = vec[i64]([-1] * (limit + 1 if has_holes else 0))
         self.before = vec[i64]([-1] * (4 * int(liveness.count) if has_holes else 0))
+        #: Where the life begins that gets registers.
+        self.position: i64 = 0
+        #: Of every register the first range that names or changes it by its number and does not end before `position`.
+        self.fixed_range = vec[i64]([self.fixed_first(place) for place in range(limit)])
+        #: The virtual registers that found no room, or made it for others.
+        self.evicted: list[int] = []
+        self.constants: set[int] = set()
+        self.weights: list[float] = []
+        #: The virtual registers that have begun and perhaps not ended before the event at `looked`, once some were
+        #: evicted.
+        self.living: list[int] = []
+        self.looked = 0
 
     def run(self) -> None:
-        """Finds the first register of every life. Raises OutOfRegisters."""
+        """Find the first register of every life. Raises OutOfRegisters with all that must be kept elsewhere."""
         file, first, following = self.file, self.first, self.following
         assigned, free, current = self.assigned, self.free, self.current
         for event in self.events:
@@ -170,6 +177,8 @@ class Scan:
                 self.give(register)
                 continue
             given = assigned[register]
+            if given < 0:
+                continue  # evicted
             bits = self.bits_of(register)
             if kind == AGAIN:
                 free[given >> _ROW_SHIFT] &= ~bits
@@ -178,13 +187,24 @@ class Scan:
             current[register] = following[current[register]]
             if current[register] < 0 and following[first[register]] >= 0:
                 self.release(register)
+        if self.evicted:
+            raise OutOfRegisters(self.evicted, int(self.file))
 
     def give(self, register: i64) -> None:
-        """Finds the registers of a life that begins here."""
+        """Find the registers of a life that begins here, and evict others where none are free."""
         width: i64 = self.widths[register]
+        self.position = self.liveness.begins[self.first[register]]
         chosen = self.choose(register, width)
         if chosen < 0:
-            raise OutOfRegisters(self.victim(register), int(self.file))
+            if not self.evicts:
+                raise OutOfRegisters([int(register)], int(self.file))
+            victims = self.victims(register, width)
+            self.evicted += victims
+            if victims[0] == register:
+                return
+            for victim in victims:
+                self.evict(victim)
+            chosen = self.choose(register, width)
         self.assigned[register] = chosen
         self.highest = max(self.highest, chosen + width - 1)
         self.free[chosen >> _ROW_SHIFT] &= ~self.bits_of(register)
@@ -192,6 +212,16 @@ class Scan:
             for part in range(width):
                 self.before[4 * register + part] = self.holder[chosen + part]
                 self.holder[chosen + part] = 4 * register + part
+
+    def evict(self, register: i64) -> None:
+        """Take its registers from a life that began before and has not ended."""
+        given = self.assigned[register]
+        if self.liveness.begins[self.current[register]] <= self.position:
+            self.free[given >> _ROW_SHIFT] |= self.bits_of(register)
+        if self.following[self.first[register]] >= 0:
+            self.release(register)
+        self.assigned[register] = -1
+        self.current[register] = -1
 
     def release(self, register: i64) -> None:
         """A life of several ranges ends."""
@@ -291,6 +321,16 @@ class Scan:
         return True
 
     def fixed(self, place: i64) -> i64:
+        """The first range, of those that do not end before the position, in which instructions name or change a
+        register by its number; -1 if there is none."""
+        at = self.fixed_range[place]
+        ends, following = self.liveness.ends, self.following
+        while at >= 0 and ends[at] <= self.position:
+            at = following[at]
+        self.fixed_range[place] = at
+        return at
+
+    def fixed_first(self, place: i64) -> i64:
         """The first range in which instructions name or change a register by its number; -1 if there is none."""
         if self.file == GENERAL:
             return self.first[self.named + place]
@@ -309,33 +349,57 @@ class Scan:
         price = self.weights[register] / (int(length) * self.widths[register])
         return price * _ANEW if register in self.constants else price
 
-    def victim(self, current: i64) -> int:
-        """The virtual register to keep elsewhere: the least read and written for the room that it takes."""
-        self.constants = set(constants(self.function)) if self.file == GENERAL else set()
-        self.weights = self.liveness.weights()
+    def victims(self, current: i64, width: i64) -> list[int]:
+        """The virtual registers to keep elsewhere so that a group is free for ``current``: of each group those that
+        live there again before its life is over, and of the groups the one whose registers are least read and written
+        for the room that they take."""
+        if not self.weights:
+            self.constants = set(constants(self.function)) if self.file == GENERAL else set()
+            self.weights = self.liveness.weights()
         begin = self.first[current]
-        best, least = current, self.cost(current)
-        for place, held in enumerate(self.held(current)):
-            if self.liveness.meet(self.fixed(place), begin):
-                continue  # it would not be free without the other one either
-            for other in held:
-                if self.liveness.meet(self.current[other], begin):
-                    price = self.cost(other)
-                    if price < least:
-                        best, least = other, price
-        return int(best)
+        best, least = [int(current)], self.cost(current)
+        held = self.held(current)
+        prices = [self.price(place, held, begin) for place in range(self.limit)]
+        step: i64 = 1 if width == 1 else 2 if width == 2 else 4
+        for first in range(0, self.limit - width + 1, step):
+            price = sum(prices[first : first + width])
+            if price < least:
+                found: list[int] = []
+                for place in range(first, first + width):
+                    if place < len(held):
+                        found += [o for o in held[place] if o not in found and self.is_met(o, begin)]
+                if found:
+                    best, least = found, price
+        if best[0] == current and current in self.function.carriers:
+            raise OutOfRegisters([*self.evicted, int(current)], int(self.file))
+        return best
+
+    def price(self, place: i64, held: list[list[int]], begin: i64) -> float:
+        """What the registers together cost that live in this one before the life that begins with a range is over."""
+        if self.reserved >> int(place) & 1 or self.liveness.meet(self.fixed(place), begin):
+            return float("inf")
+        if place >= len(held):
+            return 0.0
+        return sum([self.cost(other) for other in held[place] if self.is_met(other, begin)])
+
+    def is_met(self, register: i64, begin: i64) -> bool:
+        return self.liveness.meet(self.current[register], begin)
 
     def held(self, current: i64) -> list[list[int]]:
         """Of each register up to the highest that was given away, who has it and lives on when ``current`` begins."""
-        out: list[list[int]] = [[] for _ in range(self.highest + 1)]
-        for event in self.events:
+        while True:
+            event = self.events[self.looked]
             register = event >> REGISTER_SHIFT & REGISTER_MASK
             if event >> FILE_SHIFT == self.file and event & KIND_MASK == BEGINS:
                 if register == current:
                     break
-                if self.current[register] >= 0:
-                    for part in range(self.widths[register]):
-                        out[self.assigned[register] + part].append(int(register))
+                self.living.append(int(register))
+            self.looked += 1
+        self.living = [living for living in self.living if self.current[living] >= 0 and self.assigned[living] >= 0]
+        out: list[list[int]] = [[] for _ in range(self.highest + 1)]
+        for living in self.living:
+            for part in range(self.widths[living]):
+                out[self.assigned[living] + part].append(living)
         return out
 
 
@@ -389,6 +453,8 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
     when not even the operands of one instruction fit.
     """
     out = Allocation()
+    slots = Slots(function, out)
+    is_split = False
     while True:
         liveness = Liveness(function)
         assigned = vec[i64]([-1] * len(function.files))
@@ -400,17 +466,22 @@ def assign_registers(function: MachineFunction, limit: int, reserved: int) -> Al
                 if not liveness.files >> file & 1:
                     continue
                 kept = reserved if file == GENERAL else _DESCRIPTOR if file == UNIFORM else 0
-                scan = Scan(liveness, file, events, assigned, limit if file == GENERAL else size, kept)
+                most = limit if file == GENERAL else size
+                scan = Scan(liveness, file, events, assigned, most, kept, False, file != GENERAL or is_split)
                 scan.run()
                 if file in (GENERAL, PREDICATE):
-                    scan = spread(scan, limit if file == GENERAL else size)
+                    scan = spread(scan, most)
                 if file == GENERAL:
                     out.registers = max(int(scan.highest) + 1, function.named)
                 elif file == PREDICATE:
                     out.predicates = int(scan.highest) + 1
             break
         except OutOfRegisters as lack:
-            keep_elsewhere(function, lack, out)
+            if lack.file == GENERAL and not is_split:
+                is_split = True
+                Splitter(function, liveness, limit, reserved, slots).run()
+            else:
+                keep_elsewhere(function, lack, slots)
     rewrite(function, assigned)
     return out
 
