@@ -265,7 +265,7 @@ class _Borders:
         found = _BlockWords(count)
         for number, block in enumerate(blocks):
             found.look(block, number)
-        index = vec[i64]([-1] * count)
+        self.index = index = vec[i64]([-1] * count)
         self.words = vec[i64]()
         for word in found.exposed:
             if index[word] < 0:
@@ -314,9 +314,14 @@ class _Borders:
         """The words that live at the end of a block and not at the beginning of the next."""
         return self._words(self.live_out, b, self.live_in, b + 1)
 
-    def all_beginning(self, b: i64) -> vec[i64]:
-        """The words that live at the beginning of a block."""
-        return self._words(self.live_in, b, self.live_out, self.count)
+    def words_of(self, live: vec[i64], b: i64, register: i64) -> i64:
+        """The words of a virtual register, as bits, that are in a block's rows of ``live``."""
+        found: i64 = 0
+        for part in range(4):
+            bit = self.index[4 * register + part]
+            if bit >= 0 and live[b * self.rows + (bit >> _ROW_SHIFT)] >> (bit & _ROW - 1) & 1:
+                found |= _LAST_BIT >> (_ROW - 1 - part)
+        return found
 
     def beginning(self, b: i64) -> vec[i64]:
         """The words that live at the beginning of a block and not at the end of the one before."""

@@ -25,7 +25,7 @@ from drawloom.sass.anew import constants
 from drawloom.sass.effects import PLACE_SHIFT, WORDS_MASK, WORDS_SHIFT, effects
 from drawloom.sass.intervals import NAMED, Liveness
 from drawloom.sass.machine import GENERAL, VIRTUAL, Machine, MachineBlock, MachineFunction, virtual_id
-from drawloom.sass.next_uses import LOOP_EXIT, NextUses, bits_of
+from drawloom.sass.next_uses import NextUses, bits_of
 from drawloom.sass.spill import Slots, copies_of, writes_own_guard
 from drawloom.sass.syntax import NO_GUARD
 
@@ -55,7 +55,6 @@ class Splitter:
         self.size: i64 = 0
         self.used: i64 = 0
         self.place_in_kept = vec[i64]([-1] * self.count)
-        self.words = vec[i64]([0] * self.count)
         self.next = vec[i64]([0] * self.count)
         #: Counts the instructions gone through.
         self.clock: i64 = 0
@@ -104,73 +103,74 @@ class Splitter:
         for at in range(length):
             if at == leaving:
                 self.hold_for_loops(block, start + at)
-            self.step(instructions[at], start + at)
+            self.step(instructions[at], start + at, b)
         if leaving == length:
             self.hold_for_loops(block, start + length)
         block.instructions = self.out
         self.leave(block)
 
     def enter(self, b: int) -> None:
-        """Keep at the beginning of a block what it wants, or what all blocks before it kept."""
-        facts = self.facts
-        start: i64 = facts.starts[b]
+        """Keep at the beginning of a block what it wants, or what all blocks before it kept; of the first block, what
+        some way leads to without a value."""
         if self.begins_loop[b]:
             pieces = self.wants(b)
+        elif not self.before[b]:
+            registers = {int(word >> 2) for word in self.facts.borders.beginning(b)}
+            pieces = {r: self.new_piece(r) for r in sorted(registers) if self.function.files[r] == GENERAL}
         else:
             pieces = {}
             before = self.before[b]
-            for register in facts.live_in[b]:
+            fewest = min([self.at_end[p] for p in before], key=len)
+            for register, piece in fewest.items():
                 found = [self.at_end[p].get(register, -1) for p in before]
-                if not found:
-                    pieces[register] = self.new_piece(register)
-                elif min(found) >= 0:
-                    pieces[register] = found[0]
+                if min(found) >= 0 and self.facts.words_in(b, register):
+                    pieces[register] = piece
                     for other in found:
-                        self.join(found[0], other)
-        distances = facts.distance_in[b]
-        for register, words in facts.live_in[b].items():
-            self.words[register] = words
-            self.next[register] = start + distances[register]
+                        self.join(piece, other)
         for register, piece in pieces.items():
+            self.next[register] = self.facts.next_from(register, b)
             self.keep(register, piece)
 
     def leave(self, block: MachineBlock) -> None:
         """Note what is kept at the end of a block, and keep nothing."""
-        live = self.facts.live_out(block.id)
-        pieces = {register: int(self.piece[register]) for register in live if self.place_in_kept[register] >= 0}
+        pieces: dict[int, int] = {}
+        for place in range(self.size):
+            register = self.kept[place]
+            if self.facts.words_out(block.id, register):
+                pieces[int(register)] = int(self.piece[register])
         self.at_end[block.id] = pieces
         for successor in block.successors:
-            for register, piece in self.wanted.get(successor, {}).items():
-                self.join(piece, pieces[register])
+            for wanted, piece in self.wanted.get(successor, {}).items():
+                self.join(piece, pieces[wanted])
         while self.size:
             self.locked[self.kept[0]] = -1
             self.drop(self.kept[0])
 
-    def step(self, instruction: Machine, number: i64) -> None:
+    def step(self, instruction: Machine, number: i64, b: i64) -> None:
         facts = self.facts
         self.clock += 1
-        first = facts.uses[number + 1]
-        behind = facts.uses[number]
+        first = facts.entries[number + 1]
+        behind = facts.entries[number]
         if first < behind:
             lacking = vec[i64]()
             for entry in range(first, behind):
                 register = facts.register[entry]
                 self.lock(register)
                 if facts.words_before[entry] and self.place_in_kept[register] < 0:
-                    lacking = append(lacking, register)
+                    lacking = append(lacking, entry)
                     self.keep(register, self.new_piece(register))
             self.make_room(self.room[2 * number], number)
-            for register in lacking:
-                self.load(int(register), instruction.pos)
+            for entry in lacking:
+                self.load(int(facts.register[entry]), int(facts.words_before[entry]), instruction.pos)
             for entry in range(first, behind):
                 register = facts.register[entry]
-                self.words[register] = facts.words_after[entry]
-                self.next[register] = facts.following[entry]
                 if facts.written[entry]:
                     if self.place_in_kept[register] < 0:
                         self.keep(register, self.new_piece(register))
                 elif not facts.words_after[entry]:
                     self.drop(register)
+                if facts.words_after[entry]:
+                    self.next[register] = facts.next_of_entry(entry, b)
         self.make_room(self.room[2 * number + 1], number)
         if first < behind:
             self.rename(instruction)
@@ -230,10 +230,9 @@ class Splitter:
                 self.shift[best] = _STORED
             self.drop(best)
 
-    def load(self, register: int, pos: int) -> None:
-        """Bring a register back that was not kept."""
+    def load(self, register: int, words: int, pos: int) -> None:
+        """Bring words of a register back that was not kept."""
         piece = int(self.named(self.piece[register]))
-        words = int(self.words[register])
         writers = self.constants.get(register)
         if writers is not None:
             self.out += copies_of(writers, words, piece, pos)
@@ -250,35 +249,46 @@ class Splitter:
         if known is not None:
             return known
         facts = self.facts
-        distances = facts.distance_in[b]
-        room = self.room[2 * facts.starts[b]] - _OPERANDS
-        rest: i64 = 0
-        for register, distance in distances.items():
-            if distance >= LOOP_EXIT:
-                rest += self.widths[register]
-        for_rest = room - (self.most_pressure(b) - rest)
+        start = facts.starts[b]
+        stop = facts.starts[self.last_of_loop(b) + 1]
+        room = self.room[2 * start] - _OPERANDS
         found: dict[int, int] = {}
-        for distance, register in sorted([(distance, register) for register, distance in distances.items()]):
-            width = self.widths[register]
-            if width > room:
-                continue
-            if distance >= LOOP_EXIT:
-                is_first = self.rank[b] == 0
-                if width > for_rest or not (is_first or self.place_in_kept[register] >= 0):
-                    continue
-                for_rest -= width
-            room -= width
-            found[register] = self.new_piece(register)
+        seen: set[int] = set()
+        used: i64 = 0
+        for number in range(start, stop):
+            if used >= room:
+                break
+            for entry in range(facts.entries[number + 1], facts.entries[number]):
+                register = facts.register[entry]
+                if int(register) not in seen and facts.words_in(b, register):
+                    seen.add(int(register))
+                    if used + facts.widths[register] <= room:
+                        used += facts.widths[register]
+                        found[int(register)] = self.new_piece(register)
+        most: i64 = 0
+        for position in range(2 * start, 2 * stop):
+            most = max(most, facts.pressure[position])
+        # What the loop needs besides that which only lives through it.
+        room -= max(used, most - (facts.pressure[2 * start] - used))
+        for register in self.kept_soonest(b, seen):
+            if facts.widths[register] <= room:
+                room -= facts.widths[register]
+                found[register] = self.new_piece(register)
         self.wanted[b] = found
         return found
 
-    def most_pressure(self, b: int) -> i64:
-        """The most words that live at once in the loop that a block begins."""
-        last = max([self.rank[before] for before in self.before[b]])
-        most: i64 = 0
-        for rank in range(self.rank[b], last + 1):
-            most = max(most, self.facts.pressure[self.order[rank]])
-        return most
+    def last_of_loop(self, b: int) -> int:
+        """The last block, in the order of blocks, of those from ``b`` on that lead back to it."""
+        return max([before for before in self.before[b] if self.rank[before] >= self.rank[b]] + [b])
+
+    def kept_soonest(self, b: int, but: set[int]) -> list[int]:
+        """What is kept now and lives on into a block, by its next use there, without some registers."""
+        found: list[tuple[int, int]] = []
+        for place in range(self.size):
+            register = self.kept[place]
+            if int(register) not in but and self.facts.words_in(b, register):
+                found.append((int(self.facts.next_from(register, b)), int(register)))
+        return [register for _, register in sorted(found)]
 
     def hold_for_loops(self, block: MachineBlock, number: i64) -> None:
         """Load before a block's jumps what the loops that they lead to want."""
@@ -292,7 +302,8 @@ class Splitter:
                     self.keep(register, self.new_piece(register))
                 self.make_room(self.room[2 * number] - _OPERANDS // 2, number)
                 for register in lacking:
-                    self.load(register, self.out[-1].pos if self.out else -1)
+                    words = int(self.facts.words_out(block.id, register))
+                    self.load(register, words, self.out[-1].pos if self.out else -1)
 
     def new_piece(self, register: i64) -> int:
         self.owner = append(self.owner, register)
