@@ -46,6 +46,7 @@ from drawloom.sass.latencies import timing
 from drawloom.sass.lines import Lines
 from drawloom.sass.machine import STACK_POINTER, Machine, MachineFunction
 from drawloom.sass.meeting_places import falls_through, set_meetings
+from drawloom.sass.opposite_guards import begin_lives
 from drawloom.sass.order import Orderer
 from drawloom.sass.partial_waits import RowTimetable
 from drawloom.sass.registers import Allocation, assign_registers, too_few
@@ -256,6 +257,7 @@ def finish_function(
         wait_at_once(code)
     if code.is_entry:
         begin_kernel(code, tables, uses_descriptor, selector.function.pos)
+    begin_lives(code)
     try:
         used = assign_registers(
             code, max(max_registers - extra_registers(tables), 0), 1 << STACK_POINTER | 1 << code.frame_pointer
