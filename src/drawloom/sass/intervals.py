@@ -17,11 +17,6 @@ from drawloom.sass.effects import IS_GENERAL, PLACE_SHIFT, WORDS_MASK, WORDS_SHI
 from drawloom.sass.machine import FRAME_POINTER, RZ, STACK_POINTER, VIRTUAL, MachineBlock, MachineFunction, virtual_id
 from drawloom.sass.syntax import NO_GUARD
 
-#: Sets of words are kept in numbers of so many bits.
-_ROW_SHIFT: Final = 5
-_ROW: Final = 1 << _ROW_SHIFT
-#: Bits are this one moved to the right: 1 moved to the left is negative at the last place, compiled.
-_LAST_BIT: Final = 1 << _ROW - 1
 #: An event of `Liveness.events`: what it is, above that its register, above that the register's file.
 KIND_MASK: Final = 3
 REGISTER_SHIFT: Final = 2
@@ -257,89 +252,164 @@ class Liveness:
 
 
 class _Borders:
-    """Words live at the borders of every block: `rows` numbers for each block in `live_in` and `live_out`, as bits over
-    `words`. Only words that some block reads before it writes them can be."""
+    """The words that live at the borders of blocks, ascending: at the beginning of block b those from
+    `live_in[in_from[b]]` to `live_in[in_from[b + 1]]`, at its end alike in `live_out`. Each word that some block reads
+    before it writes it is followed back from there to where it is written, so that time and memory grow with the
+    borders that words cross, and not with the blocks times the words."""
 
     def __init__(self, blocks: list[MachineBlock], count: i64) -> None:
         self.count: i64 = len(blocks)
         found = _BlockWords(count)
         for number, block in enumerate(blocks):
             found.look(block, number)
-        self.index = index = vec[i64]([-1] * count)
-        self.words = vec[i64]()
-        for word in found.exposed:
-            if index[word] < 0:
-                index[word] = len(self.words)
-                self.words = append(self.words, word)
-        rows = (len(self.words) + _ROW - 1) >> _ROW_SHIFT
-        self.rows = rows
-        used = self._bits(found.exposed, found.exposed_ends, index)
-        killed = self._bits(found.written, found.written_ends, index)
-        live_in = used[:]
-        live_out = vec[i64]([0] * (self.count * rows))
-        changed = bool(rows)
-        while changed:
-            changed = False
-            for b in range(len(blocks) - 1, -1, -1):
-                at = b * rows
-                grows = False
-                for successor in blocks[b].successors:
-                    for row in range(rows):
-                        more = live_in[successor * rows + row] & ~live_out[at + row]
-                        if more:
-                            live_out[at + row] |= more
-                            grows = True
-                if grows:
-                    for row in range(at, at + rows):
-                        live_in[row] = used[row] | (live_out[row] & ~killed[row])
-                    changed = True
-        self.live_in = live_in
-        self.live_out = live_out
+        readers = _ByWord(found.exposed, found.exposed_ends, count)
+        writers = _ByWord(found.written, found.written_ends, count)
+        before, before_from = _ways_in(blocks)
+        entered = vec[i64]([-1] * self.count)
+        left = vec[i64]([-1] * self.count)
+        killed = vec[i64]([-1] * self.count)
+        ins = vec[i64]()
+        outs = vec[i64]()
+        in_words = vec[i64]()
+        out_words = vec[i64]()
+        work = vec[i64]([0] * self.count)
+        for word in range(count):
+            size: i64 = 0
+            for at in range(readers.begin[word], readers.begin[word + 1]):
+                b = readers.blocks[at]
+                entered[b] = word
+                work[size] = b
+                size += 1
+                ins = append(ins, b)
+                in_words = append(in_words, word)
+            if not size:
+                continue
+            for at in range(writers.begin[word], writers.begin[word + 1]):
+                killed[writers.blocks[at]] = word
+            while size:
+                size -= 1
+                b = work[size]
+                for way in range(before_from[b], before_from[b + 1]):
+                    p = before[way]
+                    if left[p] == word:
+                        continue
+                    left[p] = word
+                    outs = append(outs, p)
+                    out_words = append(out_words, word)
+                    if killed[p] != word and entered[p] != word:
+                        entered[p] = word
+                        work[size] = p
+                        size += 1
+                        ins = append(ins, p)
+                        in_words = append(in_words, word)
+        ends = _counted(ins, self.count)
+        self.in_from = ends
+        self.live_in = _sorted(ins, in_words, ends)
+        ends = _counted(outs, self.count)
+        self.out_from = ends
+        self.live_out = _sorted(outs, out_words, ends)
 
-    def _bits(self, words: vec[i64], ends: vec[i64], index: vec[i64]) -> vec[i64]:
-        """The rows of the words of each block, which are those up to its end; only of those that have an index."""
-        out = vec[i64]([0] * (self.count * self.rows))
-        place: i64 = 0
-        at: i64 = 0
-        for end in ends:
-            while place < end:
-                bit = index[words[place]]
-                if bit >= 0:
-                    out[at + (bit >> _ROW_SHIFT)] |= _LAST_BIT >> (_ROW - 1 - (bit & _ROW - 1))
-                place += 1
-            at += self.rows
-        return out
+    def words_in(self, b: i64, register: i64) -> i64:
+        """The words of a virtual register, as bits, that live at the beginning of a block."""
+        return _bits(self.live_in, self.in_from[b], self.in_from[b + 1], register)
+
+    def words_out(self, b: i64, register: i64) -> i64:
+        """The words of a virtual register, as bits, that live at the end of a block."""
+        return _bits(self.live_out, self.out_from[b], self.out_from[b + 1], register)
 
     def ending(self, b: i64) -> vec[i64]:
         """The words that live at the end of a block and not at the beginning of the next."""
-        return self._words(self.live_out, b, self.live_in, b + 1)
-
-    def words_of(self, live: vec[i64], b: i64, register: i64) -> i64:
-        """The words of a virtual register, as bits, that are in a block's rows of ``live``."""
-        found: i64 = 0
-        for part in range(4):
-            bit = self.index[4 * register + part]
-            if bit >= 0 and live[b * self.rows + (bit >> _ROW_SHIFT)] >> (bit & _ROW - 1) & 1:
-                found |= _LAST_BIT >> (_ROW - 1 - part)
-        return found
+        first, stop = self.out_from[b], self.out_from[b + 1]
+        if b + 1 == self.count:
+            return self.live_out[first:stop]
+        return _without(self.live_out, first, stop, self.live_in, self.in_from[b + 1], self.in_from[b + 2])
 
     def beginning(self, b: i64) -> vec[i64]:
         """The words that live at the beginning of a block and not at the end of the one before."""
-        return self._words(self.live_in, b, self.live_out, b - 1)
+        first, stop = self.in_from[b], self.in_from[b + 1]
+        if not b:
+            return self.live_in[first:stop]
+        return _without(self.live_in, first, stop, self.live_out, self.out_from[b - 1], self.out_from[b])
 
-    def _words(self, live: vec[i64], b: i64, other: vec[i64], but: i64) -> vec[i64]:
-        out = vec[i64]()
-        for row in range(self.rows):
-            bits = live[b * self.rows + row]
-            if but >= 0 and but < self.count:
-                bits &= ~other[but * self.rows + row]
-            place = row << _ROW_SHIFT
-            while bits:
-                if bits & 1:
-                    out = append(out, self.words[place])
-                bits >>= 1
-                place += 1
-        return out
+
+class _ByWord:
+    """The blocks that name each word, from `begin[word]` on, of lists by block that stand one behind the other."""
+
+    def __init__(self, words: vec[i64], ends: vec[i64], count: i64) -> None:
+        self.begin = begin = _counted(words, count)
+        place = begin[:]
+        self.blocks = blocks = vec[i64]([0] * len(words))
+        at: i64 = 0
+        for b in range(len(ends)):
+            end = ends[b]
+            while at < end:
+                word = words[at]
+                blocks[place[word]] = b
+                place[word] += 1
+                at += 1
+
+
+def _counted(keys: vec[i64], count: i64) -> vec[i64]:
+    """Where the items of each key begin once they are sorted."""
+    begin = vec[i64]([0] * (count + 1))
+    for key in keys:
+        begin[key + 1] += 1
+    for key in range(count):
+        begin[key + 1] += begin[key]
+    return begin
+
+
+def _sorted(keys: vec[i64], items: vec[i64], begin: vec[i64]) -> vec[i64]:
+    """The items by their keys, of one key in their order."""
+    place = begin[:]
+    out = vec[i64]([0] * len(items))
+    for at in range(len(items)):
+        key = keys[at]
+        out[place[key]] = items[at]
+        place[key] += 1
+    return out
+
+
+def _ways_in(blocks: list[MachineBlock]) -> tuple[vec[i64], vec[i64]]:
+    """The blocks that lead to each block, and where those of each begin."""
+    ends = vec[i64]()
+    starts = vec[i64]()
+    for b, block in enumerate(blocks):
+        for successor in block.successors:
+            ends = append(ends, successor)
+            starts = append(starts, b)
+    begin = _counted(ends, len(blocks))
+    return _sorted(ends, starts, begin), begin
+
+
+def _bits(words: vec[i64], low: i64, high: i64, register: i64) -> i64:
+    """The words of a virtual register, as bits, among some that are in order."""
+    stop = high
+    first = 4 * register
+    while low < high:
+        middle = (low + high) >> 1
+        if words[middle] < first:
+            low = middle + 1
+        else:
+            high = middle
+    found: i64 = 0
+    while low < stop and words[low] < first + 4:
+        found |= 8 >> (first + 3 - words[low])
+        low += 1
+    return found
+
+
+def _without(words: vec[i64], at: i64, stop: i64, others: vec[i64], other: i64, other_stop: i64) -> vec[i64]:
+    """Those of some words that are not among others; both are in order."""
+    out = vec[i64]()
+    while at < stop:
+        word = words[at]
+        while other < other_stop and others[other] < word:
+            other += 1
+        if other == other_stop or others[other] != word:
+            out = append(out, word)
+        at += 1
+    return out
 
 
 class _BlockWords:

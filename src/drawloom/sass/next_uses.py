@@ -88,11 +88,11 @@ class NextUses:
 
     def words_in(self, b: i64, register: i64) -> i64:
         """The words of a register that live at the beginning of a block."""
-        return self.borders.words_of(self.borders.live_in, b, register)
+        return self.borders.words_in(b, register)
 
     def words_out(self, b: i64, register: i64) -> i64:
         """The words of a register that live at the end of a block."""
-        return self.borders.words_of(self.borders.live_out, b, register)
+        return self.borders.words_out(b, register)
 
     def _look(self, b: i64) -> None:
         """Add the entries of the instructions of a block."""
