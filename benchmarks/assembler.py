@@ -4,6 +4,7 @@
     python benchmarks/assembler.py --arch sm_80 --every 4 --rounds 2
     python benchmarks/assembler.py --every 0 --rounds 3  # how time grows with the size
     python benchmarks/assembler.py --quality-only --arch sm_80 --arch sm_61  # what comes out, of everything, untimed
+    python benchmarks/assembler.py --arch sm_80 --max-registers 32 a.ptx b.ptx  # texts of one's own, few registers
 
 Both sides get the same text in one run: ours in this process with its tables loaded (their load is shown apart),
 `ptxas` as a process and its compiler as a library in this process (what each takes for an empty module is shown apart
@@ -87,10 +88,12 @@ def generated(wanted: int) -> str:
     return "".join(parts)
 
 
-def inputs(every: int, most: int, data: Path | None) -> list[Input]:
+def inputs(every: int, most: int, data: Path | None, files: list[Path]) -> list[Input]:
     """The corpus (of its files every n-th), the benchmark kernels, two large ones, and the kernels of two queries
-    whose tables are kept in `data`."""
-    found: list[Input] = []
+    whose tables are kept in `data`; ``files`` instead, where there are any."""
+    found = [Input(path.stem, path.name, path.read_text()) for path in files]
+    if found:
+        return found
 
     def add(group: str, folder: Path, pattern: str) -> None:
         paths = sorted(folder.glob(pattern))[::every] if every else []
@@ -259,15 +262,15 @@ def time_row(group: str, members: list[Input], others: list[str], sides: Sides) 
 class Quality:
     """What one input became on both sides: registers by kernel; instructions, stalls and spilled bytes of the file."""
 
-    def __init__(self, given: Input, arch: str, program: Ptxas, scratch: Path) -> None:
+    def __init__(self, given: Input, arch: str, program: Ptxas, scratch: Path, registers: int) -> None:
         from drawloom.sass.assemble import assemble
         from drawloom.sass.cubin import read_cubin
 
         self.group = given.group
         self.name = given.name
-        ours = assemble(given.text, arch)
+        ours = assemble(given.text, arch, max_registers=registers)
         scratch.write_text(given.text)
-        data, self.their_spills = program.cubin(scratch, arch)
+        data, self.their_spills = program.cubin(scratch, arch, registers)
         theirs = read_cubin(data)
         kernels = [name for name in ours.kernels if name in theirs.kernels]
         self.registers = [(ours.kernels[k].registers, theirs.kernels[k].registers) for k in kernels]
@@ -277,12 +280,12 @@ class Quality:
         self.our_spills = sum((k.spill_stores or 0) + (k.spill_loads or 0) for k in ours.kernels.values())
 
 
-def qualities(taken: list[Input], arch: str, program: Ptxas, scratch: Path) -> list[Quality]:
+def qualities(taken: list[Input], arch: str, program: Ptxas, scratch: Path, registers: int) -> list[Quality]:
     """What became of every input that ``program`` takes, too."""
     found: list[Quality] = []
     for given in taken:
         try:
-            found.append(Quality(given, arch, program, scratch))
+            found.append(Quality(given, arch, program, scratch, registers))
         except Missing:
             continue
     return found
@@ -340,19 +343,18 @@ def worst_registers(found: list[Quality]) -> list[str]:
     ]
 
 
-def print_quality(arch: str, every: int, most: int) -> None:
+def print_quality(arch: str, found: list[Input], registers: int) -> None:
     """What comes out of the corpus and the benchmark kernels for one architecture, beside the oldest ptxas at hand.
     Texts for other targets are taken as if they were for this one."""
     from drawloom.sass.assemble import target_number
     from tools.isa.probes import retargeted
 
-    found = inputs(every, most, None)
     for given in found:
         given.text = retargeted(given.text, target_number(arch))
         prepare(given, arch)
     taken = [i for i in found if not i.refusal]
     with tempfile.TemporaryDirectory() as folder:
-        quality = qualities(taken, arch, programs()[0], Path(folder) / "input.ptx")
+        quality = qualities(taken, arch, programs()[0], Path(folder) / "input.ptx", registers)
     print(f"{arch}, {len(quality)} of {len(found)} texts, as multiples of ptxas {programs()[0].release} -O3's:\n")
     print(quality_table(quality, programs()[0].release))
     print("\nMost registers for theirs:\n")
@@ -362,6 +364,10 @@ def print_quality(arch: str, every: int, most: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arch", action="append", help="default sm_90; several times only for --quality-only")
+    parser.add_argument("files", nargs="*", type=Path, metavar="PTX", help="texts to take in place of all others")
+    parser.add_argument(
+        "--max-registers", type=int, default=255, metavar="N", help="registers of a thread, of what comes out"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
         "--every", type=int, default=1, metavar="N", help="only every N-th file of a folder; 0: only large ones"
@@ -383,12 +389,12 @@ def main() -> int:
             print("no ptxas in DRAWLOOM_VENDOR or on PATH", file=sys.stderr)
             return 1
         for arch in archs:
-            print_quality(arch, options.every, options.most)
+            print_quality(arch, inputs(options.every, options.most, None, options.files), options.max_registers)
         return 0
     if len(archs) > 1:
         parser.error("several architectures only with --quality-only")
     arch = archs[0]
-    found = inputs(options.every, options.most, options.data)
+    found = inputs(options.every, options.most, options.data, options.files)
     for given in found:
         prepare(given, arch)
     refused = Counter(i.refusal for i in found if i.refusal)
@@ -398,7 +404,7 @@ def main() -> int:
         for given in taken:
             sides.measure(given, options.rounds)
         program = sides.programs[0] if sides.programs else None
-        quality = qualities(taken, arch, program, sides.scratch) if program else []
+        quality = qualities(taken, arch, program, sides.scratch, options.max_registers) if program else []
     imported, loaded = load_seconds(arch)
     print(f"{arch}, the {build_kind()} build; ×: how many times as long as drawloom takes, geometric mean.\n")
     print(time_table(taken, sides))

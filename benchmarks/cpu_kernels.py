@@ -78,9 +78,7 @@ def report(rows: list[tuple[Any, dict[str, float]]], sides: list[str]) -> str:
 def main() -> int:
     from benchmarks.common.timing import add_features, choose_features
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="KERNEL", help="these kernels only")
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES), help="ratios are to the first")
     parser.add_argument("--repeat", type=int, default=9, help="timed rounds (default: 9)")

@@ -18,9 +18,7 @@ from drawloom.cpu.engine import FEATURE_SETS, HOST
 
 PEERS = ROOT / "benchmarks" / "peers"
 BUILD = ROOT / "build" / "benchmarks"
-GCC = (
-    "gcc -O3 -march={march} -fopenmp -fno-math-errno -fno-trapping-math -shared -fPIC {source} -o {out} -lmvec -lm"
-)
+GCC = "gcc -O3 -march={march} -fopenmp -fno-math-errno -fno-trapping-math -shared -fPIC {source} -o {out} -lmvec -lm"
 
 
 class Missing(Exception):
@@ -137,9 +135,7 @@ class DrawloomPeer:
         self.load: Callable[..., Any] = drawloom.load
         self.modules: dict[str, Any] = {}
 
-    def call(
-        self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: object
-    ) -> Callable[[], None]:
+    def call(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: object) -> Callable[[], None]:
         module = self.load(self.kernels / f"{name}.ptx", device="cpu")
         self.modules[name] = module
         launch = module[name][grid, block]

@@ -40,11 +40,13 @@ class Ptxas:
             raise Missing(f"ptxas {self.release} refuses {source.name}")
         return used.ru_utime + used.ru_stime
 
-    def cubin(self, source: Path, arch: str) -> tuple[bytes, int]:
-        """The file that -O3 makes, and the bytes that it spills (stores and loads). Raises Missing where it refuses."""
+    def cubin(self, source: Path, arch: str, registers: int = 255) -> tuple[bytes, int]:
+        """The file that -O3 makes with so many registers at most, and the bytes that it spills (stores and loads).
+        Raises Missing where it refuses."""
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "out.cubin"
             command = [self.path, "-v", f"-arch={arch}", "-O3", str(source), "-o", str(out)]
+            command += [f"-maxrregcount={registers}"] if registers < 255 else []
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 raise Missing(f"ptxas {self.release} refuses {source.name}")

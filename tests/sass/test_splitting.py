@@ -38,48 +38,48 @@ def loads(count: int) -> list[str]:
     return [f"ld.global.f32 %v{n}, [%a+{128 * n}];" for n in range(count)]
 
 
-def straight(count: int) -> str:
+def straight(count: int, name: str) -> list[str]:
     """All live at once, the first one longest."""
-    return kernel(count, loads(count) + [f"fma.rn.f32 %s, %s, %v{n}, %v{count - 1 - n};" for n in range(count)])
+    return loads(count) + [f"fma.rn.f32 %s, %s, %v{n}, %v{count - 1 - n};" for n in range(count)]
 
 
-def branches(count: int) -> str:
+def branches(count: int, name: str) -> list[str]:
     """All live over branches that lanes take apart."""
     lines = loads(count)
     for n in range(count):
         lines.append(
-            f"ld.global.u32 %i{n}, [%a+{128 * n}]; setp.lt.u32 %q, %i{n}, 1065353216; @%q bra M{n};\n"
+            f"ld.global.u32 %i{n}, [%a+{128 * n}]; setp.lt.u32 %q, %i{n}, 1065353216; @%q bra {name}{n};\n"
             f"mul.f32 %s, %v{n}, %s; st.global.f32 [%a+{128 * n}], %s; mul.f32 %s, %s, 0f3F400000;\n"
             f"add.f32 %s, %s, %v0; sub.f32 %s, %v{n}, %s; mul.f32 %s, %s, 0f3F000000; add.f32 %s, %v{n}, %s;\n"
-            f"M{n}: fma.rn.f32 %s, %v{count - 1 - n}, %s, %s;"
+            f"{name}{n}: fma.rn.f32 %s, %v{count - 1 - n}, %s, %s;"
         )
-    return kernel(count, lines)
+    return lines
 
 
-def loops(count: int) -> str:
+def loops(count: int, name: str) -> list[str]:
     """All live over loops that read one of them each."""
     lines = loads(count)
     for n in range(count):
         lines.append(
-            f"mov.u32 %i{n}, 0;\nM{n}: fma.rn.f32 %s, %v{count - 1 - n}, %s, %v{n}; mul.f32 %s, %s, 0f3F000000;\n"
-            f"add.u32 %i{n}, %i{n}, 1; setp.lt.u32 %q, %i{n}, %n; @%q bra M{n};"
+            f"mov.u32 %i{n}, 0;\n{name}{n}: fma.rn.f32 %s, %v{count - 1 - n}, %s, %v{n}; mul.f32 %s, %s, 0f3F000000;\n"
+            f"add.u32 %i{n}, %i{n}, 1; setp.lt.u32 %q, %i{n}, %n; @%q bra {name}{n};"
         )
-    return kernel(count, lines)
+    return lines
 
 
-def nested(count: int) -> str:
+def nested(count: int, name: str) -> list[str]:
     """Values that change in an outer loop, of which inner loops read all."""
-    lines = [*loads(count), "mov.u32 %j, 0;\nOUT:"]
+    lines = [*loads(count), f"mov.u32 %j, 0;\n{name}:"]
     for n in range(count):
-        lines.append(f"fma.rn.f32 %v{n}, %s, 0f3F000000, %v{n}; mov.u32 %i{n}, 0;\nM{n}:")
+        lines.append(f"fma.rn.f32 %v{n}, %s, 0f3F000000, %v{n}; mov.u32 %i{n}, 0;\n{name}{n}:")
         lines.append(f"fma.rn.f32 %s, %v{count - 1 - n}, 0f3E800000, %s; add.u32 %i{n}, %i{n}, 1;")
         lines.append("setp.gt.f32 %q, %s, 0f41200000; @%q mul.f32 %s, %s, 0f3D800000;")
-        lines.append(f"setp.lt.u32 %q, %i{n}, %n; @%q bra M{n};")
-    lines.append("add.u32 %j, %j, 1; setp.lt.u32 %q, %j, 3; @%q bra OUT;")
-    return kernel(count, lines + [f"add.f32 %s, %s, %v{n};" for n in range(count)])
+        lines.append(f"setp.lt.u32 %q, %i{n}, %n; @%q bra {name}{n};")
+    lines.append(f"add.u32 %j, %j, 1; setp.lt.u32 %q, %j, 3; @%q bra {name};")
+    return lines + [f"add.f32 %s, %s, %v{n};" for n in range(count)]
 
 
-def doubles(count: int) -> str:
+def doubles(count: int, name: str) -> list[str]:
     """Pairs, some of them written word by word, some under guards."""
     lines = [f"ld.global.f32 %v{n}, [%a+{128 * n}]; cvt.f64.f32 %d{n}, %v{n};" for n in range(count)]
     for n in range(count):
@@ -89,18 +89,23 @@ def doubles(count: int) -> str:
                 f"mov.b64 %w, %d{n}; mov.b64 {{%i{n}, %j}}, %w; add.u32 %j, %j, {n}; mov.b64 %d{n}, {{%i{n}, %j}};"
             )
     lines += [f"cvt.rn.f32.f64 %v{n}, %d{n}; add.f32 %s, %s, %v{n};" for n in range(count)]
-    return kernel(count, lines)
+    return lines
 
 
-SHAPES: dict[str, Callable[[int], str]] = {
+SHAPES: dict[str, Callable[[int, str], list[str]]] = {
     "straight": straight, "branches": branches, "loops": loops, "nested": nested, "doubles": doubles,
 }  # fmt: skip
+
+
+def text_of(shape: str, count: int, times: int = 1) -> str:
+    """A kernel of a shape with so many values, several times one behind the other."""
+    return kernel(count, [line for n in range(times) for line in SHAPES[shape](count, f"L{n}_")])
 
 
 @pytest.mark.parametrize("target", SELECTED)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_kept_in_memory_comes_back(shape: str, target: int) -> None:
-    text = SHAPES[shape](24)
+    text = text_of(shape, 24)
     most = 24 if target == 61 else 22
     cubin = assemble(lowered(text, target), f"sm_{target}", max_registers=most)
     found = cubin.kernels["k"]
@@ -137,7 +142,7 @@ def in_loops(code: list[Instruction]) -> list[Instruction]:
 def test_loops_do_not_load_what_they_use_in_every_round() -> None:
     """Values that all loops use stay; what only lives through a loop leaves before it."""
     target = load_target(80)
-    found = assemble(lowered(loops(40), 80), "sm_80", max_registers=32).kernels["k"]
+    found = assemble(lowered(text_of("loops", 40), 80), "sm_80", max_registers=32).kernels["k"]
     assert found.spill_stores
     inside = in_loops(unpack_section(target, found.code))
     assert len(inside) >= 40 * 4
@@ -191,11 +196,20 @@ def executed_lines(run: Callable[[], object]) -> int:
 
 
 @pytest.mark.skipif(is_compiled(), reason="compiled code has no lines to count")
-@pytest.mark.parametrize("shape", SHAPES)
-def test_work_grows_with_the_instructions_however_much_is_spilled(shape: str) -> None:
+@pytest.mark.parametrize(
+    "shape, sizes",
+    [
+        ("straight", [(100, 1), (200, 1)]),
+        ("doubles", [(60, 1), (120, 1)]),
+        ("branches", [(40, 2), (40, 4)]),
+        ("loops", [(40, 2), (40, 4)]),
+        ("nested", [(40, 1), (40, 2)]),
+    ],
+)
+def test_work_grows_with_the_instructions_however_much_is_spilled(shape: str, sizes: list[tuple[int, int]]) -> None:
     """Each register that was kept in memory cost a scan of the whole kernel: minutes for kernels with hundreds."""
     small, large = [
-        executed_lines(partial(assemble, lowered(SHAPES[shape](count), 80), "sm_80", max_registers=32))
-        for count in (60, 120)
+        executed_lines(partial(assemble, lowered(text_of(shape, *size), 80), "sm_80", max_registers=32))
+        for size in sizes
     ]
     assert large <= 2.2 * small
