@@ -205,6 +205,8 @@ class Scan:
             for victim in victims:
                 self.evict(victim)
             chosen = self.choose(register, width)
+            if chosen < 0:
+                raise OutOfRegisters(self.evicted, int(self.file))
         self.assigned[register] = chosen
         self.highest = max(self.highest, chosen + width - 1)
         self.free[chosen >> _ROW_SHIFT] &= ~self.bits_of(register)
