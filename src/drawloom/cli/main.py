@@ -4,7 +4,6 @@ A subcommand is the file `cli/<name>.py` with a click command called `command`; 
 is asked for, so that `drawloom --version` and a refused command line cost no more than starting Python.
 """
 
-import difflib
 import errno
 import io
 import os
@@ -65,7 +64,9 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as refusal:
-            close = difflib.get_close_matches(args[0], self.list_commands(ctx))
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], self.list_commands(ctx))
             if not close:
                 raise
             raise click.UsageError(f"{refusal.message} Did you mean {' or '.join(close)}?", ctx) from None

@@ -10,7 +10,6 @@ from typing import Final
 
 from drawloom.build_info import VERSION, fingerprint
 from drawloom.cuda.clang import HEADERS, find_clang, run
-from drawloom.cuda.library import LIBRARIES
 from drawloom.errors import UnsupportedError
 from drawloom.runtime.ahead import checked_objects, interface, target_key
 from drawloom.runtime.cache import cache_key, kernel_store
@@ -44,6 +43,7 @@ def checked_library(ptx: str, level: str, asked: str) -> bytes:
 
 def compiled(ptx: str, level: str, is_kept: bool) -> bytes:
     """`checked_library` without the cache. Whoever waits long is told what is compiled, and whether `is_kept`."""
+    from drawloom.cuda.library import LIBRARIES
     from drawloom.ptx.lines import source_lines
     from drawloom.ptx.parser import parse
 

@@ -84,12 +84,20 @@ def precompiled(clang: Clang, arguments: list[str]) -> bytes | None:
     return found
 
 
-@cache
 def states(clang: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """What changes when clang, one of our headers, or a folder of the host's does."""
     folders = [word for word in arguments if os.path.isdir(word)]
-    paths = [clang, *folders, *sorted(str(path) for path in HEADERS.rglob("*.h"))]
-    return tuple(f"{path} {status.st_mtime_ns} {status.st_size}" for path in paths for status in [os.stat(path)])
+    return (*(state_of(path) for path in (clang, *folders)), *states_of_headers())
+
+
+@cache
+def states_of_headers() -> tuple[str, ...]:
+    return tuple(state_of(path) for path in sorted(str(path) for path in HEADERS.rglob("*.h")))
+
+
+def state_of(path: str) -> str:
+    status = os.stat(path)
+    return f"{path} {status.st_mtime_ns} {status.st_size}"
 
 
 __all__ = ["PRELUDE", "cc1"]

@@ -28,7 +28,6 @@ from drawloom.cuda.compiler import (
     translate_cuda,
     words_of,
 )
-from drawloom.cuda.library import LIBRARIES, PROCESS_SYMBOLS, library_objects
 from drawloom.cuda.objects import defines
 from drawloom.cuda.openmp import VERSION_MACRO, adapter_object, find_openmp
 from drawloom.cuda.prelude import cc1
@@ -173,6 +172,8 @@ def build(request: Request) -> list[str]:
             compiled[name] = [str(path) for path in made]
         if request.compile_only:
             return warnings
+        from drawloom.cuda.library import library_objects
+
         library = folder / "library"
         library.mkdir()
         objects = [str(path) for path in library_objects(clang, request.level, library)]
@@ -376,6 +377,8 @@ def joined(clang: Clang, objects: list[Path], folder: Path) -> Path:
 def link(clang: Clang, objects: list[str], request: Request, folder: Path) -> None:
     """Makes `linked` in a folder. Shared libraries stay loaded, as what they register is used until the process ends,
     and programs show them the place of what a process has once."""
+    from drawloom.cuda.library import LIBRARIES, PROCESS_SYMBOLS
+
     kind = ["-shared", "-Wl,-z,nodelete"] if request.shared else []
     if not request.shared and not clang.zig_links:
         shown = folder / "shown"
