@@ -162,7 +162,6 @@ class _Object:
                 rows.append(_variant_row(code, self.functions_of(code, FULL), 0, shape, False))
         for name, level in self.layouts(kernel, bounds):
             by_lane = level == QUICK and is_large(self.module, kernel)
-            level = LARGE if by_lane else level
             code = self.compiled(self.module, kernel, name, by_lane=by_lane)
             if code.text not in made:
                 made[code.text] = self.functions_of(code, level)
