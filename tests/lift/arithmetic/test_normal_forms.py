@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from drawloom.lift.arithmetic import (
     Launch,
     c_condition,
@@ -157,3 +159,14 @@ def test_what_prints_parses_to_the_same_object() -> None:
         -((X - 3) % K),
     ):
         assert parse(str(expression), names) is expression
+
+
+def test_threads_share_one_object_for_a_form() -> None:
+    lengths = [variable(f"T{number}") for number in range(40)]
+
+    def forms(_: int) -> list[int]:
+        return [id((a * b + a + b) // (a + 1)) for a in lengths for b in lengths[:5]]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(forms, range(16)))
+    assert all(ids == found[0] for ids in found)

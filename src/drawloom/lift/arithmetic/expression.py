@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, Final
 
 from drawloom.errors import Error
@@ -375,7 +376,6 @@ class OperatorSet:
         self.active = Operators()
         self.normalising = Operators()
         self.raw = Operators()
-        self.serial = 0  # of the newest variable
 
     def install(self, normalising: Operators, raw: Operators) -> None:
         self.active = normalising
@@ -388,7 +388,7 @@ OPERATORS: Final = OperatorSet()
 
 @contextmanager
 def unsimplified() -> Iterator[None]:
-    """Build expressions as they are written, without any rule, in the `with` block."""
+    """Build expressions as they are written, without any rule, in the `with` block; other threads do so, too."""
     before = OPERATORS.active
     OPERATORS.active = OPERATORS.raw
     try:
@@ -398,14 +398,14 @@ def unsimplified() -> Iterator[None]:
 
 
 _CONSTANTS: Final[dict[int, Constant]] = {}
+_SERIALS: Final = count(1)  # of variables
 
 
 def constant(value: int) -> Constant:
     """Return the expression of an integer."""
     node = _CONSTANTS.get(value)
     if node is None:
-        node = Constant(int(value))
-        _CONSTANTS[value] = node
+        node = _CONSTANTS.setdefault(value, Constant(int(value)))
     return node
 
 
@@ -452,8 +452,7 @@ def call_variable(name: str, start: Nat | int, stop: Nat | int | None) -> Variab
 def _new_variable(name: str, range_: Range, is_call: bool) -> Variable:
     if (range_.start.traits | range_.step.traits) & IS_RAW or (range_.stop is not None and range_.stop.traits & IS_RAW):
         raise ArithmeticRefusal(f"variable {name}: its range is an unsimplified expression, expected a simplified one")
-    OPERATORS.serial += 1
-    return Variable(name, range_, OPERATORS.serial, is_call)
+    return Variable(name, range_, next(_SERIALS), is_call)
 
 
 def newer(one: Home, other: Home) -> Home:
@@ -467,7 +466,8 @@ def order_of(node: Nat) -> tuple[Any, ...]:
     return node.order
 
 
-# Interning: the one object for a normal form. The callers have normalised the operands.
+# Interning: the one object for a normal form. The callers have normalised the operands. `setdefault` keeps the object
+# of the thread that was first.
 
 
 def intern_product(factors: tuple[Nat, ...]) -> Nat:
@@ -485,7 +485,7 @@ def intern_product(factors: tuple[Nat, ...]) -> Nat:
     if node is None:
         order = (-len(factors), PRODUCT, tuple([factor.order for factor in factors]))
         node = Product(home, order, level, traits, factors)
-        home.nodes[key] = node
+        node = home.nodes.setdefault(key, node)
     return node
 
 
@@ -508,7 +508,7 @@ def intern_sum(monomials: tuple[Nat, ...], coefficients: tuple[int, ...]) -> Nat
     node = home.nodes.get(key)
     if node is None:
         node = Sum(home, (), level, traits, monomials, coefficients)
-        home.nodes[key] = node
+        node = home.nodes.setdefault(key, node)
     return node
 
 
@@ -527,7 +527,7 @@ def intern_binary(kind: int, left: Nat, right: Nat) -> Nat:
             node = ExactDivision(home, order, level, left, right)
         else:
             node = Power(home, order, level, POWER, left, right)
-        home.nodes[key] = node
+        node = home.nodes.setdefault(key, node)
     return node
 
 
@@ -545,7 +545,7 @@ def intern_extremum(kind: int, operands: tuple[Nat, ...]) -> Nat:
             node = Minimum(home, order, level + 1, MINIMUM, operands)
         else:
             node = Maximum(home, order, level + 1, MAXIMUM, operands)
-        home.nodes[key] = node
+        node = home.nodes.setdefault(key, node)
     return node
 
 
@@ -554,7 +554,7 @@ def intern_logarithm(operand: Nat) -> Nat:
     node = operand.home.nodes.get(key)
     if node is None:
         node = Logarithm(operand.home, (-1, LOGARITHM, order_of(operand)), operand.level + 1, operand)
-        operand.home.nodes[key] = node
+        node = operand.home.nodes.setdefault(key, node)
     return node
 
 
@@ -566,7 +566,7 @@ def intern_choice(condition: Condition, then: Nat, otherwise: Nat) -> Nat:
         order = (-1, CHOICE, condition.order, order_of(then), order_of(otherwise))
         level = max(condition.level, then.level, otherwise.level) + 1
         node = Choice(home, order, level, condition, then, otherwise)
-        home.nodes[key] = node
+        node = home.nodes.setdefault(key, node)
     return node
 
 
@@ -582,7 +582,7 @@ def intern_raw(operator: int, operands: tuple[Nat, ...], condition: Condition | 
         orders = tuple([order_of(operand) for operand in operands])
         order = (-1, RAW, operator, orders, () if condition is None else condition.order)
         node = Raw(home, order, level + 1, operator, operands, condition)
-        home.nodes[key] = node
+        node = home.nodes.setdefault(key, node)
     return node
 
 
@@ -591,7 +591,7 @@ def intern_comparison(relation: int, difference: Nat) -> Condition:
     node = difference.home.conditions.get(key)
     if node is None:
         node = Comparison(difference.home, (1, relation, order_of(difference)), relation, difference)
-        difference.home.conditions[key] = node
+        node = difference.home.conditions.setdefault(key, node)
     return node
 
 
@@ -608,5 +608,5 @@ def intern_junction(needs_all: bool, parts: tuple[Condition, ...]) -> Condition:
     if node is None:
         order = (2, needs_all, tuple([part.order for part in parts]))
         node = Junction(home, order, level, is_raw, needs_all, parts)
-        home.conditions[key] = node
+        node = home.conditions.setdefault(key, node)
     return node
