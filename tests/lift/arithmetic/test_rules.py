@@ -80,7 +80,7 @@ BOUND_RULES: dict[str, tuple[list[Any], Any]] = {
     "a comparison rounds down": ([g > 0], (g * a + c >= 0) == (a + _floor(c, g) >= 0)),
     "less is a difference": ([], (a < b) == (b - a - 1 >= 0)),
     "the opposite of less": ([], z3.Not(a >= 0) == (-a - 1 >= 0)),
-    "a fact bounds": ([a >= 0, b - a >= 0], b >= 0),
+    "a fact bounds with a weight": ([a >= 0, s >= 0, b - s * a >= 0], b >= 0),
     "C divides dividends that are at least zero": ([d > 0, a >= 0], _truncate(a, d) == _floor(a, d)),
     "C divides after a multiple is added": ([d > 0, a + k * d >= 0], _truncate(a + k * d, d) - k == _floor(a, d)),
     "C takes the remainder after a multiple is added": (

@@ -252,7 +252,8 @@ def _eliminate(expression: Nat, atom: Nat, depth: int, facts: list[Nat]) -> bool
     if isinstance(atom, Maximum):
         return _eliminate_extremum(atom.operands, slope, rest, not rises, depth, facts)
     if isinstance(atom, Choice):
-        return _eliminate_choice(atom, slope, rest, depth, facts)
+        weight = slope if rises else scale(slope, -1) if falls else ONE
+        return _eliminate_choice(atom, slope, rest, weight, depth, facts)
     if isinstance(atom, (FloorDivision, ExactDivision)) and (rises or falls) and is_positive(atom.right):
         dividend = atom.left
         if rises and isinstance(atom, FloorDivision):
@@ -278,18 +279,19 @@ def _eliminate_extremum(
     return needs_all
 
 
-def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, depth: int, facts: list[Nat]) -> bool:
+def _eliminate_choice(atom: Choice, slope: Nat, rest: Nat, weight: Nat, depth: int, facts: list[Nat]) -> bool:
     then = multiply_add(slope, atom.then, rest)
-    if not _prove_given(then, facts + facts_of(atom.condition, True), depth - 1):
+    if not _prove_given(then, facts + facts_of(atom.condition, True), weight, depth - 1):
         return False
     otherwise = multiply_add(slope, atom.otherwise, rest)
-    return _prove_given(otherwise, facts + facts_of(atom.condition, False), depth - 1)
+    return _prove_given(otherwise, facts + facts_of(atom.condition, False), weight, depth - 1)
 
 
-def _prove_given(expression: Nat, facts: list[Nat], depth: int) -> bool:
-    """Prove `expression` >= 0 from the ranges, or by one fact that it is at least as great as, or that cannot be."""
+def _prove_given(expression: Nat, facts: list[Nat], weight: Nat, depth: int) -> bool:
+    """Prove `expression` >= 0 from the ranges, or by one fact: the expression is at least `weight` × fact, where the
+    weight is at least zero, or the fact cannot be."""
     return _prove(expression, depth, facts) or any(
-        _prove(subtract(expression, fact), depth, facts) or is_negative(fact) for fact in facts
+        _prove(subtract(expression, multiply(weight, fact)), depth, facts) or is_negative(fact) for fact in facts
     )
 
 
