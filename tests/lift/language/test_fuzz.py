@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drawloom import Error
+from drawloom import Error, lift
 from drawloom.lift import (
     check_well_formed,
     find_sizes,
@@ -17,7 +17,7 @@ from drawloom.lift import (
     user_function,
 )
 from drawloom.lift.arithmetic import evaluate, free_variables
-from drawloom.lift.language.ir import Lambda
+from drawloom.lift.language.ir import Expression, Lambda
 from drawloom.lift.language.printer import show_program
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType
 from tests.lift.language.test_listings import LISTING_4_5
@@ -177,3 +177,45 @@ def test_deep_nesting_is_refused_not_a_crash() -> None:
             except Error:
                 continue
             raise AssertionError(text[:40])
+
+
+JUNK = st.one_of(
+    st.integers(-2, 20),
+    st.floats(allow_nan=True),
+    st.sampled_from(["clamp", "x", "", None, True, (1, 2), [1], [], (), {}, 1j, np.float32(2), np.arange(3), object()]),
+    st.sampled_from([lift.add, lift.neg, lift.id, lift.join, lift.zip, lift.split(2), lift.map(lift.neg)]),
+    st.sampled_from([lift.size("N"), lift.size("M") * 2 - 1, lift.float32, lift.array(lift.float32, 4)]),
+    st.sampled_from([lambda x: x, lambda x, y: x + y, lambda x: 3, lambda x: None, lambda x: (x, x), lambda x: x[0]]),
+)
+BUILDERS = [
+    (lift.map, 1), (lift.map_seq, 1), (lift.map_glb, 1), (lift.map_wrg, 1), (lift.map_lcl, 1), (lift.reduce, 2),
+    (lift.reduce_seq, 2), (lift.partial_reduce, 3), (lift.scan, 2), (lift.scan_seq, 2), (lift.iterate, 2),
+    (lift.filter, 2), (lift.map_atomic, 2), (lift.split, 1), (lift.split_guarded, 1), (lift.split_padded, 3),
+    (lift.with_epilogue, 4), (lift.gather, 1), (lift.scatter, 1), (lift.get, 1), (lift.slide, 2), (lift.pad, 3),
+    (lift.pad_value, 3), (lift.take, 1), (lift.drop, 1), (lift.at, 1), (lift.replicate, 1), (lift.iota, 1),
+    (lift.make_2d_array, 3), (lift.tile, 2), (lift.transpose_by_gather, 2), (lift.to_local, 1), (lift.to_private, 1),
+    (lift.kernel, 1), (lift.as_vector, 1), (lift.vectorize, 2), (lift.literal, 2), (lift.vector, 2), (lift.fun, 2),
+    (lift.user_function, 1), (lift.array, 2), (lift.tuple_of, 2), (lift.size, 1),
+]  # fmt: skip
+
+
+@given(st.data())
+def test_random_builder_calls(data: st.DataObject) -> None:
+    """Compose what builders make of random values, and type it."""
+
+    def body(x: Expression) -> object:
+        value: object = x
+        for _ in range(data.draw(st.integers(1, 4))):
+            builder, count = data.draw(st.sampled_from(BUILDERS))
+            made = builder(*[data.draw(JUNK) for _ in range(count)])
+            value = made(value) if callable(made) else made
+        return value
+
+    try:
+        program = infer_types(lift.fun(lift.array(lift.float32, 4, lift.size("N")), body))
+        assert show_program(program)
+        check_well_formed(program)
+    except Error as refusal:
+        assert str(refusal)
+        return
+    run(program)

@@ -60,6 +60,12 @@ REFUSED = [
         "f(x: [float]N) = (λ y . mapGlb(0)(λ a . reduceSeq(a, add, y), x))(mapGlb(0)(id, x))",
         "mapGlb: it reads y, which mapGlb or mapWrg",
     ),
+    ("f(x: [[float]M]N) = mapWrg(0)(toLocal(mapLcl(0)(id)), x)", "mapWrg: its results are in local memory, by toLocal"),
+    (
+        "f(x: [[float]M]N) = mapWrg(0)(gather(reverse) ∘ mapLcl(0)(toLocal(id)), x)",
+        "mapWrg: its results are in local memory, by toLocal, and end with the work-group",
+    ),
+    ("f(x: [float]N) = mapGlb(0)(toPrivate(id), x)", "mapGlb: its results are in private memory, by toPrivate"),
     ("f(x: [float]N) = mapGlb(0)(toLocal(id), x)", "toLocal: it stands outside mapWrg"),
     ("f(x: [[float]M]N) = mapWrg(0)(mapLane(0)(id), x)", "mapLane: it stands outside mapWarp"),
     (

@@ -112,6 +112,8 @@ def size(name: str) -> Variable:
         >>> size("N") * 2
         2*N
     """
+    if not is_name(name):
+        raise ill_typed(f"size: {name!r} is not a name", caller(), "letters, digits and _, the first no digit")
     return variable(name)
 
 
@@ -132,7 +134,7 @@ def array(element: Type, *lengths: Length) -> ArrayType:
     """
     if not lengths:
         raise ill_typed("array: no length is given", caller(), "one or more lengths")
-    found: Type = element
+    found: Type = require_type("array", element)
     for length in reversed(lengths):
         found = ArrayType(found, require_length("array", length))
     assert isinstance(found, ArrayType)
@@ -147,9 +149,11 @@ def vector(element: ScalarType, width: int) -> VectorType:
         >>> vector(float32, 4)
         float4
     """
-    if width not in VECTOR_WIDTHS or element.kind == "bool":
-        raise ill_typed(f"vector: {width} components of {element}", caller(), "2, 3, 4, 8 or 16 numbers")
-    return VectorType(element, width)
+    scalar = require_type("vector", element)
+    if not isinstance(scalar, ScalarType) or scalar.kind == "bool":
+        raise ill_typed(f"vector: its components are of type {scalar}", caller(), "a type of numbers")
+    require_int("vector", width, 2, VECTOR_WIDTHS)
+    return VectorType(scalar, width)
 
 
 def tuple_of(*elements: Type) -> TupleType:
@@ -162,7 +166,7 @@ def tuple_of(*elements: Type) -> TupleType:
     """
     if len(elements) < 2:
         raise ill_typed("tuple_of: fewer than two types", caller(), "two or more types")
-    return TupleType(elements)
+    return TupleType(tuple([require_type("tuple_of", element) for element in elements]))
 
 
 def literal(value: Scalar | tuple[Scalar, ...], type: ScalarType | VectorType) -> Literal:
@@ -177,6 +181,9 @@ def literal(value: Scalar | tuple[Scalar, ...], type: ScalarType | VectorType) -
 
 
 def make_literal(value: Any, type: ScalarType | VectorType, position: Position) -> Literal:
+    stated = require_type("literal", type)
+    if not isinstance(stated, ScalarType | VectorType):
+        raise ill_typed(f"literal: {stated} is not the type of a literal", position, "a scalar or vector type")
     parts = value if isinstance(value, tuple) else (value,)
     scalar = type.element if isinstance(type, VectorType) else type
     width = type.width if isinstance(type, VectorType) else 1
@@ -303,6 +310,16 @@ def as_function(value: Any, position: Position, arity: int, what: str) -> Lambda
         taken = count(function.arity, "argument")
         raise ill_typed(f"{what}: its function takes {taken}", position, f"{arity}, or more to take a tuple apart")
     return made
+
+
+def is_name(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isidentifier()
+
+
+def require_type(what: str, value: Any) -> Type:
+    if not isinstance(value, Type):
+        raise ill_typed(f"{what}: {value!r} is not a type", caller(), "a type such as float32")
+    return value
 
 
 def require_length(what: str, value: Any) -> Nat:

@@ -49,12 +49,18 @@ class IndexFunction:
 def index_function(function: Callable[..., Nat | int]) -> IndexFunction:
     """Make an index function from a Python function of the index, or of the index and the array's length.
 
+    Raises:
+        TypeError: The Python function returns no arithmetic expression.
+
     Example:
         >>> index_function(lambda i, n: n - 1 - i).at(as_nat(0), as_nat(8))
         7
     """
     takes = function.__code__.co_argcount
-    return IndexFunction(as_nat(function(INDEX, LENGTH) if takes == 2 else function(INDEX)))
+    body: object = function(INDEX, LENGTH) if takes == 2 else function(INDEX)
+    if isinstance(body, bool) or not isinstance(body, int | Nat):
+        raise TypeError(f"an index function returns {body!r}")
+    return IndexFunction(as_nat(body))
 
 
 reverse: Final = IndexFunction(LENGTH - 1 - INDEX)

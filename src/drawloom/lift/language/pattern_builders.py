@@ -368,7 +368,7 @@ def pad(left: Length, right: Length, boundary: str, *arguments: Any) -> Any:
         >>> pad(1, 1, "clamp")
         pad(1, 1, clamp)
     """
-    if boundary not in layout.BOUNDARIES:
+    if str(boundary) not in layout.BOUNDARIES:
         raise ill_typed(f"pad: found {boundary!r}", caller(), "clamp, mirror or wrap; pad_value pads with a value")
     return call(layout.Pad, (require_length("pad", left), require_length("pad", right), boundary), (), arguments)
 

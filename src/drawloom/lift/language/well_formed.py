@@ -12,6 +12,8 @@ The rules, each with its error:
   reorganise data may stay.
 - What ``mapGlb`` or ``mapWrg`` has computed is not read in the same kernel: work-groups cannot wait for each other.
   ``kernel`` cuts a program into kernels.
+- What ``mapGlb`` or ``mapWrg`` returns is not stored by ``toLocal`` or ``toPrivate``, whose memory ends with the
+  work-group or work-item.
 - ``kernel`` stands outside all other patterns, and takes what it reads as arguments.
 """
 
@@ -23,6 +25,7 @@ from drawloom.lift.language.errors import WellFormednessError, not_well_formed
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Node, Parameter, Pattern
 from drawloom.lift.language.patterns.algorithmic import (
+    AnyMap,
     AnyScan,
     Filter,
     Id,
@@ -169,6 +172,7 @@ class Checker:
             self.reads(expression, function, written)
             for one in function.functions:
                 self.body(one, self.flags(function, one, written), place.inside(function))
+            self.result(expression, function)
             return True
         inner = place.inside(function)
         results = [self.body(one, self.flags(function, one, written), inner) for one in function.functions]
@@ -260,6 +264,18 @@ class Checker:
                 "two kernels: kernel(...) around each",
             )
 
+    def result(self, call: Call, pattern: Pattern) -> None:
+        """Refuse a parallel map whose results end with the work-group or work-item that computes them."""
+        found = storage(pattern.functions[-1].body)
+        if isinstance(found, ToLocal | ToPrivate):
+            memory = "local memory" if isinstance(found, ToLocal) else "private memory"
+            raise self.refuse(
+                call,
+                f"its results are in {memory}, by {found.keyword}, and end with the "
+                f"{'work-group' if isinstance(found, ToLocal) else 'work-item'}",
+                "toGlobal around what computes them last",
+            )
+
     def kernel(self, call: Call, pattern: KernelCall) -> bool:
         """Check a kernel by itself: what other kernels have computed is at hand when it starts."""
         captured = captured_parameters(pattern.function)
@@ -269,6 +285,23 @@ class Checker:
             )
         self.body(pattern.function, [False] * pattern.function.arity, Place((pattern,)))
         return False
+
+
+def storage(expression: Expression) -> Pattern | None:
+    """Return the address space pattern that decides where a value is stored; None if it is inferred."""
+    if not isinstance(expression, Call):
+        return None
+    function = expression.function
+    if isinstance(function, Lambda):
+        return storage(function.body)
+    if isinstance(function, ToGlobal | ToLocal | ToPrivate):
+        return function
+    if isinstance(function, AnyMap):
+        return storage(function.function.body)
+    if isinstance(function, Pattern) and not function.functions and not isinstance(function, Id):
+        stores = [storage(argument) for argument in expression.arguments]
+        return next((store for store in stores if store is not None), None)
+    return None
 
 
 def captured_parameters(function: Function) -> list[Parameter]:
