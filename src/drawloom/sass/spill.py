@@ -166,8 +166,10 @@ class Replacement:
 
     def replace(self, instruction: Machine, named: list[int], out: list[Machine]) -> None:
         """Add an instruction to ``out`` with carriers in place of the kept registers that it names."""
-        if id(instruction) in self.dropped or self.slots.is_dropped(instruction, named[0]):
+        if id(instruction) in self.dropped:
             return
+        if named[0] not in self.writers and self.slots.is_dropped(instruction, named[0]):
+            return  # what stores a constant to the place of other values stays
         behind: list[Machine] = []
         for register in named:
             if register in self.writers:
