@@ -47,6 +47,7 @@ class Generator(ControlFlow):
         shapes = [
             (32, 1, 1), (64, 1, 1), (96, 1, 1), (33, 1, 1), (48, 1, 1), (7, 1, 1), (8, 4, 1), (16, 3, 1), (5, 5, 1),
             (32, 2, 1), (4, 4, 4), (3, 3, 3), (1, 1, 1), (70, 1, 1), (1, 40, 1), (64, 1, 1), (8, 8, 1), (16, 8, 1),
+            (12, 4, 1), (24, 2, 2), (48, 2, 1),
         ]  # fmt: skip
         self.block = pick.choice(shapes)
         self.threads = self.block[0] * self.block[1] * self.block[2]

@@ -117,7 +117,9 @@ class Pure:
     def extended_index(self, instruction: Instruction) -> Operand | None:
         """The 32-bit index that this instruction extends; None when it goes on with one that is extended already."""
         opcode = instruction.opcode
-        if opcode.name == "cvt" or opcode.half == "wide":
+        if opcode.name == "cvt":
+            return instruction.operands[1] if opcode.types[1].bits == 32 else None
+        if opcode.half == "wide":
             for operand in instruction.operands[1:3]:
                 if not isinstance(operand, Immediate) and self.f.lanes_of(operand) and not self.is_widened(operand):
                     return operand

@@ -31,8 +31,8 @@ class Shape:
 
     ``even`` says that base and offset are the same in every row.
 
-    ``aligned`` marks ``%tid.x`` itself where a warp is one row: lane 0's value is a multiple of 32, below 1024;
-    once widened it cannot wrap.
+    ``aligned`` marks ``%tid.x`` itself: at most 1023, so once widened it cannot wrap, whatever the sign; and where a
+    warp is one row, lane 0's value is a multiple of 32.
     """
 
     def __init__(
@@ -92,9 +92,13 @@ def join(a: Shape | None, b: Shape | None) -> Shape | None:
         return b
     if b is None or a.same(b):
         return a
-    if a.kind == b.kind and a.stride == b.stride and a.scale == b.scale and a.signed == b.signed:
-        return Shape(a.kind, a.stride, a.even and b.even, a.scale, a.signed, a.aligned and b.aligned)
-    return VARYING_SHAPE
+    if a.kind != b.kind or a.stride != b.stride or a.scale != b.scale:
+        return VARYING_SHAPE
+    if a.signed != b.signed and not a.aligned and not b.aligned:
+        return VARYING_SHAPE
+    # An aligned index has no sign: it takes the other's.
+    signed = b.signed if not b.aligned else a.signed if not a.aligned else a.signed and b.signed
+    return Shape(a.kind, a.stride, a.even and b.even, a.scale, signed, a.aligned and b.aligned)
 
 
 #: Special registers whose value is one for the whole warp, whatever the block's shape.
@@ -135,7 +139,7 @@ class Rules:
             if not self.segment or not component:  # without a component it is moved to a vector of all three
                 return VARYING_SHAPE
             if component == "x":
-                return Shape(AFFINE, 1, aligned=self.segment == self.lanes)
+                return Shape(AFFINE, 1, aligned=True)
             return affine(0, self.segment == self.lanes, 32)
         if base in ("%laneid", "%warpid") and self.lanes > WARP_SIZE:
             return VARYING_SHAPE
@@ -264,8 +268,10 @@ class Rules:
         operands = instruction.operands
         a = self.of_operand(operands[1], shapes)
         literal = operands[2]
-        if a is None or a.kind != AFFINE or not a.aligned or not isinstance(literal, Immediate) or literal.kind != 0:
+        if a is None or a.kind != AFFINE or not a.aligned or self.segment != self.lanes:
             return None  # what is widened may have been scaled, or added to
+        if not isinstance(literal, Immediate) or literal.kind != 0:
+            return None
         value = literal.value
         if opcode.name == "shr":
             return UNIFORM_SHAPE if 1 << value >= self.lanes else None
@@ -319,15 +325,21 @@ class Rules:
         if isinstance(destination, Register) and destination.type.bits != target.bits:
             return None
         if isinstance(register, Register) and register.type.bits != source.bits:
-            return None
-        if target.bits == source.bits:
+            if register.type.bits != 64 or source.bits != 32:
+                return None
+            a = _low_half(a)  # the upper half of the register is not read
+        if target.bits == source.bits or a.kind == UNIFORM:
             return a
         if target.bits == 64 and source.bits == 32 and a.kind == AFFINE:
             return widened(1, a.stride, a.even, source.is_signed, a.aligned)
-        if target.bits == 32 and source.bits == 64:
-            scale = a.scale if a.kind == WIDENED else 1
-            return affine(scale * a.stride, a.even, 32)
-        return None
+        return _low_half(a) if target.bits == 32 and source.bits == 64 else None
+
+
+def _low_half(a: Shape) -> Shape:
+    """The low 32 bits of a 64-bit value that does not vary, where no sign matters any more."""
+    if a.kind == UNIFORM:
+        return a
+    return affine(a.scale * a.stride if a.kind == WIDENED else a.stride, a.even, 32)
 
 
 def _by_row(a: Shape) -> bool:

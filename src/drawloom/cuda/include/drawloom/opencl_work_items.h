@@ -14,29 +14,39 @@ typedef enum {
   memory_scope_sub_group = 4,
 } memory_scope;
 
-#define __DL_DIMENSION(name, register, otherwise)                             \
-  static inline size_t name(uint dimension) {                                 \
-    return dimension == 0   ? (size_t)__nvvm_read_ptx_sreg_##register##_x()   \
-           : dimension == 1 ? (size_t)__nvvm_read_ptx_sreg_##register##_y()   \
-           : dimension == 2 ? (size_t)__nvvm_read_ptx_sreg_##register##_z()   \
-                            : (size_t)otherwise;                              \
+// Ids and sizes have 32 bits before they become a size_t, and the conversion stands in the caller: clang narrows
+// `int i = get_global_id(0)` to arithmetic of 32 bits before it inlines functions.
+#define __DL_DIMENSION(name, register, otherwise)                      \
+  static inline uint name(uint dimension) {                            \
+    return dimension == 0   ? __nvvm_read_ptx_sreg_##register##_x()    \
+           : dimension == 1 ? __nvvm_read_ptx_sreg_##register##_y()    \
+           : dimension == 2 ? __nvvm_read_ptx_sreg_##register##_z()    \
+                            : otherwise;                               \
   }
-__DL_DIMENSION(get_local_id, tid, 0)
-__DL_DIMENSION(get_local_size, ntid, 1)
-__DL_DIMENSION(get_group_id, ctaid, 0)
-__DL_DIMENSION(get_num_groups, nctaid, 1)
-static inline size_t get_enqueued_local_size(uint dimension) { return get_local_size(dimension); }
-static inline size_t get_global_offset(uint dimension) { return 0; }
-static inline size_t get_global_size(uint dimension) { return get_num_groups(dimension) * get_local_size(dimension); }
-static inline size_t get_global_id(uint dimension) {
-  return get_group_id(dimension) * get_local_size(dimension) + get_local_id(dimension);
-}
-static inline size_t get_local_linear_id(void) {
-  return (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);
-}
-static inline size_t get_global_linear_id(void) {
-  return (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0);
-}
+__DL_DIMENSION(__dl_local_id, tid, 0)
+__DL_DIMENSION(__dl_local_size, ntid, 1)
+__DL_DIMENSION(__dl_group_id, ctaid, 0)
+__DL_DIMENSION(__dl_num_groups, nctaid, 1)
+#define get_local_id(dimension) ((size_t)__dl_local_id(dimension))
+#define get_local_size(dimension) ((size_t)__dl_local_size(dimension))
+#define get_enqueued_local_size(dimension) ((size_t)__dl_local_size(dimension))
+#define get_group_id(dimension) ((size_t)__dl_group_id(dimension))
+#define get_num_groups(dimension) ((size_t)__dl_num_groups(dimension))
+#define get_global_offset(dimension) ((void)(dimension), (size_t)0)
+#define get_global_size(dimension)                                                  \
+  ({                                                                                \
+    const uint __dl_dimension = (dimension);                                        \
+    (size_t)__dl_num_groups(__dl_dimension) * __dl_local_size(__dl_dimension);      \
+  })
+#define get_global_id(dimension)                                                    \
+  ({                                                                                \
+    const uint __dl_dimension = (dimension);                                        \
+    (size_t)__dl_group_id(__dl_dimension) * __dl_local_size(__dl_dimension) + __dl_local_id(__dl_dimension); \
+  })
+#define get_local_linear_id() \
+  ((size_t)((__dl_local_id(2) * __dl_local_size(1) + __dl_local_id(1)) * __dl_local_size(0) + __dl_local_id(0)))
+#define get_global_linear_id() \
+  ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0))
 // A launch has three dimensions always; those behind the last with more than one item count as not there.
 static inline uint get_work_dim(void) { return get_global_size(2) > 1 ? 3 : get_global_size(1) > 1 ? 2 : 1; }
 
