@@ -583,3 +583,21 @@ def test_more_blocks_wait_than_can_be_under_way(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("drawloom.cpu.program.SPIN_LIMIT_SECONDS", 0.5)
     with pytest.raises(DeadlockError, match=r"the first 4 blocks, as many as can be under way .* 2 have not begun"):
         run(kernel(LAST_BLOCK_RELEASES), "cpu", threads=1, blocks=6, words=8)
+
+
+def test_local_memory_behind_a_guarded_warp_barrier() -> None:
+    """LLVM refused the code: the address of local memory was loaded in the branch of the guard."""
+    text = (
+        HEADER
+        + """.visible .entry k(.param .u64 out)
+{
+.reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>; .local .align 4 .b32 mine[2];
+ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; st.local.u32 [mine], %r0; setp.lt.u32 %p0, %r0, 9;
+@%p0 bar.warp.sync 511;
+ld.local.u32 %r1, [mine]; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd2, %rd0, %rd1; st.global.u32 [%rd2], %r1; ret;
+}
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    drawloom.load(text, device="cpu", level=0)["k"][1, 32](out)
+    assert out.tolist() == list(range(32))

@@ -94,8 +94,6 @@ class Body:
         self.gone = ""
         #: Of the carry flag.
         self.carry = ""
-        #: Of the address of lane 0's ``.local`` variables.
-        self.local_slot = ""
         #: The ``.param`` variables of a kernel's calls.
         self.call_blocks = [v.name for v in function.variables if v.space == "param"]
         self.block = 0

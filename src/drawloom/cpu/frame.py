@@ -76,9 +76,9 @@ class Frame:
         self.shared_offsets: dict[str, int] = {}
         self.local_offsets: dict[str, int] = {}
         self.param_offsets: dict[str, int] = {}
-        #: Bytes of local memory of a lane, and the scalar i64 address of lane 0's.
+        #: Bytes of local memory of a lane, and the stack slot of the address of lane 0's.
         self.local_stride = 0
-        self.local_base = int_const("i64", 0)
+        self.local_slot = ""
         #: ``.param`` variables of calls and of device functions: stack blocks, one row per lane.
         self.blocks: dict[str, str] = {}
         self.block_strides: dict[str, int] = {}
@@ -405,7 +405,8 @@ class Frame:
         if name in self.shared_offsets:
             return int_const("i64", self.shared_offsets[name] + symbol.offset, lanes)
         if name in self.local_offsets:
-            first = e.binary("add", self.local_base, int_const("i64", self.local_offsets[name] + symbol.offset))
+            offset = int_const("i64", self.local_offsets[name] + symbol.offset)
+            first = e.binary("add", self.load(self.local_slot, "i64", 0), offset)
             if not lanes:
                 return first
             per_lane = lanes == self.lanes

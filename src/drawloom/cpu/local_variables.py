@@ -50,7 +50,7 @@ class LocalVariables:
         records = self.f.word("%slot", abi.SLOT_VARIABLES, False)
         self.f.store(records, self.outer)
         for variable in self.local_variables():
-            start = self.f.load(self.body.local_slot, "i64", 0)
+            start = self.f.load(self.f.local_slot, "i64", 0)
             records = self.add(records, self.e.binary("add", start, self.offset(variable)), variable.size, _NONE)
         function = self.body.function
         for variable in [*function.params, *function.returns]:

@@ -22,6 +22,7 @@ from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, register_bytes
 from drawloom.cpu.local_variables import LocalVariables
+from drawloom.cpu.neighbours import find_groups
 from drawloom.cpu.parting import Parting, Threads
 from drawloom.cpu.pure import Pure
 from drawloom.cpu.spinning import spinning_loops, varying_exits
@@ -224,12 +225,12 @@ class FunctionLowering:
             bytes_per_unit = self.body.thread_bytes * max(self.lanes, 1)
             offset = e.binary("mul", Value("%index", "i64", 0), int_const("i64", bytes_per_unit))
             f.store(e.binary("add", start, offset), base)
-            self.body.local_slot = base
+            self.f.local_slot = base
         else:
             count = self.body.local_stride * max(self.lanes, 1)
             memory = f.alloca("locals", f"[{count} x i8]", max(64, self.body.alignment))
-            self.body.local_slot = f.alloca("local", "i64")
-            f.store(e.value("i64", 0, f"ptrtoint ptr {memory} to i64"), self.body.local_slot)
+            self.f.local_slot = f.alloca("local", "i64")
+            f.store(e.value("i64", 0, f"ptrtoint ptr {memory} to i64"), self.f.local_slot)
 
     def initial_mask(self) -> Value:
         """The lanes of this unit that the block has threads for."""
@@ -298,21 +299,25 @@ class FunctionLowering:
         else:
             f.mask = f.load(body.live, "i1", self.lanes)
         f.waiting = self.plan.waiting[b]
-        if body.local_slot:
-            f.local_base = f.load(body.local_slot, "i64", 0)
         body.live_after = self.plan.live.live_after(b)
         self.suspension.enter_block(b)
         block = body.cfg.blocks[b]
         if (b, 0) in self.entries:
             self.suspension.admit((b, 0))
+        groups = find_groups(block.instructions, self.memory) if self.lanes and not self.memory.check else {}
         for index, instruction in enumerate(block.instructions):
             body.index = index
             if index and (b, index) in self.entries:
                 self.suspension.admit((b, index))
             if instruction is block.terminator and instruction.opcode.effect != CALL:
                 break
+            group = groups.get(index)
             try:
-                self.lower_instruction(instruction)
+                if group is None:
+                    self.lower_instruction(instruction)
+                elif group:
+                    f.guard = None
+                    self.memory.access_group(group)
             except UnsupportedError as error:
                 raise self.refusal(instruction, error) from None
             self.suspension.pass_by(instruction)

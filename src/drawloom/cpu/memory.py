@@ -1,7 +1,7 @@
 """Loads and stores: where the lanes' addresses go decides between scalar, contiguous and gather.
 
     uniform      one scalar access for the warp
-    contiguous   lane-affine addresses with the element's size as stride: one masked vector access
+    contiguous   lane-affine addresses with the element's size as stride: one vector access (see ``contiguous``)
     widened      contiguous if the 32-bit index does not wrap between the lanes, which is asked at run time
     anything else: gather and scatter under the mask
 
@@ -14,12 +14,13 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi, races
+from drawloom.cpu.contiguous import Contiguous
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Value, int_const, type_of
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.lane_calls import LaneCalls
 from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING, WIDENED
 from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol, Vector
-from drawloom.ptx.isa import ATOMIC, Opcode
+from drawloom.ptx.isa import ATOMIC, LOAD, Opcode
 from drawloom.ptx.types import Type
 
 #: Features of which one says that there are gathers.
@@ -50,18 +51,13 @@ class Place:
         self.base: Value | None = None
 
 
-class Memory:
+class Memory(Contiguous):
     """Lowers the memory instructions of one function into its frame."""
 
     def __init__(self, frame: Frame, check: bool) -> None:
-        self.f = frame
+        super().__init__(frame)
         self.check = check
         self.lane_calls = LaneCalls(frame)
-        #: The innermost open loop over lanes: its slot for the lanes that are left, its labels.
-        self.left = ""
-        self.left_elem = "i32"
-        self.head = ""
-        self.tail = ""
 
     # -- addresses ---------------------------------------------------------------------------------------
 
@@ -224,6 +220,48 @@ class Memory:
         """Whether each row of lanes accesses consecutive elements of ``total`` bytes (or, loading, all the same)."""
         return place.kind in (AFFINE, WIDENED) and (place.stride == total or (loading and place.stride == 0))
 
+    def stride_of(self, instruction: Instruction) -> int:
+        """The bytes between the places that neighbouring lanes of a row access; 0 where that is not known."""
+        f = self.f
+        opcode = instruction.opcode
+        operand = instruction.operands[1 if opcode.effect == LOAD else 0]
+        if not f.lanes or not isinstance(operand, Address):
+            return 0
+        base = operand.base
+        if isinstance(base, Symbol):
+            return f.local_stride if base.name in f.local_offsets else 0
+        if base is None or (base.type.bits == 32 and opcode.space not in ("shared", "param")):
+            return 0
+        shape = f.shape(base)
+        return shape.stride * (shape.scale if shape.kind == WIDENED else 1) if shape.kind in (AFFINE, WIDENED) else 0
+
+    def access_group(self, members: list[Instruction]) -> None:
+        """Do loads, or stores, of neighbours together (see ``neighbours``)."""
+        f = self.f
+        first = members[0]
+        is_load = first.opcode.effect == LOAD
+        place = self.place_of(first.operands[1 if is_load else 0], first.opcode, first.pos)
+        elem = INT_ELEM[first.opcode.types[0].bits]
+        size = ELEM_BITS[elem] // 8
+        offsets: list[int] = []
+        operands: list[tuple[Operand, Type]] = []
+        for instruction in members:
+            address, registers = instruction.operands[:2] if not is_load else instruction.operands[1::-1]
+            assert isinstance(address, Address)
+            elements = registers.elements if isinstance(registers, Vector) else [registers]
+            offsets += [address.offset + i * size for i in range(len(elements))]
+            operands += [(operand, instruction.opcode.types[0]) for operand in elements]
+        place.offset = min(offsets)
+        used = [(offset - place.offset) // size for offset in offsets]
+        if not is_load:
+            values = [self.stored(operand, type, elem, f.lanes) for operand, type in operands]
+            self.store_slots(place, values, elem, place.stride // size, used)
+            return
+        loaded = self.load_slots(place, elem, place.stride // size, used)
+        for (operand, type), value in zip(operands, loaded, strict=True):
+            if isinstance(operand, Register):
+                f.write_as(operand, value, type.is_signed)
+
     # -- loads -------------------------------------------------------------------------------------------
 
     def load(self, instruction: Instruction) -> None:
@@ -252,7 +290,6 @@ class Memory:
 
     def load_lanes(self, place: Place, elem: str, count: int, strong: bool) -> list[Value]:
         """``count`` consecutive elements at every active lane's address; scalars where the place is uniform."""
-        f = self.f
         size = ELEM_BITS[elem] // 8
         if place.kind == UNIFORM:
             return self.load_scalars(self.plus(place.address, place.offset), elem, count, strong)
@@ -260,18 +297,24 @@ class Memory:
             if place.base is not None and elem in ("i32", "i64"):
                 return self.gather_near(place.base, place.address, elem, count)
             return self.gather(self.lane_addresses(place), elem, count)
+        return self.load_slots(place, elem, count, list(range(count)))
+
+    def load_slots(self, place: Place, elem: str, slots: int, used: list[int]) -> list[Value]:
+        """Some of each lane's consecutive elements; the next lane's stand behind them, or are the same."""
+        f = self.f
         if place.index is None or place.stride == 0 or place.never_wraps:
-            return self.load_rows(place, elem, count)
-        results = [f.alloca("loaded", type_of(elem, f.lanes)) for _ in range(count)]
+            return self.load_rows(place, elem, slots, used)
+        results = [f.alloca("loaded", type_of(elem, f.lanes)) for _ in used]
         fast, slow, done = f.label("contiguous"), f.label("gather"), f.label("loaded")
         f.branch_expected(self.no_wrap(place), fast, slow)
         f.place(fast)
-        for slot, value in zip(results, self.load_rows(place, elem, count), strict=True):
+        for slot, value in zip(results, self.load_rows(place, elem, slots, used), strict=True):
             f.store(value, slot)
         f.jump(done)
         f.place(slow)
-        for slot, value in zip(results, self.gather(self.lane_addresses(place), elem, count), strict=True):
-            f.store(value, slot)
+        first = self.lane_addresses(place)
+        for slot, number in zip(results, used, strict=True):
+            f.store(self.gather(self.plus(first, number * ELEM_BITS[elem] // 8), elem, 1)[0], slot)
         f.jump(done)
         f.place(done)
         return [f.load(slot, elem, f.lanes) for slot in results]
@@ -289,8 +332,8 @@ class Memory:
                 out.append(f.e.value(elem, 0, f"load {elem}, {pointer.typed}, align {size}"))
         return out
 
-    def load_rows(self, place: Place, elem: str, count: int) -> list[Value]:
-        """One masked vector load per row of lanes, or one scalar that the row shares; joined over the rows."""
+    def load_rows(self, place: Place, elem: str, slots: int, used: list[int]) -> list[Value]:
+        """One vector load per row of lanes, or scalars that the row shares; joined over the rows."""
         f = self.f
         width = self.width()
         parts: list[list[Value]] = []
@@ -298,14 +341,14 @@ class Memory:
         for row, address in enumerate(self.row_addresses(place)):
             mask = self.any_row_mask() if same else self.row_mask(row)
             if place.stride == 0:
-                parts.append(self.load_shared_row(address, place.offset, mask, elem, count))
+                parts.append(self.load_shared_row(address, place.offset, mask, elem, slots))
             elif same and parts:
                 parts.append(parts[0])
             else:
-                parts.append(self.load_contiguous(self.plus(address, place.offset), mask, elem, count))
+                parts.append(self.load_contiguous(self.plus(address, place.offset), mask, elem, slots, used))
         if width == f.lanes:
             return parts[0]
-        return [self.joined([p[i] for p in parts]) for i in range(count)]
+        return [self.joined([p[i] for p in parts]) for i in range(len(used))]
 
     def row_mask(self, row: int) -> Value:
         """The mask of one row of lanes."""
@@ -323,16 +366,6 @@ class Memory:
             mask = self.f.e.binary("or", mask, self.row_mask(row))
         return mask
 
-    def joined(self, parts: list[Value]) -> Value:
-        """Vectors one behind the other."""
-        e = self.f.e
-        while len(parts) > 1:
-            width = parts[0].lanes * 2
-            picks = e.vector_const("i32", list(range(width)))
-            pairs = [(parts[i], parts[i + 1]) for i in range(0, len(parts), 2)]
-            parts = [e.value(a.elem, width, f"shufflevector {a.typed}, {b.typed}, {picks.typed}") for a, b in pairs]
-        return parts[0]
-
     def load_shared_row(self, address: Value, offset: int, mask: Value, elem: str, count: int) -> list[Value]:
         """All lanes of a row read the same place; a row without active lanes reads the worker's own memory.
 
@@ -348,37 +381,6 @@ class Memory:
         else:
             where = e.select(active, self.plus(address, offset), safe)
         return [e.splat(v, mask.lanes) for v in self.load_scalars(where, elem, count, False)]
-
-    def load_contiguous(self, address: Value, lane_mask: Value, elem: str, count: int) -> list[Value]:
-        f = self.f
-        e = f.e
-        lanes = lane_mask.lanes
-        total = lanes * count
-        pointer = f.pointer(address)
-        mask = self.repeated(lane_mask, count)
-        vector = type_of(elem, total)
-        name = f"llvm.masked.load.v{total}{elem}.p0"
-        e.declare(name, vector, ["ptr", f"<{total} x i1>", vector])
-        size = ELEM_BITS[elem] // 8
-        loaded = e.value(
-            elem, total,
-            f"call {vector} @{name}(ptr align {size} {pointer.text}, {mask.typed}, {vector} zeroinitializer)",
-        )  # fmt: skip
-        if count == 1:
-            return [loaded]
-        out: list[Value] = []
-        for i in range(count):
-            picks = e.vector_const("i32", [lane * count + i for lane in range(lanes)])
-            out.append(e.value(elem, lanes, f"shufflevector {loaded.typed}, {vector} poison, {picks.typed}"))
-        return out
-
-    def repeated(self, mask: Value, count: int) -> Value:
-        """The mask with every lane's bit ``count`` times in a row."""
-        if count == 1:
-            return mask
-        e = self.f.e
-        picks = e.vector_const("i32", [i // count for i in range(mask.lanes * count)])
-        return e.value("i1", mask.lanes * count, f"shufflevector {mask.typed}, {mask.type} poison, {picks.typed}")
 
     def gather(self, addresses: Value, elem: str, count: int) -> list[Value]:
         f = self.f
@@ -494,18 +496,26 @@ class Memory:
                 self.scatter_one_by_one(place.base, place.address, values, elem)
             else:
                 self.scatter(self.lane_addresses(place), values, elem)
-        elif place.index is None or place.never_wraps:
-            self.store_rows(place, values, elem)
         else:
-            fast, slow, done = f.label("contiguous"), f.label("scatter"), f.label("stored")
-            f.branch_expected(self.no_wrap(place), fast, slow)
-            f.place(fast)
-            self.store_rows(place, values, elem)
-            f.jump(done)
-            f.place(slow)
-            self.scatter(self.lane_addresses(place), values, elem)
-            f.jump(done)
-            f.place(done)
+            self.store_slots(place, values, elem, count, list(range(count)))
+
+    def store_slots(self, place: Place, values: list[Value], elem: str, slots: int, used: list[int]) -> None:
+        """``load_slots`` the other way."""
+        f = self.f
+        if place.index is None or place.never_wraps:
+            self.store_rows(place, values, elem, slots, used)
+            return
+        fast, slow, done = f.label("contiguous"), f.label("scatter"), f.label("stored")
+        f.branch_expected(self.no_wrap(place), fast, slow)
+        f.place(fast)
+        self.store_rows(place, values, elem, slots, used)
+        f.jump(done)
+        f.place(slow)
+        first = self.lane_addresses(place)
+        for value, number in zip(values, used, strict=True):
+            self.scatter(self.plus(first, number * ELEM_BITS[elem] // 8), [value], elem)
+        f.jump(done)
+        f.place(done)
 
     def last_lane(self, mask: Value) -> Value:
         """The highest active lane, which wins when several lanes store to one address."""
@@ -525,8 +535,8 @@ class Memory:
             else:
                 f.e.line(f"  store {value.typed}, {pointer.typed}, align {size}")
 
-    def store_rows(self, place: Place, values: list[Value], elem: str) -> None:
-        """One masked vector store per row of lanes."""
+    def store_rows(self, place: Place, values: list[Value], elem: str, slots: int, used: list[int]) -> None:
+        """One vector store per row of lanes."""
         e = self.f.e
         width = self.width()
         for row, address in enumerate(self.row_addresses(place)):
@@ -536,45 +546,7 @@ class Memory:
                 parts = [
                     e.value(elem, width, f"shufflevector {v.typed}, {v.type} poison, {picks.typed}") for v in values
                 ]
-            self.store_contiguous(self.plus(address, place.offset), self.row_mask(row), parts, elem)
-
-    def store_contiguous(self, address: Value, lane_mask: Value, values: list[Value], elem: str) -> None:
-        f = self.f
-        e = f.e
-        count = len(values)
-        total = lane_mask.lanes * count
-        vector = type_of(elem, total)
-        whole = values[0] if count == 1 else self.interleaved(values, elem)
-        name = f"llvm.masked.store.v{total}{elem}.p0"
-        e.declare(name, "void", [vector, "ptr", f"<{total} x i1>"])
-        pointer = f.pointer(address)
-        size = ELEM_BITS[elem] // 8
-        mask = self.repeated(lane_mask, count)
-        masked = f"  call void @{name}({whole.typed}, ptr align {size} {pointer.text}, {mask.typed})"
-        if "avx512f" in e.features:
-            e.line(masked)
-            return
-        # Masked stores of AVX2 are slow, ten times as slow on AMD's processors, and most masks are full.
-        full, partly, done = f.label("full"), f.label("partly"), f.label("stored")
-        every = e.icmp("eq", f.mask_bits(lane_mask), int_const(f"i{lane_mask.lanes}", -1))
-        f.branch_expected(every, full, partly)
-        f.place(full)
-        e.line(f"  store {whole.typed}, ptr {pointer.text}, align {size}")
-        f.jump(done)
-        f.place(partly)
-        e.line(masked)
-        f.jump(done)
-        f.place(done)
-
-    def interleaved(self, values: list[Value], elem: str) -> Value:
-        """``a0 b0 c0 d0 a1 b1 ...`` of two, four or eight vectors."""
-        e = self.f.e
-        whole = self.joined(values)
-        lanes = values[0].lanes
-        count = len(values)
-        order = [part * lanes + lane for lane in range(lanes) for part in range(count)]
-        picks = e.vector_const("i32", order)
-        return e.value(elem, whole.lanes, f"shufflevector {whole.typed}, {whole.type} poison, {picks.typed}")
+            self.store_contiguous(self.plus(address, place.offset), self.row_mask(row), parts, elem, slots, used)
 
     def scatter(self, addresses: Value, values: list[Value], elem: str) -> None:
         f = self.f
@@ -602,45 +574,6 @@ class Memory:
             self.store_scalars(address, values, elem, False)
 
         self.lane_calls.call(f"scatter.{elem}.{len(values)}", base, offsets, values, store)
-
-    # -- one lane at a time ------------------------------------------------------------------------------
-
-    def spill(self, value: Value) -> str:
-        """A vector in memory, so that a lane can be picked by number."""
-        slot = self.f.alloca("lanes", value.type, 64)
-        self.f.store(value, slot)
-        return slot
-
-    def element(self, slot: str, elem: str, lane: Value) -> Value:
-        at = self.f.e.value("ptr", 0, f"getelementptr inbounds {elem}, ptr {slot}, {lane.typed}")
-        return self.f.load(at.text, elem, 0)
-
-    def set_element(self, slot: str, value: Value, lane: Value) -> None:
-        at = self.f.e.value("ptr", 0, f"getelementptr inbounds {value.elem}, ptr {slot}, {lane.typed}")
-        self.f.store(value, at.text)
-
-    def lane_loop_begin(self, mask: Value) -> Value:
-        """Open a loop over the set lanes, lowest first; returns the lane's number as an i32."""
-        f = self.f
-        e = f.e
-        bits = f.mask_bits(mask)
-        self.left_elem = bits.elem
-        self.left = f.alloca("left", bits.elem)
-        self.head, self.tail = f.label("lane"), f.label("lanes")
-        f.store(bits, self.left)
-        start = f.load(self.left, bits.elem, 0)
-        f.branch(e.icmp("ne", start, int_const(bits.elem, 0)), self.head, self.tail)
-        f.place(self.head)
-        left = f.load(self.left, bits.elem, 0)
-        rest = e.binary("and", left, e.binary("sub", left, int_const(bits.elem, 1)))
-        f.store(rest, self.left)
-        return f.first_bit(left)
-
-    def lane_loop_end(self) -> None:
-        f = self.f
-        left = f.load(self.left, self.left_elem, 0)
-        f.branch(f.e.icmp("ne", left, int_const(self.left_elem, 0)), self.head, self.tail)
-        f.place(self.tail)
 
     # -- memory order ------------------------------------------------------------------------------------
 
@@ -714,7 +647,7 @@ class Memory:
         if len(wide) == 1:
             return Value(self.spill(wide[0]), "ptr", 0)
         if f.lanes:
-            return Value(self.spill(self.interleaved(wide, wide[0].elem)), "ptr", 0)
+            return Value(self.spill(self.interleaved(wide)), "ptr", 0)
         slot = f.alloca("row", f"[{len(wide)} x {wide[0].elem}]", 64)
         for i, value in enumerate(wide):
             self.set_element(slot, value, int_const("i32", i))

@@ -68,8 +68,8 @@ class Parting:
         if self.plan.carry_lasts:
             carry = f.load(self.body.carry_slot(), "i1", self.body.carry_lanes())
             self.save(states, "carry", e.splat(carry, self.lanes))
-        if self.body.local_slot:
-            base = e.splat(f.load(self.body.local_slot, "i64", 0), self.lanes)
+        if self.f.local_slot:
+            base = e.splat(f.load(self.f.local_slot, "i64", 0), self.lanes)
             rows = f.lane_ids("i64", self.body.local_stride)
             self.save(states, "local", e.binary("add", base, rows))
         for name in self.body.call_blocks:

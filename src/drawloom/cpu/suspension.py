@@ -86,8 +86,8 @@ class Suspension:
                 where.append((f.base_slot(register), type_of("i32", f.rows)))
         if self.plan.carry_lasts:
             slots.append((self.body.carry_slot(), f.slot_type("i1", self.body.carry_lanes())))
-        if self.body.local_slot:
-            slots.append((self.body.local_slot, "i64"))
+        if self.f.local_slot:
+            slots.append((self.f.local_slot, "i64"))
         for slot in [*self.body.masks.values(), *([self.outer] if self.outer else [])]:
             slots.append((slot, f.slot_type("i1", self.lanes)))
         part = running and (self.plan.region_of[self.body.block] >= 0 or f.guard is not None)
@@ -119,8 +119,6 @@ class Suspension:
         f.mask = f.load(slots[-1][0] if part else self.body.live, "i1", self.lanes)
         if f.guard is not None:
             f.guard = f.mask
-        if self.body.local_slot:
-            f.local_base = f.load(self.body.local_slot, "i64", 0)
 
     def admit(self, place: Place) -> None:
         """A place where a lane that ran in its warp's vector can go on: its state holds all that it needs there."""
@@ -137,8 +135,8 @@ class Suspension:
         slots = [(f"register {r.id}", f.slot(r), f.elem_of(r)) for r in registers]
         if self.plan.carry_lasts:
             slots.append(("carry", self.body.carry_slot(), "i1"))
-        if self.body.local_slot:
-            slots.append(("local", self.body.local_slot, "i64"))
+        if self.f.local_slot:
+            slots.append(("local", self.f.local_slot, "i64"))
         for name, slot, type in slots:
             value = e.fresh()
             e.line(f"  {value} = load {type}, ptr {self.frame_address(slot, type)}, align 1")
@@ -150,8 +148,6 @@ class Suspension:
         f.jump(on)
         f.place(on)
         f.mask = f.load(self.body.live, "i1", 0)
-        if self.body.local_slot:
-            f.local_base = f.load(self.body.local_slot, "i64", 0)
 
     def block_offset(self, name: str) -> int:
         """Where in the frame a ``.param`` variable of calls is kept, lane after lane."""
