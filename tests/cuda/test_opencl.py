@@ -9,8 +9,9 @@ import pytest
 
 import drawloom
 from drawloom.cuda import CompileError, compile_opencl
-from drawloom.cuda.clang import find_clang
+from drawloom.cuda.clang import Clang, find_clang
 from drawloom.cuda.compiler import Options, opencl_arguments
+from drawloom.cuda.prelude import OPENCL
 
 SOURCE = Path(__file__).parent / "opencl.cl"
 N = 64
@@ -113,6 +114,57 @@ def test_kernels_without_optimisation() -> None:
     array = np.arange(8, dtype=np.int32)
     drawloom.load(compile_opencl(source, optimise=0))["k"][1, 4](array)
     assert array.tolist() == [2, 2, 2, 3, 4, 5, 6, 7]
+
+
+SIZES = """
+kernel __attribute__((reqd_work_group_size(12, 4, 1))) void plane(global int *p) { p[get_global_id(0)] = 1; }
+kernel __attribute__((reqd_work_group_size(64, 1, 1))) void line(global int *p) {
+  p[get_global_id(0)] = get_local_size(0) + get_local_size(1);
+}
+kernel __attribute__((work_group_size_hint(4, 4, 4))) void hint(global int *p) { p[get_global_id(0)] = 1; }
+kernel void none(global int *p) { plane(p); }
+"""
+
+
+@pytest.mark.parametrize("optimise", [0, 3])
+def test_required_work_group_size_is_the_kernels(optimise: int) -> None:
+    module = compile_opencl(SIZES, optimise=optimise)
+    directives = {kernel.name: [f"{d.name} {d.text}" for d in kernel.directives] for kernel in module.kernels}
+    assert directives["plane"] == [".reqntid 12, 4, 1"] and directives["line"] == [".reqntid 64, 1, 1"]
+    assert directives["hint"] == directives["none"] == []
+    kernels = drawloom.load(module)
+    array = np.zeros(128, np.int32)
+    kernels["line"][2, 64](array)
+    assert array.tolist() == [65] * 128
+    with pytest.raises(drawloom.LaunchError, match=r"requires \(64, 1, 1\)"):
+        kernels["line"][1, 128](array)
+
+
+def test_headers_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them took half a second for each kernel."""
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", str(tmp_path))
+    runs: list[list[str]] = []
+    run = Clang.cc1
+
+    def recorded(
+        self: Clang, arguments: list[str], text: str | None = None, files: tuple[int, ...] = ()
+    ) -> tuple[bytes, str]:
+        runs.append([word for word in ("-emit-pch", "-include-pch", "drawloom/opencl.h") if word in arguments])
+        return run(self, arguments, text, files)
+
+    monkeypatch.setattr(Clang, "cc1", recorded)
+    for value in ("1", "2"):
+        compile_opencl("\nkernel void k(global int *p) { *p = V; }\n", defines=[f"V={value}"])
+    assert runs == [["-emit-pch", "drawloom/opencl.h"], ["-include-pch"], [], ["-include-pch"], []]
+
+
+def test_macros_of_options_mean_nothing_in_the_headers() -> None:
+    """They see functions of any length, and are not seen by the headers, whose variables may have the same names."""
+    source = "\nkernel void k(global float *p) { STORE(LOAD(x, p) * 2, 0, p); }\n"
+    array = np.arange(8, dtype=np.float32)
+    module = compile_opencl(source, defines=["LOAD=vload4", "STORE=vstore4", "x=1", "T=int"])
+    drawloom.load(module)["k"][1, 1](array)
+    assert array.tolist() == [8, 10, 12, 14, 4, 5, 6, 7]
 
 
 def test_mistakes() -> None:
@@ -233,5 +285,5 @@ def test_every_builtin_function_of_the_standard_is_there() -> None:
     atomics = " ".join(f"atom_{name}((volatile global long*)p, 3);" for name in names)
     body = "\n".join([uses(""), uses("3"), uses("16"), atomics])
     source = f"kernel void k(global char *p, global half *h) {{\n{body}\n}}\n"
-    arguments = [*opencl_arguments("sm_80", Options("CL1.2", 0)), "-fsyntax-only", "-Wno-unused-value", "-"]
+    arguments = [*opencl_arguments("sm_80", Options("CL1.2", 0)), *OPENCL, "-fsyntax-only", "-Wno-unused-value", "-"]
     assert find_clang().cc1(arguments, source) == (b"", "")

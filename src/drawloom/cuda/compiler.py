@@ -20,7 +20,8 @@ from drawloom.cuda.clang import (
     find_clang,
     host_headers,
 )
-from drawloom.cuda.prelude import cc1
+from drawloom.cuda.opencl_kernels import with_group_sizes, with_kernels_inlined
+from drawloom.cuda.prelude import OPENCL, cc1, read_once
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.ptx.ir import Module
 
@@ -32,6 +33,13 @@ INLINE_THRESHOLD: Final = 1100
 UNROLL_THRESHOLD: Final = 600
 CUDA_STANDARDS: Final = tuple(prefix + year for prefix in ("c++", "gnu++") for year in ("11", "14", "17", "20", "23"))
 OPENCL_STANDARDS: Final = ("CL1.2", "CL2.0", "CL3.0")
+#: Extensions, and features of OpenCL C 3.0, that clang does not take for granted on this target.
+OPENCL_EXTENSIONS: Final = (
+    "cl_khr_fp64", "cl_khr_fp16", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_subgroups",
+    "__opencl_c_atomic_order_acq_rel", "__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device",
+    "__opencl_c_fp64", "__opencl_c_generic_address_space", "__opencl_c_program_scope_global_variables",
+    "__opencl_c_subgroups",
+)  # fmt: skip
 DEFAULT_ARCH: Final = "sm_80"
 #: The macro that tells the headers that there will be host code, too.
 PROGRAM: Final = "__DRAWLOOM_PROGRAM__"
@@ -43,12 +51,6 @@ PTX_VERSION_UP_TO: Final = 90
 #: Lines of files by whole paths: ptxas and the driver take one string after `.file N`, clang writes folder and name.
 LINE_INFO: Final = ("-debug-info-kind=line-directives-only", "-dwarf-version=2", "-fno-dwarf-directory-asm")
 
-_KERNEL_BODY: Final = re.compile(r"^(define )dso_local (.*@__clang_ocl_kern_imp_)", re.M)
-_NOINLINE: Final = re.compile(r"(?<=\bconvergent )noinline |(?<=\{ )noinline ")
-_VECTOR_LENGTH: Final = re.compile(r"(?<=[A-Za-z_])(2|3|4|8|16)(?![0-9])")
-_SWIZZLE: Final = re.compile(r"\.s?([xyzw]{2,4}|[0-9a-fA-F]{2,16})\b")
-_MODE: Final = re.compile(r"_rt[eznp]\b")
-_HALVES: Final = re.compile(r"\.(?:lo|hi|even|odd)\b")
 _INCLUDE: Final = re.compile(r"^[ \t]*#[ \t]*(?:include|import)\b", re.M)
 
 
@@ -141,40 +143,19 @@ def translate_opencl(source: Source, arch: str, options: Options, filename: str 
     """The PTX text of an OpenCL program, with clang's warnings. Raises as `compile_opencl`."""
     clang = find_clang()
     text, name = read_source(source, filename or "<text>", ".cl")
-    arguments = [*opencl_arguments(arch, options), *looked_for(text)]
-    own = ["-emit-llvm", "-disable-llvm-passes"]
-    made = translate(clang, text, name, arguments, own, False, is_source_file(source))
+    own = ["-emit-llvm", "-disable-llvm-passes", *words_of(options)]
+    made = translate(clang, text, name, opencl_arguments(arch, options), own, False, is_source_file(source))
     backend = ["-S", *device_target(arch, options), "-x", "ir", "-o", "-", "-"]
     # At -O0 nothing is inlined, and clang's marks for that belong together.
-    out, _ = clang.cc1(backend, with_kernels_inlined(made.ptx) if options.optimise else made.ptx)
+    llvm = with_kernels_inlined(made.ptx) if options.optimise else made.ptx
+    out, _ = clang.cc1(backend, with_group_sizes(llvm))
     return Translated(out.decode("utf-8"), made.warnings, made.filename)
 
 
-def looked_for(text: str) -> list[str]:
-    """Macros that say which families of the 9,000 built-in functions an OpenCL source can mean, by its text: reading
-    them all takes clang longer than most kernels. Without them, as for sources that include others or paste tokens
-    together, all are there."""
-    if _INCLUDE.search(text) or "##" in text:
-        return []
-    lengths = {int(found) for found in _VECTOR_LENGTH.findall(text)}
-    lengths |= {len(found) for found in _SWIZZLE.findall(text)}
-    if _HALVES.search(text):
-        lengths |= {2, 4, 8}
-    used = [str(length) for length in (2, 3, 4, 8, 16) if length in lengths]
-    used += [family.upper() for family in ("convert", "shuffle") if family in text]
-    used += ["MODES"] if _MODE.search(text) else []
-    return ["-D__DL_LOOKED", *(f"-D__DL_HAS_{name}" for name in used)]
-
-
-def with_kernels_inlined(llvm: str) -> str:
-    """Clang makes two functions of an OpenCL kernel, an entry and a body that other kernels may call, and forbids to
-    inline the body. This makes it a function like any other."""
-    return _KERNEL_BODY.sub(r"\1internal \2", _NOINLINE.sub("", llvm))
-
-
 def translate(
-    clang: Clang, text: str, name: str, arguments: list[str], own: list[str], prelude: bool, is_file: bool
+    clang: Clang, text: str, name: str, arguments: list[str], own: list[str], is_cuda: bool, is_file: bool
 ) -> Translated:
+    """What clang's front end makes of a source, behind the headers of its language."""
     own = [*own, "-main-file-name", os.path.basename(name), "-o", "-"]
     given: str | None = None
     if is_file:
@@ -185,7 +166,8 @@ def translate(
         folder = os.path.dirname(os.path.abspath(name)) if os.path.isfile(name) else ""
         own += [*(["-iquote", folder] if folder else []), "-"]  # for `#include "x.h"` beside the file of that name
         given = f'#line 1 "{quoted}"\n{text}'
-    out, warnings = cc1(clang, arguments, own, given) if prelude else clang.cc1([*arguments, *own], given)
+    read = cc1(clang, arguments, own, given) if is_cuda else read_once(clang, arguments, own, given, OPENCL)
+    out, warnings = read
     return Translated(out.decode("utf-8"), warnings, f"PTX of {name}")
 
 
@@ -246,8 +228,8 @@ def opencl_arguments(arch: str, options: Options) -> list[str]:
     standard = chosen(options.standard or "CL1.2", OPENCL_STANDARDS, "an OpenCL C standard")
     return [
         *device_target(arch, options),
-        "-x", "cl", f"-cl-std={standard}", "-ferror-limit", "20", "-fgnuc-version=4.2.1",
-        *words_of(options), "-internal-isystem", str(HEADERS), "-include", "drawloom/opencl.h",
+        "-x", "cl", f"-cl-std={standard}", f"-cl-ext={','.join(['+' + name for name in OPENCL_EXTENSIONS])}",
+        "-ferror-limit", "20", "-fgnuc-version=4.2.1", "-internal-isystem", str(HEADERS),
     ]  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def source_names(path: str, device: Device) -> dict[str, list[str]]:
     from drawloom.cuda.compiler import Options
     from drawloom.cuda.parameter_names import parameter_names
 
-    return parameter_names(path, architecture(device), Options())
+    return parameter_names(path, architecture(device), Options(line_info=True))  # as it was compiled
 
 
 def architecture(device: Device) -> str:

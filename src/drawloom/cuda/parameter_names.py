@@ -29,11 +29,9 @@ def parameter_names(path: str, arch: str, options: Options) -> dict[str, list[st
     clang = find_clang()
     text, name = read_source(path, path, ".cl" if is_opencl else ".cu")
     is_file = is_source_file(path)
-    if is_opencl:
-        made = translate(clang, text, name, opencl_arguments(arch, options), list(_IR_WITH_NAMES), False, is_file)
-    else:
-        own = [*_IR_WITH_NAMES, *words_of(options)]
-        made = translate(clang, text, name, cuda_arguments(clang, arch, options), own, True, is_file)
+    own = [*_IR_WITH_NAMES, *words_of(options)]
+    arguments = opencl_arguments(arch, options) if is_opencl else cuda_arguments(clang, arch, options)
+    made = translate(clang, text, name, arguments, own, not is_opencl, is_file)
     definitions = [line for line in made.ptx.splitlines() if line.startswith("define ")]
     return dict(names_in_definition(line) for line in definitions)
 

@@ -16,7 +16,5 @@
 #endif
 #include "drawloom/opencl_math.h"
 #include "drawloom/opencl_common.h"
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_CONVERT)
 #include "drawloom/opencl_convert.h"
-#endif
 #include "drawloom/opencl_memory.h"

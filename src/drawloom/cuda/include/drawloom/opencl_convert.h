@@ -99,8 +99,7 @@ __DL_CONVERT_NAMED(float, uint, _rtz, __nvvm_ui2f_rz(x))
 __DL_CONVERT_NAMED(float, uint, _rtp, __nvvm_ui2f_rp(x))
 __DL_CONVERT_NAMED(float, uint, _rtn, __nvvm_ui2f_rm(x))
 
-// Modes that make no difference, as no digit is lost or a whole number is its own: where a source names a mode.
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_MODES)
+// Modes that make no difference, as no digit is lost or a whole number is its own.
 #define __DL_WHOLE_IN(T, F, mode)                                         \
   __DL_CONVERT_NAMED(T, F, mode, (T)x)                                    \
   __DL_CONVERT_NAMED(T, F, _sat##mode, __dl_sat_##T(x))
@@ -134,4 +133,3 @@ __DL_LONG_IN(float, "f", long, "f32.s64")
 __DL_LONG_IN(float, "f", ulong, "f32.u64")
 __DL_LONG_IN(double, "d", long, "f64.s64")
 __DL_LONG_IN(double, "d", ulong, "f64.u64")
-#endif

@@ -140,7 +140,6 @@ __DL_FLOATS(__DL_COPIES)
 #define wait_group_events(count, events) __syncthreads()
 #define prefetch(p, count) ((void)(p))
 
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_SHUFFLE)
 // shuffle(x, mask) and shuffle2(x, y, mask): elements by number, whose higher bits do not count.
 #define __DL_SHUFFLE(T, U, M, N)                                                                          \
   __DL_FN T##N shuffle(T##M x, U##N mask) {                                                               \
@@ -166,4 +165,3 @@ __DL_SHUFFLES(long, ulong)
 __DL_SHUFFLES(ulong, ulong)
 __DL_SHUFFLES(float, uint)
 __DL_SHUFFLES(double, ulong)
-#endif

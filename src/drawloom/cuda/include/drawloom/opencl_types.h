@@ -18,35 +18,9 @@ __DL_INTEGERS(__DL_VECTORS)
 __DL_FLOATS(__DL_VECTORS)
 
 #define __DL_FN static inline __attribute__((overloadable))
-// X(..., N) for each length of a vector; where the compiler has looked, for those that the source has.
+// X(..., N) for each length of a vector.
 #define __DL_LENGTHS(X, ...) \
-  __DL_USE2(X, __VA_ARGS__) __DL_USE3(X, __VA_ARGS__) __DL_USE4(X, __VA_ARGS__) __DL_USE8(X, __VA_ARGS__) \
-  __DL_USE16(X, __VA_ARGS__)
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_2)
-#define __DL_USE2(X, ...) X(__VA_ARGS__, 2)
-#else
-#define __DL_USE2(X, ...)
-#endif
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_3)
-#define __DL_USE3(X, ...) X(__VA_ARGS__, 3)
-#else
-#define __DL_USE3(X, ...)
-#endif
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_4)
-#define __DL_USE4(X, ...) X(__VA_ARGS__, 4)
-#else
-#define __DL_USE4(X, ...)
-#endif
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_8)
-#define __DL_USE8(X, ...) X(__VA_ARGS__, 8)
-#else
-#define __DL_USE8(X, ...)
-#endif
-#if !defined(__DL_LOOKED) || defined(__DL_HAS_16)
-#define __DL_USE16(X, ...) X(__VA_ARGS__, 16)
-#else
-#define __DL_USE16(X, ...)
-#endif
+  X(__VA_ARGS__, 2) X(__VA_ARGS__, 3) X(__VA_ARGS__, 4) X(__VA_ARGS__, 8) X(__VA_ARGS__, 16)
 
 // A function of vectors by the one of their elements: R, A, B, C are element types.
 #define __DL_EACH1(f, R, A, N)                                   \
