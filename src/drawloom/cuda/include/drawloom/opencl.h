@@ -2,6 +2,7 @@
 // 2.0 and 3.0) without images, pipes and device queues.
 #pragma once
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #include "drawloom/opencl_types.h"
 #include "drawloom/opencl_work_items.h"
 #pragma float_control(push)
@@ -18,3 +19,6 @@
 #include "drawloom/opencl_common.h"
 #include "drawloom/opencl_convert.h"
 #include "drawloom/opencl_memory.h"
+#include "drawloom/opencl_half.h"
+#include "drawloom/opencl_atomics.h"
+#include "drawloom/opencl_sub_groups.h"

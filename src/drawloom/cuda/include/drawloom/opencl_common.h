@@ -197,6 +197,8 @@ __DL_COMMON(double)
 #define __DL_COMPARE(name, test)                                                                   \
   __DL_FN int name(float x, float y) { return test; }                                              \
   __DL_FN int name(double x, double y) { return test; }                                            \
+  __DL_FN int name(half x, half y) { return test; }                                                \
+  __DL_LENGTHS(__DL_COMPARE_EACH, name, half, short)                                               \
   __DL_LENGTHS(__DL_COMPARE_EACH, name, float, int)                                                \
   __DL_LENGTHS(__DL_COMPARE_EACH, name, double, long)
 #define __DL_COMPARE_EACH(name, T, I, N)                                                           \
@@ -217,6 +219,8 @@ __DL_COMPARE(isunordered, x != x || y != y)
 #define __DL_CLASS(name, by)                                                                       \
   __DL_FN int name(float x) { return by(x); }                                                      \
   __DL_FN int name(double x) { return by(x); }                                                     \
+  __DL_FN int name(half x) { return by(x); }                                                       \
+  __DL_LENGTHS(__DL_CLASS_EACH, name, half, short)                                                 \
   __DL_LENGTHS(__DL_CLASS_EACH, name, float, int)                                                  \
   __DL_LENGTHS(__DL_CLASS_EACH, name, double, long)
 #define __DL_CLASS_EACH(name, T, I, N)                                                             \
@@ -277,5 +281,6 @@ __DL_CHOICES(int, int, uint)
 __DL_CHOICES(uint, int, uint)
 __DL_CHOICES(long, long, ulong)
 __DL_CHOICES(ulong, long, ulong)
+__DL_CHOICES(half, short, ushort)
 __DL_CHOICES(float, int, uint)
 __DL_CHOICES(double, long, ulong)

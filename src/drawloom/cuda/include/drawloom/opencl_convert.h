@@ -4,6 +4,7 @@
 
 // A float or an integer as a whole number in a mode, still in its own type.
 #define __DL_WHOLE(mode, by)                                              \
+  __DL_FN float __dl_rounded##mode(half x) { return by((float)x); }         \
   __DL_FN float __dl_rounded##mode(float x) { return by(x); }               \
   __DL_FN double __dl_rounded##mode(double x) { return by(x); }             \
   __DL_FN long __dl_rounded##mode(long x) { return x; }                     \
@@ -79,6 +80,7 @@ __DL_SATURATE_UNSIGNED(ulong, ULONG_MAX)
   __DL_TO_INTEGER(T, uint)                                                \
   __DL_TO_INTEGER(T, long)                                                \
   __DL_TO_INTEGER(T, ulong)                                               \
+  __DL_FLOAT_TO_INTEGER(T, half)                                          \
   __DL_FLOAT_TO_INTEGER(T, float)                                         \
   __DL_FLOAT_TO_INTEGER(T, double)
 __DL_INTEGERS(__DL_INTO)

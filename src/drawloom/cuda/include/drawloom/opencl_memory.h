@@ -1,47 +1,73 @@
-// Vector loads and stores, atomics, copies by a work-group, shuffles (OpenCL C 1.2, sections 6.12.7 and 6.12.10 to 12).
+// Vector loads and stores, copies by a work-group, shuffles (OpenCL C 1.2, sections 6.12.7, 6.12.10 and 6.12.12).
 #pragma once
 #include "drawloom/opencl_types.h"
 
+// A vector that is aligned as its elements are: one access where clang, or the CPU device, finds that it may be one.
+#define __DL_LOOSE(T, N) typedef T##N __dl_loose_##T##N __attribute__((aligned(sizeof(T))));
+#define __DL_LOOSE_VECTORS(T) __DL_LOOSE(T, 2) __DL_LOOSE(T, 4) __DL_LOOSE(T, 8) __DL_LOOSE(T, 16)
 #define __DL_VLOAD(T, space, N)                                                        \
   __DL_FN T##N vload##N(size_t at, const space T *p) {                                 \
-    T##N v;                                                                            \
-    for (int i = 0; i < N; i++) v[i] = p[at * N + i];                                  \
-    return v;                                                                          \
+    return *(const space __dl_loose_##T##N *)(p + at * N);                             \
   }
 #define __DL_VSTORE(T, space, N)                                                       \
   __DL_FN void vstore##N(T##N v, size_t at, space T *p) {                              \
-    for (int i = 0; i < N; i++) p[at * N + i] = v[i];                                  \
+    *(space __dl_loose_##T##N *)(p + at * N) = v;                                      \
   }
+// A vector of three would take the place of a fourth.
+#define __DL_VLOAD3(T, space)                                                          \
+  __DL_FN T##3 vload3(size_t at, const space T *p) {                                   \
+    p += at * 3;                                                                       \
+    return (T##3)(p[0], p[1], p[2]);                                                   \
+  }
+#define __DL_VSTORE3(T, space)                                                         \
+  __DL_FN void vstore3(T##3 v, size_t at, space T *p) {                                \
+    p += at * 3;                                                                       \
+    p[0] = v.x, p[1] = v.y, p[2] = v.z;                                                \
+  }
+#define __DL_LOADS(T, space) \
+  __DL_VLOAD(T, space, 2) __DL_VLOAD3(T, space) __DL_VLOAD(T, space, 4) __DL_VLOAD(T, space, 8) __DL_VLOAD(T, space, 16)
+#define __DL_STORES(T, space)                                                          \
+  __DL_VSTORE(T, space, 2) __DL_VSTORE3(T, space) __DL_VSTORE(T, space, 4)             \
+  __DL_VSTORE(T, space, 8) __DL_VSTORE(T, space, 16)
 #define __DL_VECTOR_MEMORY(T)                                                          \
-  __DL_LENGTHS(__DL_VLOAD, T, __global)                                                \
-  __DL_LENGTHS(__DL_VLOAD, T, __local)                                                 \
-  __DL_LENGTHS(__DL_VLOAD, T, __private)                                               \
-  __DL_LENGTHS(__DL_VLOAD, T, __constant)                                              \
-  __DL_LENGTHS(__DL_VSTORE, T, __global)                                               \
-  __DL_LENGTHS(__DL_VSTORE, T, __local)                                                \
-  __DL_LENGTHS(__DL_VSTORE, T, __private)
+  __DL_LOOSE_VECTORS(T)                                                                \
+  __DL_LOADS(T, __global)                                                              \
+  __DL_LOADS(T, __local)                                                               \
+  __DL_LOADS(T, __private)                                                             \
+  __DL_LOADS(T, __constant)                                                            \
+  __DL_STORES(T, __global)                                                             \
+  __DL_STORES(T, __local)                                                              \
+  __DL_STORES(T, __private)
 __DL_INTEGERS(__DL_VECTOR_MEMORY)
 __DL_FLOATS(__DL_VECTOR_MEMORY)
+__DL_VECTOR_MEMORY(half)
 
-// Halves in memory.
+// Halves in memory. Those of `vloada_half` and `vstorea_half` are aligned as a whole, three as four are.
 #define __DL_HALF_LOAD(space, N)                                                       \
   __DL_FN float##N vload_half##N(size_t at, const space half *p) {                     \
-    float##N v;                                                                        \
-    for (int i = 0; i < N; i++) v[i] = vload_half(at * N + i, p);                      \
-    return v;                                                                          \
-  }                                                                                    \
+    return __builtin_convertvector(vload##N(at, p), float##N);                         \
+  }
+#define __DL_HALF_LOAD_ALIGNED(space, N)                                               \
   __DL_FN float##N vloada_half##N(size_t at, const space half *p) {                    \
-    float##N v;                                                                        \
-    for (int i = 0; i < N; i++) v[i] = vload_half(at * (N == 3 ? 4 : N) + i, p);       \
-    return v;                                                                          \
+    return __builtin_convertvector(((const space half##N *)p)[at], float##N);          \
   }
 #define __DL_HALF_STORE(space, F, mode, N)                                             \
   __DL_FN void vstore_half##N##mode(F##N v, size_t at, space half *p) {                \
-    for (int i = 0; i < N; i++) vstore_half##mode(v[i], at * N + i, p);                \
-  }                                                                                    \
-  __DL_FN void vstorea_half##N##mode(F##N v, size_t at, space half *p) {               \
-    for (int i = 0; i < N; i++) vstore_half##mode(v[i], at * (N == 3 ? 4 : N) + i, p); \
+    ushort##N bits;                                                                    \
+    for (int i = 0; i < N; i++) bits[i] = __dl_half##mode(v[i]);                       \
+    vstore##N(bits, at, (space ushort *)p);                                            \
   }
+#define __DL_HALF_STORE_ALIGNED(space, F, mode, N)                                     \
+  __DL_FN void vstorea_half##N##mode(F##N v, size_t at, space half *p) {               \
+    ushort##N bits;                                                                    \
+    for (int i = 0; i < N; i++) bits[i] = __dl_half##mode(v[i]);                       \
+    ((space ushort##N *)p)[at] = bits;                                                 \
+  }
+#define __DL_HALF_STORE_ALIGNED3(space, F, mode)                                       \
+  __DL_FN void vstorea_half3##mode(F##3 v, size_t at, space half *p) {                 \
+    vstore_half3##mode(v, 0, p + at * 4);                                              \
+  }
+#define __DL_LENGTHS_BUT_3(X, ...) X(__VA_ARGS__, 2) X(__VA_ARGS__, 4) X(__VA_ARGS__, 8) X(__VA_ARGS__, 16)
 // The bits of a half in a rounding mode.
 #define __DL_HALF_BITS(mode, ptx)                                                      \
   __DL_FN ushort __dl_half##mode(float x) {                                            \
@@ -61,12 +87,20 @@ __DL_HALF_BITS(_rtp, "rp")
 __DL_HALF_BITS(_rtn, "rm")
 #define __DL_HALVES(space)                                                             \
   __DL_FN float vload_half(size_t at, const space half *p) { return __builtin_load_halff(p + at); } \
-  __DL_LENGTHS(__DL_HALF_LOAD, space)
+  __DL_FN float vloada_half(size_t at, const space half *p) { return vload_half(at, p); }            \
+  __DL_LENGTHS(__DL_HALF_LOAD, space)                                                                \
+  __DL_LENGTHS_BUT_3(__DL_HALF_LOAD_ALIGNED, space)                                                  \
+  __DL_FN float3 vloada_half3(size_t at, const space half *p) { return vload_half3(0, p + at * 4); }
 #define __DL_HALVES_OF(space, F, mode)                                                 \
   __DL_FN void vstore_half##mode(F v, size_t at, space half *p) {                      \
     ((space ushort *)p)[at] = __dl_half##mode(v);                                      \
   }                                                                                    \
-  __DL_LENGTHS(__DL_HALF_STORE, space, F, mode)
+  __DL_FN void vstorea_half##mode(F v, size_t at, space half *p) {                     \
+    vstore_half##mode(v, at, p);                                                       \
+  }                                                                                    \
+  __DL_LENGTHS(__DL_HALF_STORE, space, F, mode)                                        \
+  __DL_LENGTHS_BUT_3(__DL_HALF_STORE_ALIGNED, space, F, mode)                          \
+  __DL_HALF_STORE_ALIGNED3(space, F, mode)
 #define __DL_HALVES_IN(space, mode) __DL_HALVES_OF(space, float, mode) __DL_HALVES_OF(space, double, mode)
 #define __DL_HALVES_OUT(space)                                                         \
   __DL_HALVES_IN(space, )                                                              \
@@ -81,41 +115,6 @@ __DL_HALVES(__constant)
 __DL_HALVES_OUT(__global)
 __DL_HALVES_OUT(__local)
 __DL_HALVES_OUT(__private)
-
-#define __DL_ATOMIC(name, T, space, ptx, type, C, get, address)                                            \
-  __DL_FN T name(volatile space T *p, T v) {                                                               \
-    T old;                                                                                                 \
-    __asm volatile("atom." ptx "." type " %0, [%1], %2;" : "=" C(old) : address((size_t)p), C(v) : "memory"); \
-    return old;                                                                                            \
-  }
-#define __DL_ATOMICS_IN(pre, T, space, ptx, bits, add, type, C)                                                 \
-  __DL_ATOMIC(pre##_xchg, T, space, ptx ".exch", bits, C, , "l")                                           \
-  __DL_ATOMIC(pre##_add, T, space, ptx ".add", add, C, , "l")                                             \
-  __DL_ATOMIC(pre##_min, T, space, ptx ".min", type, C, , "l")                                             \
-  __DL_ATOMIC(pre##_max, T, space, ptx ".max", type, C, , "l")                                             \
-  __DL_ATOMIC(pre##_and, T, space, ptx ".and", bits, C, , "l")                                             \
-  __DL_ATOMIC(pre##_or, T, space, ptx ".or", bits, C, , "l")                                               \
-  __DL_ATOMIC(pre##_xor, T, space, ptx ".xor", bits, C, , "l")                                             \
-  __DL_FN T pre##_sub(volatile space T *p, T v) { return pre##_add(p, (T)(0 - (ulong)v)); }                \
-  __DL_FN T pre##_inc(volatile space T *p) { return pre##_add(p, (T)1); }                                  \
-  __DL_FN T pre##_dec(volatile space T *p) { return pre##_add(p, (T)-1); }                                 \
-  __DL_FN T pre##_cmpxchg(volatile space T *p, T compare, T v) {                                           \
-    T old;                                                                                                 \
-    __asm volatile("atom." ptx ".cas." bits " %0, [%1], %2, %3;"                                           \
-                   : "=" C(old) : "l"((size_t)p), C(compare), C(v) : "memory");                            \
-    return old;                                                                                            \
-  }
-#define __DL_ATOMICS(pre, T, bits, add, type, C)                   \
-  __DL_ATOMICS_IN(pre, T, __global, "global", bits, add, type, C)       \
-  __DL_ATOMICS_IN(pre, T, __local, "shared", bits, add, type, C)
-__DL_ATOMICS(atomic, int, "b32", "u32", "s32", "r")
-__DL_ATOMICS(atomic, uint, "b32", "u32", "u32", "r")
-__DL_ATOMICS(atom, int, "b32", "u32", "s32", "r")
-__DL_ATOMICS(atom, uint, "b32", "u32", "u32", "r")
-__DL_ATOMICS(atom, long, "b64", "u64", "s64", "l")
-__DL_ATOMICS(atom, ulong, "b64", "u64", "u64", "l")
-__DL_ATOMIC(atomic_xchg, float, __global, "global.exch", "b32", "f", , "l")
-__DL_ATOMIC(atomic_xchg, float, __local, "shared.exch", "b32", "f", , "l")
 
 // Copies by all work-items; the event stands for nothing, as waiting for it is a barrier. (`event_t` is clang's.)
 #define __DL_COPY(T, to_space, from_space)                                                                   \
@@ -137,6 +136,7 @@ __DL_ATOMIC(atomic_xchg, float, __local, "shared.exch", "b32", "f", , "l")
 #define __DL_COPIES(T) __DL_COPIES1(T) __DL_LENGTHS(__DL_COPIES_EACH, T)
 __DL_INTEGERS(__DL_COPIES)
 __DL_FLOATS(__DL_COPIES)
+__DL_COPIES(half)
 #define wait_group_events(count, events) __syncthreads()
 #define prefetch(p, count) ((void)(p))
 
@@ -163,5 +163,6 @@ __DL_SHUFFLES(int, uint)
 __DL_SHUFFLES(uint, uint)
 __DL_SHUFFLES(long, ulong)
 __DL_SHUFFLES(ulong, ulong)
+__DL_SHUFFLES(half, ushort)
 __DL_SHUFFLES(float, uint)
 __DL_SHUFFLES(double, ulong)

@@ -16,6 +16,7 @@ typedef unsigned long ulong;
 #define __DL_FLOATS(X) X(float) X(double)
 __DL_INTEGERS(__DL_VECTORS)
 __DL_FLOATS(__DL_VECTORS)
+__DL_VECTORS(half)
 
 #define __DL_FN static inline __attribute__((overloadable))
 // X(..., N) for each length of a vector.
@@ -54,6 +55,12 @@ __DL_FLOATS(__DL_VECTORS)
 #define as_ulong(x) __builtin_astype((x), ulong)
 #define as_float(x) __builtin_astype((x), float)
 #define as_double(x) __builtin_astype((x), double)
+#define as_half(x) __builtin_astype((x), half)
+#define as_half2(x) __builtin_astype((x), half2)
+#define as_half3(x) __builtin_astype((x), half3)
+#define as_half4(x) __builtin_astype((x), half4)
+#define as_half8(x) __builtin_astype((x), half8)
+#define as_half16(x) __builtin_astype((x), half16)
 #define as_char2(x) __builtin_astype((x), char2)
 #define as_char3(x) __builtin_astype((x), char3)
 #define as_char4(x) __builtin_astype((x), char4)
@@ -137,6 +144,18 @@ __DL_FLOATS(__DL_VECTORS)
 #define DBL_MAX 0x1.fffffffffffffp1023
 #define DBL_MIN 0x1p-1022
 #define DBL_EPSILON 0x1p-52
+#define HALF_DIG 3
+#define HALF_MANT_DIG 11
+#define HALF_MAX_10_EXP +4
+#define HALF_MAX_EXP +16
+#define HALF_MIN_10_EXP -4
+#define HALF_MIN_EXP -13
+#define HALF_RADIX 2
+#define HALF_MAX 0x1.ffcp15h
+#define HALF_MIN 0x1.0p-14h
+#define HALF_EPSILON 0x1.0p-10h
+#define M_PI_H 0x1.92p1h
+#define M_E_H 0x1.5cp1h
 #define M_E_F 0x1.5bf0a8p1f
 #define M_LOG2E_F 0x1.715476p0f
 #define M_LOG10E_F 0x1.bcb7b2p-2f

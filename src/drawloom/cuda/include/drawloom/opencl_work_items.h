@@ -76,6 +76,7 @@ __DL_PUT(int, int)
 __DL_PUT(uint, uint)
 __DL_PUT(long, long)
 __DL_PUT(ulong, ulong)
+__DL_PUT(half, double)
 __DL_PUT(float, double)
 __DL_PUT(double, double)
 static inline const char *__dl_generic(__constant const char *text) {
