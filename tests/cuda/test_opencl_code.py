@@ -113,3 +113,44 @@ def test_ids_give_their_elements(
     groups = 10 if name in ("local_loop", "wide_local_loop") else groups
     drawloom.load(indexed(), device="cpu")[name][groups, block](c, a, 1000)
     np.testing.assert_array_equal(c, a + 1)
+
+
+VECTORS = """
+kernel void words(global float *C, global const float *A) {
+  size_t g = get_global_id(0);
+  vstore{N}(vload{N}(g, A) * 2, g, C);
+}
+kernel void bytes(global uchar *C, global const uchar *A) {
+  size_t g = get_global_id(0);
+  vstore{N}(vload{N}(g, A) * (uchar)2, g, C);
+}
+kernel void halves(global half *C, global const half *A) {
+  size_t g = get_global_id(0);
+  vstore_half{N}(vload_half{N}(g, A) * 2, g, C);
+}
+"""
+
+
+@cache
+def vectors(length: int) -> Module:
+    return drawloom.optimize(compile_opencl(VECTORS.replace("{N}", str(length))))
+
+
+@pytest.mark.parametrize("name", ["words", "bytes", "halves"])
+@pytest.mark.parametrize("length", [2, 3, 4, 8])
+def test_vector_loads_and_stores_are_single_accesses(length: int, name: str) -> None:
+    """They were a gather and a scatter for each element, as the vectors are aligned like their elements only."""
+    loads, stores, scattered = accesses(text_of(vectors(length), name, (64, 1, 1)))
+    assert (len(loads), len(stores), scattered) == (1, 1, False)
+    assert loads[0].startswith(f"<{32 * length} x ")
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 8])
+def test_vectors_that_are_not_aligned(length: int) -> None:
+    kernels = drawloom.load(vectors(length), device="cpu")
+    for name, dtype in (("words", np.float32), ("bytes", np.uint8), ("halves", np.float16)):
+        whole = (np.arange(80 * length + 1) % 100).astype(dtype)
+        out = np.zeros_like(whole)
+        kernels[name][2, 40](out[1:], whole[1:])  # one warp of each block is not full
+        np.testing.assert_array_equal(out[1:], whole[1:] * dtype(2))
+        assert out[0] == 0

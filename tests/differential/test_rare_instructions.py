@@ -49,6 +49,7 @@ def test_video_policies_and_mixed_precision() -> None:
     assert np.array_equal(results[0], results[1])
     assert (results[0] != 0).any(axis=0).all()
 
+
 CHAIN = """.version 8.0
 .target sm_80
 .address_size 64
