@@ -9,7 +9,7 @@ import pytest
 import drawloom
 from drawloom.cpu import engine
 from drawloom.cpu.compile import compile_kernel
-from drawloom.cpu.layouts import layout_of
+from drawloom.cpu.gangs import suited_layout
 from drawloom.cuda import compile_opencl
 from drawloom.errors import UnsupportedError
 from drawloom.ptx import Module
@@ -63,7 +63,8 @@ SELDOM = r"^(gather|scatter|seldom)\d+:\n.*?^(loaded|stored|row)\d+:\n"
 def text_of(module: Module, kernel: str, block: tuple[int, int, int], features: str = "avx2") -> str:
     """The LLVM IR of a kernel, without what seldom runs."""
     has = engine.Host(engine.FEATURE_SETS[features]).features
-    text = compile_kernel(module, kernel, layout_of(block), False, has).text
+    layout = suited_layout(module, module.functions[kernel], block, has)
+    text = compile_kernel(module, kernel, layout, False, has).text
     return re.sub(SELDOM, "", text, flags=re.M | re.S)
 
 
@@ -86,13 +87,12 @@ def test_ids_make_contiguous_accesses(name: str, features: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "lanes"), [(4, 4), (8, 8), (12, 4), (16, 16), (20, 4), (24, 8), (32, 32), (48, 16), (64, 32)]
+    ("width", "lanes"), [(4, 8), (8, 8), (12, 8), (16, 16), (20, 8), (24, 8), (32, 32), (48, 8), (64, 32)]
 )
 def test_rows_of_work_groups_make_contiguous_accesses(width: int, lanes: int) -> None:
     """Work-groups of 12 x 4 work-items gathered; dimension 0 is the contiguous one."""
     loads, stores, scattered = accesses(text_of(indexed(), "rows", (width, 4, 1)))
     assert (set(loads), set(stores), scattered) == ({f"<{lanes} x i32>"}, {f"<{lanes} x i32>"}, False)
-    assert len(loads) == len(stores) == 32 // lanes
 
 
 @pytest.mark.parametrize("features", FEATURES)

@@ -72,7 +72,8 @@ def extents(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option("--print", "-p", "prints", multiple=True, metavar="NAME", help="Print an array.")
 @click.option("--device", "-d", metavar="NAME", help="cpu (the default), reference or cuda:N.")
 @click.option(
-    "--check", type=click.Choice(["memory", "race", "off"]),
+    "--check",
+    type=click.Choice(["memory", "race", "off"]),
     help="memory: bounds-check every access; race: and look for data races.",
 )
 @click.option("--reinterpret", is_flag=True,
