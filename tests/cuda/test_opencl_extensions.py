@@ -54,7 +54,8 @@ def halves(seed: int) -> np.ndarray:
 
 
 def ulp(value: np.ndarray) -> np.ndarray:
-    return np.maximum(np.abs(np.spacing(value.astype(np.float16)).astype(float)), 2.0**-24)
+    spacing: np.ndarray = np.abs(np.spacing(value.astype(np.float16)).astype(float))
+    return np.maximum(spacing, 2.0**-24)
 
 
 def test_half_arithmetic_is_rounded_once() -> None:
