@@ -18,6 +18,10 @@ from drawloom.sass.decoder import unpack_section
 from drawloom.sass.effects import effects
 from drawloom.sass.instruction import Instruction
 from drawloom.sass.isa import load_target
+from drawloom.sass.machine import GENERAL, Machine, MachineFunction, virtual_id
+from drawloom.sass.registers import Allocation
+from drawloom.sass.spill import OutOfRegisters, Slots, keep_elsewhere
+from drawloom.sass.syntax import NO_GUARD
 from drawloom.sass.verify import verify
 from tests.sass.meaning import agree, lowered
 
@@ -127,6 +131,21 @@ def test_predicates_that_guard_each_other_are_kept_together(target: int) -> None
     lines += [f"@%p{n} fma.rn.f32 %s, %s, 0f3F100000, %v{n};" for n in range(count)]
     given = np.random.default_rng(5).random(32 * count, np.float32)
     agree(kernel(count, lines), "k", 1, 32, given, 1, target=target)
+
+
+def test_a_constant_in_the_place_of_another_value_is_stored_also_where_it_is_made_anew() -> None:
+    """One way writes a constant, another something else, and both are loaded where they meet: the store of the constant
+    was left out with its register."""
+    function = MachineFunction("k", 80, True)
+    target = load_target(80)
+    value = function.register(GENERAL)
+    slots = Slots(function, Allocation())
+    stores = slots.stores(virtual_id(value), value, 1, NO_GUARD, -1)
+    function.block().instructions = [Machine(target.opcode("MOV", "R,I"), [value, 7]), *stores]
+    keep_elsewhere(function, OutOfRegisters([virtual_id(value)], GENERAL), slots)
+    move, store = function.blocks[0].instructions
+    assert (move.opcode.mnemonic, store.opcode.mnemonic) == ("MOV", "STL")
+    assert move.values[0] == store.values[-1] != value
 
 
 def in_loops(code: list[Instruction]) -> list[Instruction]:
