@@ -1,0 +1,403 @@
+"""One kernel: from a typed lambda to OpenCL C with its signature, and how it is launched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from drawloom.lift.arithmetic import (
+    ArithmeticRefusal,
+    Constant,
+    Nat,
+    Variable,
+    evaluate,
+    free_variables,
+    simplify,
+    substitute,
+    unsimplified,
+    upper_bound,
+)
+from drawloom.lift.codegen.errors import not_compiled
+from drawloom.lift.codegen.generator import Generator, Switches
+from drawloom.lift.codegen.launch import GLB, LCL, WRG, Threads, Triple
+from drawloom.lift.codegen.printer import CodePrinter
+from drawloom.lift.codegen.scope import Scope
+from drawloom.lift.codegen.syntax import Assign, Statement, Text, body_of, loads_of
+from drawloom.lift.codegen.unroll import find_registers, unroll
+from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
+from drawloom.lift.language.patterns.opencl import MapGlb, MapLcl, MapWrg, ParallelMap
+from drawloom.lift.language.types import (
+    ArrayType,
+    RaggedType,
+    ScalarType,
+    TupleType,
+    Type,
+    holds_arrays,
+    lengths_of,
+)
+from drawloom.lift.memory.barriers import BarrierInsertion
+from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
+from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
+
+#: The work-items of a group where the program leaves them open, by the number of dimensions of mapGlb.
+GLOBAL_GROUPS: dict[int, tuple[int, ...]] = {0: (1, 1, 1), 1: (128, 1, 1), 2: (16, 8, 1), 3: (16, 4, 2)}
+MOST_WORK_ITEMS = 256
+DEFAULT_LOCAL = 64
+MOST_GROUPS = 65535
+
+
+class KernelParameter:
+    """A parameter of a kernel.
+
+    Args:
+        name: In C.
+        role: ``"input"``, ``"value"`` (a scalar input), ``"output"``, ``"temporary"`` or ``"size"``.
+        buffer: The memory of a pointer.
+        type: Of a scalar.
+        size: The size variable.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        buffer: Buffer | None = None,
+        type: ScalarType | None = None,
+        size: Variable | None = None,
+    ) -> None:
+        self.name = name
+        self.role = role
+        self.buffer = buffer
+        self.type = type
+        self.size = size
+
+
+class Kernel:
+    """A compiled kernel.
+
+    Attributes:
+        name: Of the kernel in the text.
+        text: Its OpenCL C: user functions and the kernel.
+        parameters: In the order of the signature: inputs, outputs, temporary buffers, sizes.
+        local_size: Work-items of a group; the text requires it.
+        local_bytes, private_bytes: Of one work-group, and of one work-item's arrays and accumulators.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        parameters: list[KernelParameter],
+        local_size: tuple[int, int, int],
+        num_groups: list[list[Nat]],
+        result: Type,
+        buffers: list[Buffer],
+    ) -> None:
+        self.name = name
+        self.text = text
+        self.parameters = parameters
+        self.local_size = local_size
+        self.group_extents = num_groups
+        self.result = result
+        self.buffers = buffers
+
+    def bytes_in(self, space: str) -> Nat:
+        """Return the bytes that the kernel allocates in an address space."""
+        total = simplify(Constant(0))
+        for buffer in self.buffers:
+            if buffer.space == space and buffer.role == "temporary":
+                total = total + buffer.size_bytes
+        return simplify(total)
+
+    def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
+        """Return the launch's groups: enough for every parallel map, at most 65535 in a dimension."""
+        counts: list[int] = []
+        for extents in self.group_extents:
+            most = 1
+            for extent in extents:
+                try:
+                    most = max(most, evaluate(extent, sizes))
+                except ArithmeticRefusal:
+                    continue
+            counts.append(min(most, MOST_GROUPS))
+        return counts[0], counts[1], counts[2]
+
+
+class KernelOptions:
+    """What a user may choose of a kernel.
+
+    Args:
+        sizes: Known sizes, which become constants.
+        local_size: Work-items of a group, or None for the program's lengths.
+        num_groups: Known numbers of groups, or None.
+        switches: The optimisations.
+    """
+
+    def __init__(
+        self,
+        sizes: Mapping[Variable, int],
+        local_size: tuple[int, int, int] | None,
+        num_groups: Triple,
+        switches: Switches,
+    ) -> None:
+        self.sizes = sizes
+        self.local_size = local_size
+        self.num_groups = num_groups
+        self.switches = switches
+
+
+def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
+    """Compile a typed, well-formed lambda that is one kernel."""
+    known: dict[Variable, Nat] = {size: simplify(Constant(value)) for size, value in options.sizes.items()}
+    extents = find_extents(function, known)
+    local_size = options.local_size or choose_local_size(extents)
+    threads = Threads(local_size, options.num_groups)
+    generator = Generator(threads, options.switches)
+    sizes = [size for size in sizes_of(function) if size not in known]
+    generator.functions.taken.update(threads.calls)
+    generator.functions.taken.update([size.name for size in sizes])
+    parameters: list[KernelParameter] = []
+    scope = Scope({}, known)
+    for parameter in function.parameters:
+        scope = scope.bind(parameter, bind_parameter(generator, parameter, scope, parameters))
+    result = scope.type(function.body.typed)
+    # The whole program is one place for errors of what no call owns.
+    generator.current = outermost_call(function)
+    if generator.switches.array_access:
+        statements, outputs = generate(generator, function, result, scope)
+    else:
+        with unsimplified():
+            statements, outputs = generate(generator, function, result, scope)
+    statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
+    statements = unroll(statements)
+    find_registers(statements)
+    used = used_buffers(statements)
+    buffers = [buffer for buffer in generator.memory.buffers if buffer.role in ("input", "output") or buffer in used]
+    parameters += [KernelParameter(buffer.name, "output", buffer) for buffer in outputs]
+    parameters += [
+        KernelParameter(buffer.name, "temporary", buffer)
+        for buffer in buffers
+        if buffer.space == GLOBAL and buffer.role == "temporary"
+    ]
+    parameters += [KernelParameter(size.name, "size", None, None, size) for size in sizes]
+    try:
+        text = print_kernel(generator, name, parameters, buffers, statements, local_size)
+    except (UnsupportedView, ArithmeticRefusal) as refusal:
+        assert generator.current is not None
+        raise not_compiled(str(refusal), generator.current.position) from None
+    groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
+    return Kernel(name, text, parameters, local_size, groups, function.body.typed, buffers)
+
+
+def generate(
+    generator: Generator, function: Lambda, result: Type, scope: Scope
+) -> tuple[list[Statement], list[Buffer]]:
+    """Return the kernel's statements and the buffers of its result."""
+    base = generator.fresh("out")
+    if not holds_arrays(result):
+        raise generator.refuse(f"the program's result is {result}", "an array, which work-items can share")
+    target = generator.memory.allocate(result, GLOBAL, [], base, "output")
+    generator.into(function.body, target, scope)
+    return generator.statements, target.forest.buffers()
+
+
+def outermost_call(function: Lambda) -> Call:
+    body = function.body
+    if isinstance(body, Call):
+        return body
+    raise not_compiled("the program computes nothing", function.position, "a parallel map")
+
+
+def bind_parameter(
+    generator: Generator, parameter: Parameter, scope: Scope, parameters: list[KernelParameter]
+) -> View:
+    """Return the view of a kernel's input, and add the parameters that hold it."""
+    type = scope.type(parameter.typed)
+    base = generator.fresh(parameter.name)
+    if isinstance(type, ArrayType):
+        view = generator.memory.allocate(type, GLOBAL, [], base, "input")
+        parameters.extend([KernelParameter(buffer.name, "input", buffer) for buffer in view.forest.buffers()])
+        return view
+    return bind_scalar(type, base, parameter, generator, parameters)
+
+
+def bind_scalar(
+    type: Type, name: str, parameter: Parameter, generator: Generator, parameters: list[KernelParameter]
+) -> View:
+    if isinstance(type, TupleType):
+        parts: list[View] = []
+        for at, element in enumerate(type.elements):
+            if isinstance(element, ArrayType):
+                view = generator.memory.allocate(element, GLOBAL, [], f"{name}_{at}", "input")
+                parameters.extend([KernelParameter(one.name, "input", one) for one in view.forest.buffers()])
+                parts.append(view)
+            else:
+                parts.append(bind_scalar(element, f"{name}_{at}", parameter, generator, parameters))
+        return ZipView(parts)
+    if not isinstance(type, ScalarType):
+        raise not_compiled(
+            f"parameter {parameter.name} has type {type}", parameter.position, "a scalar, an array, or a tuple of them"
+        )
+    parameters.append(KernelParameter(name, "value", None, type))
+    return ConstantView(Text(name))
+
+
+# Lengths and launches
+
+
+class Extents:
+    """The lengths of a kernel's parallel maps, by kind and dimension."""
+
+    def __init__(self) -> None:
+        self.lengths: dict[tuple[str, int], list[Nat]] = {}
+
+    def add(self, kind: str, dimension: int, length: Nat) -> None:
+        self.lengths.setdefault((kind, dimension), []).append(length)
+
+    def of(self, kind: str, dimension: int) -> list[Nat]:
+        return self.lengths.get((kind, dimension), [])
+
+
+def find_extents(function: Lambda, known: dict[Variable, Nat]) -> Extents:
+    extents = Extents()
+    for call in calls_of(function):
+        pattern = call.function
+        if isinstance(pattern, ParallelMap):
+            type = call.arguments[0].typed
+            length = type.length if isinstance(type, ArrayType) else None
+            if isinstance(type, RaggedType):
+                length = (type.total + type.chunk - 1) // type.chunk
+            kind = {MapGlb: GLB, MapWrg: WRG, MapLcl: LCL}.get(pattern.__class__)
+            if length is not None and kind is not None:
+                extents.add(kind, pattern.dimension, simplify(substitute(length, known)))
+    return extents
+
+
+def calls_of(node: Expression | Function) -> Iterator[Call]:
+    """Yield every call in a program, outermost first."""
+    if isinstance(node, Call):
+        yield node
+        yield from calls_of(node.function)
+        for argument in node.arguments:
+            yield from calls_of(argument)
+    elif isinstance(node, Lambda):
+        yield from calls_of(node.body)
+    elif isinstance(node, Pattern):
+        for inner in node.functions:
+            yield from calls_of(inner)
+
+
+def choose_local_size(extents: Extents) -> tuple[int, int, int]:
+    """Return a group with a work-item for each element of the longest mapLcl, as far as 256 work-items go."""
+    global_dimensions = [dimension for dimension in range(3) if extents.of(GLB, dimension)]
+    if not any(extents.of(LCL, dimension) for dimension in range(3)):
+        sizes = [1, 1, 1]
+        for at, dimension in enumerate(global_dimensions):
+            sizes[dimension] = GLOBAL_GROUPS[len(global_dimensions)][at]
+        return sizes[0], sizes[1], sizes[2]
+    sizes, left = [1, 1, 1], MOST_WORK_ITEMS
+    for dimension in range(3):
+        longest = 1
+        for length in extents.of(LCL, dimension):
+            bound = upper_bound(length)
+            longest = max(longest, bound.value if isinstance(bound, Constant) else DEFAULT_LOCAL)
+        sizes[dimension] = min(longest, left)
+        left //= sizes[dimension]
+    return sizes[0], sizes[1], sizes[2]
+
+
+def group_extents(extents: Extents, dimension: int, local_size: tuple[int, int, int]) -> list[Nat]:
+    """Return expressions of which the greatest is the number of groups in a dimension."""
+    local = local_size[dimension]
+    return [
+        *extents.of(WRG, dimension),
+        *[(length + local - 1) // local for length in extents.of(GLB, dimension)],
+    ]
+
+
+def sizes_of(function: Lambda) -> list[Variable]:
+    """Return the sizes that the types of a kernel and its patterns name, in the order of their occurrence."""
+    found: dict[Variable, None] = {}
+    bound: set[Variable] = set()
+    for parameter in function.parameters:
+        note(parameter.typed, found)
+    note(function.body.typed, found)
+    for call in calls_of(function):
+        if isinstance(call.function, Pattern):
+            for inner in call.function.functions:
+                for parameter in inner.parameters:
+                    type = parameter.typed
+                    if isinstance(type, ArrayType) and isinstance(type.length, Variable):
+                        if type.length not in found:
+                            bound.add(type.length)
+            for static in call.function.statics:
+                if isinstance(static, Nat):
+                    found.update(dict.fromkeys(free_variables(static)))
+    return [size for size in found if size not in bound]
+
+
+def note(type: Type, found: dict[Variable, None]) -> None:
+    for length in lengths_of(type):
+        found.update(dict.fromkeys(free_variables(length)))
+
+
+# Text
+
+
+def used_buffers(statements: list[Statement]) -> set[Buffer]:
+    found: set[Buffer] = set()
+    for statement in statements:
+        for access in loads_of(statement):
+            found.update([access.buffer, *access.buffer.aliases])
+        if isinstance(statement, Assign):
+            buffer = statement.place.buffer
+            found.update([buffer, *buffer.aliases])
+        body = body_of(statement)
+        if body is not None:
+            found |= used_buffers(body)
+    return found
+
+
+def print_kernel(
+    generator: Generator,
+    name: str,
+    parameters: list[KernelParameter],
+    buffers: list[Buffer],
+    statements: list[Statement],
+    local_size: tuple[int, int, int],
+) -> str:
+    functions = generator.functions
+    printer = CodePrinter(functions)
+    for buffer in buffers:
+        if buffer.space == LOCAL and buffer.role == "temporary":
+            printer.lines.append("  " + printer.declaration(buffer))
+    for buffer in buffers:
+        if buffer.space == PRIVATE and buffer.role == "temporary":
+            printer.lines.append("  " + printer.declaration(buffer))
+    declarations, printer.lines = printer.lines, []
+    printer.statements(statements, "  ")
+    words = set(re.findall(r"\w+", "\n".join(printer.lines)))
+    ids = [f"  int {one} = {call};" for one, call in generator.threads.calls.items() if one in words]
+    signature = ",\n    ".join([print_parameter(functions, parameter) for parameter in parameters])
+    sizes = ", ".join(map(str, local_size))
+    kernel = [
+        f"__attribute__((reqd_work_group_size({sizes})))",
+        f"kernel void {name}(\n    {signature}) {{",
+        *declarations,
+        *ids,
+        *printer.lines,
+        "}",
+    ]
+    return "\n".join([*functions.pragmas(), *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
+
+
+def print_parameter(functions: object, parameter: KernelParameter) -> str:
+    if parameter.role == "size":
+        return f"int {parameter.name}"
+    if parameter.role == "value":
+        return f"{parameter.type} {parameter.name}"
+    assert parameter.buffer is not None
+    const = "const " if parameter.role == "input" else ""
+    return f"{const}global {parameter.buffer.element} *restrict {parameter.name}"
+
+

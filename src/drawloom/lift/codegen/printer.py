@@ -1,0 +1,162 @@
+"""The tree of generated code to OpenCL C 1.2 text."""
+
+from __future__ import annotations
+
+from drawloom.lift.arithmetic import Constant, c_condition, c_text
+from drawloom.lift.codegen.syntax import (
+    IF,
+    ONCE,
+    Access,
+    Apply,
+    Assign,
+    Barrier,
+    Choose,
+    DeclareIndex,
+    If,
+    Index,
+    Loop,
+    Member,
+    SetIndex,
+    SetPointer,
+    Statement,
+    SwapPointers,
+    Text,
+    Value,
+)
+from drawloom.lift.codegen.user_functions import FunctionTable
+from drawloom.lift.memory.buffers import PRIVATE, Buffer
+from drawloom.lift.views.views import UnsupportedView
+
+INDENT = "  "
+
+
+class CodePrinter:
+    """Prints the statements of a kernel."""
+
+    def __init__(self, functions: FunctionTable) -> None:
+        self.functions = functions
+        self.lines: list[str] = []
+
+    def statements(self, statements: list[Statement], indent: str) -> None:
+        for statement in statements:
+            self.statement(statement, indent)
+
+    def statement(self, statement: Statement, indent: str) -> None:
+        if isinstance(statement, Assign):
+            self.lines.append(indent + self.assignment(statement) + ";")
+        elif isinstance(statement, Loop):
+            self.loop(statement, indent)
+        elif isinstance(statement, If):
+            self.lines.append(f"{indent}if ({c_condition(statement.condition)}) {{")
+            self.statements(statement.body, indent + INDENT)
+            self.lines.append(indent + "}")
+        elif isinstance(statement, Barrier):
+            fences = [
+                name
+                for name, is_needed in (
+                    ("CLK_LOCAL_MEM_FENCE", statement.local),
+                    ("CLK_GLOBAL_MEM_FENCE", statement.global_),
+                )
+                if is_needed
+            ]
+            self.lines.append(f"{indent}barrier({' | '.join(fences)});")
+        elif isinstance(statement, DeclareIndex):
+            self.lines.append(f"{indent}int {statement.variable.name} = {self.value(statement.value)};")
+        elif isinstance(statement, SetIndex):
+            self.lines.append(f"{indent}{statement.variable.name} = {c_text(statement.value)};")
+        elif isinstance(statement, SetPointer):
+            pointer = statement.pointer
+            type = f"{pointer.space} {self.functions.spell_type(pointer.element)} *"
+            self.lines.append(f"{indent}{type if statement.is_declaration else ''}{pointer.name} = "
+                              f"{statement.target.name};")  # fmt: skip
+        else:
+            assert isinstance(statement, SwapPointers)
+            source, target = statement.source.name, statement.target.name
+            home, spare = statement.home.name, statement.spare.name
+            self.lines.append(f"{indent}{source} = {target};")
+            self.lines.append(f"{indent}{target} = ({target} == {home}) ? {spare} : {home};")
+
+    def loop(self, loop: Loop, indent: str) -> None:
+        if loop.form == ONCE:
+            self.lines.append(indent + "{")
+        elif loop.form == IF:
+            condition = f"{c_text(loop.start)} < {parenthesised(c_text(loop.stop))}"
+            self.lines.append(f"{indent}if ({condition}) {{")
+        else:
+            name = loop.variable.name
+            step = "++" if isinstance(loop.step, Constant) and loop.step.value == 1 else f" += {c_text(loop.step)}"
+            head = f"int {name} = {c_text(loop.start)}; {name} < {parenthesised(c_text(loop.stop))}; {name}{step}"
+            self.lines.append(f"{indent}for ({head}) {{")
+        self.statements(loop.body, indent + INDENT)
+        self.lines.append(indent + "}")
+
+    def assignment(self, statement: Assign) -> str:
+        place, value = statement.place, self.value(statement.value)
+        if place.width:
+            return f"{self.vector_call('vstore', place, value + ', ')}"
+        return f"{self.access(place)} = {value}"
+
+    def value(self, value: Value) -> str:
+        if isinstance(value, Index):
+            return c_text(value.nat)
+        if isinstance(value, Text):
+            return value.text
+        if isinstance(value, Access):
+            return self.vector_call("vload", value, "") if value.width else self.access(value)
+        if isinstance(value, Apply):
+            return value.name + ", ".join([self.value(argument) for argument in value.arguments]) + value.closing
+        if isinstance(value, Member):
+            return f"{self.value(value.operand)}.{value.name}"
+        assert isinstance(value, Choose)
+        condition = c_condition(value.condition)
+        return f"({condition} ? {self.value(value.then)} : {self.value(value.otherwise)})"
+
+    def vector_call(self, name: str, access: Access, before: str) -> str:
+        """Print a load or store of consecutive elements; where they are a whole vector by the vector's index."""
+        quotient, rest = access.index // access.width, access.index % access.width
+        buffer = access.buffer.name
+        if isinstance(rest, Constant) and rest.value == 0:
+            return f"{name}{access.width}({before}{c_text(quotient)}, {buffer})"
+        return f"{name}{access.width}({before}0, {buffer} + {parenthesised(c_text(access.index))})"
+
+    def access(self, access: Access) -> str:
+        buffer = access.buffer
+        if buffer.space == PRIVATE or buffer.role == "value":
+            text = self.register(access)
+        else:
+            text = f"{buffer.name}[{c_text(access.index)}]"
+        if access.component is None:
+            return text
+        if not isinstance(access.component, Constant):
+            raise UnsupportedView(f"component {access.component} of the vector {buffer.name} is not a constant")
+        return f"{text}.s{access.component.value:x}"
+
+    def register(self, access: Access) -> str:
+        buffer = access.buffer
+        if not buffer.lengths or buffer.role == "value":
+            return buffer.name
+        if buffer.is_scalarised:
+            if buffer.constant_count == 1:
+                return buffer.name
+            assert isinstance(access.index, Constant)
+            return f"{buffer.name}_{access.index.value}"
+        return f"{buffer.name}[{c_text(access.index)}]"
+
+    def declaration(self, buffer: Buffer) -> str:
+        """Print the declaration of a local or private buffer."""
+        type = self.functions.spell_type(buffer.element)
+        if buffer.space != PRIVATE:
+            return f"local {type} {buffer.name}[{c_text(buffer.count)}];"
+        count = buffer.constant_count
+        if not buffer.lengths or (buffer.is_scalarised and count == 1):
+            return f"{type} {buffer.name};"
+        if buffer.is_scalarised:
+            assert count is not None
+            return f"{type} {', '.join([f'{buffer.name}_{at}' for at in range(count)])};"
+        return f"{type} {buffer.name}[{count}];"
+
+
+def parenthesised(text: str) -> str:
+    return f"({text})" if any(mark in text for mark in "?<>") else text
+
+

@@ -1,0 +1,190 @@
+"""Code of reductions and scans: a loop with an accumulator.
+
+A scalar accumulator is a variable. An array accumulator is updated in place where no step reads an element that the
+same step has overwritten (`memory/updates.py` proves it), and otherwise through a second array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drawloom.lift.arithmetic import ZERO, Nat
+from drawloom.lift.codegen.launch import REDUCE
+from drawloom.lift.codegen.scope import Scope
+from drawloom.lift.codegen.syntax import Access, Value
+from drawloom.lift.language.ir import Call
+from drawloom.lift.language.patterns.algorithmic import AnyScan, Fold, ReduceSeq
+from drawloom.lift.language.types import ArrayType, RaggedType, TupleType, Type, holds_arrays
+from drawloom.lift.memory.address_spaces import infer_space
+from drawloom.lift.memory.allocation import find_distribution
+from drawloom.lift.memory.buffers import PRIVATE, Buffer, Distribution
+from drawloom.lift.memory.updates import is_in_place_update
+from drawloom.lift.views.read import chunk_count, chunk_length
+from drawloom.lift.views.views import HeadView, MemoryView, ReplicateView, ValueView, View, ZipView
+
+if TYPE_CHECKING:
+    from drawloom.lift.codegen.generator import Generator
+
+
+def reduce_value(generator: Generator, call: Call, function: Fold, scope: Scope) -> View:
+    """Emit a reduction, and return the view of its result: an array of one element, in the accumulator."""
+    type = accumulator_type(call, scope)
+    if not holds_arrays(type):
+        return ReplicateView(reduce_scalar(generator, call, function, type, scope))
+    space = infer_space(generator, call, scope) or PRIVATE
+    shared = find_distribution(generator, call, scope)[1:]
+    accumulator = generator.memory.allocate(type, space, shared, base="acc")
+    reduce_array(generator, call, function, type, (accumulator, shared), scope)
+    return HeadView(accumulator)
+
+
+def reduce_into(generator: Generator, call: Call, function: Fold, target: View, scope: Scope) -> None:
+    """Emit a reduction whose result is written where a view says."""
+    type = accumulator_type(call, scope)
+    if not holds_arrays(type):
+        result = reduce_scalar(generator, call, function, type, scope)
+        generator.assign(target.at(ZERO), type, generator.load(result, type))
+        return
+    place = target.at(ZERO)
+    if isinstance(place, MemoryView) and place.space == PRIVATE:
+        reduce_array(generator, call, function, type, (place, []), scope)
+        return
+    view = reduce_value(generator, call, function, scope)
+    generator.copy(view.at(ZERO), place, type, find_distribution(generator, call, scope)[1:])
+
+
+def accumulator_type(call: Call, scope: Scope) -> Type:
+    result = scope.type(call.typed)
+    assert isinstance(result, ArrayType)
+    return result.element
+
+
+def reduce_scalar(generator: Generator, call: Call, function: Fold, type: Type, scope: Scope) -> View:
+    """Emit a reduction to a scalar, vector or tuple, and return its accumulator."""
+    if not isinstance(function, ReduceSeq):
+        raise generator.refuse("its order is open, so it has no code", "reduceSeq")
+    array = generator.value(call.arguments[1], scope.within(None))
+    start = generator.scalar(call.arguments[0], scope.within(None))
+    accumulator = variables(generator, type)
+    generator.assign(accumulator, type, start)
+    first, second = function.function.parameters
+
+    def iteration(element: View, inner: Scope) -> None:
+        bound = inner.bind(first, accumulator).bind(second, element)
+        generator.assign(accumulator, type, generator.scalar(function.function.body, bound))
+
+    steps(generator, call, array, scope.within(None), iteration)
+    return accumulator
+
+
+def variables(generator: Generator, type: Type) -> View:
+    """Return an accumulator: a variable, or one for each component of a tuple."""
+    if isinstance(type, TupleType):
+        return ZipView([variables(generator, element) for element in type.elements])
+    buffer = Buffer(generator.fresh("acc"), PRIVATE, type, [])
+    generator.memory.buffers.append(buffer)
+    return Variable(buffer)
+
+
+class Variable(ValueView):
+    """A variable that is read and written."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.access = Access(buffer, ZERO)
+        super().__init__(self.access)
+
+    def place(self) -> list[Access]:
+        return [self.access]
+
+
+def steps(generator: Generator, call: Call, array: View, scope: Scope, iteration) -> None:  # type: ignore[no-untyped-def]
+    """Emit the loop of a reduction over an array, or over the chunks of a guarded split."""
+    assert isinstance(call.function, Fold)
+    type = scope.type(call.arguments[1].typed)
+    if isinstance(type, RaggedType):
+        ragged = type
+        parameter = call.function.function.parameters[1].typed
+        assert isinstance(parameter, ArrayType)
+        length = parameter.length
+        generator.loop(
+            chunk_count(type),
+            REDUCE,
+            0,
+            call,
+            lambda at: iteration(array.at(at), scope.with_size(length, chunk_length(ragged, at))),
+        )
+        return
+    assert isinstance(type, ArrayType)
+    generator.loop(type.length, REDUCE, 0, call, lambda at: iteration(array.at(at), scope))
+
+
+def reduce_array(
+    generator: Generator,
+    call: Call,
+    function: Fold,
+    type: Type,
+    place: tuple[MemoryView, list[Distribution | None]],
+    scope: Scope,
+) -> None:
+    """Emit a reduction whose accumulator is an array in memory."""
+    if not isinstance(function, ReduceSeq):
+        raise generator.refuse("its order is open, so it has no code", "reduceSeq")
+    accumulator, shared = place
+    inner = scope.within(None)
+    array = generator.value(call.arguments[1], inner)
+    if generator.computes(call.arguments[0], inner):
+        generator.into(call.arguments[0], accumulator, inner)
+    else:
+        generator.copy(generator.value(call.arguments[0], inner), accumulator, type, shared)
+    first, second = function.function.parameters
+    body = function.function.body
+
+    def iteration(element: View, scope: Scope) -> None:
+        generator.tags += 1
+        old = accumulator.tagged(generator.tags)
+        bound = scope.bind(first, old).bind(second, element)
+        tag = generator.tags
+        with generator.block() as statements:
+            generator.into(body, accumulator, bound)
+        if is_in_place_update(statements, tag):
+            generator.statements.extend(statements)
+            return
+        following = generator.memory.allocate(type, accumulator.space or PRIVATE, shared, base="next")
+        generator.into(body, following, bound)
+        generator.copy(following, accumulator, type, shared)
+
+    steps(generator, call, array, inner, iteration)
+
+
+def scan_into(generator: Generator, call: Call, function: AnyScan, target: View, scope: Scope) -> None:
+    """Emit a scan: every intermediate result of a reduction is written."""
+    if function.needs_properties:
+        raise generator.refuse("its order is open, so it has no code", "scanSeq")
+    type = call.arguments[0].typed
+    if holds_arrays(type):
+        raise generator.refuse("the code generator does not compile scans of arrays yet")
+    inner = scope.within(None)
+    array = generator.value(call.arguments[1], inner)
+    accumulator = variables(generator, type)
+    generator.assign(accumulator, type, generator.scalar(call.arguments[0], inner))
+    first, second = function.function.parameters
+    elements = scope.type(call.arguments[1].typed)
+    assert isinstance(elements, ArrayType)
+
+    def iteration(at: Nat) -> None:
+        if function.exclusive:
+            # The element is read first: it may be stored where the result is.
+            value: Value = generator.scalar(
+                function.function.body, inner.bind(first, accumulator).bind(second, array.at(at))
+            )
+            following = generator.keep(value, type)
+            generator.assign(target.at(at), type, generator.load(accumulator, type))
+            generator.assign(accumulator, type, following.load())
+            return
+        bound = inner.bind(first, accumulator).bind(second, array.at(at))
+        generator.assign(accumulator, type, generator.scalar(function.function.body, bound))
+        generator.assign(target.at(at), type, generator.load(accumulator, type))
+
+    generator.loop(elements.length, REDUCE, 0, call, iteration)
+
+

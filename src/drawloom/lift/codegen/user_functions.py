@@ -1,0 +1,87 @@
+"""User functions and the structs of their tuples, as OpenCL C."""
+
+from __future__ import annotations
+
+from drawloom.lift.codegen.syntax import Struct
+from drawloom.lift.language.types import ScalarType, TupleType, Type, VectorType
+from drawloom.lift.language.user_functions.function import UserFunction
+from drawloom.lift.language.user_functions.printer import CPrinter
+from drawloom.lift.language.user_functions.syntax import FunctionTree
+
+
+class FunctionTable(CPrinter):
+    """The functions and structs that a kernel uses, each under a name of its own."""
+
+    def __init__(self) -> None:
+        self.names: dict[tuple[UserFunction, tuple[Type, ...]], str] = {}
+        self.taken: set[str] = set(KEYWORDS)
+        self.texts: list[str] = []
+        self.structs: dict[TupleType, Struct] = {}
+        self.types: set[str] = set()
+
+    def name_of(self, function: UserFunction, types: tuple[Type, ...]) -> str:
+        """Return the C name of a user function for arguments of some types, printing it at its first use."""
+        found = self.names.get((function, types))
+        if found is not None:
+            return found
+        tree = function.instantiate(types)
+        name = self.fresh_name(tree.name)
+        self.names[function, types] = name
+        renamed = FunctionTree(name, tree.parameters, tree.result, tree.body, tree.position)
+        self.texts.append(self.function(renamed))
+        return name
+
+    def fresh_name(self, name: str) -> str:
+        candidate, at = name, 2
+        while candidate in self.taken:
+            candidate, at = f"{name}_{at}", at + 1
+        self.taken.add(candidate)
+        return candidate
+
+    def spell_type(self, type: Type) -> str:
+        if isinstance(type, TupleType):
+            return self.struct_of(type).name
+        assert isinstance(type, ScalarType | VectorType)
+        self.types.add(str(type.element if isinstance(type, VectorType) else type))
+        return str(type)
+
+    def spell_tuple(self, type: Type, parts: list[str]) -> str:
+        return f"({self.spell_type(type)}){{" + ", ".join(parts) + "}"
+
+    def struct_of(self, type: TupleType) -> Struct:
+        found = self.structs.get(type)
+        if found is None:
+            members = list(type.elements)
+            words = [self.spell_type(member) for member in members]
+            found = Struct(self.fresh_name("tuple_" + "_".join(words)), members)
+            self.structs[type] = found
+        return found
+
+    def struct_texts(self) -> list[str]:
+        texts: list[str] = []
+        for struct in self.structs.values():
+            members = " ".join([f"{self.spell_type(type)} _{at};" for at, type in enumerate(struct.members)])
+            texts.append(f"typedef struct {{ {members} }} {struct.name};")
+        return texts
+
+    def pragmas(self) -> list[str]:
+        extensions = {"double": "cl_khr_fp64", "half": "cl_khr_fp16"}
+        return [
+            f"#pragma OPENCL EXTENSION {extension} : enable"
+            for word, extension in extensions.items()
+            if word in self.types
+        ]
+
+
+#: Names that a user function, a parameter or a buffer may not have in OpenCL C: built-in functions and keywords.
+KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto half if inline int long "
+    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "kernel global local constant private bool uchar ushort uint ulong size_t event_t image2d_t sampler_t "
+    "abs abs_diff acos acosh add_sat all any asin asinh atan atan2 atanh barrier bitselect cbrt ceil clamp clz copysign "
+    "cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod fract "
+    "frexp hadd hypot ilogb isequal isfinite isinf isless isnan isnormal ldexp length lgamma log log10 log1p log2 logb "
+    "mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 mul_hi nan nextafter normalize popcount pow pown "
+    "powr prefetch radians remainder remquo rhadd rint rootn rotate round rsqrt select sign signbit sin sincos sinh "
+    "sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vec_step vload2 vstore2".split()
+)

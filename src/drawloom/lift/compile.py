@@ -1,0 +1,267 @@
+"""Compiles a low-level Lift program: one kernel, or several with the host program that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from drawloom.errors import count
+from drawloom.lift.arithmetic import Nat, Variable, evaluate
+from drawloom.lift.codegen.errors import not_compiled
+from drawloom.lift.codegen.generator import Switches
+from drawloom.lift.codegen.kernel import Kernel, KernelOptions, calls_of, make_kernel
+from drawloom.lift.codegen.launch import UNKNOWN
+from drawloom.lift.language.errors import SizeError
+from drawloom.lift.language.infer import infer_types
+from drawloom.lift.language.interpreter import Binder, Interpreter
+from drawloom.lift.language.ir import Call, Lambda
+from drawloom.lift.language.patterns.base import Value, each_leaf
+from drawloom.lift.language.patterns.opencl import KernelCall
+from drawloom.lift.language.types import ArrayType, ScalarType, TupleType, Type, VectorType
+from drawloom.lift.language.well_formed import check_well_formed, is_low_level
+from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE
+
+#: Indices in kernels are `int`.
+MOST_ELEMENTS = (1 << 31) - 1
+
+
+def compile(
+    program: Lambda,
+    sizes: Mapping[Any, int] | None = None,
+    *,
+    local_size: int | tuple[int, ...] | None = None,
+    num_groups: int | tuple[int, ...] | None = None,
+    array_access: bool = True,
+    barriers: bool = True,
+    control_flow: bool = True,
+) -> Compiled:
+    """Compile a low-level program to OpenCL C.
+
+    Args:
+        program: A lambda whose parallel maps say which work-items compute what.
+        sizes: Known sizes, by size or by name, which become constants of the code.
+        local_size: Work-items of a work-group in up to three dimensions. None takes the lengths of the program's
+            mapLcl, at most 256 work-items together.
+        num_groups: Work-groups in up to three dimensions, where they are known: more loops become ``if`` or nothing.
+            None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb.
+        array_access: Simplify the indices of accesses.
+        barriers: Leave out barriers that order nothing.
+        control_flow: Make ``if`` or straight-line code of loops that run at most once.
+
+    Returns:
+        An object that is called with NumPy arrays; ``opencl`` is its text.
+
+    Raises:
+        LiftTypeError: The program is ill-typed.
+        WellFormednessError: No kernel can run the program.
+        LiftCompileError: The code generator does not compile a pattern where it stands; the error names the pattern
+            and the Python line.
+
+    Example:
+        >>> import numpy as np
+        >>> from drawloom.lift import array, compile, float32, fun, map_glb, size, user_function
+        >>> square = user_function("float square(float x) { return x * x; }")
+        >>> squares = compile(fun(array(float32, size("N")), lambda x: map_glb(square, x)))
+        >>> squares(np.float32([1, 2, 3]))
+        array([1., 4., 9.], dtype=float32)
+    """
+    typed = infer_types(program)
+    check_well_formed(typed)
+    if not is_low_level(typed):
+        raise not_compiled(
+            "the program does not say which work-items compute what", program.position, "parallel maps, such as mapGlb"
+        )
+    options = KernelOptions(
+        known_sizes(typed, sizes or {}),
+        None if local_size is None else triple(local_size, 1),
+        UNKNOWN if num_groups is None else triple(num_groups, 1),
+        Switches(array_access, barriers, control_flow),
+    )
+    name = typed.name or "lift_kernel"
+    calls = [call for call in calls_of(typed) if isinstance(call.function, KernelCall)]
+    kernels: dict[KernelCall, Kernel] = {}
+    if not calls:
+        return Compiled(typed, [make_kernel(typed, name, options)], kernels, options.sizes)
+    calls.reverse()
+    made: list[Kernel] = []
+    for at, call in enumerate(calls):
+        assert isinstance(call.function, KernelCall)
+        kernel = make_kernel(call.function.function, f"{name}_{at + 1}" if len(calls) > 1 else name, options)
+        kernels[call.function] = kernel
+        made.append(kernel)
+    return Compiled(typed, made, kernels, options.sizes)
+
+
+def triple(numbers: int | tuple[int, ...], rest: int) -> tuple[int, int, int]:
+    given = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    if not 1 <= len(given) <= 3 or any(not isinstance(one, int) or one < 1 for one in given):
+        raise SizeError(f"work-items {numbers}: expected one to three positive numbers")
+    padded = (*given, rest, rest)
+    return padded[0], padded[1], padded[2]
+
+
+def known_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int]:
+    """Return known sizes by their variables."""
+    from drawloom.lift.codegen.kernel import sizes_of
+
+    by_name = {size.name: size for size in sizes_of(program)}
+    found: dict[Variable, int] = {}
+    for key, value in sizes.items():
+        size = key if isinstance(key, Variable) else by_name.get(str(key))
+        if size is None:
+            raise SizeError(f"size {key}: the program has {', '.join(by_name) or 'no sizes'}")
+        found[size] = value
+    return found
+
+
+class Compiled:
+    """A compiled program. Call it with NumPy arrays, one for each parameter of the program.
+
+    Attributes:
+        program: The typed program.
+        kernels: Its kernels, in the order in which they run.
+    """
+
+    def __init__(
+        self,
+        program: Lambda,
+        kernels: list[Kernel],
+        calls: dict[KernelCall, Kernel],
+        sizes: Mapping[Variable, int],
+    ) -> None:
+        self.program = program
+        self.kernels = kernels
+        self.calls = calls
+        self.sizes = dict(sizes)
+        self.loaded: dict[tuple[str, str], Any] = {}
+
+    @property
+    def opencl(self) -> str:
+        """OpenCL C 1.2 of all kernels. Arguments: inputs in their order, results, temporary buffers, sizes."""
+        return "\n".join([kernel.text for kernel in self.kernels])
+
+    @property
+    def ptx(self) -> str:
+        """PTX of all kernels."""
+        return "\n".join([str(self.module(kernel)) for kernel in self.kernels])
+
+    def module(self, kernel: Kernel) -> Any:
+        from drawloom.cuda import compile_opencl
+
+        return compile_opencl(kernel.text)
+
+    def bytes_in(self, space: str) -> list[Nat]:
+        """Return the bytes that each kernel allocates in ``"global"``, ``"local"`` or ``"private"`` memory."""
+        assert space in (GLOBAL, LOCAL, PRIVATE)
+        return [kernel.bytes_in(space) for kernel in self.kernels]
+
+    def __call__(self, *arguments: Any, sizes: Mapping[Variable, int] | None = None, device: str | None = None) -> Any:
+        """Run the program.
+
+        Args:
+            arguments: As `interpret` takes them.
+            sizes: Values of sizes that the arrays' shapes do not decide.
+            device: A device of `drawloom.devices()`; None takes the default, ``cpu``.
+
+        Raises:
+            SizeError: The arrays do not fit the program.
+        """
+        program = self.program
+        if len(arguments) != program.arity:
+            raise SizeError(
+                f"the program takes {count(program.arity, 'argument')}, "
+                f"but {count(len(arguments), 'argument')} were given"
+            )
+        binder = Binder({**self.sizes, **(sizes or {})})
+        values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
+        binder.check()
+        if not self.calls:
+            return self.run(self.kernels[0], values, binder.sizes, device)
+        result = Host(self, binder.sizes, device).call(program, values)
+        return each_leaf(result, np.array)
+
+    def run(self, kernel: Kernel, values: list[Value], sizes: dict[Variable, int], device: str | None) -> Value:
+        """Launch a kernel and return its result."""
+        inputs = [leaf for value in values for leaf in leaves(value)]
+        outputs: list[Any] = []
+        arguments: list[Any] = []
+        for parameter in kernel.parameters:
+            if parameter.role == "size":
+                assert parameter.size is not None
+                if parameter.size not in sizes:
+                    raise SizeError(f"size {parameter.size} is not known: give sizes={{...}}")
+                arguments.append(sizes[parameter.size])
+            elif parameter.role == "value":
+                arguments.append(inputs.pop(0).item())
+            elif parameter.role == "input":
+                array = np.ascontiguousarray(inputs.pop(0))
+                check_length(array.size, parameter.name)
+                arguments.append(array.view(np.uint8) if array.dtype == bool else array)
+            else:
+                assert parameter.buffer is not None
+                length = evaluate(parameter.buffer.count, sizes)
+                check_length(length, parameter.name)
+                element = parameter.buffer.element
+                assert isinstance(element, ScalarType)
+                array = np.empty(length, element.dtype)
+                arguments.append(array)
+                if parameter.role == "output":
+                    outputs.append(array)
+        launch = self.load(kernel, device)
+        launch[kernel.num_groups(sizes), kernel.local_size](*arguments)
+        return shaped(kernel.result, outputs, [], sizes)
+
+    def load(self, kernel: Kernel, device: str | None) -> Any:
+        import drawloom
+
+        key = (kernel.name, device or "")
+        if key not in self.loaded:
+            self.loaded[key] = drawloom.load(self.module(kernel), device=device)
+        return self.loaded[key][kernel.name]
+
+
+class Host(Interpreter):
+    """Runs a program of several kernels: kernels on a device, and what rearranges data between them with NumPy."""
+
+    def __init__(self, compiled: Compiled, sizes: dict[Variable, int], device: str | None) -> None:
+        super().__init__(sizes)
+        self.compiled = compiled
+        self.device = device
+
+    def call_expression(self, call: Call) -> Value:
+        function = call.function
+        kernel = None
+        if isinstance(function, KernelCall):
+            kernel = next((made for one, made in self.compiled.calls.items() if one is function), None)
+        if kernel is None:
+            return super().call_expression(call)
+        arguments = [self.expression(argument) for argument in call.arguments]
+        return self.compiled.run(kernel, arguments, self.sizes, self.device)
+
+
+def leaves(value: Value) -> list[Any]:
+    if isinstance(value, tuple):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [np.asarray(value)]
+
+
+def check_length(length: int, name: str) -> None:
+    if length > MOST_ELEMENTS:
+        raise SizeError(f"{name} has {length} elements, expected at most {MOST_ELEMENTS}, which an int can count")
+
+
+def shaped(type: Type, arrays: list[Any], lengths: list[Nat], sizes: Mapping[Variable, int]) -> Value:
+    """Return a kernel's result from its buffers, which are taken from the list in their order."""
+    if isinstance(type, ArrayType):
+        return shaped(type.element, arrays, [*lengths, type.length], sizes)
+    if isinstance(type, TupleType):
+        return tuple([shaped(element, arrays, lengths, sizes) for element in type.elements])
+    shape = [evaluate(length, sizes) for length in lengths]
+    if isinstance(type, VectorType):
+        shape.append(type.width)
+    array = arrays.pop(0).reshape(shape)
+    return array.view(np.bool_) if isinstance(type, ScalarType) and type.kind == "bool" else array
+
+

@@ -1,0 +1,96 @@
+"""Buffers: what the values of a program are stored in (thesis 4.3.2)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.lift.arithmetic import ONE, Constant, Nat, simplify
+from drawloom.lift.language.types import ScalarType, TupleType, Type, VectorType
+
+GLOBAL: Final = "global"
+LOCAL: Final = "local"
+PRIVATE: Final = "private"
+
+#: From the narrowest to the widest.
+SPACES: Final = (PRIVATE, LOCAL, GLOBAL)
+
+
+class Distribution:
+    """How work-items share a dimension of a private array: by a parallel map of a kind and a dimension."""
+
+    def __init__(self, kind: str, dimension: int) -> None:
+        self.kind = kind
+        self.dimension = dimension
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distribution) and (self.kind, self.dimension) == (other.kind, other.dimension)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.dimension))
+
+
+class Buffer:
+    """Memory for scalars, or for vectors and structs in private memory.
+
+    Args:
+        name: In C.
+        space: `GLOBAL`, `LOCAL` or `PRIVATE`.
+        element: What one element is.
+        lengths: The length of each dimension, outermost first; none for a single value.
+        shared: For each dimension of a private array, how work-items share it, or None.
+        role: ``"input"``, ``"output"``, ``"temporary"``, ``"pointer"``, or ``"value"`` for a scalar parameter.
+        aliases: The buffers that a pointer may point to.
+        vector_width: The width of the vectors whose components are the last dimension, or 0.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        space: str,
+        element: Type,
+        lengths: list[Nat],
+        shared: list[Distribution | None] | None = None,
+        role: str = "temporary",
+        aliases: list[Buffer] | None = None,
+        vector_width: int = 0,
+    ) -> None:
+        self.name = name
+        self.space = space
+        self.element = element
+        self.lengths = lengths
+        self.shared = shared or [None] * len(lengths)
+        self.role = role
+        self.aliases = aliases or [self]
+        self.vector_width = vector_width
+        self.is_scalarised = False
+
+    @property
+    def count(self) -> Nat:
+        """The number of elements."""
+        product: Nat = ONE
+        for length in self.lengths:
+            product = product * length
+        return simplify(product)
+
+    @property
+    def size_bytes(self) -> Nat:
+        return simplify(self.count * element_bytes(self.element))
+
+    def may_alias(self, other: Buffer) -> bool:
+        """Return True when an element of one may be an element of the other."""
+        return any(one is another for one in self.aliases for another in other.aliases)
+
+    @property
+    def constant_count(self) -> int | None:
+        count = self.count
+        return count.value if isinstance(count, Constant) else None
+
+
+def element_bytes(type: Type) -> int:
+    """Return the size of a scalar, vector or tuple; the widths of vectors are those of the data, also for 3."""
+    if isinstance(type, ScalarType):
+        return type.size_bytes
+    if isinstance(type, VectorType):
+        return type.element.size_bytes * type.width
+    assert isinstance(type, TupleType)
+    return sum([element_bytes(element) for element in type.elements])
