@@ -45,6 +45,11 @@ IS_EVEN = lift.user_function("bool isSmall(T x) { return x < (T)2; }")
 class Generator:
     """Draws one program: `program` a high-level one, `low_level_program` one that is well-formed as a kernel."""
 
+    #: What `step` chooses from; None for all.
+    steps: Any = None
+    #: The map of steps that do not draw one.
+    plain_map: Any = staticmethod(lift.map)
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.values: dict[Any, int] = {}
@@ -185,7 +190,7 @@ class Generator:
         """Apply one pattern that fits the value's type."""
         if isinstance(type, ArrayType):
             for _ in range(20):
-                found: Found = self.choose(ARRAY_STEPS)(self, value, type, depth)
+                found: Found = self.choose(self.steps or ARRAY_STEPS)(self, value, type, depth)
                 if found is not None and self.elements(found[1]) <= MOST_ELEMENTS:
                     return found
             return value, type
@@ -262,9 +267,11 @@ def step_guarded(self: Generator, value: Any, type: ArrayType, depth: int) -> Fo
     if isinstance(type.element, ScalarType) and self.random.random() < 0.5:
         total = lift.reduce_seq(0, lift.add)
         chunks = -(-type.length // chunk)
-        return lift.map(total, lift.split_guarded(chunk, value)), ArrayType(ArrayType(type.element, as_nat(1)), chunks)
+        totals = self.plain_map(total, lift.split_guarded(chunk, value))
+        return totals, ArrayType(ArrayType(type.element, as_nat(1)), chunks)
     function, result = self.function(type.element, 0)
-    return lift.join(lift.map(lift.map(function), lift.split_guarded(chunk, value))), ArrayType(result, type.length)
+    mapped = self.plain_map(self.plain_map(function), lift.split_guarded(chunk, value))
+    return lift.join(mapped), ArrayType(result, type.length)
 
 
 def step_join(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
@@ -352,7 +359,7 @@ def step_vector(self: Generator, value: Any, type: ArrayType, depth: int) -> Fou
 def step_iterate(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
     if not isinstance(type.element, ScalarType):
         return None
-    return lift.iterate(self.random.randint(0, 3), lift.map(self.choose(UNARY)))(value), type
+    return lift.iterate(self.random.randint(0, 3), self.plain_map(self.choose(UNARY)))(value), type
 
 
 def step_filter(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:

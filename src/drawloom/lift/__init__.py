@@ -9,6 +9,8 @@ Programs print themselves in the thesis's notation; `docs/lift.md` has every pat
 """
 
 from drawloom.lift.arithmetic import Nat
+from drawloom.lift.codegen.errors import LiftCompileError
+from drawloom.lift.compile import Compiled, compile
 from drawloom.lift.language.builders import array, fun, literal, size, tuple_of, vector
 from drawloom.lift.language.errors import LiftParseError, LiftTypeError, SizeError, WellFormednessError
 from drawloom.lift.language.index_functions import reverse
@@ -105,9 +107,11 @@ from drawloom.lift.language.user_functions.library import (
 from drawloom.lift.language.well_formed import check_well_formed, is_low_level
 
 __all__ = [
+    "Compiled",
     "Expression",
     "Function",
     "Lambda",
+    "LiftCompileError",
     "LiftParseError",
     "LiftTypeError",
     "Nat",
@@ -120,6 +124,7 @@ __all__ = [
     "at",
     "boolean",
     "check_well_formed",
+    "compile",
     "concat",
     "div",
     "dot",

@@ -95,7 +95,7 @@ def compile(
 
 
 def triple(numbers: int | tuple[int, ...], rest: int) -> tuple[int, int, int]:
-    given = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    given: tuple[Any, ...] = (numbers,) if isinstance(numbers, int) else tuple(numbers)
     if not 1 <= len(given) <= 3 or any(not isinstance(one, int) or one < 1 for one in given):
         raise SizeError(f"work-items {numbers}: expected one to three positive numbers")
     padded = (*given, rest, rest)
@@ -263,5 +263,3 @@ def shaped(type: Type, arrays: list[Any], lengths: list[Nat], sizes: Mapping[Var
         shape.append(type.width)
     array = arrays.pop(0).reshape(shape)
     return array.view(np.bool_) if isinstance(type, ScalarType) and type.kind == "bool" else array
-
-

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from drawloom.errors import Error
 from drawloom.lift.arithmetic import (
     ONE,
     ZERO,
     ArithmeticRefusal,
-    Constant,
     Nat,
-    Variable,
-    as_nat,
     index,
     is_at_most,
     simplify,
@@ -35,6 +32,7 @@ from drawloom.lift.codegen.syntax import (
     Access,
     Apply,
     Assign,
+    If,
     Index,
     Loop,
     Member,
@@ -47,13 +45,9 @@ from drawloom.lift.language.errors import LiftTypeError
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Pattern
 from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, Fold, Id, Iterate, MapAtomic
-from drawloom.lift.language.patterns.layout import Get, MakeTuple, Scatter
+from drawloom.lift.language.patterns.layout import Get, Head, MakeTuple, Scatter
 from drawloom.lift.language.patterns.opencl import (
     Dot,
-    MapGlb,
-    MapLcl,
-    MapSeq,
-    MapWrg,
     ParallelMap,
     ToGlobal,
     ToLocal,
@@ -74,20 +68,19 @@ from drawloom.lift.language.types import (
 )
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.printer import print_number
-from drawloom.lift.language.well_formed import collect_free
-from drawloom.lift.memory.address_spaces import SpaceOnly, infer_space
+from drawloom.lift.memory.address_spaces import infer_space
 from drawloom.lift.memory.allocation import Allocator, find_distribution
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
 from drawloom.lift.views.views import (
-    AsVectorView,
     ConstantView,
-    FunctionView,
+    GuardedView,
     MemoryView,
     UnsupportedView,
     ValueView,
     View,
-    ZipView,
 )
+
+Made = TypeVar("Made")
 
 KINDS = {"mapGlb": GLB, "mapWrg": WRG, "mapLcl": LCL, "mapSeq": SEQ, "map": SEQ}
 
@@ -132,15 +125,15 @@ class Generator:
         name = name_function(self.current.function)
         return not_compiled(f"{name}: {message}", self.current.position, expected)
 
-    @contextmanager
-    def at_call(self, call: Call) -> Iterator[None]:
-        """Give errors the place of a call."""
+    def at_call(self, call: Call, compile_call: Callable[[], Made]) -> Made:
+        """Compile a call, whose place errors have meanwhile."""
         outer, self.current = self.current, call
         try:
-            yield
+            result = compile_call()
         except (UnsupportedView, ArithmeticRefusal) as refusal:
             raise self.refuse(str(refusal)) from None
         self.current = outer
+        return result
 
     @contextmanager
     def block(self) -> Iterator[list[Statement]]:
@@ -205,9 +198,7 @@ class Generator:
             return self.computes(inner.body, scope) or any(
                 self.computes(argument, scope) for argument in expression.arguments
             )
-        if isinstance(function, UserFunction) or isinstance(
-            function, Id | Fold | Iterate | AnyScan | Vectorize | Dot | MapAtomic
-        ):
+        if isinstance(function, UserFunction | Id | Fold | Iterate | Vectorize | Dot | MapAtomic):
             return True
         if isinstance(function, AnyMap) and self.computes(function.function.body, scope):
             return True
@@ -246,9 +237,7 @@ class Generator:
         if isinstance(expression, Literal):
             return ConstantView(self.literal(expression))
         assert isinstance(expression, Call)
-        with self.at_call(expression):
-            return self.value_of_call(expression, scope)
-        raise AssertionError
+        return self.at_call(expression, lambda: self.value_of_call(expression, scope))
 
     def value_of_call(self, call: Call, scope: Scope) -> View:
         from drawloom.lift.codegen import iterations, reductions
@@ -318,9 +307,7 @@ class Generator:
         if isinstance(expression, Literal):
             return self.literal(expression)
         assert isinstance(expression, Call)
-        with self.at_call(expression):
-            return self.scalar_of_call(expression, scope)
-        raise AssertionError
+        return self.at_call(expression, lambda: self.scalar_of_call(expression, scope))
 
     def scalar_of_call(self, call: Call, scope: Scope) -> Value:
         function = call.function
@@ -355,7 +342,7 @@ class Generator:
         return view.load()
 
     def vectorized(self, call: Call, function: Vectorize, scope: Scope) -> Value:
-        """Apply a function to vectors: its own form for vectors where it is a generic user function, or by components."""
+        """Apply a function to vectors: as it is where it is a generic user function, and otherwise by components."""
         types = [argument.typed for argument in call.arguments]
         views = [
             self.keep(self.scalar(argument, scope.within(None)), type) for argument, type in zip(call.arguments, types)
@@ -383,6 +370,11 @@ class Generator:
 
     def assign(self, target: View, type: Type, value: Value) -> None:
         """Store a scalar, vector or struct where a view says."""
+        if isinstance(target, GuardedView):
+            with self.block() as statements:
+                self.assign(target.base, type, value)
+            self.statements.append(If(target.condition, statements))
+            return
         if isinstance(type, TupleType) and not isinstance(target, ValueView):
             whole = value
             if not (isinstance(value, Apply) and value.closing == "}"):
@@ -416,12 +408,25 @@ class Generator:
             else:
                 self.copy(bound, target, scope.type(expression.typed), [])
             return
-        if not holds_arrays(expression.typed):
+        if not holds_arrays(expression.typed) and not self.writes_through(expression, scope):
             self.assign(target, expression.typed, self.scalar(expression, scope))
             return
         assert isinstance(expression, Call)
-        with self.at_call(expression):
-            self.call_into(expression, target, scope)
+        self.at_call(expression, lambda: self.call_into(expression, target, scope))
+
+    def writes_through(self, expression: Expression, scope: Scope) -> bool:
+        """Return True for a scalar that is the only element of an array which is computed."""
+        if not isinstance(expression, Call):
+            return False
+        function = expression.function
+        if isinstance(function, Lambda):
+            return self.writes_through(function.body, scope)
+        if isinstance(function, Wrapper):
+            return self.writes_through(function.function.body, scope)
+        if not isinstance(function, Head):
+            return False
+        array = expression.arguments[0].typed
+        return isinstance(array, ArrayType) and simplify(scope.nat(array.length)) is ONE
 
     def call_into(self, call: Call, target: View, scope: Scope) -> None:
         from drawloom.lift.codegen import iterations, reductions

@@ -88,7 +88,7 @@ def longest_of(lengths: list[Nat]) -> Nat:
 def possible_lengths(length: Nat, step: Nat, size: Variable, times: Nat) -> list[Nat]:
     """Return the array's length before and after each iteration."""
     if step is size:
-        return [length, length]
+        return [length, length, length]  # of which the first iteration may take one away
     assert isinstance(times, Constant)
     lengths = [length]
     for _ in range(times.value):
@@ -164,5 +164,3 @@ def pointer(generator: Generator, name: str, buffer: Buffer, length: Nat, aliase
     )
     generator.memory.buffers.append(made)
     return made
-
-

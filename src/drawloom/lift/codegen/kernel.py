@@ -109,6 +109,11 @@ class Kernel:
                 total = total + buffer.size_bytes
         return simplify(total)
 
+    def count_divisions(self) -> int:
+        """Return how many divisions and remainders the kernel's indices and bounds have left."""
+        body = self.text[self.text.index("kernel void") :]
+        return body.count(" / ") + body.count(" % ")
+
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
         """Return the launch's groups: enough for every parallel map, at most 65535 in a dimension."""
         counts: list[int] = []
@@ -208,9 +213,7 @@ def outermost_call(function: Lambda) -> Call:
     raise not_compiled("the program computes nothing", function.position, "a parallel map")
 
 
-def bind_parameter(
-    generator: Generator, parameter: Parameter, scope: Scope, parameters: list[KernelParameter]
-) -> View:
+def bind_parameter(generator: Generator, parameter: Parameter, scope: Scope, parameters: list[KernelParameter]) -> View:
     """Return the view of a kernel's input, and add the parameters that hold it."""
     type = scope.type(parameter.typed)
     base = generator.fresh(parameter.name)
@@ -399,5 +402,3 @@ def print_parameter(functions: object, parameter: KernelParameter) -> str:
     assert parameter.buffer is not None
     const = "const " if parameter.role == "input" else ""
     return f"{const}global {parameter.buffer.element} *restrict {parameter.name}"
-
-

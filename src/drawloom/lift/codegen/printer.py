@@ -158,5 +158,3 @@ class CodePrinter:
 
 def parenthesised(text: str) -> str:
     return f"({text})" if any(mark in text for mark in "?<>") else text
-
-

@@ -6,6 +6,7 @@ same step has overwritten (`memory/updates.py` proves it), and otherwise through
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from drawloom.lift.arithmetic import ZERO, Nat
@@ -97,7 +98,9 @@ class Variable(ValueView):
         return [self.access]
 
 
-def steps(generator: Generator, call: Call, array: View, scope: Scope, iteration) -> None:  # type: ignore[no-untyped-def]
+def steps(
+    generator: Generator, call: Call, array: View, scope: Scope, iteration: Callable[[View, Scope], None]
+) -> None:
     """Emit the loop of a reduction over an array, or over the chunks of a guarded split."""
     assert isinstance(call.function, Fold)
     type = scope.type(call.arguments[1].typed)
@@ -186,5 +189,3 @@ def scan_into(generator: Generator, call: Call, function: AnyScan, target: View,
         generator.assign(target.at(at), type, generator.load(accumulator, type))
 
     generator.loop(elements.length, REDUCE, 0, call, iteration)
-
-

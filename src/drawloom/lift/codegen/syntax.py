@@ -51,14 +51,24 @@ class Access(Value):
         width: 0 for one element; otherwise so many consecutive elements as a vector.
         component: Which component of a vector in private memory, or None.
         tag: Not 0 for what an accumulator held before a step of its reduction.
+        path: The index in each dimension of the buffer, outermost first.
     """
 
-    def __init__(self, buffer: Buffer, index: Nat, width: int = 0, component: Nat | None = None, tag: int = 0) -> None:
+    def __init__(
+        self,
+        buffer: Buffer,
+        index: Nat,
+        width: int = 0,
+        component: Nat | None = None,
+        tag: int = 0,
+        path: tuple[Nat, ...] = (),
+    ) -> None:
         self.buffer = buffer
         self.index = index
         self.width = width
         self.component = component
         self.tag = tag
+        self.path = path
 
 
 class Apply(Value):

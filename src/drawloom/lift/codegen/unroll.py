@@ -126,7 +126,7 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
 def substitute_value(value: Value, values: Mapping) -> Value:
     if isinstance(value, Access):
         component = None if value.component is None else substitute(value.component, values)
-        return Access(value.buffer, substitute(value.index, values), value.width, component, value.tag)
+        return Access(value.buffer, substitute(value.index, values), value.width, component, value.tag, value.path)
     if isinstance(value, Index):
         return Index(substitute(value.nat, values))
     if isinstance(value, Apply):

@@ -32,11 +32,19 @@ class FunctionTable(CPrinter):
         return name
 
     def fresh_name(self, name: str) -> str:
+        mark = "_" if name[-1].isdigit() else ""
         candidate, at = name, 2
         while candidate in self.taken:
-            candidate, at = f"{name}_{at}", at + 1
+            candidate, at = f"{name}{mark}{at}", at + 1
         self.taken.add(candidate)
         return candidate
+
+    def fresh_array_name(self, name: str) -> str:
+        """Return a name whose numbered elements, ``name_0`` and so on, are free, too."""
+        found = self.fresh_name(name)
+        while any(other.startswith(found + "_") for other in self.taken):
+            found = self.fresh_name(name)
+        return found
 
     def spell_type(self, type: Type) -> str:
         if isinstance(type, TupleType):
@@ -75,13 +83,14 @@ class FunctionTable(CPrinter):
 
 #: Names that a user function, a parameter or a buffer may not have in OpenCL C: built-in functions and keywords.
 KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto half if inline int long "
-    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "kernel global local constant private bool uchar ushort uint ulong size_t event_t image2d_t sampler_t "
-    "abs abs_diff acos acosh add_sat all any asin asinh atan atan2 atanh barrier bitselect cbrt ceil clamp clz copysign "
-    "cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod fract "
-    "frexp hadd hypot ilogb isequal isfinite isinf isless isnan isnormal ldexp length lgamma log log10 log1p log2 logb "
-    "mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 mul_hi nan nextafter normalize popcount pow pown "
-    "powr prefetch radians remainder remquo rhadd rint rootn rotate round rsqrt select sign signbit sin sincos sinh "
-    "sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vec_step vload2 vstore2".split()
+    "auto break case char const continue default do double else enum extern float for goto half if inline int "
+    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+    "volatile while kernel global local constant private bool uchar ushort uint ulong size_t event_t image2d_t "
+    "sampler_t abs abs_diff acos acosh add_sat all any asin asinh atan atan2 atanh barrier bitselect cbrt ceil "
+    "clamp clz copysign cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs fdim "
+    "floor fma fmax fmin fmod fract frexp hadd hypot ilogb isequal isfinite isinf isless isnan isnormal ldexp "
+    "length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 "
+    "mul_hi nan nextafter normalize popcount pow pown powr prefetch radians remainder remquo rhadd rint rootn "
+    "rotate round rsqrt select sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi "
+    "tgamma trunc upsample vec_step vload2 vstore2".split()
 )

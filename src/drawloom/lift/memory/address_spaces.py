@@ -57,9 +57,7 @@ def infer_space(generator: Generator, expression: Expression, scope: Scope) -> s
     if generator.computes(expression, scope):
         if isinstance(function, Pattern) and any(generator.computes(one, scope) for one in expression.arguments):
             computed = [
-                space
-                for space, argument in zip(arguments, expression.arguments)
-                if generator.computes(argument, scope)
+                space for space, argument in zip(arguments, expression.arguments) if generator.computes(argument, scope)
             ]
             return widest(computed)
         return scope.space or widest(arguments)

@@ -20,6 +20,7 @@ from drawloom.lift.arithmetic import (
     simplify,
     upper_bound,
 )
+from drawloom.lift.arithmetic.expression import Minimum
 from drawloom.lift.codegen.launch import GLB, LCL, WRG
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.codegen.syntax import FOR
@@ -106,7 +107,7 @@ class Allocator:
                 if mark is not None:
                     own[at] = self.rounds(own[at], mark)
                     marks[at] = mark
-        unique = name if role != "temporary" else self.generator.fresh(name)
+        unique = name if role != "temporary" else self.generator.functions.fresh_array_name(name)
         made = Buffer(unique, space, element, own, marks, role, None, width)
         if space == PRIVATE:
             self.check_private(made)
@@ -118,8 +119,8 @@ class Allocator:
         length = simplify(length)
         if isinstance(length, Constant):
             return length
-        bound = upper_bound(length)
-        if isinstance(bound, Constant):
+        bound = constant_bound(length)
+        if bound is not None:
             return bound
         raise self.generator.refuse(
             f"an array of {length} elements in {space} memory, whose size is not known when the kernel is compiled",
@@ -162,6 +163,15 @@ class Allocator:
         if loop.form != FOR:
             return ZERO
         return (at - loop.start) // loop.step
+
+
+def constant_bound(length: Nat) -> Constant | None:
+    """Return a number that a length never exceeds, if one is known."""
+    if isinstance(length, Minimum):
+        found = [bound for bound in map(constant_bound, length.operands) if bound is not None]
+        return min(found, key=lambda bound: bound.value) if found else None
+    bound = upper_bound(length)
+    return bound if isinstance(bound, Constant) else None
 
 
 def find_distribution(generator: Generator, expression: Expression, scope: Scope) -> list[Distribution | None]:

@@ -1,7 +1,8 @@
 """Barrier insertion and elimination by read and write sets (thesis 4.3.4).
 
-A barrier stands between two accesses to local or global memory of one work-group where they may touch the same element,
-at least one writes it, and different work-items may make them. So no barrier stands after a parallel map whose result
+A barrier stands between two accesses to local or global memory of one work-group where they may touch the same
+element, one reads and one writes it, and different work-items may make them. (Two writes need none of their own: a
+program writes an element again only after it has been read.) So no barrier stands after a parallel map whose result
 nobody else reads: between the arguments of a ``zip``, after a ``mapLcl`` inside another, after the last access of a
 loop that runs once. Where an element is always accessed by the same work-item, its program order suffices.
 
@@ -11,7 +12,17 @@ equally often for all of them; a program that needs one there is refused.
 
 from __future__ import annotations
 
-from drawloom.lift.arithmetic import ONE, Nat, Variable, divides, free_variables, is_positive, simplify, substitute, variable
+from drawloom.lift.arithmetic import (
+    ONE,
+    Nat,
+    Variable,
+    divides,
+    free_variables,
+    is_positive,
+    simplify,
+    substitute,
+    variable,
+)
 from drawloom.lift.codegen.errors import not_compiled
 from drawloom.lift.codegen.launch import GLB, LCL, WRG, Threads
 from drawloom.lift.codegen.syntax import (
@@ -159,7 +170,7 @@ class BarrierInsertion:
         found = Conflict()
         for event in events:
             for one in before:
-                if (event.writes or one.writes) and one.access.buffer.space not in found.spaces:
+                if event.writes != one.writes and one.access.buffer.space not in found.spaces:
                     if one.may_meet(event) and not self.same_work_item(one, event):
                         found.spaces.add(one.access.buffer.space)
         return found if found.spaces else None
@@ -169,33 +180,38 @@ class BarrierInsertion:
         first, second = one.access, other.access
         if first.buffer is not second.buffer or first.width != second.width or one.is_stale or other.is_stale:
             return False
-        mine, known = self.canonical(first.index, one.loops)
-        yours, others = self.canonical(second.index, other.loops)
+        names, known = self.canonical(one.loops)
+        other_names, others = self.canonical(other.loops)
         if known is None or others is None or known.keys() != others.keys() or not self.dimensions <= known.keys():
             return False
-        if any(simplify(known[at][1]) is not simplify(others[at][1]) for at in known):
+        if any(known[at][1] is not others[at][1] for at in known):
             return False
-        return mine is yours and all(self.determines(mine, *known[at]) for at in self.dimensions)
+        mine = [substitute(index, names) for index in first.path]
+        yours = [substitute(index, other_names) for index in second.path]
+        if len(mine) != len(yours) or any(index is not another for index, another in zip(mine, yours)):
+            return False
+        return all(any(self.determines(index, *known[at]) for index in mine) for at in self.dimensions)
 
     def canonical(
-        self, index: Nat, loops: tuple[Loop, ...]
-    ) -> tuple[Nat, dict[int, tuple[Variable, Nat]] | None]:
-        """Return an index with the work-items' variables replaced by shared ones, and these for each dimension.
+        self, loops: tuple[Loop, ...]
+    ) -> tuple[dict[Variable, Nat | int], dict[int, tuple[Variable, Nat]] | None]:
+        """Return shared names for iteration variables, and those of work-items with their lengths by dimension.
 
-        The iteration variables of other loops are numbered, so that equal loops have equal indices.
+        Loops at the same depth with the same length have the same name, so that equal loops have equal indices.
         """
         names: dict[Variable, Nat | int] = {}
         found: dict[int, tuple[Variable, Nat]] = {}
         for at, loop in enumerate(loops):
             if loop.kind == LCL:
                 if loop.dimension in found:
-                    return index, None
-                shared = self.shared_variable(("lcl", loop.dimension, loop.stop, loop.form == FOR), loop.stop)
-                found[loop.dimension] = (shared, loop.stop)
+                    return names, None
+                length = simplify(loop.stop)
+                shared = self.shared_variable(("lcl", loop.dimension, length, loop.form == FOR), length)
+                found[loop.dimension] = (shared, length)
                 names[loop.variable] = shared
             elif loop.kind not in (WRG, GLB):
                 names[loop.variable] = self.shared_variable(("seq", at, loop.stop), loop.stop)
-        return substitute(index, names), found
+        return names, found
 
     def shared_variable(self, key: tuple[object, ...], stop: Nat) -> Variable:
         found = self.shared.get(key)
@@ -238,9 +254,7 @@ def age(event: Event) -> Event:
 
 
 def any_barrier(statements: list[Statement]) -> bool:
-    return any(
-        isinstance(one, Barrier) or (isinstance(one, Loop | If) and any_barrier(one.body)) for one in statements
-    )
+    return any(isinstance(one, Barrier) or (isinstance(one, Loop | If) and any_barrier(one.body)) for one in statements)
 
 
 def leading_events(insertion: BarrierInsertion, body: list[Statement], loops: tuple[Loop, ...]) -> list[Event]:

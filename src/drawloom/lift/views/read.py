@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from drawloom.lift.arithmetic import Nat, as_nat, ceil_div, index, minimum, simplify
@@ -11,10 +12,11 @@ from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Lambda
 from drawloom.lift.language.patterns import layout, opencl
 from drawloom.lift.language.patterns.algorithmic import AnyMap
-from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, VectorType
+from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, VectorType
 from drawloom.lift.views.views import (
     AsScalarView,
     AsVectorView,
+    Branches,
     ConstantView,
     FunctionView,
     JoinView,
@@ -60,10 +62,6 @@ def inner_length(type: ArrayType | RaggedType) -> Nat:
     return type.element.length
 
 
-def reordering(function: IndexFunction, length: Nat, scope: Scope) -> IndexFunction:
-    return IndexFunction(scope.nat(function.body))
-
-
 def read_view(generator: Generator, call: Call, scope: Scope) -> View:
     """Return the view of a layout pattern's result, after computing what its arguments compute."""
     function = call.function
@@ -88,8 +86,8 @@ def read_view(generator: Generator, call: Call, scope: Scope) -> View:
     if isinstance(function, layout.Zip | layout.MakeTuple):
         return ZipView(views)
     if isinstance(function, layout.Unzip):
-        type = array_type(call, scope)
-        return ZipView([UnzipView(views[0], at) for at in range(len(call.typed.elements))])  # type: ignore[attr-defined]
+        assert isinstance(call.typed, TupleType)
+        return ZipView([UnzipView(views[0], at) for at in range(len(call.typed.elements))])
     if isinstance(function, layout.Get):
         return views[0].component(function.index)
     if isinstance(function, layout.Head):
@@ -140,7 +138,7 @@ def map_view(generator: Generator, call: Call, function: Lambda, array: View, sc
     return FunctionView(element, "MapView", array.space)
 
 
-def inverse(function: IndexFunction, length: Nat, scope: Scope):  # type: ignore[no-untyped-def]
+def inverse(function: IndexFunction, length: Nat, scope: Scope) -> Callable[[Nat], Nat]:
     """Return the inverse of a permutation that is its own inverse.
 
     Raises:
@@ -160,6 +158,8 @@ def lookup_view(generator: Generator, views: list[View], length: Nat) -> View:
     """Return the view of elements whose indices are data."""
 
     def element(at: Nat) -> View:
+        if Branches.depth:
+            raise UnsupportedView("its index would be read where only one of two arrays is")
         found = index(generator.fresh("at"), length)
         generator.statements.append(DeclareIndex(found, views[1].at(at).load()))
         return views[0].at(found)

@@ -12,14 +12,17 @@ from collections.abc import Callable
 
 from drawloom.errors import Error
 from drawloom.lift.arithmetic import (
+    TRUE,
     ZERO,
     Condition,
     Constant,
     Nat,
+    all_of,
     as_nat,
     is_provably_false,
     is_provably_true,
     less,
+    less_equal,
     maximum,
     minimum,
     select,
@@ -143,7 +146,7 @@ class MemoryView(View):
             path.append(ZERO)
         if len(lengths) != len(path):
             raise UnsupportedView(f"{buffer.name} has {len(lengths)} dimensions, and {len(path)} indices are given")
-        return [Access(buffer, self.convert(buffer, path), width, None, self.tag)]
+        return [Access(buffer, self.convert(buffer, path), width, None, self.tag, tuple(path))]
 
     def same_place(self, other: View) -> bool:
         return isinstance(other, MemoryView) and other.forest is self.forest and other.path == self.path
@@ -276,6 +279,21 @@ class UnzipView(Derived):
         return f"TupleAccessView({self.index})"
 
 
+class Branches:
+    """Counts the branches of conditions that are being made: no statement may be emitted for what stands in one."""
+
+    depth = 0
+
+
+def in_branch(make: Callable[[], View]) -> View:
+    """Make a view that is only valid under a condition."""
+    Branches.depth += 1
+    try:
+        return make()
+    finally:
+        Branches.depth -= 1
+
+
 class ConditionView(View):
     """One of two views, chosen by a condition when it is read."""
 
@@ -286,7 +304,9 @@ class ConditionView(View):
         self.space = then.space or otherwise.space
 
     def at(self, index: Nat) -> View:
-        return ConditionView(self.condition, self.then.at(index), self.otherwise.at(index))
+        return ConditionView(
+            self.condition, in_branch(lambda: self.then.at(index)), in_branch(lambda: self.otherwise.at(index))
+        )
 
     def component(self, index: int) -> View:
         return ConditionView(self.condition, self.then.component(index), self.otherwise.component(index))
@@ -301,7 +321,7 @@ def choose_view(condition: Condition, then: Callable[[], View], otherwise: Calla
         return then()
     if is_provably_false(condition):
         return otherwise()
-    return ConditionView(condition, then(), otherwise())
+    return ConditionView(condition, in_branch(then), in_branch(otherwise))
 
 
 class FunctionView(View):
@@ -433,7 +453,7 @@ def as_one_vector(values: list[Value]) -> Access | None:
             return None
     if in_vector:
         return Access(buffer, first.index)
-    return None if buffer.space == PRIVATE else Access(buffer, first.index, len(values))
+    return None if buffer.space == PRIVATE else Access(buffer, first.index, len(values), None, 0, first.path)
 
 
 class AsScalarView(Derived):
@@ -476,5 +496,32 @@ class ComponentView(Derived):
 
 def component_of(access: Access, index: Nat) -> Access:
     if access.width:
-        return Access(access.buffer, tidy(access.index + index), 0, None, access.tag)
+        path = (*access.path[:-1], tidy(access.path[-1] + index))
+        return Access(access.buffer, tidy(access.index + index), 0, None, access.tag, path)
     return Access(access.buffer, access.index, 0, index, access.tag)
+
+
+class GuardedView(Derived):
+    """A target that is written only where a condition holds."""
+
+    def __init__(self, base: View, condition: Condition) -> None:
+        super().__init__(base)
+        self.condition = condition
+
+    def at(self, index: Nat) -> View:
+        return GuardedView(self.base.at(index), self.condition)
+
+    def component(self, index: int) -> View:
+        return GuardedView(self.base.component(index), self.condition)
+
+
+def part_target(base: View, start: Nat, stop: Nat | None) -> View:
+    """Return the target of an array of which only the elements from `start` to `stop` are kept."""
+
+    def element(index: Nat) -> View:
+        kept = base.at(tidy(index - start))
+        below = TRUE if stop is None else less(index, stop)
+        condition = all_of(less_equal(start, index), below)
+        return kept if is_provably_true(condition) else GuardedView(kept, condition)
+
+    return FunctionView(element, "PartView", base.space)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drawloom.lift.arithmetic import Constant, Nat, as_nat, simplify
+from drawloom.lift.arithmetic import Constant, as_nat, simplify
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
@@ -27,6 +27,7 @@ from drawloom.lift.views.views import (
     UnzipView,
     View,
     ZipView,
+    part_target,
     shift_view,
 )
 
@@ -73,6 +74,10 @@ def write_views(generator: Generator, call: Call, target: View, scope: Scope) ->
             views.append(shift_view(target, offset))
             offset = simplify(offset + array_type(call, scope, at).length)
         return views
+    if isinstance(function, layout.Take):
+        return [part_target(target, as_nat(0), scope.nat(function.count))]
+    if isinstance(function, layout.Drop):
+        return [part_target(target, scope.nat(function.count), None)]
     if isinstance(function, layout.ArrayOf):
         return [target.at(as_nat(at)) for at in range(len(call.arguments))]
     if isinstance(function, layout.Head):

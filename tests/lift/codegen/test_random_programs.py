@@ -1,0 +1,20 @@
+"""Random programs: the compiled code on the CPU device agrees with the interpreter."""
+
+import numpy as np
+import pytest
+
+from drawloom.lift import LiftCompileError, WellFormednessError, compile, interpret
+from tests.lift.codegen.runners import same
+from tests.lift.codegen.sequential_programs import RowGenerator
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rows_in_private_memory(seed: int) -> None:
+    program, arguments = RowGenerator(seed).rows()
+    try:
+        compiled = compile(program)
+    except (LiftCompileError, WellFormednessError) as refusal:
+        pytest.skip(str(refusal).splitlines()[0])
+    with np.errstate(all="ignore"):
+        expected = interpret(program, *arguments)
+    assert same(expected, compiled(*arguments)), compiled.opencl
