@@ -15,7 +15,7 @@ kernel void doublings(
   int wg_count_0 = get_num_groups(0);
   for (int wg_0 = wg_id_0; wg_0 < N / 16; wg_0 += wg_count_0) {
     if (l_id_0 < 16) {
-      tile[l_id_0] = x[l_id_0 + 16 * wg_0];
+      tile[l_id_0] = x[16 * wg_0 + l_id_0];
     }
     local float *in = tile;
     local float *out2 = tile2;
@@ -29,7 +29,7 @@ kernel void doublings(
       barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (l_id_0 < 16) {
-      out[l_id_0 + 16 * wg_0] = in[l_id_0];
+      out[16 * wg_0 + l_id_0] = in[l_id_0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

@@ -14,10 +14,10 @@ kernel void guardedSquares(
   int wg_count_0 = get_num_groups(0);
   for (int wg_0 = wg_id_0; wg_0 < (N + 7) / 8; wg_0 += wg_count_0) {
     if (l_id_0 < min(N - 8 * wg_0, 8)) {
-      tile[l_id_0] = mult(x[l_id_0 + 8 * wg_0], x[l_id_0 + 8 * wg_0]);
+      tile[l_id_0] = mult(x[8 * wg_0 + l_id_0], x[8 * wg_0 + l_id_0]);
     }
     if (l_id_0 < min(N - 8 * wg_0, 8)) {
-      out[l_id_0 + 8 * wg_0] = tile[l_id_0];
+      out[8 * wg_0 + l_id_0] = tile[l_id_0];
     }
   }
 }

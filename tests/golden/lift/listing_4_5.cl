@@ -21,7 +21,7 @@ kernel void partialDotProduct(
     {
       acc = 0.0f;
       for (int i = 0; i < 2; i++) {
-        acc = multAndSumUp(acc, x[i + 2 * l_id_0 + 128 * wg_0], y[i + 2 * l_id_0 + 128 * wg_0]);
+        acc = multAndSumUp(acc, x[128 * wg_0 + 2 * l_id_0 + i], y[128 * wg_0 + 2 * l_id_0 + i]);
       }
       tile[l_id_0] = acc;
     }
@@ -33,7 +33,7 @@ kernel void partialDotProduct(
       if (l_id_0 < size / 2) {
         acc2 = 0.0f;
         for (int i3 = 0; i3 < 2; i3++) {
-          acc2 = add(acc2, in[i3 + 2 * l_id_0]);
+          acc2 = add(acc2, in[2 * l_id_0 + i3]);
         }
         out2[l_id_0] = acc2;
       }

@@ -31,12 +31,12 @@ kernel void matrixMultiplicationGuarded(
       for (int i = 0; i < (K + 3) / 4; i++) {
         if (l_id_1 < min(K - 4 * i, 4)) {
           if (l_id_0 < min(N - 8 * wg_0, 8)) {
-            tile[l_id_0 + 8 * l_id_1] = b[4 * i * N + l_id_1 * N + l_id_0 + 8 * wg_0];
+            tile[8 * l_id_1 + l_id_0] = b[4 * i * N + l_id_1 * N + 8 * wg_0 + l_id_0];
           }
         }
         if (l_id_1 < min(K - 4 * i, 4)) {
           if (l_id_0 < min(M - 8 * wg_1, 8)) {
-            tile2[l_id_0 + 8 * l_id_1] = a[l_id_0 * K + 8 * wg_1 * K + 4 * i + l_id_1];
+            tile2[8 * l_id_1 + l_id_0] = a[8 * wg_1 * K + l_id_0 * K + 4 * i + l_id_1];
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -53,7 +53,7 @@ kernel void matrixMultiplicationGuarded(
       }
       if (l_id_1 < min(M - 8 * wg_1, 8)) {
         if (l_id_0 < min(N - 8 * wg_0, 8)) {
-          out[l_id_1 * N + 8 * wg_1 * N + l_id_0 + 8 * wg_0] = acc;
+          out[8 * wg_1 * N + l_id_1 * N + 8 * wg_0 + l_id_0] = acc;
         }
       }
     }

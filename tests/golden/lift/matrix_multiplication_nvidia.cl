@@ -36,26 +36,26 @@ kernel void matrixMultiplicationNvidia(
       for (int i3 = 0; i3 < K / 4; i3++) {
         {
           if (l_id_0 < 1) {
-            vstore4((float4)(b[4 * i3 * N + 4 * l_id_0 * N + l_id_1 + 8 * wg_0], b[4 * i3 * N + 4 * l_id_0 * N + l_id_1 + 8 * wg_0 + N], b[4 * i3 * N + 4 * l_id_0 * N + l_id_1 + 8 * wg_0 + 2 * N], b[4 * i3 * N + 4 * l_id_0 * N + l_id_1 + 8 * wg_0 + 3 * N]), l_id_0 + l_id_1, tile);
+            vstore4((float4)(b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + l_id_1], b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + l_id_1 + N], b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + 2 * N + l_id_1], b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + 3 * N + l_id_1]), l_id_0 + l_id_1, tile);
           }
         }
         {
           if (l_id_0 < 1) {
-            vstore4(vload4(0, a + l_id_1 * K + 8 * wg_1 * K + 4 * i3 + 4 * l_id_0), l_id_0 + l_id_1, tile2);
+            vstore4(vload4(0, a + 8 * wg_1 * K + l_id_1 * K + 4 * i3 + 4 * l_id_0), l_id_0 + l_id_1, tile2);
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (l_id_1 < 4) {
           {
             for (int i4 = 0; i4 < 4; i4++) {
-              p_0 = tile2[i4 + 8 * l_id_1];
-              p_1 = tile2[i4 + 8 * l_id_1 + 4];
-              p2_0 = tile[i4 + 8 * l_id_0];
-              p2_1 = tile[i4 + 8 * l_id_0 + 4];
+              p_0 = tile2[8 * l_id_1 + i4];
+              p_1 = tile2[8 * l_id_1 + i4 + 4];
+              p2_0 = tile[8 * l_id_0 + i4];
+              p2_1 = tile[8 * l_id_0 + i4 + 4];
               acc_0 = add(acc_0, mult(p_0, p2_0));
               acc_1 = add(acc_1, mult(p_0, p2_1));
-              p2_0 = tile[i4 + 8 * l_id_0];
-              p2_1 = tile[i4 + 8 * l_id_0 + 4];
+              p2_0 = tile[8 * l_id_0 + i4];
+              p2_1 = tile[8 * l_id_0 + i4 + 4];
               acc_2 = add(acc_2, mult(p_1, p2_0));
               acc_3 = add(acc_3, mult(p_1, p2_1));
             }
@@ -65,10 +65,10 @@ kernel void matrixMultiplicationNvidia(
       }
       if (l_id_1 < 4) {
         {
-          out[2 * l_id_1 * N + 8 * wg_1 * N + 2 * l_id_0 + 8 * wg_0] = acc_0;
-          out[2 * l_id_1 * N + 8 * wg_1 * N + 2 * l_id_0 + 8 * wg_0 + 1] = acc_1;
-          out[2 * l_id_1 * N + 8 * wg_1 * N + 2 * l_id_0 + 8 * wg_0 + N] = acc_2;
-          out[2 * l_id_1 * N + 8 * wg_1 * N + 2 * l_id_0 + 8 * wg_0 + N + 1] = acc_3;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0] = acc_0;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + 1] = acc_1;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + N] = acc_2;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + N + 1] = acc_3;
         }
       }
     }
