@@ -24,6 +24,7 @@ from drawloom.lift.language.types import (
 )
 from drawloom.lift.language.user_functions.library import LIBRARY
 from drawloom.lift.language.user_functions.meaning import run_function
+from drawloom.lift.language.user_functions.printer import CPrinter
 from drawloom.lift.language.user_functions.properties import check_properties
 
 float4 = VectorType(float32, 4)
@@ -277,3 +278,24 @@ def test_functions_print_and_parse_back() -> None:
     again = user_function(function.text)
     assert again.text == function.text
     assert again == function
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "expected"),
+    [
+        ("T add(T x, T y) { return x + y; }", [float4, float4], "float4 add(float4 x, float4 y) { return x + y; }"),
+        ("float f(float x, int n) { return x * n + 1; }", None, "float f(float x, int n) { return x * n + 1; }"),
+        ("float f(float x) { return fmax(x, 0); }", None, "float f(float x) { return fmax(x, (float)0); }"),
+        ("int4 f(float4 v) { return convert_int4(v * 2); }", None, "int4 f(float4 v) { return convert_int4(v * 2); }"),
+        ("uchar f(uchar x) { return (uchar)(x + 1); }", None, "uchar f(uchar x) { return (uchar)(x + 1); }"),
+        ("int f(int x) { return x && !x ? 1 : 2; }", None, "int f(int x) { return x && !x ? 1 : 2; }"),
+        ("float4 f(float x) { return x; }", None, "float4 f(float x) { return x; }"),
+        ("(float, int) f(int x) { return tuple(x, x); }", None, "(float, int) f(int x) { return tuple((float)x, x); }"),
+    ],
+)
+def test_checked_functions_print_only_the_conversions_that_c_does_not_make(
+    text: str, types: list[Type] | None, expected: str
+) -> None:
+    function = user_function(text)
+    tree = function.instantiate(tuple(types or [type for _, type in function.tree.parameters]))
+    assert CPrinter().function(tree) == expected

@@ -117,7 +117,7 @@ class Checker:
         position = statement.position
         if isinstance(statement, Declare):
             type = self.concrete(statement.type, position)
-            value = self.convert(self.expression(statement.value), type, position)
+            value = self.convert(self.expression(statement.value), type, position, implicit=True)
             if statement.name in self.scopes[-1]:
                 raise self.refuse(f"variable {statement.name} is declared twice", position)
             self.scopes[-1][statement.name] = type
@@ -126,14 +126,16 @@ class Checker:
             place = self.expression(statement.place)
             if isinstance(place, Select) and len(set(place.indices)) != len(place.indices):
                 raise self.refuse(f"an assignment to .{place.name}, which names a component twice", position)
-            return Assign(place, self.convert(self.expression(statement.value), place.type, position), position)
+            value = self.convert(self.expression(statement.value), place.type, position, implicit=True)
+            return Assign(place, value, position)
         if isinstance(statement, If):
             condition = self.condition(statement.condition)
             return If(condition, self.block(statement.then), self.block(statement.otherwise), position)
         if isinstance(statement, Loop):
             return self.loop(statement)
         if isinstance(statement, Return):
-            return Return(self.convert(self.expression(statement.value), self.result, position), position)
+            value = self.convert(self.expression(statement.value), self.result, position, implicit=True)
+            return Return(value, position)
         if isinstance(statement, Jump):
             if self.loops == 0:
                 raise self.refuse(f"{statement.kind} outside a loop", position)
@@ -156,7 +158,7 @@ class Checker:
         checked = self.expression(tree)
         if not isinstance(checked.type, ScalarType):
             raise self.refuse(f"a condition of type {checked.type}", tree.position, "a scalar")
-        return self.convert(checked, boolean, tree.position)
+        return self.convert(checked, boolean, tree.position, implicit=True)
 
     # Expressions
 
@@ -208,7 +210,7 @@ class Checker:
         if element is None or (tree.operator == "~" and not element.is_integer and element is not boolean):
             wanted = "an integer" if tree.operator == "~" else "a number"
             raise self.refuse(f"{tree.operator} applied to {operand.type}", tree.position, wanted)
-        operand = self.convert(operand, promote(operand.type), tree.position)
+        operand = self.convert(operand, promote(operand.type), tree.position, implicit=True)
         return Unary(tree.operator, operand, operand.type, tree.position)
 
     def binary(self, tree: Binary) -> Tree:
@@ -218,7 +220,7 @@ class Checker:
         left, right = self.expression(tree.left), self.expression(tree.right)
         if operator in ("<<", ">>"):
             return self.shift(tree, left, right)
-        left, right = self.balance(left, right, operator, position)
+        left, right = self.balance(left, right, operator, position, implicit=True)
         element = element_type(left.type)
         assert element is not None
         if operator in INTEGER_ONLY and not element.is_integer:
@@ -236,13 +238,15 @@ class Checker:
             element = element_type(operand.type)
             if element is None or not (element.is_integer or element is boolean):
                 raise self.refuse(f"{tree.operator} applied to {operand.type}", tree.position, "integers")
-        left = self.convert(left, promote(left.type), tree.position)
+        left = self.convert(left, promote(left.type), tree.position, implicit=True)
         right = self.convert(
             right, left.type if isinstance(left.type, VectorType) else promote(right.type), tree.position
         )
         return Binary(tree.operator, left, right, left.type, tree.position)
 
-    def balance(self, left: Tree, right: Tree, operator: str, position: Position) -> tuple[Tree, Tree]:
+    def balance(
+        self, left: Tree, right: Tree, operator: str, position: Position, implicit: bool = False
+    ) -> tuple[Tree, Tree]:
         """Bring two operands to one type by the usual arithmetic conversions; a scalar widens to a vector."""
         first, second = element_type(left.type), element_type(right.type)
         if first is None or second is None:
@@ -260,18 +264,19 @@ class Checker:
                         f"{operator} applied to {left.type} and {right.type}", position,
                         f"a scalar that converts to {vector.element}",
                     )  # fmt: skip
-                return self.convert(left, vector, position), self.convert(right, vector, position)
+                return self.convert(left, vector, position, implicit), self.convert(right, vector, position, implicit)
         common = max((promote(first), promote(second)), key=rank_of)
-        return self.convert(left, common, position), self.convert(right, common, position)
+        return self.convert(left, common, position, implicit), self.convert(right, common, position, implicit)
 
-    def convert(self, tree: Tree, target: Type, position: Position) -> Tree:
+    def convert(self, tree: Tree, target: Type, position: Position, implicit: bool = False) -> Tree:
         """Convert as an assignment does: between scalars, from a scalar to a vector, and tuples part by part."""
         if tree.type == target:
             return tree
         if isinstance(tree.type, ScalarType) and isinstance(target, ScalarType):
-            return Cast(target, tree, target, position)
+            return Cast(target, tree, target, position, implicit)
         if isinstance(tree.type, ScalarType) and isinstance(target, VectorType):
-            return Cast(target, self.convert(tree, target.element, position), target, position)
+            inner = self.convert(tree, target.element, position, implicit)
+            return Cast(target, inner, target, position, implicit)
         if isinstance(tree, MakeTuple) and isinstance(target, TupleType) and len(tree.parts) == len(target.elements):
             parts = [self.convert(part, type, position) for part, type in zip(tree.parts, target.elements)]
             return MakeTuple(parts, target, position)

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from drawloom.lift.language.types import ScalarType, Type
+from drawloom.lift.language.types import ScalarType, Type, VectorType
 from drawloom.lift.language.user_functions.parser import LEVELS
 from drawloom.lift.language.user_functions.syntax import (
     Assign,
@@ -116,6 +116,10 @@ class CPrinter:
             return f"{condition} ? {self.tree(tree.then)} : {self.tree(tree.otherwise)}", CONDITIONAL_LEVEL
         if isinstance(tree, BuiltinCall):
             return f"{tree.name}({self.commas(tree.arguments)})", POSTFIX_LEVEL
+        if isinstance(tree, Cast) and tree.implicit:
+            return self.bare(tree.operand)
+        if isinstance(tree, Cast) and isinstance(tree.operand.type, VectorType):
+            return f"convert_{self.spell_type(tree.target)}({self.tree(tree.operand)})", POSTFIX_LEVEL
         if isinstance(tree, Cast):
             return f"({self.spell_type(tree.target)}){self.tree(tree.operand, UNARY_LEVEL)}", UNARY_LEVEL
         if isinstance(tree, MakeVector):

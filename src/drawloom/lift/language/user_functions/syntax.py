@@ -110,12 +110,23 @@ class BuiltinCall(Tree):
 
 
 class Cast(Tree):
-    """A conversion to a scalar or vector type; a scalar converted to a vector type fills its components."""
+    """A conversion to a scalar or vector type; a scalar converted to a vector type fills its components.
 
-    def __init__(self, target: Type, operand: Tree, type: Type = UNKNOWN, position: Position = NOWHERE) -> None:
+    An implicit one is where C converts by itself, so that the printer leaves it out.
+    """
+
+    def __init__(
+        self,
+        target: Type,
+        operand: Tree,
+        type: Type = UNKNOWN,
+        position: Position = NOWHERE,
+        implicit: bool = False,
+    ) -> None:
         super().__init__(type, position)
         self.target = target
         self.operand = operand
+        self.implicit = implicit
 
 
 class MakeVector(Tree):
