@@ -172,6 +172,8 @@ def test_mistakes() -> None:
         compile_opencl("\nkernel void k(int x) { x = y; }\n", filename="mine.cl")
     with pytest.raises(CompileError, match=r"'read_imagei' \(images are not supported\)"):
         compile_opencl("\nkernel void f(image2d_t i, global int4 *p) { *p = read_imagei(i, (int2)(0, 0)); }\n")
+    with pytest.raises(CompileError, match=r"'CLK_ADDRESS_CLAMP' \(images are not supported\)"):
+        compile_opencl("\nconstant sampler_t s = CLK_ADDRESS_CLAMP;\nkernel void f(global int *p) { *p = 1; }\n")
     with pytest.raises(drawloom.UnsupportedError, match=r"'CL4\.0' is not an OpenCL C standard"):
         compile_opencl("\n", standard="CL4.0")
 

@@ -46,7 +46,7 @@ _REASONS: Final = tuple(
     for words, reason in (
         (r"kernel launch from __device__ or __global__ function", _LAUNCH),
         (r"use of undeclared identifier 'cu(?:Init|Device|Ctx|Module|Launch|Mem|Stream|Event|Func|Get)\w*'", _DRIVER),
-        (r"use of undeclared identifier '(?:read_image|write_image|get_image)\w*'", _IMAGES),
+        (r"use of undeclared identifier '(?:(?:read|write|get)_image|CLK_(?:NORMALIZED|ADDRESS|FILTER)_)\w*'", _IMAGES),
         (r"'mma\.h' file not found", "tensor cores, nvcuda::wmma, are not supported"),
         (r"'cuda_fp[864]\.h' file not found", "floats of 8 bits and less are not supported"),
         (
