@@ -24,7 +24,6 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.common.timing import markdown_table  # noqa: E402
 
-
 #: The environment of a user: Python keeps what it compiles of our sources.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 GOAL_EACH = 1.5
