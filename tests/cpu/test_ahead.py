@@ -57,6 +57,13 @@ def test_a_large_kernel_has_one_variant_of_gangs_for_all_blocks() -> None:
     assert len(defined(often)) == 1
 
 
+def test_a_kernel_that_goes_lane_by_lane_has_one_variant() -> None:
+    """Some lanes of a warp pass by a barrier."""
+    barrier = "setp.lt.u32 %p1, %r1, 3; @%p1 bra PAST; bar.sync 0; PAST: ret;"
+    text = KERNEL.replace(".reg .b64", ".reg .pred %p<2>; .reg .b64").replace("ret;", barrier)
+    assert [len(defined(file)) for file in objects(text, checked=False)] == [0, 1]
+
+
 def test_checked_code_goes_thread_by_thread_unless_accesses_are_volatile() -> None:
     """Vectors of code that is seldom run took LLVM ten times as long as the code of single threads."""
     volatile = KERNEL.replace("st.global", "st.volatile.global")

@@ -86,6 +86,18 @@ def test_lanes_that_hand_values_over_without_a_barrier_keep_warps(address: str, 
     assert gang_of(HAND_OVER.format(address=address, between=between), before) == gang
 
 
+@pytest.mark.parametrize(("constant", "gang"), [(64, ""), (640, "gang8")])
+def test_a_constant_that_is_added_to_an_address_counts(constant: int, gang: str) -> None:
+    body = f"{OWN} st.shared.u32 [%r11], %r0; add.u32 %r13, %r11, {constant}; add.u32 %r14, %r13, 4;"
+    assert gang_of(f"{body} ld.shared.u32 %r5, [%r14]; st.global.u32 [%rd1], %r5; ret;") == gang
+
+
+def test_places_from_an_irregular_address_are_no_hand_over() -> None:
+    body = f"{OWN} shr.u32 %r13, %r0, 1; and.b32 %r14, %r0, 1; mad.lo.u32 %r13, %r14, 512, %r13; shl.b32 %r13, %r13, 2;"
+    body += "add.u32 %r13, %r10, %r13; st.shared.u32 [%r13], %r0; ld.shared.u32 %r5, [%r13+4];"
+    assert gang_of(f"{body} st.global.u32 [%rd1], %r5; ret;") == "gang8"
+
+
 def test_a_hand_over_around_a_loop_is_found() -> None:
     body = f"""{OWN} mov.u32 %r4, 0;
         LOOP: ld.shared.u32 %r5, [%r11+8]; st.shared.u32 [%r11], %r5;

@@ -163,10 +163,15 @@ class _Object:
         for name, level in self.layouts(kernel, bounds):
             by_lane = level == QUICK and is_large(self.module, kernel)
             code = self.compiled(self.module, kernel, name, by_lane=by_lane)
+            last = code.lanes == 1 and not by_lane
+            if last and name != GENERAL:  # lane by lane, no layout is better than the one for all blocks
+                name, code = GENERAL, self.compiled(self.module, kernel, GENERAL, by_lane=True)
             if code.text not in made:
                 made[code.text] = self.functions_of(code, level)
             number = LAYOUTS[GANG if name in GANGS else name]
             rows.append(_variant_row(code, made[code.text], number, (0, 0, 0), False))
+            if last:
+                break
         if self.checked is not None:
             rows.append(self.checked_variant_of(kernel, self.checked))
         return rows

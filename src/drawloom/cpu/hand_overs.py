@@ -4,8 +4,9 @@
     ld.shared.f32 %f2, [%r1+64];     what the sixteenth lane after this one has stored: so
     ld.shared.f32 %f3, [%r1+640];    no lane of this warp has stored this: its lanes reach 124 bytes
 
-Such programs are right where the lanes of a warp go in step. A store that follows a load is no such hand-over: what one
-lane may overwrite before another reads it, another warp may, too.
+Such programs are right where the lanes of a warp go in step. A store after a load is no hand-over: what one lane may
+overwrite before another reads it, another warp may, too. Nor are accesses at constants from an address of no regular
+shape over the lanes: programs that count on steps name their neighbours from the lane's own place.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from drawloom.cpu.roots import ANY, Roots
 from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING, WIDENED, Rules
 from drawloom.cpu.structure import Structure
 from drawloom.ptx.cfg import Block, build_cfg
-from drawloom.ptx.ir import Address, Function, Instruction, Module, Register
+from drawloom.ptx.ir import INT, Address, Function, Immediate, Instruction, Module, Register
 from drawloom.ptx.isa import ATOMIC, BARRIER, LOAD, STORE
 from drawloom.ptx.layout import local_layout
 
@@ -114,16 +115,33 @@ class _HandOvers:
         base = address.base if address is not None else None
         offset = address.offset if address is not None else 0
         root = self.roots.of_access(access)
-        name = f"{base.id}" if isinstance(base, Register) else root
-        key = f"{name} {offset} {size}"
+        id = -1
+        if isinstance(base, Register):
+            id, added = self.without_constants(base.id)
+            offset += added
+        key = f"{id if id >= 0 else root} {offset} {size}"
         number = self.numbers.get(key)
         if number is None:
             number = self.numbers[key] = len(self.places)
-            id = base.id if isinstance(base, Register) else -1
             self.places.append(_Place(root, id, offset, size, self.stride_of(id)))
             if id >= 0:
                 self.based[id] = self.based.get(id, 0) | 1 << number
         return number
+
+    def without_constants(self, register: int) -> tuple[int, int]:
+        """The register that a constant is added to for this one, and the constant."""
+        added = 0
+        while True:
+            definition = self.roots.uses.definition[register]
+            if definition is None or definition.opcode.name != "add" or register in self.roots.unsettled:
+                return register, added
+            source, constant = definition.operands[1], definition.operands[2]
+            if not isinstance(source, Register) or not isinstance(constant, Immediate) or constant.kind != INT:
+                return register, added
+            if source.id in self.roots.unsettled or source.type.bits != definition.opcode.types[0].bits:
+                return register, added
+            register = source.id
+            added += constant.value
 
     def stride_of(self, base: int) -> int | None:
         shape = self.plan.shapes[base] if base >= 0 else None
@@ -150,7 +168,7 @@ def _may_meet(load: _Place, store: _Place) -> bool:
     if load.base != store.base or load.stride == 0:
         return True
     if load.stride is None:
-        return load.offset != store.offset or load.size != store.size
+        return False
     # Lane l of the load meets lane l + d of the store where each of the two ends after the other begins.
     stride = load.stride
     low, high = load.offset - store.offset - store.size + 1, load.offset - store.offset + load.size - 1
