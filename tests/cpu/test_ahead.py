@@ -59,7 +59,7 @@ def test_a_large_kernel_has_one_variant_of_gangs_for_all_blocks() -> None:
 
 def test_a_kernel_that_goes_lane_by_lane_has_one_variant() -> None:
     """Some lanes of a warp pass by a barrier."""
-    barrier = "setp.lt.u32 %p1, %r1, 3; @%p1 bra PAST; bar.sync 0; PAST: ret;"
+    barrier = "setp.lt.u32 %p1, %r1, 3; @%p1 bra PAST; bar.sync 0; PAST: st.global.u32 [%rd1], %r1; ret;"
     text = KERNEL.replace(".reg .b64", ".reg .pred %p<2>; .reg .b64").replace("ret;", barrier)
     assert [len(defined(file)) for file in objects(text, checked=False)] == [0, 1]
 
