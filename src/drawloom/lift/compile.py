@@ -143,6 +143,11 @@ class Compiled:
         return "\n".join([kernel.text for kernel in self.kernels])
 
     @property
+    def views(self) -> str:
+        """What each load and store of all kernels went through, and the access that it became."""
+        return "\n".join([view for kernel in self.kernels for view in kernel.views]) + "\n"
+
+    @property
     def ptx(self) -> str:
         """PTX of all kernels."""
         return "\n".join([str(self.module(kernel)) for kernel in self.kernels])
@@ -184,6 +189,9 @@ class Compiled:
 
     def run(self, kernel: Kernel, values: list[Value], sizes: dict[Variable, int], device: str | None) -> Value:
         """Launch a kernel and return its result."""
+        starts: list[Any] = []
+        if kernel.start is not None:
+            starts = leaves(Interpreter(dict(sizes)).call(kernel.start, values))
         inputs = [leaf for value in values for leaf in leaves(value)]
         outputs: list[Any] = []
         arguments: list[Any] = []
@@ -206,6 +214,8 @@ class Compiled:
                 element = parameter.buffer.element
                 assert isinstance(element, ScalarType)
                 array = np.empty(length, element.dtype)
+                if parameter.role == "output" and starts:
+                    array[:] = np.broadcast_to(starts.pop(0), array.shape).reshape(-1)
                 arguments.append(array)
                 if parameter.role == "output":
                     outputs.append(array)

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.lift import Compiled, interpret
+from drawloom.lift import Compiled, LiftCompileError, compile, infer_types, interpret
+from drawloom.lift.language.interpreter import Binder
 from drawloom.lift.language.ir import Lambda
 
 
@@ -32,3 +33,18 @@ def report(compiled: Compiled) -> str:
     for space in ("global", "local", "private"):
         lines.append(f"// bytes in {space} memory: {', '.join(map(str, compiled.bytes_in(space)))}")
     return "\n".join(lines) + "\n" + compiled.opencl
+
+
+def compile_for(program: Lambda, *arguments: Any) -> Compiled:
+    """Compile a program, with the sizes of some arguments where local memory needs to know them."""
+    try:
+        return compile(program)
+    except LiftCompileError as refusal:
+        if "known sizes" not in refusal.expected:
+            raise
+    typed = infer_types(program)
+    binder = Binder({})
+    for parameter, argument in zip(typed.parameters, arguments, strict=True):
+        binder.argument(parameter, argument)
+    binder.check()
+    return compile(program, binder.sizes)

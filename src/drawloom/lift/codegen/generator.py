@@ -113,6 +113,8 @@ class Generator:
         self.memory = Allocator(self)
         self.current: Call | None = None
         self.tags = 0
+        self.start: Expression | None = None  # what the host puts into the result's buffer before the launch
+        self.views: list[str] = []  # of loads and stores, in the order in which they are made
 
     # Names, errors, statements
 
@@ -339,7 +341,14 @@ class Generator:
         if isinstance(type, TupleType) and not isinstance(view, ValueView):
             parts = [self.load(view.component(at), element) for at, element in enumerate(type.elements)]
             return Apply(f"({self.functions.struct_of(type).name}){{", parts, "}")
+        self.note("read", view)
         return view.load()
+
+    def note(self, what: str, view: View) -> None:
+        """Keep the text of a view that is read or written, for those who ask for it."""
+        if view.space in (GLOBAL, LOCAL):
+            assert self.current is not None
+            self.views.append(f"{what} by {name_function(self.current.function)}: {view.show()}")
 
     def vectorized(self, call: Call, function: Vectorize, scope: Scope) -> Value:
         """Apply a function to vectors: as it is where it is a generic user function, and otherwise by components."""
@@ -389,6 +398,7 @@ class Generator:
             for at, (part, element) in enumerate(zip(parts, type.elements)):
                 self.assign(target.component(at), element, part)
             return
+        self.note("write", target)
         places = target.place()
         if len(places) == 1 and isinstance(places[0], Access):
             self.statements.append(Assign(places[0], value))
@@ -429,7 +439,7 @@ class Generator:
         return isinstance(array, ArrayType) and simplify(scope.nat(array.length)) is ONE
 
     def call_into(self, call: Call, target: View, scope: Scope) -> None:
-        from drawloom.lift.codegen import iterations, reductions
+        from drawloom.lift.codegen import atomics, iterations, reductions
         from drawloom.lift.views import write
 
         function = call.function
@@ -447,7 +457,7 @@ class Generator:
         elif isinstance(function, Id):
             self.copy(self.value(call.arguments[0], scope.within(None)), target, scope.type(call.typed), [])
         elif isinstance(function, MapAtomic):
-            raise self.refuse("the code generator does not compile atomic maps yet")
+            atomics.update_into(self, call, function, target, scope)
         elif isinstance(function, AnyMap) and self.computes(function.function.body, scope):
             self.map_into(call, function, target, scope)
         elif self.computes(call, scope):

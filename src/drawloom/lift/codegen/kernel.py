@@ -25,7 +25,7 @@ from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.syntax import Assign, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
-from drawloom.lift.language.patterns.opencl import MapGlb, MapLcl, MapWrg, ParallelMap
+from drawloom.lift.language.patterns.opencl import MapAtomicGlb, MapAtomicLcl, MapGlb, MapLcl, MapWrg, ParallelMap
 from drawloom.lift.language.types import (
     ArrayType,
     RaggedType,
@@ -80,7 +80,8 @@ class Kernel:
         text: Its OpenCL C: user functions and the kernel.
         parameters: In the order of the signature: inputs, outputs, temporary buffers, sizes.
         local_size: Work-items of a group; the text requires it.
-        local_bytes, private_bytes: Of one work-group, and of one work-item's arrays and accumulators.
+        start: Computes what is in the result's buffer before the launch, from the kernel's inputs; None for nothing.
+        views: What each load and store went through, as text.
     """
 
     def __init__(
@@ -92,8 +93,12 @@ class Kernel:
         num_groups: list[list[Nat]],
         result: Type,
         buffers: list[Buffer],
+        views: list[str],
+        start: Lambda | None,
     ) -> None:
+        self.start = start
         self.name = name
+        self.views = views
         self.text = text
         self.parameters = parameters
         self.local_size = local_size
@@ -190,8 +195,9 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
     except (UnsupportedView, ArithmeticRefusal) as refusal:
         assert generator.current is not None
         raise not_compiled(str(refusal), generator.current.position) from None
+    start = None if generator.start is None else Lambda(function.parameters, generator.start)
     groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
-    return Kernel(name, text, parameters, local_size, groups, function.body.typed, buffers)
+    return Kernel(name, text, parameters, local_size, groups, function.body.typed, buffers, generator.views, start)
 
 
 def generate(
@@ -261,16 +267,19 @@ class Extents:
         return self.lengths.get((kind, dimension), [])
 
 
+KIND_OF = {MapGlb: GLB, MapWrg: WRG, MapLcl: LCL, MapAtomicGlb: GLB, MapAtomicLcl: LCL}
+
+
 def find_extents(function: Lambda, known: dict[Variable, Nat]) -> Extents:
     extents = Extents()
     for call in calls_of(function):
         pattern = call.function
-        if isinstance(pattern, ParallelMap):
-            type = call.arguments[0].typed
+        if isinstance(pattern, ParallelMap | MapAtomicGlb):
+            type = call.arguments[-1].typed
             length = type.length if isinstance(type, ArrayType) else None
             if isinstance(type, RaggedType):
                 length = (type.total + type.chunk - 1) // type.chunk
-            kind = {MapGlb: GLB, MapWrg: WRG, MapLcl: LCL}.get(pattern.__class__)
+            kind = KIND_OF.get(pattern.__class__)
             if length is not None and kind is not None:
                 extents.add(kind, pattern.dimension, simplify(substitute(length, known)))
     return extents

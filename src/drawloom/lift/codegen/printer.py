@@ -9,6 +9,7 @@ from drawloom.lift.codegen.syntax import (
     Access,
     Apply,
     Assign,
+    AtomicUpdate,
     Barrier,
     Choose,
     DeclareIndex,
@@ -42,7 +43,9 @@ class CodePrinter:
             self.statement(statement, indent)
 
     def statement(self, statement: Statement, indent: str) -> None:
-        if isinstance(statement, Assign):
+        if isinstance(statement, AtomicUpdate):
+            self.atomic(statement, indent)
+        elif isinstance(statement, Assign):
             self.lines.append(indent + self.assignment(statement) + ";")
         elif isinstance(statement, Loop):
             self.loop(statement, indent)
@@ -89,6 +92,25 @@ class CodePrinter:
             self.lines.append(f"{indent}for ({head}) {{")
         self.statements(loop.body, indent + INDENT)
         self.lines.append(indent + "}")
+
+    def atomic(self, statement: AtomicUpdate, indent: str) -> None:
+        place = f"&{self.access(statement.place)}"
+        value = self.value(statement.value)
+        if statement.builtin:
+            self.lines.append(f"{indent}{statement.builtin}({place}, {value});")
+            return
+        buffer = statement.place.buffer
+        pointer = f"volatile {buffer.space} int *"
+        self.lines += [
+            f"{indent}{{",
+            f"{indent}{INDENT}{pointer}word = ({pointer}){place};",
+            f"{indent}{INDENT}int seen = *word, before;",
+            f"{indent}{INDENT}do {{",
+            f"{indent}{INDENT}{INDENT}before = seen;",
+            f"{indent}{INDENT}{INDENT}seen = atomic_cmpxchg(word, before, as_int({value}));",
+            f"{indent}{INDENT}}} while (seen != before);",
+            f"{indent}}}",
+        ]
 
     def assignment(self, statement: Assign) -> str:
         place, value = statement.place, self.value(statement.value)

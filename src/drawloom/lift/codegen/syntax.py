@@ -107,6 +107,20 @@ class Assign(Statement):
         self.value = value
 
 
+class AtomicUpdate(Assign):
+    """Combines a value with an element, whatever other work-items do to it meanwhile.
+
+    Args:
+        place: The element, of 4 bytes.
+        value: The operand of `builtin`; without one, the new value as an expression of ``before``.
+        builtin: A function such as ``atomic_add``, or "" for a loop of ``atomic_cmpxchg``.
+    """
+
+    def __init__(self, place: Access, value: Value, builtin: str) -> None:
+        super().__init__(place, value)
+        self.builtin = builtin
+
+
 #: The forms of a loop: a ``for``, an ``if`` for at most one round, or no control flow for exactly one.
 FOR, IF, ONCE = "for", "if", "once"
 

@@ -23,6 +23,7 @@ from drawloom.lift.codegen.syntax import (
     Access,
     Apply,
     Assign,
+    AtomicUpdate,
     Choose,
     DeclareIndex,
     If,
@@ -98,6 +99,8 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
     if isinstance(statement, Assign):
         place = substitute_value(statement.place, values)
         assert isinstance(place, Access)
+        if isinstance(statement, AtomicUpdate):
+            return AtomicUpdate(place, substitute_value(statement.value, values), statement.builtin)
         return Assign(place, substitute_value(statement.value, values))
     if isinstance(statement, Loop):
         body = [substitute_statement(inner, values) for inner in statement.body]

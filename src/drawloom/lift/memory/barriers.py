@@ -30,6 +30,7 @@ from drawloom.lift.codegen.syntax import (
     ONCE,
     Access,
     Assign,
+    AtomicUpdate,
     Barrier,
     If,
     Loop,
@@ -43,10 +44,13 @@ from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE
 class Event:
     """An access to local or global memory, with the loops around it."""
 
-    def __init__(self, access: Access, writes: bool, loops: tuple[Loop, ...], is_stale: bool = False) -> None:
+    def __init__(
+        self, access: Access, writes: bool, loops: tuple[Loop, ...], is_stale: bool = False, is_atomic: bool = False
+    ) -> None:
         self.access = access
         self.writes = writes
         self.loops = loops
+        self.is_atomic = is_atomic
         self.is_stale = is_stale  # made through a pointer that has been exchanged since
 
     def may_meet(self, other: Event) -> bool:
@@ -108,7 +112,7 @@ class BarrierInsertion:
     def events_of(self, statement: Statement, loops: tuple[Loop, ...]) -> list[Event]:
         found = [Event(access, False, loops) for access in loads_of(statement) if access.buffer.space != PRIVATE]
         if isinstance(statement, Assign) and statement.place.buffer.space != PRIVATE:
-            found.append(Event(statement.place, True, loops))
+            found.append(Event(statement.place, True, loops, False, isinstance(statement, AtomicUpdate)))
         if isinstance(statement, Loop):
             found.extend(self.events(statement.body, (*loops, statement)))
         elif isinstance(statement, If):
@@ -170,7 +174,8 @@ class BarrierInsertion:
         found = Conflict()
         for event in events:
             for one in before:
-                if event.writes != one.writes and one.access.buffer.space not in found.spaces:
+                ordered = event.writes != one.writes or event.is_atomic != one.is_atomic
+                if ordered and one.access.buffer.space not in found.spaces:
                     if one.may_meet(event) and not self.same_work_item(one, event):
                         found.spaces.add(one.access.buffer.space)
         return found if found.spaces else None
@@ -250,7 +255,7 @@ class BarrierInsertion:
 def age(event: Event) -> Event:
     """Return an event after pointers have been exchanged."""
     is_pointer = event.access.buffer.role == "pointer"
-    return Event(event.access, event.writes, event.loops, True) if is_pointer else event
+    return Event(event.access, event.writes, event.loops, True, event.is_atomic) if is_pointer else event
 
 
 def any_barrier(statements: list[Statement]) -> bool:

@@ -1,0 +1,76 @@
+"""`drawloom lift`: a program after each stage."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from drawloom.cli.lift import command
+
+PROGRAM = """
+from drawloom.lift import array, float32, fun, map_glb, size, user_function
+
+square = user_function("float square(float x) { return x * x; }")
+squares = fun(array(float32, size("N")), lambda x: map_glb(square, x), name="squares")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "squares.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def run(*words: str) -> str:
+    return CliRunner().invoke(command, list(words), catch_exceptions=False).output
+
+
+@pytest.mark.parametrize(
+    ("stage", "found"),
+    [
+        ("lift", "squares(x: [float]N) ="),
+        ("types", "[float]N"),
+        ("views", "write by mapGlb: MemoryView(out)[g_0]"),
+        ("opencl", "out[g_0] = square(x[g_0]);"),
+        ("ptx", ".entry squares"),
+    ],
+)
+def test_each_stage_is_printed(program: str, stage: str, found: str) -> None:
+    assert found in run(program, "--emit", stage)
+
+
+def test_known_sizes_and_work_items_change_the_code(program: str) -> None:
+    text = run(program, "--size", "N=64", "--local-size", "64", "--num-groups", "1")
+    assert "for" not in text.split("kernel void")[1]
+    assert "for" in run(program, "--size", "N=64", "--without", "control-flow").split("kernel void")[1]
+
+
+def test_lift_text_is_compiled_too(tmp_path: Path) -> None:
+    path = tmp_path / "twice.lift"
+    path.write_text("twice(x: [float]N) = mapGlb(0)(λ e . e + e)(x)")
+    assert "out[g_0] = add(x[g_0], x[g_0]);" in run(str(path))
+
+
+def test_the_output_goes_to_a_file(program: str, tmp_path: Path) -> None:
+    assert run(program, "-o", str(tmp_path / "squares.cl")) == ""
+    assert "kernel void squares" in (tmp_path / "squares.cl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("x = 1", (), "expected one program, found none"),
+        ("import nothing_of_this_name", (), "running it failed: ModuleNotFoundError"),
+        (PROGRAM + "other = squares\n", (), "expected one program, found squares, other"),
+        (PROGRAM, ("--program", "cubes"), "no program cubes"),
+        (PROGRAM, ("--size", "K=3"), "size K: the program has N"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, words: tuple[str, ...], message: str) -> None:
+    from drawloom import Error
+
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    with pytest.raises(Error, match=message):
+        run(str(path), *words)
