@@ -224,11 +224,11 @@ class Compiled:
         return shaped(kernel.result, outputs, [], sizes)
 
     def load(self, kernel: Kernel, device: str | None) -> Any:
-        import drawloom
+        from drawloom.runtime import load
 
         key = (kernel.name, device or "")
         if key not in self.loaded:
-            self.loaded[key] = drawloom.load(self.module(kernel), device=device)
+            self.loaded[key] = load(self.module(kernel), device=device)
         return self.loaded[key][kernel.name]
 
 
