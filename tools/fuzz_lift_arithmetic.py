@@ -295,7 +295,7 @@ static inline number max(number a, number b) { return a > b ? a : b; }
 static inline number clz(number a) { return __builtin_clz((unsigned)a); }
 """
 #: Values above this are not compared.
-GREATEST_VALUE = 1 << 31
+GREATEST_VALUE = (1 << 31) - 1
 
 
 def check_c(seeds: range, folder: Path) -> list[str]:
