@@ -5,7 +5,7 @@ import pytest
 
 import drawloom
 from drawloom.cpu.compile import compile_kernel
-from drawloom.cpu.gangs import gang_for, suited_layout
+from drawloom.cpu.gangs import gang_for, only_gang_for, suited_layout
 from drawloom.ptx import parse
 from tests.cpu.kernels import agrees, kernel
 
@@ -113,6 +113,12 @@ def test_odd_rows_and_large_kernels_go_by_gangs_others_by_warps() -> None:
     assert suited_layout(small, small.functions["k"], (12, 4, 1), AVX2) == "gang8"
     assert suited_layout(large, large.functions["k"], (64, 1, 1), AVX2) == "gang8"
     assert gang_for(small, small.functions["k"], frozenset(["avx", "avx512f"])) == "gang16"
+
+
+def test_large_kernels_of_doubles_have_half_the_lanes() -> None:
+    body = "add.rn.f64 %d0, %d0, %d0;" * 501 + "ret;"
+    module = parse(kernel(".reg .f64 %d<2>; mov.f64 %d0, 0d0000000000000000;" + body))
+    assert only_gang_for(module, module.functions["k"], AVX2) == "gang4"
 
 
 def test_masks_that_outlast_a_block_are_not_packed_into_bits() -> None:

@@ -24,6 +24,9 @@ _WEAK: Final = ("", "weak")
 #: of them are spilled: then a value has two; and from which on it has one.
 _MEDIUM: Final = 200
 _LARGE: Final = 500
+#: Layouts of twice and half as many lanes.
+_TWICE: Final = {"gang8": "gang16", "gang4": "gang8"}
+_HALF: Final = {"gang16": "gang8", "gang8": "gang4"}
 #: Roundings that set the mode of the processor for one operation on all lanes.
 _DIRECTED: Final = frozenset({"rz", "rm", "rp"})
 
@@ -44,7 +47,9 @@ def only_gang_for(module: Module, kernel: Function, features: frozenset[str]) ->
     if count < _MEDIUM or (count < _LARGE and ("avx512f" in features or _rounds_directed(module, kernel))):
         return ""
     gang = gang_for(module, kernel, features)
-    return gang if count >= _LARGE else {"gang8": "gang16", "gang4": "gang8"}.get(gang, "")
+    if count < _LARGE:
+        return _TWICE.get(gang, "")
+    return _HALF.get(gang, gang) if _is_mostly_double(module, kernel) else gang
 
 
 def suited_layout(module: Module, kernel: Function, block: tuple[int, int, int], features: frozenset[str]) -> str:
@@ -67,6 +72,18 @@ def size_of(module: Module, kernel: Function) -> int:
 def is_large(module: Module, kernel: Function) -> bool:
     """Whether LLVM takes long for a kernel."""
     return size_of(module, kernel) >= _LARGE
+
+
+def _is_mostly_double(module: Module, kernel: Function) -> bool:
+    """Whether more values of a kernel are of 64 bits, addresses aside, than of 32: a register holds half as many."""
+    doubles = others = 0
+    for function in reachable_functions(module, kernel):
+        for statement in function.body:
+            if isinstance(statement, Instruction) and statement.opcode.effect == PURE and statement.opcode.types:
+                double = statement.opcode.types[0].is_float and statement.opcode.types[0].bits == 64
+                doubles += double
+                others += not double
+    return doubles > others
 
 
 def _rounds_directed(module: Module, kernel: Function) -> bool:
