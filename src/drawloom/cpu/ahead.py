@@ -161,7 +161,7 @@ class _Object:
             if code.lanes == x * y * z:
                 rows.append(_variant_row(code, self.functions_of(code, FULL), 0, shape, False))
         for name, level in self.layouts(kernel, bounds):
-            by_lane = level == QUICK and is_large(self.module, kernel)
+            by_lane = level == QUICK and name == GENERAL and not self.is_volatile(kernel)
             code = self.compiled(self.module, kernel, name, by_lane=by_lane)
             last = code.lanes == 1 and not by_lane
             if last and name != GENERAL:  # lane by lane, no layout is better than the one for all blocks
