@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drawloom.lift.language.errors import LiftTypeError, ill_typed
-from drawloom.lift.language.ir import Function, Literal, Scalar
+from drawloom.lift.language.ir import Function, Scalar
 from drawloom.lift.language.positions import NOWHERE, Position
 from drawloom.lift.language.types import TupleType, Type, float32, holds_arrays, int32
 from drawloom.lift.language.user_functions.checker import check_function
@@ -84,10 +84,6 @@ class UserFunction(Function):
             except LiftTypeError as refusal:
                 refusals.append(refusal)
         raise refusals[0]
-
-    @property
-    def neutral_literal(self) -> Literal | None:
-        return None if self.neutral is None else Literal(self.neutral)
 
 
 def find_type_parameters(types: list[Type]) -> list[str]:
