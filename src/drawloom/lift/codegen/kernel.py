@@ -161,6 +161,7 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
     known: dict[Variable, Nat] = {size: simplify(Constant(value)) for size, value in options.sizes.items()}
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
+    check_threads(function, extents, local_size, options.num_groups)
     threads = Threads(local_size, options.num_groups)
     generator = Generator(threads, options.switches)
     sizes = [size for size in sizes_of(function) if size not in known]
@@ -316,6 +317,23 @@ def choose_local_size(extents: Extents) -> tuple[int, int, int]:
         sizes[dimension] = min(longest, left)
         left //= sizes[dimension]
     return sizes[0], sizes[1], sizes[2]
+
+
+def check_threads(function: Lambda, extents: Extents, local_size: tuple[int, int, int], num_groups: Triple) -> None:
+    """Refuse work-items of a dimension that no map shares: they would all compute, and write, the same."""
+    for dimension in range(3):
+        groups = num_groups[dimension]
+        for number, kinds, what in (
+            (local_size[dimension], (LCL, GLB), "work-items"),
+            (groups, (WRG, GLB), "work-groups"),
+        ):
+            if number is not None and number > 1 and not any(extents.of(kind, dimension) for kind in kinds):
+                names = " or ".join([{LCL: "mapLcl", GLB: "mapGlb", WRG: "mapWrg"}[kind] for kind in kinds])
+                raise not_compiled(
+                    f"{number} {what} in dimension {dimension}, over which the program has no {names}",
+                    function.position,
+                    "1 in this dimension",
+                )
 
 
 def group_extents(extents: Extents, dimension: int, local_size: tuple[int, int, int]) -> list[Nat]:
