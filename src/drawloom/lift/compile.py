@@ -68,11 +68,11 @@ def compile(
         array([1., 4., 9.], dtype=float32)
     """
     typed = infer_types(program)
-    check_well_formed(typed)
     if not is_low_level(typed):
         raise not_compiled(
             "the program does not say which work-items compute what", program.position, "parallel maps, such as mapGlb"
         )
+    check_well_formed(typed)
     options = KernelOptions(
         known_sizes(typed, sizes or {}),
         None if local_size is None else triple(local_size, 1),

@@ -27,5 +27,15 @@ def test_the_blur_is_numpys(capsys: pytest.CaptureFixture[str]) -> None:
     assert float(shown.rsplit(" ", 1)[1]) < 10 * 2**-24
 
 
+def test_the_tiled_product_is_numpys(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = output_of("matrix_multiplication.py", capsys)
+    assert "barrier(CLK_LOCAL_MEM_FENCE);" in shown
+    assert float(shown.rsplit(" ", 1)[1]) < 2 * 29 * 29 * 2**-24
+
+
 def test_every_example_has_a_test() -> None:
-    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == ["blur.py", "dot_product.py"]
+    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == [
+        "blur.py",
+        "dot_product.py",
+        "matrix_multiplication.py",
+    ]

@@ -1,0 +1,81 @@
+"""Programs that have no code are refused with the pattern and the Python line."""
+
+from collections.abc import Callable
+
+import pytest
+
+from drawloom.lift import (
+    Lambda,
+    LiftCompileError,
+    SizeError,
+    array,
+    compile,
+    float32,
+    fun,
+    gather,
+    id,
+    join,
+    map,
+    map_glb,
+    map_lane,
+    map_lcl,
+    map_warp,
+    map_wrg,
+    size,
+    slide,
+    split,
+    to_global,
+    to_local,
+)
+from tests.lift.codegen.runners import integers
+
+n, m = size("N"), size("M")
+
+
+def program(body: Callable[..., object], *lengths: object) -> Lambda:
+    return fun(array(float32, *(lengths or (n,))), body)  # type: ignore[arg-type]
+
+
+REFUSED = {
+    "no work-items": (lambda x: map(id, x), "does not say which work-items"),
+    "windows of what is computed": (lambda x: slide(3, 1, map_glb(id, x)), "slide: its result is written to memory"),
+    "an unknown inverse": (
+        lambda x: gather(lambda i, n: (i + 1) % n)(map_glb(id, x)),
+        "gather: its index function .* would have to be inverted",
+    ),
+    "sub-groups": (
+        lambda x: x >> split(64) >> map_wrg(lambda y: y >> split(32) >> map_warp(map_lane(id)) >> join) >> join,
+        "mapWarp: the code generator does not compile maps over sub-groups yet",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_code_is_refused(name: str) -> None:
+    body, message = REFUSED[name]
+    with pytest.raises(LiftCompileError, match=message) as refusal:
+        compile(program(body))
+    assert refusal.value.file == __file__
+    assert refusal.value.line > 0
+
+
+def test_local_arrays_need_known_sizes() -> None:
+    copies = program(lambda x: x >> map_wrg(lambda row: to_global(map_lcl(id))(to_local(map_lcl(id))(row))), n, m)
+    with pytest.raises(LiftCompileError, match="mapLcl: an array of M elements in local memory"):
+        compile(copies)
+    assert "local float tile[5];" in compile(copies, {"M": 5}).opencl
+
+
+def test_work_items_of_a_dimension_that_no_map_shares_are_refused() -> None:
+    with pytest.raises(LiftCompileError, match="2 work-items in dimension 1"):
+        compile(program(lambda x: map_glb(id, x)), local_size=(4, 2))
+
+
+def test_arrays_that_do_not_fit_are_refused_before_a_launch() -> None:
+    both = fun(array(float32, n), array(float32, n), lambda x, y: map_glb(id, x))
+    with pytest.raises(SizeError, match="axis 0 of argument y has length 3, expected N = 2"):
+        compile(both)(integers(2), integers(3))
+    with pytest.raises(SizeError, match="expected elements of float32"):
+        compile(both)(integers(2).astype("d"), integers(2))
+    with pytest.raises(SizeError, match="takes 2 arguments"):
+        compile(both)(integers(2))
