@@ -30,4 +30,5 @@ def test_random_low_level_programs(seed: int, local_size: int | None) -> None:
         compiled = compile(program, local_size=local_size)
     except LiftCompileError as refusal:
         pytest.skip(str(refusal).splitlines()[0])
-    assert same(interpret(program, *arguments), compiled(*arguments)), compiled.opencl
+    expected = interpret(program, *arguments, sizes=dict(generator.values))
+    assert same(expected, compiled(*arguments, sizes=generator.values)), compiled.opencl
