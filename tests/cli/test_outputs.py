@@ -30,7 +30,7 @@ WRITERS: dict[str, list[tuple[str, str]]] = {
     "sql": [("in.csv", "from\u00a0t --table t={input} --profile-to {output}")],
 }  # fmt: skip
 #: Commands that write to standard output only, or (tpch) to a folder of their own.
-PRINTERS = {"tpch", "explain", "trace", "disasm", "devices", "cache"}
+PRINTERS = {"tpch", "explain", "trace", "disasm", "devices", "cache", "lift"}
 REWRITERS = [("opt", ()), ("shuffle", ("--apply", "all"))]
 
 
