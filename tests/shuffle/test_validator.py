@@ -315,4 +315,4 @@ def test_a_wrong_value_that_no_store_takes_is_found(used: str) -> None:
     module = parse(text.replace("st.global.f32 [%rd5], %f3;", used).replace("@%p ret;", ""))
     function = module.kernels[0]
     after = synthesize(function, [candidate(function, 0, [])])
-    assert validate(module, function, after).counterexample is not None
+    assert validate(module, function, after, 1_000_000).counterexample is not None
