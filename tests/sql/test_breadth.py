@@ -83,7 +83,7 @@ SCALARS = {
         contains(s, 'a')
         ends_with(s, p)
         starts_with(s, p)
-        levenshtein(s, p)
+        levenshtein(md5(s), p)
         bit_length(s)
         to_hex(b)
         strpos(s, p)
