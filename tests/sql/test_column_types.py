@@ -139,7 +139,7 @@ EXPRESSIONS = {
         date_trunc('month', tsn)
         tz + interval '1 day'
         tss + interval '1 month'
-        tsn + interval '1 hour'
+        cast(tsn + interval '1 hour' as timestamp)
         cast(tz as date)
         cast(tsn as date)
         cast(tz as varchar)
