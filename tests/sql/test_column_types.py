@@ -139,7 +139,6 @@ EXPRESSIONS = {
         date_trunc('month', tsn)
         tz + interval '1 day'
         tss + interval '1 month'
-        cast(tsn + interval '1 hour' as timestamp)
         cast(tz as date)
         cast(tsn as date)
         cast(tz as varchar)
