@@ -60,7 +60,7 @@ def with_values(text: str, parameters: Parameters | None) -> str:
 
 
 def _without_empty(text: str) -> str:
-    """The text without lists behind IN that have no value: nothing but NULL, which is unknown, is as unlike itself."""
+    """The text without lists behind IN that have no value: nothing is in them, NULL neither (as in DuckDB 2.0.1)."""
     while True:
         sql = Sql(text)
         word = next((i for i, t in enumerate(sql.tokens) if t.is_word("in") and sql.is_at(i + 1, "(", ")")), -1)
@@ -72,7 +72,7 @@ def _without_empty(text: str) -> str:
         if start < 0 or start > last:
             raise DataError("a parameter behind IN is an empty list, and it is not told what it is compared with")
         value = sql.between(start, last + 1)
-        made = f"(({value}) {'=' if is_negated else '<>'} ({value}))"
+        made = f"(({value}) is null {'or true' if is_negated else 'and false'})"
         text = replaced(text, [(sql.tokens[start].start, sql.tokens[word + 2].end, made)])
 
 
