@@ -9,16 +9,17 @@ from collections.abc import Callable
 
 from drawloom.cpu.emitter import Value, int_const
 from drawloom.cpu.frame import Frame
+from drawloom.cpu.lane_loops import LaneLoops
 
 #: Emits what is done with the address and the values of one lane.
 ForLane = Callable[[Value, list[Value]], None]
 
 
-class LaneCalls:
+class LaneCalls(LaneLoops):
     """The calls of one function, and where it passes vectors."""
 
     def __init__(self, frame: Frame) -> None:
-        self.f = frame
+        super().__init__(frame)
         #: Stack slots by place among the arguments and element type.
         self.slots: dict[str, str] = {}
 
@@ -88,7 +89,3 @@ class LaneCalls:
         e.line("}")
         made, e.lines = e.lines, outer
         return made
-
-    def element(self, slot: str, elem: str, lane: Value) -> Value:
-        at = self.f.e.value("ptr", 0, f"getelementptr inbounds {elem}, ptr {slot}, {lane.typed}")
-        return self.f.load(at.text, elem, 0)
