@@ -155,6 +155,7 @@ class Branches:
                 f.place(then)
             labels = [f.label("case") for _ in block.targets]
             cases = " ".join([f"i32 {i}, label %{label}" for i, label in enumerate(labels)])
+            f.save_registers()
             e.line(f"  switch i32 {index.text}, label %{labels[-1]} [{cases}]")
             for label, target in zip(labels, block.targets, strict=True):
                 f.place(label)

@@ -1,8 +1,10 @@
 """One PTX function on its way into LLVM IR: where its registers live, which lanes run, what operands are worth.
 
-A register lives in stack slots that LLVM promotes: one scalar when it is uniform or affine (then: the value of
-lane 0), offset and base when it is widened, a vector when it varies. Values are bit patterns, integers of the
-register's width. With ``lanes`` 0 there are no vectors: the function runs one thread.
+A register has stack slots that LLVM promotes: one scalar when it is uniform or affine (then: the value of lane 0),
+offset and base when it is widened, a vector when it varies. Values are bit patterns, integers of the register's width.
+Between two labels, registers are the values that they were last set to: slots are read at the first use and written
+before the next branch, where the register is still needed. With ``lanes`` 0 there are no vectors: the function runs one
+thread.
 """
 
 from __future__ import annotations
@@ -65,6 +67,18 @@ class Frame:
         self.allocas: list[str] = []
         self.slots: dict[int, str] = {}
         self.bases: dict[int, str] = {}
+        #: The registers by the names of their slots.
+        self.register_at: dict[str, int] = {}
+        #: The types of slots of registers that nothing was read from or written to so far.
+        self.unallocated: dict[str, str] = {}
+        #: Since the last label: what slots of registers are worth, which of them are not written yet, what registers
+        #: are in every lane or row, and values as other types.
+        self.known: dict[str, Value] = {}
+        self.unsaved: dict[str, int] = {}
+        self.expanded: dict[tuple[int, int], Value] = {}
+        self.views: dict[tuple[str, str], Value] = {}
+        #: The registers that are needed at or after the current instruction: a bit set.
+        self.needed = -1
         #: Lanes that run the current instruction; a scalar i1 when ``lanes`` is 0.
         self.mask = self.all_lanes()
         #: Registers whose old value must survive in lanes outside of ``mask``.
@@ -98,16 +112,23 @@ class Frame:
         return f"{stem}{self.labels}"
 
     def place(self, label: str) -> None:
+        assert not self.unsaved, f"{label} begins before {list(self.unsaved)} are written"
+        self.known.clear()
+        self.expanded.clear()
+        self.views.clear()
         self.e.line(f"{label}:")
 
     def branch(self, condition: Value, then: str, other: str) -> None:
+        self.save_registers()
         self.e.line(f"  br i1 {condition.text}, label %{then}, label %{other}")
 
     def branch_expected(self, condition: Value, then: str, other: str) -> None:
         """A branch that is nearly always taken."""
+        self.save_registers()
         self.e.line(f"  br i1 {condition.text}, label %{then}, label %{other}, !prof !1")
 
     def jump(self, label: str) -> None:
+        self.save_registers()
         self.e.line(f"  br label %{label}")
 
     def alloca(self, stem: str, type: str, align: int = 0) -> str:
@@ -122,13 +143,40 @@ class Frame:
 
     def load(self, address: str, elem: str, lanes: int) -> Value:
         """The value in a stack slot."""
+        known = self.known.get(address)
+        if known is not None:
+            return self.as_elem(known, elem)
+        self.memory_of(address)
         if elem == "i1" and lanes and self.has_wide_masks:
             wide = self.e.value("i32", lanes, f"load {type_of('i32', lanes)}, ptr {address}")
-            return self.e.icmp("slt", wide, int_const("i32", 0, lanes))
-        return self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}")
+            value = self.e.icmp("slt", wide, int_const("i32", 0, lanes))
+        else:
+            value = self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}")
+        if address in self.register_at:
+            self.known[address] = value
+        return value
 
     def store(self, value: Value, address: str) -> None:
-        """Put a value into a stack slot."""
+        """Put a value into a stack slot, that of a register only before the next branch."""
+        register = self.register_at.get(address)
+        if register is None:
+            self.store_now(value, address)
+            return
+        self.known[address] = value
+        self.unsaved[address] = register
+        for lanes in (0, self.rows, self.lanes):
+            self.expanded.pop((register, lanes), None)
+
+    def save_registers(self) -> None:
+        """Write the slots of registers that were set since the last label, apart from those that nothing reads."""
+        for address, register in self.unsaved.items():
+            if self.needed >> register & 1:
+                value = self.known[address]
+                bits = ELEM_BITS[value.elem]
+                self.store_now(self.as_elem(value, INT_ELEM[bits]), self.memory_of(address))
+        self.unsaved.clear()
+
+    def store_now(self, value: Value, address: str) -> None:
         if value.elem == "i1" and value.lanes and self.has_wide_masks:
             value = self.e.cast("sext", value, "i32")
         self.e.line(f"  store {value.typed}, ptr {address}")
@@ -220,6 +268,7 @@ class Frame:
 
     def leave_with_fault(self) -> None:
         """Return at once: the launch record says what happened."""
+        self.unsaved.clear()
         self.e.line(self.fault_exit)
 
     def fail(self, code: int, pos: int, mask: Value) -> None:
@@ -264,15 +313,24 @@ class Frame:
         """The stack slot that holds the register (its scalar part when it is widened)."""
         name = self.slots.get(register.id)
         if name is None:
-            kind = self.shapes[register.id].kind
-            type = self.slot_type(self.elem_of(register), self.slot_lanes(register))
             name = f"%r{register.id}"
-            self.allocas.append(f"  {name} = alloca {type}")
             self.slots[register.id] = name
-            if kind == WIDENED:
-                self.bases[register.id] = f"%r{register.id}.base"
-                self.allocas.append(f"  %r{register.id}.base = alloca {type_of('i32', self.rows)}")
+            self.register_at[name] = register.id
+            type = self.slot_type(self.elem_of(register), self.slot_lanes(register))
+            self.unallocated[name] = type
+            if self.shapes[register.id].kind == WIDENED:
+                base = f"%r{register.id}.base"
+                self.bases[register.id] = base
+                self.register_at[base] = register.id
+                self.unallocated[base] = type_of("i32", self.rows)
         return name
+
+    def memory_of(self, slot: str) -> str:
+        """The slot of a register, which from here on has memory."""
+        type = self.unallocated.pop(slot, "")
+        if type:
+            self.allocas.append(f"  {slot} = alloca {type}")
+        return slot
 
     def slot_lanes(self, register: Register) -> int:
         """How many elements the register's slot has: one per lane, per row, or 0 for a scalar."""
@@ -286,13 +344,25 @@ class Frame:
     def read(self, register: Register, lanes: int) -> Value:
         """The register's bits in every lane, or, where it does not vary, one per row (``lanes`` is ``rows``) or
         lane 0's (``lanes`` is 0)."""
+        return self.read_as(register, self.elem_of(register), lanes)
+
+    def read_as(self, register: Register, elem: str, lanes: int) -> Value:
+        """``read`` as ``elem``; truncated when the register is wider."""
         shape = self.shapes[register.id]
         slot = self.slot(register)
+        if shape.kind == VARYING:
+            known = self.known.get(slot)
+            return self.as_elem(known or self.load(slot, self.elem_of(register), self.lanes), elem)
+        expanded = self.expanded.get((register.id, lanes))
+        if expanded is None:
+            expanded = self.expanded[register.id, lanes] = self.expand(register, shape, slot, lanes)
+        return self.as_elem(expanded, elem)
+
+    def expand(self, register: Register, shape: Shape, slot: str, lanes: int) -> Value:
+        """What ``read`` makes of the slots of a register that does not vary."""
         elem = self.elem_of(register)
         e = self.e
         value = self.load(slot, elem, self.slot_lanes(register))
-        if shape.kind == VARYING:
-            return value
         if shape.kind == UNIFORM:
             return e.splat(value, lanes)
         if shape.kind == WIDENED:
@@ -344,6 +414,9 @@ class Frame:
         e = self.e
         bits = ELEM_BITS[value.elem]
         if value.elem in _FLOATS:
+            if bits == register.type.bits:
+                self.write(register, value)
+                return
             value = e.cast("bitcast", value, INT_ELEM[bits])
         if bits < register.type.bits:
             value = e.cast("sext" if signed else "zext", value, self.elem_of(register))
@@ -375,7 +448,7 @@ class Frame:
     def operand(self, operand: Operand, elem: str, lanes: int) -> Value:
         """The operand as an LLVM value of ``elem``; with ``lanes`` 0 lane 0's value where it is affine."""
         if isinstance(operand, Register):
-            return self.as_elem(self.read(operand, lanes), elem)
+            return self.read_as(operand, elem, lanes)
         if isinstance(operand, Immediate):
             return constant(operand, elem, lanes)
         if isinstance(operand, Not):
@@ -389,13 +462,24 @@ class Frame:
 
     def as_elem(self, value: Value, elem: str) -> Value:
         """Reinterpret register bits as ``elem``: truncated when the register is wider."""
+        if value.elem == elem:
+            return value
+        seen = self.views.get((value.text, elem))
+        if seen is not None:
+            return seen
         want = ELEM_BITS[elem]
         have = ELEM_BITS[value.elem]
+        view = value if have == want else self.e.cast("bitcast", value, INT_ELEM[have])
         if have > want:
-            value = self.e.cast("trunc", value, INT_ELEM[want])
+            view = self.e.cast("trunc", view, INT_ELEM[want])
         elif have < want:
-            value = self.e.cast("zext", value, INT_ELEM[want])
-        return self.e.cast("bitcast", value, elem)
+            view = self.e.cast("zext", view, INT_ELEM[want])
+        view = self.e.cast("bitcast", view, elem)
+        if value.text.startswith("%"):
+            self.views[value.text, elem] = view
+            if have == want:
+                self.views[view.text, value.elem] = value
+        return view
 
     def symbol(self, symbol: Symbol, lanes: int) -> Value:
         """The address of a symbol in its own space as an i64; global, const and local ones are generic addresses, and

@@ -33,6 +33,7 @@ from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.ir import Function, Instruction, Module, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, STORE, WARP
 from drawloom.ptx.layout import GlobalsLayout, has_dynamic_stack
+from drawloom.ptx.liveness import bits
 
 #: How many times the vector registers a block's live values may fill and still run at once; measured on the kernels
 #: of the corpus: 1.0 to 2 gain 10 to 60 %, from 2.0 on spills cost more than barriers.
@@ -305,8 +306,12 @@ class FunctionLowering:
         if (b, 0) in self.entries:
             self.suspension.admit((b, 0))
         groups = find_groups(block.instructions, self.memory) if self.lanes and not self.memory.check else {}
+        moved = bits([id for group in groups.values() for member in group for id in registers_of(member)])
+        needed = self.plan.live.live_in[b]
         for index, instruction in enumerate(block.instructions):
             body.index = index
+            f.needed = needed | body.live_after[index] | moved
+            needed = body.live_after[index]
             if index and (b, index) in self.entries:
                 self.suspension.admit((b, index))
             if instruction is block.terminator and instruction.opcode.effect != CALL:
@@ -420,3 +425,8 @@ class FunctionLowering:
         if gone is None:
             return
         self.body.leave_lanes(gone)
+
+
+def registers_of(instruction: Instruction) -> list[int]:
+    """The registers that an instruction reads and writes."""
+    return [register.id for register in [*instruction.sources(), *instruction.destinations()]]

@@ -75,15 +75,16 @@ class Suspension:
         """
         f = self.f
         e = self.e
+        f.save_registers()
         slots: list[tuple[str, str]] = [(self.body.live, f.slot_type("i1", self.lanes))]
         held: list[tuple[str, str]] = []
         registers = f.function.registers
         for id in members(live | f.waiting):
             register = registers[id]
             where = held if running and self.held >> id & 1 else slots
-            where.append((f.slot(register), f.slot_type(f.elem_of(register), f.slot_lanes(register))))
+            where.append((f.memory_of(f.slot(register)), f.slot_type(f.elem_of(register), f.slot_lanes(register))))
             if f.shapes[id].kind == WIDENED:
-                where.append((f.base_slot(register), type_of("i32", f.rows)))
+                where.append((f.memory_of(f.base_slot(register)), type_of("i32", f.rows)))
         if self.plan.carry_lasts:
             slots.append((self.body.carry_slot(), f.slot_type("i1", self.body.carry_lanes())))
         if self.f.local_slot:
@@ -132,7 +133,7 @@ class Suspension:
         f.place(label)
         f.store(f.all_lanes(), self.body.live)
         registers = [f.function.registers[id] for id in members(self.body.live_before(place))]
-        slots = [(f"register {r.id}", f.slot(r), f.elem_of(r)) for r in registers]
+        slots = [(f"register {r.id}", f.memory_of(f.slot(r)), f.elem_of(r)) for r in registers]
         if self.plan.carry_lasts:
             slots.append(("carry", self.body.carry_slot(), "i1"))
         if self.f.local_slot:
