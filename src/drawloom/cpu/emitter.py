@@ -78,9 +78,13 @@ class Emitter:
         self.features = features
         self._next = 0
 
-    def fresh(self) -> str:
+    def number(self) -> int:
+        """Return a number that no name of these functions has yet."""
         self._next += 1
-        return f"%t{self._next}"
+        return self._next
+
+    def fresh(self) -> str:
+        return f"%t{self.number()}"
 
     def line(self, text: str) -> None:
         self.lines.append(text)

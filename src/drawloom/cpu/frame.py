@@ -85,7 +85,6 @@ class Frame:
         self.waiting = 0
         #: The guard of the current instruction, as a mask, or None.
         self.guard: Value | None = None
-        self.labels = 0
         #: Offsets of ``.shared``, ``.local`` and kernel ``.param`` variables in their space, by name.
         self.shared_offsets: dict[str, int] = {}
         self.local_offsets: dict[str, int] = {}
@@ -108,8 +107,7 @@ class Frame:
         return int_const("i1", 0, self.lanes)
 
     def label(self, stem: str) -> str:
-        self.labels += 1
-        return f"{stem}{self.labels}"
+        return f"{stem}{self.e.number()}"
 
     def place(self, label: str) -> None:
         assert not self.unsaved, f"{label} begins before {list(self.unsaved)} are written"
@@ -132,8 +130,7 @@ class Frame:
         self.e.line(f"  br label %{label}")
 
     def alloca(self, stem: str, type: str, align: int = 0) -> str:
-        self.labels += 1
-        name = f"%{stem}.{self.labels}"
+        name = f"%{stem}.{self.e.number()}"
         self.allocas.append(f"  {name} = alloca {type}" + (f", align {align}" if align else ""))
         return name
 
@@ -203,6 +200,10 @@ class Frame:
 
     def pointer(self, address: Value) -> Value:
         return self.e.cast("inttoptr", address, "ptr")
+
+    def displaced(self, first: Value, stride: int) -> Value:
+        """A value of the unit's first lane, as it is for the first lane of this frame."""
+        return first
 
     def lane_ids(self, elem: str = "i32", stride: int = 1) -> Value:
         """``<0, stride, 2 * stride, ...>``."""
@@ -545,7 +546,7 @@ class Frame:
         if self.at_once:
             return self.e.vector_const("i32", [lane % WARP for lane in range(self.lanes)])
         if self.lanes:
-            return self.lane_ids() if lanes == self.lanes else self.row_steps("i32", 1)
+            return self.displaced(self.lane_ids() if lanes == self.lanes else self.row_steps("i32", 1), 1)
         return self.e.binary("and", self.narrow(Value("%index", "i64", 0)), int_const("i32", WARP - 1))
 
     def lane_mask(self, relation: str, lanes: int) -> Value:
@@ -575,7 +576,7 @@ class Frame:
             column = self.narrow(self.first_column())
             return e.binary("add", e.splat(column, lanes), self.lane_ids()) if lanes else column
         index = self.narrow(Value("%index", "i64", 0))
-        first = e.binary("mul", index, int_const("i32", WARP)) if self.lanes else index
+        first = self.displaced(e.binary("mul", index, int_const("i32", WARP)), 1) if self.lanes else index
         if self.linear:
             if axis:
                 return int_const("i32", 0, lanes)

@@ -22,9 +22,10 @@ from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, register_bytes
 from drawloom.cpu.local_variables import LocalVariables
-from drawloom.cpu.neighbours import find_groups
+from drawloom.cpu.neighbours import Groups, find_groups
 from drawloom.cpu.parting import Parting, Threads
 from drawloom.cpu.pure import Pure
+from drawloom.cpu.slices import Stretch, slices_of
 from drawloom.cpu.spinning import spinning_loops, varying_exits
 from drawloom.cpu.stack import Stack
 from drawloom.cpu.suspension import Suspension
@@ -86,7 +87,11 @@ class FunctionLowering:
         self.stack = Stack(body, self.memory, has_dynamic_stack(function))
         self.variables = LocalVariables(body, self.stack) if check else None
         self.suspension = Suspension(body, spinning)
-        self.pure = Pure(body, self.calls)
+        self.pure = Pure(body, body.f, self.calls)
+        self.slices = None if check else slices_of(body, self.calls)
+        #: By block, the accesses that are done with their neighbours, and what goes slice by slice.
+        self.groups: dict[int, Groups] = {}
+        self.stretches: dict[int, dict[int, Stretch]] = {}
         self.cooperation = Cooperation(body, self.suspension, operations, check)
         self.branches = Branches(body, self.suspension)
         #: Where lanes of warps that part can go on in this code, which is that for one thread.
@@ -140,6 +145,7 @@ class FunctionLowering:
         self.prologue()
         if self.is_kernel and not f.at_once:
             self.turns = turns(self.plan, set(f.shared_offsets))
+        self.find_groups()
         for b in self.plan.order:
             self.lower_block(b)
         parted = ""
@@ -167,6 +173,17 @@ class FunctionLowering:
         if self.parting is not None:
             lowered.state_bytes = self.parting.threads.stride
         return lowered
+
+    def find_groups(self) -> None:
+        """Find the accesses that are done together, and what of a warp goes slice by slice."""
+        searched = self.lanes > 0 and not self.memory.check
+        for b in self.plan.order:
+            self.groups[b] = find_groups(self.plan.cfg.blocks[b].instructions, self.memory) if searched else {}
+        if self.slices is not None:
+            barred = {b: set(groups) for b, groups in self.groups.items()}
+            for b, index in self.turns:
+                barred[b].add(index)
+            self.stretches = self.slices.find(barred)
 
     def header(self, name: str) -> str:
         """The function's first line; only a kernel that stops is called from outside its object code."""
@@ -305,10 +322,19 @@ class FunctionLowering:
         block = body.cfg.blocks[b]
         if (b, 0) in self.entries:
             self.suspension.admit((b, 0))
-        groups = find_groups(block.instructions, self.memory) if self.lanes and not self.memory.check else {}
+        groups = self.groups[b]
         moved = bits([id for group in groups.values() for member in group for id in registers_of(member)])
+        stretches = self.stretches.get(b, {})
         needed = self.plan.live.live_in[b]
+        done = 0
         for index, instruction in enumerate(block.instructions):
+            if index < done:
+                continue
+            if index in stretches:
+                self.lower_stretch(stretches[index], moved)
+                done = stretches[index].end
+                needed = body.live_after[done - 1]
+                continue
             body.index = index
             f.needed = needed | body.live_after[index] | moved
             needed = body.live_after[index]
@@ -330,6 +356,24 @@ class FunctionLowering:
                 self.suspension.suspend(abi.TURN, body.live_after[index])
                 body.reload_mask()
         self.branches.terminate(b)
+
+    def lower_stretch(self, stretch: Stretch, moved: int) -> None:
+        """Lower instructions that go slice by slice; ``moved`` are registers of accesses that are grouped."""
+        body = self.body
+        block = body.cfg.blocks[body.block].instructions
+        self.f.needed = stretch.needed | moved
+        try:
+            for index in stretch.scalars:
+                body.index = index
+                self.lower_instruction(block[index])
+            assert self.slices is not None
+            self.f.needed = stretch.needed | moved
+            self.slices.lower(stretch)
+        except UnsupportedError as error:
+            raise self.refusal(block[body.index], error) from None
+        for index in range(stretch.start, stretch.end):
+            body.index = index
+            self.suspension.pass_by(block[index])
 
     def refusal(self, instruction: Instruction, error: UnsupportedError) -> UnsupportedError:
         """The same error, naming the place in the PTX."""

@@ -10,6 +10,7 @@ from drawloom.cpu import abi
 from drawloom.cpu.body import Body
 from drawloom.cpu.calls import Calls
 from drawloom.cpu.emitter import INT_ELEM, Value, int_const
+from drawloom.cpu.frame import Frame
 from drawloom.cpu.ops import PURE as PURE_OPS
 from drawloom.cpu.ops import operand_elems
 from drawloom.cpu.shapes import UNIFORM, VARYING, WIDENED
@@ -21,11 +22,11 @@ from drawloom.ptx.layout import param_layout
 class Pure:
     """Lowers the pure instructions of one function."""
 
-    def __init__(self, body: Body, calls: Calls) -> None:
+    def __init__(self, body: Body, frame: Frame, calls: Calls) -> None:
         self.body = body
-        self.f = body.f
+        self.f = frame
         self.e = body.e
-        self.lanes = body.lanes
+        self.lanes = frame.lanes
         self.plan = body.plan
         self.calls = calls
 

@@ -1,0 +1,305 @@
+"""Stretches of a warp's code between what its lanes do together, a register's worth of lanes at a time.
+
+    shfl.sync ...                     all lanes at once: a vector of 32
+    mul, add, sqrt, ld.global ...     for 8 lanes, then the next 8: a loop of 4 rounds, whose values stay in registers
+    shfl.sync ...
+
+With AVX2 a warp's value takes four registers of sixteen. In a large kernel most values are then in memory between any
+two instructions, and LLVM takes some ten times as long to place them (700 microseconds an instruction of attention
+kernels) as it takes for gangs of 8 lanes. In slices only what lives longer than a stretch is in memory.
+
+Stores end a stretch, and so does all that orders lanes: within a warp all lanes load before any of them stores.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drawloom.cpu import abi
+from drawloom.cpu.body import Body
+from drawloom.cpu.calls import Calls
+from drawloom.cpu.emitter import Value, int_const, type_of
+from drawloom.cpu.frame import Frame
+from drawloom.cpu.layouts import Layout
+from drawloom.cpu.memory import Memory
+from drawloom.cpu.pure import Pure
+from drawloom.cpu.shapes import AFFINE, VARYING
+from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol
+from drawloom.ptx.isa import LOAD, PURE
+from drawloom.ptx.liveness import before
+
+#: Lanes of a slice: those that one register of AVX2 holds of 32 bits.
+WIDTH: Final = 8
+#: The fewest instructions of a function whose warps go in slices: LLVM handles shorter ones well.
+_LARGE: Final = 500
+#: The shortest stretch that is worth a loop.
+_SHORTEST: Final = 6
+#: How much of a function is in stretches at least: votes and stores find their operands in memory, not in registers.
+_SHARE: Final = 0.6
+_WEAK: Final = ("", "weak")
+#: What asks where memory is, or works on a thread's own.
+_OF_SPACES: Final = ("isspacep", "cvta")
+
+
+class Stretch:
+    """A run of instructions of one block, from number ``start`` up to ``end``.
+
+    ``scalars`` are done first, once; ``sliced`` then for each slice. ``needed`` are the registers that are read in the
+    run or behind it; ``read`` and ``written`` those of ``sliced``.
+    """
+
+    def __init__(self) -> None:
+        self.sliced: list[int] = []
+        self.scalars: list[int] = []
+        self.start = 0
+        self.end = 0
+        self.needed = 0
+        self.read: set[int] = set()
+        self.written: set[int] = set()
+
+    def add(self, instruction: Instruction, index: int) -> None:
+        self.sliced.append(index)
+        self.read.update([r.id for r in instruction.sources()])
+        self.written.update([r.id for r in instruction.destinations()])
+
+    def admits(self, scalar: Instruction) -> bool:
+        """Whether an instruction may go before those that are sliced already."""
+        written = [r.id for r in scalar.destinations()]
+        return self.read.isdisjoint(written) and self.written.isdisjoint([*written, *[r.id for r in scalar.sources()]])
+
+
+class SliceFrame(Frame):
+    """The registers of a frame for all lanes of a warp, as 8 of these lanes see them."""
+
+    def __init__(self, whole: Frame) -> None:
+        layout = Layout(WIDTH, WIDTH if whole.segment else 0, whole.linear)
+        super().__init__(whole.module, whole.function, whole.e, layout, whole.shapes, whole.layout)
+        self.whole = whole
+        self.has_wide_masks = False
+        self.allocas = whole.allocas
+        self.slots = whole.slots
+        self.bases = whole.bases
+        self.register_at = whole.register_at
+        self.unallocated = whole.unallocated
+        #: The number of the slice's first lane.
+        self.position = int_const("i64", 0)
+
+    def begin(self, position: Value, mask: str) -> None:
+        """Start on the slice at ``position``; a slot ``mask`` has the warp's lanes, "" where all run."""
+        whole = self.whole
+        self.shared_offsets = whole.shared_offsets
+        self.param_offsets = whole.param_offsets
+        self.local_offsets = whole.local_offsets
+        self.blocks = whole.blocks
+        self.waiting = whole.waiting
+        self.position = position
+        self.known.clear()
+        self.expanded.clear()
+        self.views.clear()
+        self.mask = self.all_lanes()
+        if mask:
+            self.mask = self.e.value("i1", WIDTH, f"load <{WIDTH} x i1>, ptr {self.part_of(mask, 'i1')}")
+
+    def displaced(self, first: Value, stride: int) -> Value:
+        e = self.e
+        position = self.position if first.elem == "i64" else e.cast("trunc", self.position, first.elem)
+        steps = e.binary("mul", position, int_const(first.elem, stride))
+        return e.binary("add", first, e.splat(steps, first.lanes))
+
+    def slot(self, register: Register) -> str:
+        return self.whole.slot(register)
+
+    def part_of(self, slot: str, elem: str) -> str:
+        """The address of this slice's elements of a vector in memory."""
+        e = self.e
+        if elem == "i1":
+            octet = e.binary("lshr", self.position, int_const("i64", 3))
+            return e.value("ptr", 0, f"getelementptr i8, ptr {slot}, {octet.typed}").text
+        return e.value("ptr", 0, f"getelementptr {elem}, ptr {slot}, {self.position.typed}").text
+
+    def load(self, address: str, elem: str, lanes: int) -> Value:
+        id = self.register_at.get(address)
+        if id is None or address in self.known:
+            return super().load(address, elem, lanes)
+        shape = self.shapes[id]
+        self.memory_of(address)
+        if shape.kind == VARYING:
+            value = self.e.value(elem, WIDTH, f"load {type_of(elem, WIDTH)}, ptr {self.part_of(address, elem)}")
+        else:
+            value = self.e.value(elem, 0, f"load {elem}, ptr {address}")
+            if shape.kind == AFFINE or address == self.bases.get(id):
+                value = self.displaced(value, shape.stride)
+        self.known[address] = value
+        return value
+
+    def store_now(self, value: Value, address: str) -> None:
+        if address in self.register_at:
+            assert self.shapes[self.register_at[address]].kind == VARYING, f"{address} is set in slices"
+            address = self.part_of(address, value.elem)
+        super().store_now(value, address)
+
+
+def slices_of(body: Body, calls: Calls) -> Slices | None:
+    """Return what lowers the stretches of a function, None where its lanes all go at once."""
+    f = body.f
+    if f.lanes != abi.WARP or f.rows or f.at_once or "avx512f" in f.e.features:
+        return None
+    large = sum([isinstance(statement, Instruction) for statement in body.function.body]) >= _LARGE
+    return Slices(body, calls) if large else None
+
+
+class Slices:
+    """Finds and lowers the stretches of one function."""
+
+    def __init__(self, body: Body, calls: Calls) -> None:
+        self.body = body
+        self.f = body.f
+        self.e = body.e
+        self.frame = SliceFrame(body.f)
+        self.memory = Memory(self.frame, False)
+        self.pure = Pure(body, self.frame, calls)
+
+    # -- finding -----------------------------------------------------------------------------------------
+
+    def find(self, barred: dict[int, set[int]]) -> dict[int, dict[int, Stretch]]:
+        """The stretches of each block by the number of their first instruction, without the instructions of ``barred``;
+        none at all where most of the function is not in one."""
+        found: dict[int, dict[int, Stretch]] = {}
+        sliced = count = 0
+        for b in self.body.plan.order:
+            found[b] = self.stretches_of(b, barred[b])
+            sliced += sum([len(stretch.sliced) for stretch in found[b].values()])
+            count += len(self.body.cfg.blocks[b].instructions)
+        return found if sliced >= _SHARE * count else {}
+
+    def stretches_of(self, b: int, barred: set[int]) -> dict[int, Stretch]:
+        found: dict[int, Stretch] = {}
+        current = Stretch()
+        instructions = self.body.cfg.blocks[b].instructions
+        after = self.body.plan.live.live_after(b)
+        for index, instruction in enumerate(instructions):
+            free = index not in barred
+            if free and self.is_sliceable(instruction):
+                current.add(instruction, index)
+            elif free and self.is_scalar(instruction) and current.admits(instruction):
+                current.scalars.append(index)
+            else:
+                current.end = index
+                self.close(found, current, instructions, after)
+                current = Stretch()
+                current.start = index + 1
+        current.end = len(instructions)
+        self.close(found, current, instructions, after)
+        return found
+
+    def close(
+        self, found: dict[int, Stretch], stretch: Stretch, instructions: list[Instruction], after: list[int]
+    ) -> None:
+        if len(stretch.sliced) < _SHORTEST:
+            return
+        stretch.needed = before(instructions[stretch.start], after[stretch.start])
+        for index in range(stretch.start, stretch.end):
+            stretch.needed |= after[index]
+        found[stretch.start] = stretch
+
+    def is_sliceable(self, instruction: Instruction) -> bool:
+        """Whether each lane computes or loads values of its own."""
+        written = instruction.destinations()
+        varying = self.varying(written) == len(written) > 0
+        return varying and self.is_free(instruction) and instruction.opcode.name not in _OF_SPACES
+
+    def is_scalar(self, instruction: Instruction) -> bool:
+        """Whether an instruction sets registers that are one value for all lanes, or the lanes' base."""
+        written = instruction.destinations()
+        return len(written) > 0 and not self.varying(written) and self.is_free(instruction)
+
+    def varying(self, registers: list[Register]) -> int:
+        return sum([self.f.shape(register).kind == VARYING for register in registers])
+
+    def is_free(self, instruction: Instruction) -> bool:
+        """Whether nothing but registers orders an instruction, and nothing of it is in a thread's own memory."""
+        opcode = instruction.opcode
+        if opcode.effect == LOAD:
+            own = opcode.space == "local" or (opcode.space == "param" and not self.body.is_kernel)
+            if own or opcode.order not in _WEAK:
+                return False
+        elif opcode.effect != PURE or opcode.reads_carry or opcode.writes_carry:
+            return False
+        return not any(map(self.is_own, instruction.operands))
+
+    def is_own(self, operand: Operand) -> bool:
+        """Whether an operand is the address of a variable of each thread."""
+        base = operand.base if isinstance(operand, Address) else operand
+        return isinstance(base, Symbol) and (base.name in self.f.local_offsets or base.name in self.f.blocks)
+
+    # -- lowering ----------------------------------------------------------------------------------------
+
+    def lower(self, stretch: Stretch) -> None:
+        """Emit the loop over the slices of the lanes that run; scalars are set already."""
+        f = self.f
+        e = self.e
+        frame = self.frame
+        mask = "" if f.mask.text == f.all_lanes().text else f.alloca("running", type_of("i1", f.lanes))
+        if mask:
+            e.line(f"  store {f.mask.typed}, ptr {mask}")
+        before, round, ends, done = [f.label(stem) for stem in ("slices", "slice", "sliced", "after")]
+        f.jump(before)
+        e.line(f"{before}:")
+        e.line(f"  br label %{round}")
+        e.line(f"{round}:")
+        position = Value(f"%at.{e.number()}", "i64", 0)
+        next = f"%next.{e.number()}"
+        e.line(f"  {position.text} = phi i64 [ 0, %{before} ], [ {next}, %{ends} ]")
+        frame.begin(position, mask)
+        self.instructions(stretch)
+        frame.jump(ends)
+        frame.place(ends)
+        e.line(f"  {next} = add i64 {position.text}, {WIDTH}")
+        again = e.icmp("ult", Value(next, "i64", 0), int_const("i64", f.lanes))
+        e.line(f"  br i1 {again.text}, label %{round}, label %{done}")
+        e.line(f"{done}:")
+        for id in stretch.written:
+            f.known.pop(f.slots.get(id, ""), None)
+
+    def instructions(self, stretch: Stretch) -> None:
+        body = self.body
+        frame = self.frame
+        block = body.cfg.blocks[body.block].instructions
+        for index in stretch.sliced:
+            body.index = index
+            frame.needed = before(block[index], body.live_after[index]) | body.live_after[index]
+            self.instruction(block[index])
+
+    def instruction(self, instruction: Instruction) -> None:
+        frame = self.frame
+        guard = instruction.guard
+        frame.guard = None
+        if guard is None:
+            self.dispatch(instruction)
+            return
+        lanes = frame.lanes_of(guard)
+        condition = frame.read(guard, lanes)
+        if instruction.guard_negated:
+            condition = self.e.binary("xor", condition, int_const("i1", 1, lanes))
+        if instruction.opcode.effect == PURE:
+            frame.guard = condition
+            self.dispatch(instruction)
+            frame.guard = None
+            return
+        outer = frame.mask
+        inner = self.e.binary("and", outer, self.e.splat(condition, WIDTH))
+        then, done = frame.label("guarded"), frame.label("after")
+        frame.branch(frame.any_lane(inner), then, done)
+        frame.place(then)
+        frame.mask = frame.guard = inner
+        self.dispatch(instruction)
+        frame.guard = None
+        frame.mask = outer
+        frame.jump(done)
+        frame.place(done)
+
+    def dispatch(self, instruction: Instruction) -> None:
+        if instruction.opcode.effect == PURE:
+            self.pure.lower(instruction)
+        else:
+            self.memory.load(instruction)
