@@ -33,6 +33,7 @@ def compile(
     *,
     local_size: int | tuple[int, ...] | None = None,
     num_groups: int | tuple[int, ...] | None = None,
+    sub_groups: bool = False,
     array_access: bool = True,
     barriers: bool = True,
     control_flow: bool = True,
@@ -46,6 +47,8 @@ def compile(
             mapLcl, at most 256 work-items together.
         num_groups: Work-groups in up to three dimensions, where they are known: more loops become ``if`` or nothing.
             None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb.
+        sub_groups: The device's sub-groups are warps of 32 work-items, as with `drawloom.devices()`: lanes of a mapWarp
+            wait for each other with ``sub_group_barrier`` in place of a barrier of the whole work-group.
         array_access: Simplify the indices of accesses.
         barriers: Leave out barriers that order nothing.
         control_flow: Make ``if`` or straight-line code of loops that run at most once.
@@ -78,6 +81,7 @@ def compile(
         None if local_size is None else triple(local_size, 1),
         UNKNOWN if num_groups is None else triple(num_groups, 1),
         Switches(array_access, barriers, control_flow),
+        sub_groups,
     )
     name = typed.name or "lift_kernel"
     calls = [call for call in calls_of(typed) if isinstance(call.function, KernelCall)]

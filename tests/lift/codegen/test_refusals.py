@@ -14,16 +14,12 @@ from drawloom.lift import (
     fun,
     gather,
     id,
-    join,
     map,
     map_glb,
-    map_lane,
     map_lcl,
-    map_warp,
     map_wrg,
     size,
     slide,
-    split,
     to_global,
     to_local,
 )
@@ -42,10 +38,6 @@ REFUSED = {
     "an unknown inverse": (
         lambda x: gather(lambda i, n: (i + 1) % n)(map_glb(id, x)),
         "gather: its index function .* would have to be inverted",
-    ),
-    "sub-groups": (
-        lambda x: x >> split(64) >> map_wrg(lambda y: y >> split(32) >> map_warp(map_lane(id)) >> join) >> join,
-        "mapWarp: the code generator does not compile maps over sub-groups yet",
     ),
 }
 

@@ -23,7 +23,7 @@ from drawloom.lift.arithmetic import (
     variable,
 )
 from drawloom.lift.codegen.errors import LiftCompileError, not_compiled
-from drawloom.lift.codegen.launch import GLB, LCL, SEQ, WRG, Threads
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, SEQ, WARP, WRG, Threads
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.codegen.syntax import (
     FOR,
@@ -82,7 +82,10 @@ from drawloom.lift.views.views import (
 
 Made = TypeVar("Made")
 
-KINDS = {"mapGlb": GLB, "mapWrg": WRG, "mapLcl": LCL, "mapSeq": SEQ, "map": SEQ}
+#: The kind of loop that each map becomes.
+KINDS = {"mapGlb": GLB, "mapWrg": WRG, "mapLcl": LCL, "mapWarp": WARP, "mapLane": LANE, "mapSeq": SEQ, "map": SEQ}
+#: The names of the iteration variables of parallel maps begin with these.
+ITERATION_NAMES = {GLB: "g", WRG: "wg", LCL: "l", WARP: "warp", LANE: "lane"}
 
 
 class Switches:
@@ -147,14 +150,14 @@ class Generator:
     @property
     def is_distributed(self) -> bool:
         """Return True where not all work-items do the same."""
-        return any(loop.kind in (GLB, LCL) for loop in self.loops)
+        return any(loop.kind in (GLB, LCL, LANE) for loop in self.loops)
 
     # Loops
 
     def loop(self, length: Nat, kind: str, dimension: int, call: Call, body: Callable[[Nat], None]) -> None:
         """Emit `body` for every iteration of a pattern."""
         length = simplify(length)
-        if kind in (GLB, WRG, LCL):
+        if kind in ITERATION_NAMES:
             made = self.parallel_loop(length, kind, dimension, call)
         else:
             if length is ZERO:
@@ -180,8 +183,7 @@ class Generator:
             form = ONCE if is_at_most(step, length) else IF
             counter = self.threads.bounded_id(kind, dimension, length)
         else:
-            name = {GLB: "g", WRG: "wg", LCL: "l"}[kind]
-            counter = variable(self.fresh(f"{name}_{dimension}"), start, length, step)
+            counter = variable(self.fresh(f"{ITERATION_NAMES[kind]}_{dimension}"), start, length, step)
         return Loop(counter, start, length, step, [], form, kind, dimension, call.position, keyword)
 
     # What an expression does
@@ -467,8 +469,6 @@ class Generator:
 
     def map_into(self, call: Call, function: AnyMap, target: View, scope: Scope) -> None:
         """Emit the loop of a map."""
-        if isinstance(function, ParallelMap) and function.keyword not in KINDS:
-            raise self.refuse("the code generator does not compile maps over sub-groups yet", "mapLcl")
         argument = call.arguments[0]
         array = self.value(argument, scope.within(None))
         type = scope.type(argument.typed)

@@ -74,7 +74,10 @@ def iterate_value(generator: Generator, call: Call, function: Iterate, scope: Sc
     else:
         begin = generator.memory.allocate(ArrayType(array.element, longest_of(lengths)), space, [])
         generator.into(call.arguments[0], begin, scope)
-    target = generator.memory.allocate(ArrayType(array.element, longest_of(lengths[1:])), space, [])
+    # Where each work-item has a part of its own, the parts begin at the same elements of both buffers.
+    has_parts = bool(generator.memory.own_parts(space)[0])
+    written = lengths if has_parts else lengths[1:]
+    target = generator.memory.allocate(ArrayType(array.element, longest_of(written)), space, [])
     return pointers(generator, call, function, (begin, target), (size, lengths[0], step, times), scope)
 
 

@@ -19,13 +19,22 @@ from drawloom.lift.arithmetic import (
 )
 from drawloom.lift.codegen.errors import not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
-from drawloom.lift.codegen.launch import GLB, LCL, WRG, Threads, Triple
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.syntax import Assign, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
-from drawloom.lift.language.patterns.opencl import MapAtomicGlb, MapAtomicLcl, MapGlb, MapLcl, MapWrg, ParallelMap
+from drawloom.lift.language.patterns.opencl import (
+    MapAtomicGlb,
+    MapAtomicLcl,
+    MapGlb,
+    MapLane,
+    MapLcl,
+    MapWarp,
+    MapWrg,
+    ParallelMap,
+)
 from drawloom.lift.language.types import (
     ArrayType,
     RaggedType,
@@ -141,6 +150,7 @@ class KernelOptions:
         local_size: Work-items of a group, or None for the program's lengths.
         num_groups: Known numbers of groups, or None.
         switches: The optimisations.
+        sub_groups: The device's sub-groups are warps of 32 work-items.
     """
 
     def __init__(
@@ -149,11 +159,13 @@ class KernelOptions:
         local_size: tuple[int, int, int] | None,
         num_groups: Triple,
         switches: Switches,
+        sub_groups: bool = False,
     ) -> None:
         self.sizes = sizes
         self.local_size = local_size
         self.num_groups = num_groups
         self.switches = switches
+        self.sub_groups = sub_groups
 
 
 def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
@@ -162,7 +174,7 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
     check_threads(function, extents, local_size, options.num_groups)
-    threads = Threads(local_size, options.num_groups)
+    threads = Threads(local_size, options.num_groups, options.sub_groups)
     generator = Generator(threads, options.switches)
     sizes = [size for size in sizes_of(function) if size not in known]
     generator.functions.taken.update(threads.calls)
@@ -268,7 +280,10 @@ class Extents:
         return self.lengths.get((kind, dimension), [])
 
 
-KIND_OF = {MapGlb: GLB, MapWrg: WRG, MapLcl: LCL, MapAtomicGlb: GLB, MapAtomicLcl: LCL}
+KIND_OF = {
+    MapGlb: GLB, MapWrg: WRG, MapLcl: LCL, MapWarp: WARP, MapLane: LANE, MapAtomicGlb: GLB, MapAtomicLcl: LCL
+}  # fmt: skip
+KEYWORD_OF = {GLB: "mapGlb", WRG: "mapWrg", LCL: "mapLcl", WARP: "mapWarp"}
 
 
 def find_extents(function: Lambda, known: dict[Variable, Nat]) -> Extents:
@@ -301,39 +316,66 @@ def calls_of(node: Expression | Function) -> Iterator[Call]:
 
 
 def choose_local_size(extents: Extents) -> tuple[int, int, int]:
-    """Return a group with a work-item for each element of the longest mapLcl, as far as 256 work-items go."""
+    """Return a group with a work-item for each element of the longest mapLcl, as far as 256 work-items go.
+
+    A dimension of mapWarp has a whole warp for each element.
+    """
     global_dimensions = [dimension for dimension in range(3) if extents.of(GLB, dimension)]
-    if not any(extents.of(LCL, dimension) for dimension in range(3)):
+    if not any(extents.of(kind, dimension) for kind in (LCL, WARP) for dimension in range(3)):
         sizes = [1, 1, 1]
         for at, dimension in enumerate(global_dimensions):
             sizes[dimension] = GLOBAL_GROUPS[len(global_dimensions)][at]
         return sizes[0], sizes[1], sizes[2]
     sizes, left = [1, 1, 1], MOST_WORK_ITEMS
     for dimension in range(3):
-        longest = 1
-        for length in extents.of(LCL, dimension):
-            bound = upper_bound(length)
-            longest = max(longest, bound.value if isinstance(bound, Constant) else DEFAULT_LOCAL)
+        longest = longest_extent(extents, LCL, dimension, DEFAULT_LOCAL)
+        if extents.of(WARP, dimension):
+            warps = longest_extent(extents, WARP, dimension, DEFAULT_LOCAL // WARP_SIZE)
+            longest = max(longest, warps * WARP_SIZE)
+            longest += -longest % WARP_SIZE
+            left = max(left - left % WARP_SIZE, WARP_SIZE)
         sizes[dimension] = min(longest, left)
         left //= sizes[dimension]
     return sizes[0], sizes[1], sizes[2]
 
 
+def longest_extent(extents: Extents, kind: str, dimension: int, unknown: int) -> int:
+    """Return the longest parallel map of a kind and dimension, with a number in place of lengths without a bound."""
+    longest = 1
+    for length in extents.of(kind, dimension):
+        bound = upper_bound(length)
+        longest = max(longest, bound.value if isinstance(bound, Constant) else unknown)
+    return longest
+
+
 def check_threads(function: Lambda, extents: Extents, local_size: tuple[int, int, int], num_groups: Triple) -> None:
     """Refuse work-items of a dimension that no map shares: they would all compute, and write, the same."""
+    check_warps(function, local_size)
     for dimension in range(3):
         groups = num_groups[dimension]
         for number, kinds, what in (
-            (local_size[dimension], (LCL, GLB), "work-items"),
+            (local_size[dimension], (LCL, WARP, GLB), "work-items"),
             (groups, (WRG, GLB), "work-groups"),
         ):
             if number is not None and number > 1 and not any(extents.of(kind, dimension) for kind in kinds):
-                names = " or ".join([{LCL: "mapLcl", GLB: "mapGlb", WRG: "mapWrg"}[kind] for kind in kinds])
+                names = " or ".join([KEYWORD_OF[kind] for kind in kinds])
                 raise not_compiled(
                     f"{number} {what} in dimension {dimension}, over which the program has no {names}",
                     function.position,
                     "1 in this dimension",
                 )
+
+
+def check_warps(function: Lambda, local_size: tuple[int, int, int]) -> None:
+    """Refuse work-groups that are not whole warps in a dimension of mapWarp."""
+    for call in calls_of(function):
+        pattern = call.function
+        if isinstance(pattern, MapWarp) and local_size[pattern.dimension] % WARP_SIZE:
+            raise not_compiled(
+                f"mapWarp: work-groups of {local_size[pattern.dimension]} work-items in dimension {pattern.dimension}",
+                call.position,
+                f"a multiple of {WARP_SIZE}, the work-items of a warp",
+            )
 
 
 def group_extents(extents: Extents, dimension: int, local_size: tuple[int, int, int]) -> list[Nat]:
@@ -418,7 +460,10 @@ def print_kernel(
         *printer.lines,
         "}",
     ]
-    return "\n".join([*functions.pragmas(), *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
+    pragmas = functions.pragmas()
+    if printer.has_sub_groups:
+        pragmas.append("#pragma OPENCL EXTENSION cl_khr_subgroups : enable")
+    return "\n".join([*pragmas, *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
 
 
 def print_parameter(functions: object, parameter: KernelParameter) -> str:

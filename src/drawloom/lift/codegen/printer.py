@@ -37,6 +37,7 @@ class CodePrinter:
     def __init__(self, functions: FunctionTable) -> None:
         self.functions = functions
         self.lines: list[str] = []
+        self.has_sub_groups = False
 
     def statements(self, statements: list[Statement], indent: str) -> None:
         for statement in statements:
@@ -62,7 +63,9 @@ class CodePrinter:
                 )
                 if is_needed
             ]
-            self.lines.append(f"{indent}barrier({' | '.join(fences)});")
+            name = "sub_group_barrier" if statement.of_warp else "barrier"
+            self.lines.append(f"{indent}{name}({' | '.join(fences)});")
+            self.has_sub_groups |= statement.of_warp
         elif isinstance(statement, DeclareIndex):
             self.lines.append(f"{indent}int {statement.variable.name} = {self.value(statement.value)};")
         elif isinstance(statement, SetIndex):

@@ -4,7 +4,7 @@
     statement   ::= place '=' value                               -- Assign
                   | 'for' | 'if' | nothing around statement*      -- Loop, by its form
                   | 'if' condition statement*                     -- If
-                  | 'barrier'                                     -- Barrier
+                  | 'barrier' | 'sub_group_barrier'               -- Barrier, of the work-group or of a warp
                   | 'int' NAME '=' value                          -- DeclareIndex: a size or an index that is data
                   | NAME '=' nat                                  -- SetIndex
                   | pointer '=' buffer                            -- SetPointer
@@ -169,11 +169,12 @@ class If(Statement):
 
 
 class Barrier(Statement):
-    """A barrier of the work-group, with fences for local memory, global memory or both."""
+    """A barrier of the work-group or of a warp, with fences for local memory, global memory or both."""
 
-    def __init__(self, local: bool, global_: bool) -> None:
+    def __init__(self, local: bool, global_: bool, of_warp: bool = False) -> None:
         self.local = local
         self.global_ = global_
+        self.of_warp = of_warp
 
 
 class DeclareIndex(Statement):

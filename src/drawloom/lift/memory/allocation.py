@@ -7,7 +7,7 @@ memory belongs to one work-item, so a dimension that parallel maps share holds o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from drawloom.lift.arithmetic import (
     ONE,
@@ -21,12 +21,12 @@ from drawloom.lift.arithmetic import (
     upper_bound,
 )
 from drawloom.lift.arithmetic.expression import Minimum
-from drawloom.lift.codegen.launch import GLB, LCL, WRG
+from drawloom.lift.codegen.launch import GLB, GROUP_KINDS, LANE, LCL, WARP, WRG
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.codegen.syntax import FOR
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
-from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold, Map
-from drawloom.lift.language.patterns.opencl import MapGlb, MapLcl, ParallelMap, Wrapper
+from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold
+from drawloom.lift.language.patterns.opencl import MapGlb, MapLane, MapLcl, MapWarp, ParallelMap, Wrapper
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, boolean, uint8
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
 from drawloom.lift.views.views import Forest, MemoryView, UnsupportedView
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Elements of a private array: more would not fit registers.
 MOST_PRIVATE = 4096
+#: The maps whose elements work-items share, each in registers of its own.
+SHARING: Final = {MapGlb: GLB, MapLcl: LCL, MapWarp: WARP, MapLane: LANE}
 
 
 class Allocator:
@@ -64,7 +66,7 @@ class Allocator:
 
     def own_parts(self, space: str) -> tuple[list[Nat], tuple[Nat, ...]]:
         """Return the dimensions and indices of the parallel loops around, as far as the address space needs them."""
-        kinds = {GLOBAL: (GLB, WRG, LCL), LOCAL: (LCL,), PRIVATE: ()}[space]
+        kinds = {GLOBAL: (GLB, WRG, *GROUP_KINDS), LOCAL: GROUP_KINDS, PRIVATE: ()}[space]
         loops = [loop for loop in self.generator.loops if loop.kind in kinds]
         return [loop.stop for loop in loops], tuple([loop.variable for loop in loops])
 
@@ -191,10 +193,8 @@ def find_distribution(generator: Generator, expression: Expression, scope: Scope
         return find_distribution(generator, function.function.body, scope)
     if isinstance(function, AnyMap):
         mark: Distribution | None = None
-        if isinstance(function, MapLcl | MapGlb):
-            mark = Distribution(GLB if isinstance(function, MapGlb) else LCL, function.dimension)
-        elif isinstance(function, ParallelMap | Map):
-            mark = None
+        if isinstance(function, ParallelMap) and type(function) in SHARING:
+            mark = Distribution(SHARING[type(function)], function.dimension)
         return [mark, *find_distribution(generator, function.function.body, scope)]
     if isinstance(function, Fold):
         return [None, *find_distribution(generator, function.function.body, scope)]

@@ -80,6 +80,10 @@ class Buffer:
         """Return True when an element of one may be an element of the other."""
         return any(one is another for one in self.aliases for another in other.aliases)
 
+    def has_layout_of(self, other: Buffer) -> bool:
+        """Return True when equal indices in each dimension mean equal elements, whatever pointers point to."""
+        return all(one.lengths == self.lengths for one in (*self.aliases, other, *other.aliases))
+
     @property
     def constant_count(self) -> int | None:
         count = self.count
