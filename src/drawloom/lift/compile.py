@@ -19,7 +19,7 @@ from drawloom.lift.language.interpreter import Binder, Interpreter
 from drawloom.lift.language.ir import Call, Lambda
 from drawloom.lift.language.patterns.base import Value, each_leaf
 from drawloom.lift.language.patterns.opencl import KernelCall
-from drawloom.lift.language.types import ArrayType, ScalarType, TupleType, Type, VectorType
+from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, float16
 from drawloom.lift.language.well_formed import check_well_formed, is_low_level
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE
 
@@ -206,7 +206,7 @@ class Compiled:
                     raise SizeError(f"size {parameter.size} is not known: give sizes={{...}}")
                 arguments.append(sizes[parameter.size])
             elif parameter.role == "value":
-                arguments.append(inputs.pop(0).item())
+                arguments.append(value_argument(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
                 array = np.ascontiguousarray(inputs.pop(0))
                 check_length(array.size, parameter.name)
@@ -261,6 +261,15 @@ def leaves(value: Value) -> list[Any]:
     return [np.asarray(value)]
 
 
+def value_argument(type: ScalarType | VectorType | None, value: Any) -> Any:
+    """Return a scalar or vector as a launch takes it: a vector of 3 has the size of one of 4 (OpenCL C 1.2, 6.1.5)."""
+    if not isinstance(type, VectorType):
+        return value.tobytes() if type == float16 else value.item()
+    components = np.zeros(4 if type.width == 3 else type.width, value.dtype)
+    components[: type.width] = value
+    return components.tobytes()
+
+
 def check_length(length: int, name: str) -> None:
     if length > MOST_ELEMENTS:
         raise SizeError(f"{name} has {length} elements, expected at most {MOST_ELEMENTS}, which an int can count")
@@ -270,6 +279,8 @@ def shaped(type: Type, arrays: list[Any], lengths: list[Nat], sizes: Mapping[Var
     """Return a kernel's result from its buffers, which are taken from the list in their order."""
     if isinstance(type, ArrayType):
         return shaped(type.element, arrays, [*lengths, type.length], sizes)
+    if isinstance(type, RaggedType):
+        return shaped(type.element, arrays, [*lengths, type.total], sizes)
     if isinstance(type, TupleType):
         return tuple([shaped(element, arrays, lengths, sizes) for element in type.elements])
     shape = [evaluate(length, sizes) for length in lengths]

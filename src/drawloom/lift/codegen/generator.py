@@ -33,7 +33,6 @@ from drawloom.lift.codegen.syntax import (
     Apply,
     Assign,
     If,
-    Index,
     Loop,
     Member,
     Statement,
@@ -71,9 +70,11 @@ from drawloom.lift.language.user_functions.printer import print_number
 from drawloom.lift.memory.address_spaces import infer_space
 from drawloom.lift.memory.allocation import Allocator, find_distribution
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
+from drawloom.lift.memory.ragged import chunk_view, stored_distribution, stored_type
 from drawloom.lift.views.views import (
     ConstantView,
     GuardedView,
+    JoinView,
     MemoryView,
     UnsupportedView,
     ValueView,
@@ -277,7 +278,8 @@ class Generator:
             value = self.scalar(call, scope)
             return self.keep(value, type)
         space = infer_space(self, call, scope)
-        target = self.memory.allocate(type, space or PRIVATE, find_distribution(self, call, scope))
+        shared = stored_distribution(type, find_distribution(self, call, scope), space or PRIVATE)
+        target = chunk_view(self.memory.allocate(stored_type(type), space or PRIVATE, shared), type)
         self.into(call, target, scope)
         return target
 
@@ -513,7 +515,8 @@ class Generator:
         if isinstance(target, MemoryView) and target.same_place(source):
             return
         if isinstance(type, RaggedType):
-            raise self.refuse("the chunks of a guarded split are not copied", "a map of id over them")
+            self.copy_chunks(source, target, type, shared)
+            return
         if isinstance(type, TupleType) and holds_arrays(type):
             for at, element in enumerate(type.elements):
                 self.copy(source.component(at), target.component(at), element, [])
@@ -537,8 +540,13 @@ class Generator:
             lambda at: self.copy(source.at(at), target.at(at), type.element, shared[1:]),
         )
 
-    def index_value(self, at: Nat) -> View:
-        return ConstantView(Index(at))
+    def copy_chunks(self, source: View, target: View, type: RaggedType, shared: list[Distribution | None]) -> None:
+        """Copy the chunks of a guarded split as the array that they are chunks of."""
+        whole = ArrayType(type.element, type.total)
+        views = [JoinView(view, type.chunk) for view in (source, target)]
+        self.copy(
+            views[0], views[1], whole, [next((mark for mark in shared[:2] if mark is not None), None), *shared[2:]]
+        )
 
 
 def memory_type(type: ScalarType) -> ScalarType:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from drawloom.lift.arithmetic import (
+    ZERO,
     ArithmeticRefusal,
     Constant,
     Nat,
@@ -22,8 +23,9 @@ from drawloom.lift.codegen.generator import Generator, Switches
 from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import Assign, Statement, Text, body_of, loads_of
+from drawloom.lift.codegen.syntax import Access, Apply, Assign, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
+from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
 from drawloom.lift.language.patterns.opencl import (
     MapAtomicGlb,
@@ -41,11 +43,15 @@ from drawloom.lift.language.types import (
     ScalarType,
     TupleType,
     Type,
+    VectorType,
+    boolean,
     holds_arrays,
     lengths_of,
+    uint8,
 )
 from drawloom.lift.memory.barriers import BarrierInsertion
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
+from drawloom.lift.memory.ragged import chunk_view, stored_type
 from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
 
 #: The work-items of a group where the program leaves them open, by the number of dimensions of mapGlb.
@@ -60,9 +66,10 @@ class KernelParameter:
 
     Args:
         name: In C.
-        role: ``"input"``, ``"value"`` (a scalar input), ``"output"``, ``"temporary"`` or ``"size"``.
+        role: ``"input"``, ``"value"`` (an input that is a scalar or vector), ``"output"``, ``"temporary"`` or
+            ``"size"``.
         buffer: The memory of a pointer.
-        type: Of a scalar.
+        type: Of a scalar or vector.
         size: The size variable.
     """
 
@@ -71,7 +78,7 @@ class KernelParameter:
         name: str,
         role: str,
         buffer: Buffer | None = None,
-        type: ScalarType | None = None,
+        type: ScalarType | VectorType | None = None,
         size: Variable | None = None,
     ) -> None:
         self.name = name
@@ -220,8 +227,8 @@ def generate(
     base = generator.fresh("out")
     if not holds_arrays(result):
         raise generator.refuse(f"the program's result is {result}", "an array, which work-items can share")
-    target = generator.memory.allocate(result, GLOBAL, [], base, "output")
-    generator.into(function.body, target, scope)
+    target = generator.memory.allocate(stored_type(result), GLOBAL, [], base, "output")
+    generator.into(function.body, chunk_view(target, result), scope)
     return generator.statements, target.forest.buffers()
 
 
@@ -236,10 +243,10 @@ def bind_parameter(generator: Generator, parameter: Parameter, scope: Scope, par
     """Return the view of a kernel's input, and add the parameters that hold it."""
     type = scope.type(parameter.typed)
     base = generator.fresh(parameter.name)
-    if isinstance(type, ArrayType):
-        view = generator.memory.allocate(type, GLOBAL, [], base, "input")
+    if isinstance(type, ArrayType | RaggedType):
+        view = generator.memory.allocate(stored_type(type), GLOBAL, [], base, "input")
         parameters.extend([KernelParameter(buffer.name, "input", buffer) for buffer in view.forest.buffers()])
-        return view
+        return chunk_view(view, type)
     return bind_scalar(type, base, parameter, generator, parameters)
 
 
@@ -249,19 +256,18 @@ def bind_scalar(
     if isinstance(type, TupleType):
         parts: list[View] = []
         for at, element in enumerate(type.elements):
-            if isinstance(element, ArrayType):
-                view = generator.memory.allocate(element, GLOBAL, [], f"{name}_{at}", "input")
+            if isinstance(element, ArrayType | RaggedType):
+                view = generator.memory.allocate(stored_type(element), GLOBAL, [], f"{name}_{at}", "input")
                 parameters.extend([KernelParameter(one.name, "input", one) for one in view.forest.buffers()])
-                parts.append(view)
+                parts.append(chunk_view(view, element))
             else:
                 parts.append(bind_scalar(element, f"{name}_{at}", parameter, generator, parameters))
         return ZipView(parts)
-    if not isinstance(type, ScalarType):
-        raise not_compiled(
-            f"parameter {parameter.name} has type {type}", parameter.position, "a scalar, an array, or a tuple of them"
-        )
+    assert isinstance(type, ScalarType | VectorType)
     parameters.append(KernelParameter(name, "value", None, type))
-    return ConstantView(Text(name))
+    if type == boolean:
+        return ConstantView(Apply("(", [Text(name)], " != 0)"))
+    return ConstantView(Access(Buffer(name, PRIVATE, type, [], role="value"), ZERO))
 
 
 # Lengths and launches
@@ -460,17 +466,16 @@ def print_kernel(
         *printer.lines,
         "}",
     ]
-    pragmas = functions.pragmas()
-    if printer.has_sub_groups:
-        pragmas.append("#pragma OPENCL EXTENSION cl_khr_subgroups : enable")
-    return "\n".join([*pragmas, *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
+    return "\n".join([*functions.pragmas(), *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
 
 
-def print_parameter(functions: object, parameter: KernelParameter) -> str:
+def print_parameter(functions: FunctionTable, parameter: KernelParameter) -> str:
     if parameter.role == "size":
         return f"int {parameter.name}"
     if parameter.role == "value":
-        return f"{parameter.type} {parameter.name}"
+        # A kernel has no arguments of type bool (OpenCL C 1.2, section 6.9).
+        assert parameter.type is not None
+        return f"{functions.spell_type(uint8 if parameter.type == boolean else parameter.type)} {parameter.name}"
     assert parameter.buffer is not None
     const = "const " if parameter.role == "input" else ""
-    return f"{const}global {parameter.buffer.element} *restrict {parameter.name}"
+    return f"{const}global {functions.spell_type(parameter.buffer.element)} *restrict {parameter.name}"

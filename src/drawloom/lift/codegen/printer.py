@@ -37,7 +37,6 @@ class CodePrinter:
     def __init__(self, functions: FunctionTable) -> None:
         self.functions = functions
         self.lines: list[str] = []
-        self.has_sub_groups = False
 
     def statements(self, statements: list[Statement], indent: str) -> None:
         for statement in statements:
@@ -65,7 +64,8 @@ class CodePrinter:
             ]
             name = "sub_group_barrier" if statement.of_warp else "barrier"
             self.lines.append(f"{indent}{name}({' | '.join(fences)});")
-            self.has_sub_groups |= statement.of_warp
+            if statement.of_warp:
+                self.functions.extensions.add("cl_khr_subgroups")
         elif isinstance(statement, DeclareIndex):
             self.lines.append(f"{indent}int {statement.variable.name} = {self.value(statement.value)};")
         elif isinstance(statement, SetIndex):
@@ -99,18 +99,23 @@ class CodePrinter:
     def atomic(self, statement: AtomicUpdate, indent: str) -> None:
         place = f"&{self.access(statement.place)}"
         value = self.value(statement.value)
+        if statement.word == "long":
+            is_extended = statement.builtin in ("atom_min", "atom_max")
+            self.functions.extensions.add(f"cl_khr_int64_{'extended' if is_extended else 'base'}_atomics")
         if statement.builtin:
             self.lines.append(f"{indent}{statement.builtin}({place}, {value});")
             return
         buffer = statement.place.buffer
-        pointer = f"volatile {buffer.space} int *"
+        word = statement.word
+        pointer = f"volatile {buffer.space} {word} *"
+        exchange = "atomic_cmpxchg" if word == "int" else "atom_cmpxchg"
         self.lines += [
             f"{indent}{{",
             f"{indent}{INDENT}{pointer}word = ({pointer}){place};",
-            f"{indent}{INDENT}int seen = *word, before;",
+            f"{indent}{INDENT}{word} seen = *word, before;",
             f"{indent}{INDENT}do {{",
             f"{indent}{INDENT}{INDENT}before = seen;",
-            f"{indent}{INDENT}{INDENT}seen = atomic_cmpxchg(word, before, as_int({value}));",
+            f"{indent}{INDENT}{INDENT}seen = {exchange}(word, before, as_{word}({value}));",
             f"{indent}{INDENT}}} while (seen != before);",
             f"{indent}}}",
         ]

@@ -111,14 +111,16 @@ class AtomicUpdate(Assign):
     """Combines a value with an element, whatever other work-items do to it meanwhile.
 
     Args:
-        place: The element, of 4 bytes.
+        place: The element, of 4 or 8 bytes.
         value: The operand of `builtin`; without one, the new value as an expression of ``before``.
         builtin: A function such as ``atomic_add``, or "" for a loop of ``atomic_cmpxchg``.
+        word: The integer type of the element's size, ``int`` or ``long``.
     """
 
-    def __init__(self, place: Access, value: Value, builtin: str) -> None:
+    def __init__(self, place: Access, value: Value, builtin: str, word: str = "int") -> None:
         super().__init__(place, value)
         self.builtin = builtin
+        self.word = word
 
 
 #: The forms of a loop: a ``for``, an ``if`` for at most one round, or no control flow for exactly one.

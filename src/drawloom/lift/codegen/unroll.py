@@ -100,7 +100,7 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
         place = substitute_value(statement.place, values)
         assert isinstance(place, Access)
         if isinstance(statement, AtomicUpdate):
-            return AtomicUpdate(place, substitute_value(statement.value, values), statement.builtin)
+            return AtomicUpdate(place, substitute_value(statement.value, values), statement.builtin, statement.word)
         return Assign(place, substitute_value(statement.value, values))
     if isinstance(statement, Loop):
         body = [substitute_statement(inner, values) for inner in statement.body]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from drawloom.lift.codegen.syntax import Struct
 from drawloom.lift.language.types import ScalarType, TupleType, Type, VectorType
 from drawloom.lift.language.user_functions.function import UserFunction
@@ -17,7 +19,7 @@ class FunctionTable(CPrinter):
         self.taken: set[str] = set(KEYWORDS)
         self.texts: list[str] = []
         self.structs: dict[TupleType, Struct] = {}
-        self.types: set[str] = set()
+        self.extensions: set[str] = set()
 
     def name_of(self, function: UserFunction, types: tuple[Type, ...]) -> str:
         """Return the C name of a user function for arguments of some types, printing it at its first use."""
@@ -50,7 +52,9 @@ class FunctionTable(CPrinter):
         if isinstance(type, TupleType):
             return self.struct_of(type).name
         assert isinstance(type, ScalarType | VectorType)
-        self.types.add(str(type.element if isinstance(type, VectorType) else type))
+        extension = EXTENSIONS.get(str(type.element if isinstance(type, VectorType) else type))
+        if extension is not None:
+            self.extensions.add(extension)
         return str(type)
 
     def spell_tuple(self, type: Type, parts: list[str]) -> str:
@@ -73,13 +77,11 @@ class FunctionTable(CPrinter):
         return texts
 
     def pragmas(self) -> list[str]:
-        extensions = {"double": "cl_khr_fp64", "half": "cl_khr_fp16"}
-        return [
-            f"#pragma OPENCL EXTENSION {extension} : enable"
-            for word, extension in extensions.items()
-            if word in self.types
-        ]
+        return [f"#pragma OPENCL EXTENSION {extension} : enable" for extension in sorted(self.extensions)]
 
+
+#: What the types that not every device has need.
+EXTENSIONS: Final = {"double": "cl_khr_fp64", "half": "cl_khr_fp16"}
 
 #: Names that a user function, a parameter or a buffer may not have in OpenCL C: built-in functions and keywords.
 KEYWORDS = frozenset(
@@ -92,5 +94,5 @@ KEYWORDS = frozenset(
     "length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 "
     "mul_hi nan nextafter normalize popcount pow pown powr prefetch radians remainder remquo rhadd rint rootn "
     "rotate round rsqrt select sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi "
-    "tgamma trunc upsample vec_step vload2 vstore2".split()
+    "tgamma trunc upsample vec_step vload2 vstore2 word seen before".split()
 )

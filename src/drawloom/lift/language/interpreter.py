@@ -22,7 +22,7 @@ from drawloom.lift.arithmetic import (
     solve,
 )
 from drawloom.lift.language.errors import SizeError
-from drawloom.lift.language.index_functions import IndexFunction
+from drawloom.lift.language.index_functions import LENGTH, IndexFunction
 from drawloom.lift.language.infer import infer_types, name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Literal, Parameter
 from drawloom.lift.language.patterns.base import Array, DefinedPattern, Machine, Value, each_leaf
@@ -251,11 +251,21 @@ class Interpreter(Machine):
         self.batch -= extra
         return result
 
-    def permutation(self, index: IndexFunction, length: int) -> Array:
-        sizes = index.sizes
-        if any(size not in self.sizes for size in sizes):
-            missing = next(size for size in sizes if size not in self.sizes)
+    def index_of(self, index: IndexFunction, at: int, length: int) -> int:
+        self.check_sizes(index)
+        try:
+            return evaluate(index.body, {**self.sizes, index.index: at, LENGTH: length})
+        except ArithmeticRefusal as refusal:
+            raise self.refuse(f"its index function: {refusal}") from None
+
+    def check_sizes(self, index: IndexFunction) -> None:
+        """Refuse an index function with a size that has no value."""
+        missing = next((size for size in index.sizes if size not in self.sizes), None)
+        if missing is not None:
             raise self.refuse(f"its index function uses {missing}, which has no value")
+
+    def permutation(self, index: IndexFunction, length: int) -> Array:
+        self.check_sizes(index)
         key = (IndexFunction(index.at_sizes(self.sizes)), length)
         found = self.orders.get(key)
         if found is None:

@@ -252,8 +252,9 @@ class Pattern(Function):
 
     #: The printed name, such as ``mapSeq``.
     keyword: ClassVar[str] = ""
-    #: What stands in the parentheses after the name: ``"nat"``, ``"int"``, ``"index"`` and ``"word"`` are statics,
-    #: ``"function"`` is a lambda, ``"argument"`` an argument of the call. ``"dimension"`` has its own parentheses.
+    #: What stands in the parentheses after the name: ``"nat"``, ``"int"``, ``"index"``, ``"boundary"`` and ``"word"``
+    #: are statics, ``"function"`` is a lambda, ``"argument"`` an argument of the call. ``"dimension"`` has its own
+    #: parentheses.
     slots: ClassVar[tuple[str, ...]] = ()
     #: The number of arguments of a call; -1 for any number from `fewest` on.
     takes: ClassVar[int] = 1

@@ -76,7 +76,7 @@ class Allocator:
         if isinstance(type, ArrayType):
             return self.forest(type.element, space, [*lengths, type.length], shared, name, role)
         if isinstance(type, RaggedType):
-            raise UnsupportedView("the chunks of a guarded split are not stored as such; join them first")
+            raise UnsupportedView("it accumulates the chunks of a guarded split, which are joined first")
         if isinstance(type, TupleType):
             parts = [
                 self.forest(element, space, lengths, shared, f"{name}_{at}", role)

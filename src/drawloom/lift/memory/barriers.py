@@ -271,7 +271,8 @@ class BarrierInsertion:
                 items.add(loop.kind, shared, length)
                 names[loop.variable] = shared
             elif loop.kind not in (WRG, GLB):
-                names[loop.variable] = self.shared_variable(("seq", at, loop.stop), loop.stop)
+                stop = substitute(loop.stop, names)
+                names[loop.variable] = self.shared_variable(("seq", at, stop), stop)
         if not all(items.is_complete for items in found.values()):
             return names, None
         return names, found

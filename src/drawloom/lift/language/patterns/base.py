@@ -105,6 +105,10 @@ class Machine(ABC):
         """Return the values of an index function for all indices of an array."""
 
     @abstractmethod
+    def index_of(self, index: IndexFunction, at: int, length: int) -> int:
+        """Return the value of an index function for one index."""
+
+    @abstractmethod
     def refuse(self, message: str) -> Exception:
         """Return an error of the call that is being evaluated."""
 

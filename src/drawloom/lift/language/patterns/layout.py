@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, Variable, as_nat, evaluate, free_variables
-from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
+from drawloom.lift.language.index_functions import INDEX, LENGTH, BoundaryFunction, IndexFunction
 from drawloom.lift.language.patterns.base import (
     Array,
     DefinedPattern,
@@ -401,6 +401,46 @@ class Pad(LengthPattern):
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
 
 
+class PadIndex(LengthPattern):
+    """``pad(left, right, h) : [T]n → [T](left + n + right)`` has element ``h(i, n)`` where ``i`` is outside the array.
+
+    ``i`` counts from ``-left`` to ``n + right - 1``; inside the array, the elements stay.
+    """
+
+    keyword: ClassVar[str] = "padIndex"
+    slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "boundary")
+
+    @property
+    def left(self) -> Nat:
+        return self.length_slot(0)
+
+    @property
+    def right(self) -> Nat:
+        return self.length_slot(1)
+
+    @property
+    def boundary(self) -> BoundaryFunction:
+        boundary = self.statics[2]
+        assert isinstance(boundary, BoundaryFunction)
+        return boundary
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "its argument")
+        return ArrayType(array.element, self.left + array.length + self.right)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        length = length_of(arguments[0], machine.batch)
+        left, right = machine.size(self.left), machine.size(self.right)
+        before = [machine.index_of(self.boundary, at, length) for at in range(-left, 0)]
+        after = [machine.index_of(self.boundary, at, length) for at in range(length, length + right)]
+        order = np.array([*before, *range(length), *after], np.int64)
+        outside = (order < 0) | (order >= length)
+        if outside.any():
+            at = int(np.argmax(outside))
+            raise machine.refuse(f"index {at - left} becomes {order[at]}, outside the array of {length} elements")
+        return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+
 class PadValue(LengthPattern):
     """``pad(left, right, x) : [T]n → [T](left + n + right)`` puts copies of a value before and after an array."""
 
@@ -556,6 +596,6 @@ class Iota(LengthPattern):
 
 
 PATTERNS: list[type[DefinedPattern]] = [
-    Split, SplitGuarded, Join, Gather, Scatter, Lookup, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadValue,
-    Head, Take, Drop, Concat, Replicate, ArrayOf, Iota,
+    Split, SplitGuarded, Join, Gather, Scatter, Lookup, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadIndex,
+    PadValue, Head, Take, Drop, Concat, Replicate, ArrayOf, Iota,
 ]  # fmt: skip
