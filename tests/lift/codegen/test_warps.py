@@ -30,7 +30,7 @@ from drawloom.lift import (
     to_local,
     to_private,
 )
-from tests.lift.codegen.runners import check, integers
+from tests.lift.codegen.runners import check, check_races, integers
 
 n = size("N")
 GROUP = "  barrier(CLK_LOCAL_MEM_FENCE);"
@@ -91,7 +91,7 @@ def test_guarded_chunks_of_any_length(length: int, local_size: int | None) -> No
             >> join
         ),
     )
-    check(program, compile(program, local_size=local_size), integers(length))
+    check_races(program, compile(program, local_size=local_size), integers(length))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_guarded_chunks_of_any_length(length: int, local_size: int | None) -> No
 @pytest.mark.parametrize("body", [sum_up, exchange])
 def test_lanes_exchange_data(body: Any, options: dict[str, Any]) -> None:
     program = groups(body)
-    check(program, compile(program, **options), integers(512))
+    check_races(program, compile(program, **options), integers(512))
 
 
 def test_without_sub_groups_a_warp_waits_with_its_group() -> None:
@@ -139,7 +139,7 @@ def phases(part: Any) -> Any:
 def test_data_that_warps_exchange_waits_for_the_group(sub_groups: bool) -> None:
     program = fun(array(float32, n), lambda x: x >> split(128) >> map_wrg(phases) >> join)
     compiled = compile(program, sizes={n: 512}, num_groups=4, sub_groups=sub_groups)
-    check(program, compiled, integers(512))
+    check_races(program, compiled, integers(512))
     text = compiled.opencl
     assert GROUP in text[text.rindex("tile2[") - 400 : text.index("out[")]
     assert (WARP in text) == sub_groups
@@ -150,7 +150,7 @@ def test_a_warp_of_dimension_1_is_a_sub_group_where_dimension_0_has_one_work_ite
         lambda part: part >> to_local(map_lane(id, dim=1)) >> gather(reverse) >> to_global(map_lane(id, dim=1)), dim=1
     )
     compiled = compile(program, sub_groups=True)
-    check(program, compiled, integers(512))
+    check_races(program, compiled, integers(512))
     assert compiled.kernels[0].local_size == (1, 128, 1)
     assert WARP in compiled.opencl
 

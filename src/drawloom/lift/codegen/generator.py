@@ -69,7 +69,7 @@ from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.printer import print_number
 from drawloom.lift.memory.address_spaces import infer_space
 from drawloom.lift.memory.allocation import Allocator, find_distribution
-from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
+from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Distribution
 from drawloom.lift.memory.ragged import chunk_view, stored_distribution, stored_type
 from drawloom.lift.views.views import (
     ConstantView,
@@ -287,9 +287,7 @@ class Generator:
         """Put a scalar, vector or struct into a variable."""
         if isinstance(value, Access) and value.buffer.space == PRIVATE and not value.tag and not value.buffer.lengths:
             return ValueView(value)
-        buffer = Buffer(self.fresh("v"), PRIVATE, type, [])
-        self.memory.buffers.append(buffer)
-        place = Access(buffer, ZERO)
+        place = Access(self.memory.variable("v", type), ZERO)
         self.statements.append(Assign(place, value))
         return ValueView(place)
 

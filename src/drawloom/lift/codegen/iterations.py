@@ -165,5 +165,4 @@ def pointer(generator: Generator, name: str, buffer: Buffer, length: Nat, aliase
     made = Buffer(
         generator.fresh(name), buffer.space, buffer.element, lengths, None, "pointer", aliases, buffer.vector_width
     )
-    generator.memory.buffers.append(made)
-    return made
+    return generator.memory.add(made)

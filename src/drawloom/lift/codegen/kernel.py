@@ -18,7 +18,7 @@ from drawloom.lift.arithmetic import (
     unsimplified,
     upper_bound,
 )
-from drawloom.lift.codegen.errors import not_compiled
+from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
 from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
@@ -52,6 +52,7 @@ from drawloom.lift.language.types import (
 from drawloom.lift.memory.barriers import BarrierInsertion
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
 from drawloom.lift.memory.ragged import chunk_view, stored_type
+from drawloom.lift.memory.reuse import share_memory
 from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
 
 #: The work-items of a group where the program leaves them open, by the number of dimensions of mapGlb.
@@ -177,6 +178,14 @@ class KernelOptions:
 
 def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
     """Compile a typed, well-formed lambda that is one kernel."""
+    try:
+        return build_kernel(function, name, options, True)
+    except DivergentBarrier:
+        # Memory that is used again may need barriers that the program itself does not.
+        return build_kernel(function, name, options, False)
+
+
+def build_kernel(function: Lambda, name: str, options: KernelOptions, reuse: bool) -> Kernel:
     known: dict[Variable, Nat] = {size: simplify(Constant(value)) for size, value in options.sizes.items()}
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
@@ -198,10 +207,13 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
     else:
         with unsimplified():
             statements, outputs = generate(generator, function, result, scope)
+    if reuse:
+        share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
     statements = unroll(statements)
     find_registers(statements)
-    used = used_buffers(statements)
+    share_memory(statements, generator.memory.buffers, (PRIVATE,))
+    used = {buffer.memory for buffer in used_buffers(statements)}
     buffers = [buffer for buffer in generator.memory.buffers if buffer.role in ("input", "output") or buffer in used]
     parameters += [KernelParameter(buffer.name, "output", buffer) for buffer in outputs]
     parameters += [

@@ -176,7 +176,7 @@ class CodePrinter:
         """Print the declaration of a local or private buffer."""
         type = self.functions.spell_type(buffer.element)
         if buffer.space != PRIVATE:
-            return f"local {type} {buffer.name}[{c_text(buffer.count)}];"
+            return f"local {type} {buffer.name}[{c_text(buffer.capacity)}];"
         count = buffer.constant_count
         if not buffer.lengths or (buffer.is_scalarised and count == 1):
             return f"{type} {buffer.name};"

@@ -85,9 +85,7 @@ def variables(generator: Generator, type: Type) -> View:
     """Return an accumulator: a variable, or one for each component of a tuple."""
     if isinstance(type, TupleType):
         return ZipView([variables(generator, element) for element in type.elements])
-    buffer = Buffer(generator.fresh("acc"), PRIVATE, type, [])
-    generator.memory.buffers.append(buffer)
-    return Variable(buffer)
+    return Variable(generator.memory.variable("acc", type))
 
 
 class Variable(ValueView):

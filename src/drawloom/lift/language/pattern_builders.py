@@ -355,7 +355,7 @@ def slide(size: Length, step: Length, *arguments: Any) -> Any:
     return call(layout.Slide, (positive_length("slide", size), positive_length("slide", step)), (), arguments)
 
 
-def pad(left: Length, right: Length, boundary: str | Callable[..., Any], *arguments: Any) -> Any:
+def pad(left: Length, right: Length, boundary: str | IndexFunction | Callable[..., Any], *arguments: Any) -> Any:
     """Extend an array at both ends by its own elements: ``pad(l, r, h) : [T]n → [T](l + n + r)``.
 
     Args:

@@ -23,7 +23,7 @@ from drawloom.lift.arithmetic import (
 from drawloom.lift.arithmetic.expression import Minimum
 from drawloom.lift.codegen.launch import GLB, GROUP_KINDS, LANE, LCL, WARP, WRG
 from drawloom.lift.codegen.scope import Scope, Thunk
-from drawloom.lift.codegen.syntax import FOR
+from drawloom.lift.codegen.syntax import FOR, Loop
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
 from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold
 from drawloom.lift.language.patterns.opencl import MapGlb, MapLane, MapLcl, MapWarp, ParallelMap, Wrapper
@@ -61,14 +61,29 @@ class Allocator:
         """
         name = base or {GLOBAL: "buffer", LOCAL: "tile", PRIVATE: "p"}[space]
         prefix, path = self.own_parts(space) if role == "temporary" else ([], ())
+        before = len(self.buffers)
         forest = self.forest(type, space, prefix, shared, name, role)
+        for buffer in self.buffers[before:]:
+            buffer.parts = tuple(self.own_loops(space)) if role == "temporary" else ()
         return MemoryView(forest, path, self.convert)
 
     def own_parts(self, space: str) -> tuple[list[Nat], tuple[Nat, ...]]:
         """Return the dimensions and indices of the parallel loops around, as far as the address space needs them."""
-        kinds = {GLOBAL: (GLB, WRG, *GROUP_KINDS), LOCAL: GROUP_KINDS, PRIVATE: ()}[space]
-        loops = [loop for loop in self.generator.loops if loop.kind in kinds]
+        loops = self.own_loops(space)
         return [loop.stop for loop in loops], tuple([loop.variable for loop in loops])
+
+    def own_loops(self, space: str) -> list[Loop]:
+        kinds = {GLOBAL: (GLB, WRG, *GROUP_KINDS), LOCAL: GROUP_KINDS, PRIVATE: ()}[space]
+        return [loop for loop in self.generator.loops if loop.kind in kinds]
+
+    def variable(self, name: str, type: Type) -> Buffer:
+        """Return a new variable of a work-item."""
+        return self.add(Buffer(self.generator.fresh(name), PRIVATE, type, []))
+
+    def add(self, buffer: Buffer) -> Buffer:
+        buffer.loops = tuple(self.generator.loops)
+        self.buffers.append(buffer)
+        return buffer
 
     def forest(
         self, type: Type, space: str, lengths: list[Nat], shared: list[Distribution | None], name: str, role: str
@@ -113,8 +128,7 @@ class Allocator:
         made = Buffer(unique, space, element, own, marks, role, None, width)
         if space == PRIVATE:
             self.check_private(made)
-        self.buffers.append(made)
-        return made
+        return self.add(made)
 
     def bounded(self, length: Nat, space: str) -> Nat:
         """Return the length, or the greatest that it can be."""

@@ -26,7 +26,7 @@ from drawloom.lift.arithmetic import (
     substitute,
     variable,
 )
-from drawloom.lift.codegen.errors import not_compiled
+from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.launch import GLB, GROUP_KINDS, LANE, LCL, WARP, WRG, Threads
 from drawloom.lift.codegen.syntax import (
     FOR,
@@ -207,7 +207,8 @@ class BarrierInsertion:
         found = Conflict()
         for event in events:
             for one in before:
-                if event.writes == one.writes and event.is_atomic == one.is_atomic:
+                are_alike = event.writes == one.writes and event.is_atomic == one.is_atomic
+                if are_alike and (one.access.buffer is event.access.buffer or not event.writes):
                     continue
                 if not one.may_meet(event) or self.same_work_item(one, event):
                     continue
@@ -221,7 +222,7 @@ class BarrierInsertion:
     def same_work_item(self, one: Event, other: Event) -> bool:
         """Return True when two accesses touch the same element only if the same work-item makes them."""
         first, second = one.access, other.access
-        if first.buffer is not second.buffer or first.width != second.width or one.is_stale or other.is_stale:
+        if first.width != second.width or one.is_stale or other.is_stale or not have_same_elements(first, second):
             return False
         return self.determined(one, other, (LCL, WARP, LANE))
 
@@ -320,7 +321,16 @@ class BarrierInsertion:
                 loop.position,
                 "a number of work-items that divides the number of elements, or the maps inside it in another order"
                 + ("; or compile(..., sub_groups=True)" if loop.kind == WARP else ""),
+                DivergentBarrier,
             )
+
+
+def have_same_elements(first: Access, second: Access) -> bool:
+    """Return True when equal indices in each dimension mean the same element of the same memory."""
+    mine, yours = first.buffer, second.buffer
+    if mine is yours:
+        return True
+    return mine.role != "pointer" != yours.role and mine.memory is yours.memory and mine.lengths == yours.lengths
 
 
 def age(event: Event) -> Event:
