@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from drawloom.lift.codegen.errors import not_compiled
 from drawloom.lift.codegen.generator import Switches
 from drawloom.lift.codegen.kernel import Kernel, KernelOptions, calls_of, make_kernel
 from drawloom.lift.codegen.launch import UNKNOWN
+from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.infer import infer_types
 from drawloom.lift.language.interpreter import Binder, Interpreter
@@ -86,16 +88,18 @@ def compile(
     name = typed.name or "lift_kernel"
     calls = [call for call in calls_of(typed) if isinstance(call.function, KernelCall)]
     kernels: dict[KernelCall, Kernel] = {}
+    functions = FunctionTable()
     if not calls:
-        return Compiled(typed, [make_kernel(typed, name, options)], kernels, options.sizes)
+        return Compiled(typed, [make_kernel(typed, name, options, functions)], kernels, options.sizes, functions)
     calls.reverse()
     made: list[Kernel] = []
     for at, call in enumerate(calls):
         assert isinstance(call.function, KernelCall)
-        kernel = make_kernel(call.function.function, f"{name}_{at + 1}" if len(calls) > 1 else name, options)
+        own = f"{name}_{at + 1}" if len(calls) > 1 else name
+        kernel = make_kernel(call.function.function, own, options, functions)
         kernels[call.function] = kernel
         made.append(kernel)
-    return Compiled(typed, made, kernels, options.sizes)
+    return Compiled(typed, made, kernels, options.sizes, functions)
 
 
 def triple(numbers: int | tuple[int, ...], rest: int) -> tuple[int, int, int]:
@@ -126,6 +130,7 @@ class Compiled:
     Attributes:
         program: The typed program.
         kernels: Its kernels, in the order in which they run.
+        functions: What the kernels share.
     """
 
     def __init__(
@@ -134,17 +139,19 @@ class Compiled:
         kernels: list[Kernel],
         calls: dict[KernelCall, Kernel],
         sizes: Mapping[Variable, int],
+        functions: FunctionTable,
     ) -> None:
         self.program = program
         self.kernels = kernels
         self.calls = calls
         self.sizes = dict(sizes)
-        self.loaded: dict[tuple[str, str], Any] = {}
+        self.functions = functions
+        self.loaded: dict[str, Any] = {}
 
     @property
     def opencl(self) -> str:
         """OpenCL C 1.2 of all kernels. Arguments: inputs in their order, results, temporary buffers, sizes."""
-        return "\n".join([kernel.text for kernel in self.kernels])
+        return self.functions.definitions() + "\n".join([kernel.text for kernel in self.kernels])
 
     @property
     def views(self) -> str:
@@ -154,12 +161,14 @@ class Compiled:
     @property
     def ptx(self) -> str:
         """PTX of all kernels."""
-        return "\n".join([str(self.module(kernel)) for kernel in self.kernels])
+        return str(self.module)
 
-    def module(self, kernel: Kernel) -> Any:
+    @cached_property
+    def module(self) -> Any:
+        """The PTX module of all kernels."""
         from drawloom.cuda import compile_opencl
 
-        return compile_opencl(kernel.text)
+        return compile_opencl(self.opencl)
 
     def bytes_in(self, space: str) -> list[Nat]:
         """Return the bytes that each kernel allocates in ``"global"``, ``"local"`` or ``"private"`` memory."""
@@ -223,17 +232,18 @@ class Compiled:
                 arguments.append(array)
                 if parameter.role == "output":
                     outputs.append(array)
-        launch = self.load(kernel, device)
+        launch = self.load(device)[kernel.name]
         launch[kernel.num_groups(sizes), kernel.local_size](*arguments)
         return shaped(kernel.result, outputs, [], sizes)
 
-    def load(self, kernel: Kernel, device: str | None) -> Any:
+    def load(self, device: str | None) -> Any:
+        """Return the kernels on a device, by name."""
         from drawloom.runtime import load
 
-        key = (kernel.name, device or "")
+        key = device or ""
         if key not in self.loaded:
-            self.loaded[key] = load(self.module(kernel), device=device)
-        return self.loaded[key][kernel.name]
+            self.loaded[key] = load(self.module, device=device)
+        return self.loaded[key]
 
 
 class Host(Interpreter):

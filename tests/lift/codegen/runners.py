@@ -32,7 +32,7 @@ def check_races(program: Lambda, compiled: Compiled, *arguments: Any) -> None:
 
 def compile_again(compiled: Compiled) -> Compiled:
     """Return a compiled program without what has been loaded of it."""
-    return Compiled(compiled.program, compiled.kernels, compiled.calls, compiled.sizes)
+    return Compiled(compiled.program, compiled.kernels, compiled.calls, compiled.sizes, compiled.functions)
 
 
 def integers(*shape: int, seed: int = 1) -> Any:

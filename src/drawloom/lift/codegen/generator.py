@@ -107,10 +107,10 @@ class Switches:
 class Generator:
     """The compilation of one kernel."""
 
-    def __init__(self, threads: Threads, switches: Switches) -> None:
+    def __init__(self, threads: Threads, switches: Switches, functions: FunctionTable) -> None:
         self.threads = threads
         self.switches = switches
-        self.functions = FunctionTable()
+        self.functions = functions
         self.statements: list[Statement] = []
         self.loops: list[Loop] = []  # around the current statement
         self.parallel: dict[Nat, Loop] = {}  # by iteration variable

@@ -94,7 +94,7 @@ class Kernel:
 
     Attributes:
         name: Of the kernel in the text.
-        text: Its OpenCL C: user functions and the kernel.
+        text: Its OpenCL C, without the user functions that the program's kernels share.
         parameters: In the order of the signature: inputs, outputs, temporary buffers, sizes.
         local_size: Work-items of a group; the text requires it.
         start: Computes what is in the result's buffer before the launch, from the kernel's inputs; None for nothing.
@@ -133,8 +133,7 @@ class Kernel:
 
     def count_divisions(self) -> int:
         """Return how many divisions and remainders the kernel's indices and bounds have left."""
-        body = self.text[self.text.index("kernel void") :]
-        return body.count(" / ") + body.count(" % ")
+        return self.text.count(" / ") + self.text.count(" % ")
 
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
         """Return the launch's groups: enough for every parallel map, at most 65535 in a dimension."""
@@ -176,25 +175,32 @@ class KernelOptions:
         self.sub_groups = sub_groups
 
 
-def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
-    """Compile a typed, well-formed lambda that is one kernel."""
+def make_kernel(function: Lambda, name: str, options: KernelOptions, functions: FunctionTable) -> Kernel:
+    """Compile a typed, well-formed lambda that is one kernel.
+
+    Args:
+        function: The lambda.
+        name: Of the kernel.
+        options: What the user has chosen.
+        functions: Of the program; those that the kernel calls are added.
+    """
+    name = functions.global_name(name)
     try:
-        return build_kernel(function, name, options, True)
+        return build_kernel(function, name, options, functions, True)
     except DivergentBarrier:
         # Memory that is used again may need barriers that the program itself does not.
-        return build_kernel(function, name, options, False)
+        return build_kernel(function, name, options, functions, False)
 
 
-def build_kernel(function: Lambda, name: str, options: KernelOptions, reuse: bool) -> Kernel:
+def build_kernel(function: Lambda, name: str, options: KernelOptions, functions: FunctionTable, reuse: bool) -> Kernel:
     known: dict[Variable, Nat] = {size: simplify(Constant(value)) for size, value in options.sizes.items()}
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
     check_threads(function, extents, local_size, options.num_groups)
     threads = Threads(local_size, options.num_groups, options.sub_groups)
-    generator = Generator(threads, options.switches)
+    generator = Generator(threads, options.switches, functions)
     sizes = [size for size in sizes_of(function) if size not in known]
-    generator.functions.taken.update(threads.calls)
-    generator.functions.taken.update([size.name for size in sizes])
+    functions.begin_kernel([*threads.calls, *[size.name for size in sizes]])
     parameters: list[KernelParameter] = []
     scope = Scope({}, known)
     for parameter in function.parameters:
@@ -478,7 +484,7 @@ def print_kernel(
         *printer.lines,
         "}",
     ]
-    return "\n".join([*functions.pragmas(), *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
+    return "\n".join(kernel) + "\n"
 
 
 def print_parameter(functions: FunctionTable, parameter: KernelParameter) -> str:

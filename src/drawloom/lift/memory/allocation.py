@@ -16,6 +16,7 @@ from drawloom.lift.arithmetic import (
     Nat,
     as_nat,
     ceil_div,
+    free_variables,
     is_at_most,
     simplify,
     upper_bound,
@@ -138,9 +139,10 @@ class Allocator:
         bound = constant_bound(length)
         if bound is not None:
             return bound
+        unknown = ", ".join([f'"{size}": ...' for size in free_variables(length)])
         raise self.generator.refuse(
             f"an array of {length} elements in {space} memory, whose size is not known when the kernel is compiled",
-            "known sizes: compile(..., sizes={...}), or a constant split before",
+            f"known sizes: compile(..., sizes={{{unknown}}}), or a constant split before",
         )
 
     def rounds(self, length: Nat, mark: Distribution) -> Nat:
