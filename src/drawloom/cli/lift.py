@@ -57,7 +57,7 @@ def command(
     refuse_to_overwrite(output, [file])
     if arch is not None and stage not in MACHINE_CODE:
         raise click.UsageError(f"--arch {arch} is for --emit sass and cubin, found --emit {stage}")
-    options = {
+    options: dict[str, Any] = {
         "sizes": dict(numbered(size) for size in sizes),
         "local_size": None if local_size is None else numbers(local_size),
         "num_groups": None if num_groups is None else numbers(num_groups),
@@ -67,7 +67,7 @@ def command(
     content = emit(find_program(file, name), stage, options, arch or DEFAULT_ARCH)
     if output == STANDARD_STREAM:
         if stage == "cubin":
-            click.get_binary_stream("stdout").write(content)
+            click.echo(content, nl=False)
             return
         text = content.decode("utf-8")
         click.echo(text, nl=not text.endswith("\n"))

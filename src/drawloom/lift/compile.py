@@ -17,8 +17,9 @@ from drawloom.lift.codegen.launch import UNKNOWN
 from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.infer import infer_types
-from drawloom.lift.language.interpreter import Binder, Interpreter
+from drawloom.lift.language.interpreter import Binder, Interpreter, check_range
 from drawloom.lift.language.ir import Call, Lambda
+from drawloom.lift.language.lengths import check_lengths
 from drawloom.lift.language.patterns.base import Value, each_leaf
 from drawloom.lift.language.patterns.opencl import KernelCall
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, float16
@@ -120,7 +121,12 @@ def known_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int
         size = key if isinstance(key, Variable) else by_name.get(str(key))
         if size is None:
             raise SizeError(f"size {key}: the program has {', '.join(by_name) or 'no sizes'}")
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise SizeError(f"size {key} is {value!r}, expected a whole number")
         found[size] = value
+    for size, value in found.items():
+        check_range(size, value, found)
+    check_lengths(program, found)
     return found
 
 
@@ -147,6 +153,7 @@ class Compiled:
         self.sizes = dict(sizes)
         self.functions = functions
         self.loaded: dict[str, Any] = {}
+        self.checked: set[frozenset[tuple[Variable, int]]] = set()
 
     @property
     def opencl(self) -> str:
@@ -195,10 +202,21 @@ class Compiled:
         binder = Binder({**self.sizes, **(sizes or {})})
         values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
         binder.check()
+        self.check(binder.sizes)
         if not self.calls:
             return self.run(self.kernels[0], values, binder.sizes, device)
         result = Host(self, binder.sizes, device).call(program, values)
         return each_leaf(result, np.array)
+
+    def check(self, sizes: dict[Variable, int]) -> None:
+        """Refuse sizes that do not fit the program or the device, once for each combination."""
+        key = frozenset(sizes.items())
+        if key in self.checked:
+            return
+        check_lengths(self.program, sizes)
+        for kernel in self.kernels:
+            kernel.check_device(sizes)
+        self.checked.add(key)
 
     def run(self, kernel: Kernel, values: list[Value], sizes: dict[Variable, int], device: str | None) -> Value:
         """Launch a kernel and return its result."""

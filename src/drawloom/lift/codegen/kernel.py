@@ -26,6 +26,7 @@ from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.syntax import Access, Apply, Assign, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
+from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
 from drawloom.lift.language.patterns.opencl import (
     MapAtomicGlb,
@@ -37,6 +38,7 @@ from drawloom.lift.language.patterns.opencl import (
     MapWrg,
     ParallelMap,
 )
+from drawloom.lift.language.positions import Position
 from drawloom.lift.language.types import (
     ArrayType,
     RaggedType,
@@ -51,6 +53,7 @@ from drawloom.lift.language.types import (
 )
 from drawloom.lift.memory.barriers import BarrierInsertion
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
+from drawloom.lift.memory.duplicates import leave_to_first
 from drawloom.lift.memory.ragged import chunk_view, stored_type
 from drawloom.lift.memory.reuse import share_memory
 from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
@@ -60,6 +63,9 @@ GLOBAL_GROUPS: dict[int, tuple[int, ...]] = {0: (1, 1, 1), 1: (128, 1, 1), 2: (1
 MOST_WORK_ITEMS = 256
 DEFAULT_LOCAL = 64
 MOST_GROUPS = 65535
+#: What every device of the runtime has: work-items of a group, and bytes of local memory that a kernel declares.
+MOST_DEVICE_WORK_ITEMS = 1024
+MOST_DEVICE_LOCAL = 49152
 
 
 class KernelParameter:
@@ -99,6 +105,7 @@ class Kernel:
         local_size: Work-items of a group; the text requires it.
         start: Computes what is in the result's buffer before the launch, from the kernel's inputs; None for nothing.
         views: What each load and store went through, as text.
+        position: The Python line of the program.
     """
 
     def __init__(
@@ -112,7 +119,9 @@ class Kernel:
         buffers: list[Buffer],
         views: list[str],
         start: Lambda | None,
+        position: Position,
     ) -> None:
+        self.position = position
         self.start = start
         self.name = name
         self.views = views
@@ -134,6 +143,27 @@ class Kernel:
     def count_divisions(self) -> int:
         """Return how many divisions and remainders the kernel's indices and bounds have left."""
         return self.text.count(" / ") + self.text.count(" % ")
+
+    def check_device(self, sizes: Mapping[Variable, int]) -> None:
+        """Refuse a kernel that takes more than our devices have.
+
+        Raises:
+            SizeError: With the pattern that the largest local array is for, or the program's line.
+        """
+        work_items = self.local_size[0] * self.local_size[1] * self.local_size[2]
+        if work_items > MOST_DEVICE_WORK_ITEMS:
+            raise SizeError(
+                f"{self.position}: kernel {self.name}: work-groups of {work_items} work-items, expected at most "
+                f"{MOST_DEVICE_WORK_ITEMS}"
+            )
+        local = [one for one in self.buffers if one.space == LOCAL and one.role == "temporary"]
+        total = sum([evaluate(one.size_bytes, sizes) for one in local])
+        if total > MOST_DEVICE_LOCAL:
+            largest = max(local, key=lambda one: evaluate(one.size_bytes, sizes))
+            raise SizeError(
+                f"{largest.origin}: kernel {self.name} needs {total} bytes of local memory, most of them for "
+                f"{largest.name} with {largest.capacity} elements; expected at most {MOST_DEVICE_LOCAL}"
+            )
 
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
         """Return the launch's groups: enough for every parallel map, at most 65535 in a dimension."""
@@ -216,6 +246,7 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     if reuse:
         share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
+    statements = leave_to_first(statements, threads, shared_ids(extents, local_size, options.num_groups))
     statements = unroll(statements)
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
@@ -235,7 +266,18 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         raise not_compiled(str(refusal), generator.current.position) from None
     start = None if generator.start is None else Lambda(function.parameters, generator.start)
     groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
-    return Kernel(name, text, parameters, local_size, groups, function.body.typed, buffers, generator.views, start)
+    return Kernel(
+        name,
+        text,
+        parameters,
+        local_size,
+        groups,
+        function.body.typed,
+        buffers,
+        generator.views,
+        start,
+        function.position,
+    )
 
 
 def generate(
@@ -400,6 +442,17 @@ def check_warps(function: Lambda, local_size: tuple[int, int, int]) -> None:
                 call.position,
                 f"a multiple of {WARP_SIZE}, the work-items of a warp",
             )
+
+
+def shared_ids(extents: Extents, local_size: tuple[int, int, int], num_groups: Triple) -> list[tuple[str, int]]:
+    """Return the ids of work-items and groups, by kind and dimension, of which there may be more than one."""
+    items = [(LCL, dimension) for dimension in range(3) if local_size[dimension] > 1]
+    groups = [
+        (WRG, dimension)
+        for dimension in range(3)
+        if num_groups[dimension] != 1 and (extents.of(WRG, dimension) or extents.of(GLB, dimension))
+    ]
+    return [*items, *groups]
 
 
 def group_extents(extents: Extents, dimension: int, local_size: tuple[int, int, int]) -> list[Nat]:

@@ -51,7 +51,9 @@ class CodePrinter:
             self.loop(statement, indent)
         elif isinstance(statement, If):
             self.lines.append(f"{indent}if ({c_condition(statement.condition)}) {{")
-            self.statements(statement.body, indent + INDENT)
+            (first, *others) = statement.body
+            is_block = not others and isinstance(first, Loop) and first.form == ONCE
+            self.statements(first.body if is_block else statement.body, indent + INDENT)
             self.lines.append(indent + "}")
         elif isinstance(statement, Barrier):
             fences = [

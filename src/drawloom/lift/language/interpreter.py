@@ -25,7 +25,7 @@ from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.index_functions import LENGTH, IndexFunction
 from drawloom.lift.language.infer import infer_types, name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Literal, Parameter
-from drawloom.lift.language.patterns.base import Array, DefinedPattern, Machine, Value, each_leaf
+from drawloom.lift.language.patterns.base import Array, DefinedPattern, Machine, Value, each_leaf, length_of
 from drawloom.lift.language.patterns.layout import permute
 from drawloom.lift.language.types import (
     ArrayType,
@@ -226,10 +226,17 @@ class Interpreter(Machine):
             result = run_function(function.instantiate(tuple(types)), arguments, self.batch)
         else:
             assert isinstance(function, DefinedPattern)
+            fault = function.find_fault([self.length(value, type) for value, type in zip(arguments, types)], self.size)
+            if fault:
+                raise self.refuse(fault)
             self.argument_types, self.result_type = types, call.typed
             result = function.meaning(arguments, self)
         self.current = outer
         return result
+
+    def length(self, value: Value, type: Type) -> int:
+        """Return the length of an array value, 0 for other values."""
+        return length_of(value, self.batch) if isinstance(type, ArrayType | RaggedType) else 0
 
     # What patterns ask
 

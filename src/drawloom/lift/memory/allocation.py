@@ -25,6 +25,7 @@ from drawloom.lift.arithmetic.expression import Minimum
 from drawloom.lift.codegen.launch import GLB, GROUP_KINDS, LANE, LCL, WARP, WRG
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.codegen.syntax import FOR, Loop
+from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
 from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold
 from drawloom.lift.language.patterns.opencl import MapGlb, MapLane, MapLcl, MapWarp, ParallelMap, Wrapper
@@ -83,6 +84,9 @@ class Allocator:
 
     def add(self, buffer: Buffer) -> Buffer:
         buffer.loops = tuple(self.generator.loops)
+        call = self.generator.current
+        if call is not None:
+            buffer.origin = f"{call.position}: {name_function(call.function)}"
         self.buffers.append(buffer)
         return buffer
 

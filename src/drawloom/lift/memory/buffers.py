@@ -47,6 +47,7 @@ class Buffer:
 
     Attributes:
         loops: The loops around the place where the buffer is made.
+        origin: The pattern whose result it holds, with the Python line.
         parts: The parallel loops around it whose iterations have a part of it each.
         memory: The buffer whose memory this one has: itself, unless the memory is reused.
         capacity: The number of elements of the memory.
@@ -73,6 +74,7 @@ class Buffer:
         self.vector_width = vector_width
         self.is_scalarised = False
         self.loops: tuple[Loop, ...] = ()
+        self.origin = ""
         self.parts: tuple[Loop, ...] = ()
         self.memory = self
         self.capacity = self.count

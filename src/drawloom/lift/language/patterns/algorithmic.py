@@ -24,6 +24,7 @@ from drawloom.lift.language.patterns.base import (
     DefinedPattern,
     Machine,
     Rules,
+    Sizes,
     Value,
     each_leaf,
     first_leaf,
@@ -248,13 +249,17 @@ class PartialReduce(Fold):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         batch, results = machine.batch, machine.size(self.results)
         length = length_of(arguments[1], batch)
-        if results < 1 or length % results:
-            raise machine.refuse(f"{length} elements cannot be reduced to {results} in equal parts")
         total = each_leaf(arguments[0], lambda leaf: np.expand_dims(leaf, batch))
         parts = reshape_axes(arguments[1], batch, 1, (results, length // results))
         for at in range(length // results):
             total = machine.call(self.function, [total, take(parts, at, batch + 1)], extra=1)
         return spread(total, results, batch)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        results = size(self.results)
+        if results >= 1 and lengths[1] % results == 0:
+            return ""
+        return f"{lengths[1]} elements cannot be reduced to {results} in equal parts"
 
 
 class Iterate(DefinedPattern):

@@ -23,6 +23,7 @@ from drawloom.lift.language.types import ArrayType, RaggedType, Type
 
 Array = npt.NDArray[Any]
 Value = Any  # Array | tuple[Value, ...]
+Sizes = Callable[[Nat], int]
 
 
 class Rules(ABC):
@@ -129,8 +130,17 @@ class DefinedPattern(Pattern):
         raise NotImplementedError(self.keyword)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
-        """Return the value of a call, given those of its arguments."""
+        """Return the value of a call, given those of its arguments, which `find_fault` has nothing against."""
         raise NotImplementedError(self.keyword)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        """Say why arrays do not fit the pattern; "" if they do.
+
+        Args:
+            lengths: The length of each argument that is an array, 0 for the others.
+            size: Returns the value of a length.
+        """
+        return ""
 
 
 def each_leaf(value: Value, function: Callable[[Array], Array]) -> Value:

@@ -14,6 +14,7 @@ from drawloom.lift.language.patterns.base import (
     DefinedPattern,
     Machine,
     Rules,
+    Sizes,
     Value,
     each_leaf,
     first_leaf,
@@ -62,12 +63,16 @@ class Split(LengthPattern):
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         chunk, length = machine.size(self.chunk), length_of(arguments[0], machine.batch)
-        if chunk < 1 or length % chunk:
-            raise machine.refuse(
-                f"{length} elements cannot be split into chunks of {chunk}; "
-                "splitGuarded, splitPadded and an epilogue take any length"
-            )
         return reshape_axes(arguments[0], machine.batch, 1, (length // chunk, chunk))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        chunk = size(self.chunk)
+        if chunk >= 1 and lengths[0] % chunk == 0:
+            return ""
+        return (
+            f"{lengths[0]} elements cannot be split into chunks of {chunk}; "
+            "splitGuarded, splitPadded and an epilogue take any length"
+        )
 
 
 class SplitGuarded(LengthPattern):
@@ -87,9 +92,10 @@ class SplitGuarded(LengthPattern):
         return RaggedType(array.element, self.chunk, array.length)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
-        if machine.size(self.chunk) < 1:
-            raise machine.refuse(f"chunks of {machine.size(self.chunk)} elements")
         return arguments[0]
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        return "" if size(self.chunk) >= 1 else f"chunks of {size(self.chunk)} elements"
 
 
 class Join(DefinedPattern):
@@ -352,11 +358,15 @@ class Slide(LengthPattern):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         size, step = machine.size(self.size), machine.size(self.step)
         length = length_of(arguments[0], machine.batch)
-        if size < 1 or step < 1 or length < size or (length - size) % step:
-            raise machine.refuse(f"windows of {size} elements every {step} do not fit {length} elements")
         starts = np.arange(0, length - size + 1, step)
         order = starts[:, np.newaxis] + np.arange(size)
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        window, step, length = size(self.size), size(self.step), lengths[0]
+        if window >= 1 and step >= 1 and length >= window and (length - window) % step == 0:
+            return ""
+        return f"windows of {window} elements every {step} do not fit {length} elements"
 
 
 class Pad(LengthPattern):
@@ -390,8 +400,6 @@ class Pad(LengthPattern):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         length = length_of(arguments[0], machine.batch)
         left, right = machine.size(self.left), machine.size(self.right)
-        if self.boundary != "clamp" and max(left, right) > length:
-            raise machine.refuse(f"{self.boundary} of {max(left, right)} elements beside an array of {length}")
         index = np.arange(-left, length + right)
         if self.boundary == "wrap":
             index = index % length
@@ -399,6 +407,14 @@ class Pad(LengthPattern):
             index = np.where(index < 0, -1 - index, np.where(index >= length, 2 * length - 1 - index, index))
         order = np.clip(index, 0, length - 1)
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        left, right = size(self.left), size(self.right)
+        if min(left, right) < 0:
+            return f"{min(left, right)} elements before or after an array"
+        if self.boundary == "clamp" or max(left, right) <= lengths[0]:
+            return ""
+        return f"{self.boundary} of {max(left, right)} elements beside an array of {lengths[0]}"
 
 
 class PadIndex(LengthPattern):
@@ -500,10 +516,11 @@ class Take(LengthPattern):
         return ArrayType(array.element, self.count)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
-        count, length = machine.size(self.count), length_of(arguments[0], machine.batch)
-        if not 0 <= count <= length:
-            raise machine.refuse(f"{count} elements cannot be taken of {length}")
-        return part(arguments[0], 0, count, machine.batch)
+        return part(arguments[0], 0, machine.size(self.count), machine.batch)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        count = size(self.count)
+        return "" if 0 <= count <= lengths[0] else f"{count} elements cannot be taken of {lengths[0]}"
 
 
 class Drop(LengthPattern):
@@ -522,9 +539,11 @@ class Drop(LengthPattern):
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         count, length = machine.size(self.count), length_of(arguments[0], machine.batch)
-        if not 0 <= count <= length:
-            raise machine.refuse(f"{count} elements cannot be dropped of {length}")
         return part(arguments[0], count, length, machine.batch)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        count = size(self.count)
+        return "" if 0 <= count <= lengths[0] else f"{count} elements cannot be dropped of {lengths[0]}"
 
 
 class Concat(DefinedPattern):
