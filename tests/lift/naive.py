@@ -157,6 +157,8 @@ class Naive:
         kept = [x for x in xs if f(x)]
         return (kept + [rest] * (len(xs) - len(kept)), np.int32(len(kept)))
 
+    do_filterSeq = do_filter
+
     def do_mapAtomic(self, pattern: Any, f: Any, ys: list[Any], updates: list[Any]) -> list[Any]:
         result = list(ys)
         for element in updates:

@@ -43,7 +43,7 @@ from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.errors import LiftTypeError
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Pattern
-from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, Fold, Id, Iterate, MapAtomic
+from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, FilterSeq, Fold, Id, Iterate, MapAtomic
 from drawloom.lift.language.patterns.layout import Get, Head, MakeTuple, Scatter
 from drawloom.lift.language.patterns.opencl import (
     Dot,
@@ -203,7 +203,7 @@ class Generator:
             return self.computes(inner.body, scope) or any(
                 self.computes(argument, scope) for argument in expression.arguments
             )
-        if isinstance(function, UserFunction | Id | Fold | Iterate | Vectorize | Dot | MapAtomic):
+        if isinstance(function, UserFunction | Id | Fold | Iterate | Vectorize | Dot | MapAtomic | FilterSeq):
             return True
         if isinstance(function, AnyMap) and self.computes(function.function.body, scope):
             return True
@@ -265,7 +265,7 @@ class Generator:
     def is_computation(self, call: Call, scope: Scope) -> bool:
         """Return True for a call that needs memory for its result, False where a view of its arguments does."""
         function = call.function
-        if isinstance(function, UserFunction | Id | Vectorize | Dot | AnyScan | MapAtomic):
+        if isinstance(function, UserFunction | Id | Vectorize | Dot | AnyScan | MapAtomic | FilterSeq):
             return True
         if isinstance(function, AnyMap):
             return self.computes(function.function.body, scope)
@@ -441,7 +441,7 @@ class Generator:
         return isinstance(array, ArrayType) and simplify(scope.nat(array.length)) is ONE
 
     def call_into(self, call: Call, target: View, scope: Scope) -> None:
-        from drawloom.lift.codegen import atomics, iterations, reductions
+        from drawloom.lift.codegen import atomics, filters, iterations, reductions
         from drawloom.lift.views import write
 
         function = call.function
@@ -460,9 +460,11 @@ class Generator:
             self.copy(self.value(call.arguments[0], scope.within(None)), target, scope.type(call.typed), [])
         elif isinstance(function, MapAtomic):
             atomics.update_into(self, call, function, target, scope)
+        elif isinstance(function, FilterSeq):
+            filters.filter_into(self, call, function, target, scope)
         elif isinstance(function, AnyMap) and self.computes(function.function.body, scope):
             self.map_into(call, function, target, scope)
-        elif self.computes(call, scope):
+        elif self.computes(call, scope) and not isinstance(function, Get):
             write.write_arguments(self, call, target, scope)
         else:
             self.copy(self.value_of_call(call, scope), target, scope.type(call.typed), [])

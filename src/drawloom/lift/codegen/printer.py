@@ -51,9 +51,9 @@ class CodePrinter:
             self.loop(statement, indent)
         elif isinstance(statement, If):
             self.lines.append(f"{indent}if ({c_condition(statement.condition)}) {{")
-            (first, *others) = statement.body
-            is_block = not others and isinstance(first, Loop) and first.form == ONCE
-            self.statements(first.body if is_block else statement.body, indent + INDENT)
+            only = statement.body[0] if len(statement.body) == 1 else None
+            body = only.body if isinstance(only, Loop) and only.form == ONCE else statement.body
+            self.statements(body, indent + INDENT)
             self.lines.append(indent + "}")
         elif isinstance(statement, Barrier):
             fences = [

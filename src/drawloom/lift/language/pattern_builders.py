@@ -187,6 +187,19 @@ def filter(predicate: FunctionLike, rest: Any, *arguments: Any) -> Any:
     return call(algorithmic.Filter, (), (made,), (as_expression(rest, position), *arguments))
 
 
+def filter_seq(predicate: FunctionLike, rest: Any, *arguments: Any) -> Any:
+    """Move the elements that fulfil a predicate to the front, one after the other in one work-item; see `filter`.
+
+    Example:
+        >>> from drawloom.lift import user_function
+        >>> filter_seq(user_function("bool positive(float x) { return x > 0.0f; }"), 0)
+        filterSeq(positive, 0)
+    """
+    position = caller()
+    made = as_function(predicate, position, 1, "filterSeq")
+    return call(algorithmic.FilterSeq, (), (made,), (as_expression(rest, position), *arguments))
+
+
 def map_atomic(update: FunctionLike, combine: FunctionLike, *arguments: Any) -> Any:
     """Combine into element ``i`` of an array what an update says: ``([T]m, [X]n) → [T]m``.
 

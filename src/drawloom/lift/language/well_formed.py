@@ -30,6 +30,7 @@ from drawloom.lift.language.patterns.algorithmic import (
     AnyMap,
     AnyScan,
     Filter,
+    FilterSeq,
     Id,
     Iterate,
     Map,
@@ -57,7 +58,7 @@ from drawloom.lift.language.patterns.opencl import (
 from drawloom.lift.language.user_functions.function import UserFunction
 
 #: Patterns that repeat their function in one work-item.
-SEQUENTIAL: Final = (MapSeq, ReduceSeq, AnyScan, Iterate)
+SEQUENTIAL: Final = (MapSeq, ReduceSeq, AnyScan, FilterSeq, Iterate)
 HIGH_LEVEL: Final = (Map, Reduce, PartialReduce, Scan, Filter, MapAtomic)
 
 LOWERING: Final = {
@@ -66,6 +67,7 @@ LOWERING: Final = {
     "partialReduce": "a parallel map over reduceSeq",
     "scan": "scanSeq",
     "scanExclusive": "scanExclusiveSeq",
+    "filter": "filterSeq",
     "mapAtomic": "mapAtomicGlb or mapAtomicLcl",
 }
 

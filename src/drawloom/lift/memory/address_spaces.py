@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.language.ir import Call, Expression, Lambda, Literal, Parameter, Pattern
-from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, Fold, Iterate
+from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, FilterSeq, Fold, Iterate
 from drawloom.lift.language.patterns.opencl import MapAtomicLcl, ToGlobal, ToLocal, ToPrivate, Wrapper
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, SPACES
 from drawloom.lift.views.views import View
@@ -47,7 +47,7 @@ def infer_space(generator: Generator, expression: Expression, scope: Scope) -> s
         return infer_space(generator, function.function.body, inner) if space is None else space
     if isinstance(function, AnyMap):
         return infer_space(generator, function.function.body, bind_spaces(function.function, arguments, scope))
-    if isinstance(function, AnyScan):
+    if isinstance(function, AnyScan | FilterSeq):
         return scope.space or widest(arguments)
     if isinstance(function, Fold):
         if generator.computes(expression.arguments[0], scope):

@@ -381,14 +381,13 @@ class ScanExclusive(Scan):
     exclusive: ClassVar[bool] = True
 
 
-class Filter(DefinedPattern):
-    """``filter(p, rest) : [T]n → ([T]n, int)`` moves the elements that fulfil ``p`` to the front, in their order.
+class AnyFilter(DefinedPattern):
+    """What filters share: ``(p, rest) : [T]n → ([T]n, int)`` moves the elements that fulfil ``p`` to the front.
 
-    The array's length is known before the data is, so it stays: what follows the kept elements is ``rest``. The
-    second component is how many were kept.
+    They stay in their order. The array's length is known before the data is, so it stays: what follows the kept
+    elements is ``rest``. The second component is how many were kept.
     """
 
-    keyword: ClassVar[str] = "filter"
     slots: ClassVar[tuple[str, ...]] = ("function", "argument")
     takes: ClassVar[int] = 2
     function_takes: ClassVar[tuple[int, ...]] = (1,)
@@ -422,6 +421,18 @@ class Filter(DefinedPattern):
             return np.where(mask, np.take_along_axis(leaf, at, axis=batch), np.expand_dims(other, batch))
 
         return (two_leaves(array, rest, choose), count)
+
+
+class Filter(AnyFilter):
+    """``filter`` does not say how the elements are moved."""
+
+    keyword: ClassVar[str] = "filter"
+
+
+class FilterSeq(AnyFilter):
+    """``filterSeq`` moves the elements one after the other, in one work-item."""
+
+    keyword: ClassVar[str] = "filterSeq"
 
 
 class MapAtomic(DefinedPattern):
@@ -501,5 +512,5 @@ def store(value: Value, where: tuple[Array, ...], elements: Value) -> None:
 
 PATTERNS: list[type[DefinedPattern]] = [
     Id, Map, Reduce, ReduceSeq, PartialReduce, Iterate, Scan, ScanExclusive, ScanSeq, ScanExclusiveSeq, Filter,
-    MapAtomic,
+    FilterSeq, MapAtomic,
 ]  # fmt: skip
