@@ -160,6 +160,10 @@ class Compiled:
         """OpenCL C 1.2 of all kernels. Arguments: inputs in their order, results, temporary buffers, sizes."""
         return self.functions.definitions() + "\n".join([kernel.text for kernel in self.kernels])
 
+    def _repr_markdown_(self) -> str:
+        """Show the OpenCL C in a notebook."""
+        return f"```c\n{self.opencl.rstrip()}\n```"
+
     @property
     def views(self) -> str:
         """What each load and store of all kernels went through, and the access that it became."""

@@ -55,6 +55,7 @@ class Embedding(Protocol):
     def operate(self, operator: str, left: Any, right: Any) -> Expression: ...
     def component(self, expression: Expression, index: int) -> Expression: ...
     def show(self, node: Node) -> str: ...
+    def show_markdown(self, node: Node) -> str: ...
 
 
 class Hook:
@@ -91,6 +92,10 @@ class Node:
 
     def __str__(self) -> str:
         return embedding().show(self)
+
+    def _repr_markdown_(self) -> str:
+        """Show the node in a notebook."""
+        return embedding().show_markdown(self)
 
 
 class Expression(Node):
