@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from drawloom.lift.arithmetic import (
@@ -26,6 +25,7 @@ from drawloom.lift.language.ir import Call, Lambda
 from drawloom.lift.language.patterns import layout, opencl
 from drawloom.lift.language.patterns.algorithmic import AnyMap
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, VectorType
+from drawloom.lift.views.inverses import invert
 from drawloom.lift.views.views import (
     AsScalarView,
     AsVectorView,
@@ -94,7 +94,7 @@ def read_view(generator: Generator, call: Call, scope: Scope) -> View:
         return ReorderView(views[0], lambda at: order.at(at, length), str(order.body))
     if isinstance(function, layout.Scatter):
         length = array_type(call, scope).length
-        return ReorderView(views[0], inverse(function.index, length, scope), "inverse")
+        return ReorderView(views[0], invert(IndexFunction(scope.nat(function.index.body)), length), "inverse")
     if isinstance(function, layout.Transpose):
         return TransposeView(views[0])
     if isinstance(function, layout.Zip | layout.MakeTuple):
@@ -154,22 +154,6 @@ def map_view(generator: Generator, call: Call, function: Lambda, array: View, sc
         return generator.value(function.body, inner)
 
     return FunctionView(element, "MapView", array.space)
-
-
-def inverse(function: IndexFunction, length: Nat, scope: Scope) -> Callable[[Nat], Nat]:
-    """Return the inverse of a permutation that is its own inverse.
-
-    Raises:
-        UnsupportedView: The permutation is not proved to be its own inverse.
-    """
-    order = IndexFunction(scope.nat(function.body))
-    probe = index("probe", length)
-    if order.at(order.at(probe, length), length) is not probe:
-        raise UnsupportedView(
-            f"its index function i → {function.body} would have to be inverted here, which is only done for those "
-            "that are their own inverse, such as n - 1 - i; write the other of gather and scatter"
-        )
-    return lambda at: order.at(at, length)
 
 
 def boundary_view(base: View, boundary: BoundaryFunction, length: Nat, ends: tuple[Nat, Nat]) -> View:

@@ -14,7 +14,8 @@ from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
 from drawloom.lift.language.patterns import layout, opencl
 from drawloom.lift.language.patterns.algorithmic import AnyMap
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, VectorType
-from drawloom.lift.views.read import array_type, inner_length, inverse
+from drawloom.lift.views.inverses import invert
+from drawloom.lift.views.read import array_type, inner_length
 from drawloom.lift.views.views import (
     AsScalarView,
     AsVectorView,
@@ -62,7 +63,7 @@ def write_views(generator: Generator, call: Call, target: View, scope: Scope) ->
         return [ReorderView(target, lambda at: order.at(at, length), str(order.body))]
     if isinstance(function, layout.Gather):
         length = array_type(call, scope).length
-        return [ReorderView(target, inverse(function.index, length, scope), "inverse")]
+        return [ReorderView(target, invert(IndexFunction(scope.nat(function.index.body)), length), "inverse")]
     if isinstance(function, layout.Transpose):
         return [TransposeView(target)]
     if isinstance(function, layout.Zip):
