@@ -455,7 +455,8 @@ class Generator:
         elif isinstance(function, Fold):
             reductions.reduce_into(self, call, function, target, scope)
         elif isinstance(function, Iterate):
-            self.copy(iterations.iterate_value(self, call, function, scope), target, scope.type(call.typed), [])
+            result = iterations.iterate_value(self, call, function, scope)
+            self.copy(result, target, scope.type(call.typed), find_distribution(self, call, scope))
         elif isinstance(function, Id):
             self.copy(self.value(call.arguments[0], scope.within(None)), target, scope.type(call.typed), [])
         elif isinstance(function, MapAtomic):

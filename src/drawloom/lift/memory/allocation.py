@@ -27,7 +27,7 @@ from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.codegen.syntax import FOR, Loop
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
-from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold
+from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold, Iterate
 from drawloom.lift.language.patterns.opencl import MapGlb, MapLane, MapLcl, MapWarp, ParallelMap, Wrapper
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, boolean, uint8
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
@@ -216,6 +216,8 @@ def find_distribution(generator: Generator, expression: Expression, scope: Scope
         if isinstance(function, ParallelMap) and type(function) in SHARING:
             mark = Distribution(SHARING[type(function)], function.dimension)
         return [mark, *find_distribution(generator, function.function.body, scope)]
+    if isinstance(function, Iterate):
+        return find_distribution(generator, function.function.body, scope)
     if isinstance(function, Fold):
         return [None, *find_distribution(generator, function.function.body, scope)]
     if function.__class__.__name__ == "Head":
