@@ -126,7 +126,8 @@ def known_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int
         found[size] = value
     for size, value in found.items():
         check_range(size, value, found)
-    check_lengths(program, found)
+    if found:
+        check_lengths(program, found)
     return found
 
 
