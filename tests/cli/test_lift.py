@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from drawloom.cli.lift import command
+from drawloom.sass.cubin import read_cubin
 
 PROGRAM = """
 from drawloom.lift import array, float32, fun, map_glb, size, user_function
@@ -34,6 +35,7 @@ def run(*words: str) -> str:
         ("views", "write by mapGlb: MemoryView(out)[g_0]"),
         ("opencl", "out[g_0] = square(x[g_0]);"),
         ("ptx", ".entry squares"),
+        ("sass", ".text.squares"),
     ],
 )
 def test_each_stage_is_printed(program: str, stage: str, found: str) -> None:
@@ -44,6 +46,33 @@ def test_known_sizes_and_work_items_change_the_code(program: str) -> None:
     text = run(program, "--size", "N=64", "--local-size", "64", "--num-groups", "1")
     assert "for" not in text.split("kernel void")[1]
     assert "for" in run(program, "--size", "N=64", "--without", "control-flow").split("kernel void")[1]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_a_cubin_goes_to_a_file(program: str, tmp_path: Path, arch: str) -> None:
+    path = tmp_path / "squares.cubin"
+    assert run(program, "--emit", "cubin", "--arch", arch, "-o", str(path)) == ""
+    cubin = read_cubin(path.read_bytes())
+    assert (f"sm_{cubin.target}", list(cubin.kernels)) == (arch, ["squares"])
+
+
+def test_a_cubin_goes_beside_its_program(program: str) -> None:
+    assert run(program, "--emit", "cubin") == ""
+    assert list(read_cubin(Path(program).with_suffix(".cubin").read_bytes()).kernels) == ["squares"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--arch", "sm_90"), "--arch sm_90 is for --emit sass and cubin, found --emit opencl"),
+        (("--emit", "sass", "--arch", "sm_1"), "sm_1"),
+        (("--emit", "words"), "'words' is not one of 'lift', 'types', 'views', 'opencl', 'ptx', 'sass', 'cubin'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(program: str, words: tuple[str, ...], message: str) -> None:
+    result = CliRunner().invoke(command, [program, *words])
+    assert result.exit_code != 0
+    assert message in result.output + str(result.exception)
 
 
 def test_lift_text_is_compiled_too(tmp_path: Path) -> None:

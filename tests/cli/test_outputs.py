@@ -24,13 +24,14 @@ WRITERS: dict[str, list[tuple[str, str]]] = {
         ("in.cu", "{input} --emit sass -o {output}"),
     ],
     "cc": [("in.cu", "{input} -o {output}"), ("in.cu", "-c {input} -o {output}"), ("in.cpp", "{input} -o {output}")],
+    "lift": [("in.lift", "{input} -o {output}"), ("in.lift", "{input} --emit cubin -o {output}")],
     "opt": [("in.ptx", "{input} -o {output}")],
     "run": [("in.npy", "saxpy.ptx --grid 1 --arg a=2 --arg x:f32[8] --arg y={input} --arg n=8 --save y={output}")],
     "shuffle": [("in.ptx", "{input} -o {output}"), ("in.ptx", "{input} --report text --report-file {output}")],
     "sql": [("in.csv", "from\u00a0t --table t={input} --profile-to {output}")],
 }  # fmt: skip
 #: Commands that write to standard output only, or (tpch) to a folder of their own.
-PRINTERS = {"tpch", "explain", "trace", "disasm", "devices", "cache", "lift"}
+PRINTERS = {"tpch", "explain", "trace", "disasm", "devices", "cache"}
 REWRITERS = [("opt", ()), ("shuffle", ("--apply", "all"))]
 
 
@@ -40,6 +41,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("in.ptx", "saxpy.ptx"):
         Path(name).write_text(programs.SAXPY)
     Path("in.cu").write_text(KERNEL)
+    Path("in.lift").write_text("twice(x: [float]N) = mapGlb(0)(λ e . e + e)(x)", encoding="utf-8")
     Path("in.cpp").write_text("int main() {}\n")
     Path("in.csv").write_text("a,b\n1,2\n")
     np.save("in.npy", np.ones(8, np.float32))

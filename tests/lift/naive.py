@@ -11,6 +11,7 @@ import numpy as np
 
 from drawloom.lift import infer_types
 from drawloom.lift.arithmetic import Variable, evaluate
+from drawloom.lift.language.index_functions import LENGTH, PADDED_INDEX
 from drawloom.lift.language.ir import Call, Expression, Lambda, Literal, Parameter, Pattern
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType
 from drawloom.lift.language.user_functions.function import UserFunction
@@ -156,6 +157,8 @@ class Naive:
         kept = [x for x in xs if f(x)]
         return (kept + [rest] * (len(xs) - len(kept)), np.int32(len(kept)))
 
+    do_filterSeq = do_filter
+
     def do_mapAtomic(self, pattern: Any, f: Any, ys: list[Any], updates: list[Any]) -> list[Any]:
         result = list(ys)
         for element in updates:
@@ -216,6 +219,12 @@ class Naive:
         before = {"clamp": xs[:1] * left, "wrap": xs[len(xs) - left :], "mirror": xs[:left][::-1]}
         after = {"clamp": xs[-1:] * right, "wrap": xs[:right], "mirror": xs[len(xs) - right :][::-1]}
         return before[pattern.statics[2]] + xs + after[pattern.statics[2]]
+
+    def do_padIndex(self, pattern: Any, f: Any, xs: list[Any]) -> list[Any]:
+        left, right = self.size(pattern.statics[0]), self.size(pattern.statics[1])
+        body, values = pattern.boundary.body, {**self.sizes, LENGTH: len(xs)}
+        outside = {at: evaluate(body, {**values, PADDED_INDEX: at}) for at in range(-left, len(xs) + right)}
+        return [xs[at if 0 <= at < len(xs) else outside[at]] for at in range(-left, len(xs) + right)]
 
     def do_padValue(self, pattern: Any, f: Any, value: Any, xs: list[Any]) -> list[Any]:
         left, right = map(self.size, pattern.statics)

@@ -332,7 +332,8 @@ def step_pad(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:
     padded = ArrayType(type.element, type.length + left + right)
     if isinstance(type.element, ScalarType) and self.random.random() < 0.4:
         return lift.pad_value(left, right, 1, value), padded
-    return lift.pad(left, right, self.choose(("clamp", "mirror", "wrap")), value), padded
+    boundary: Any = self.choose(("clamp", "mirror", "wrap", lambda i, n: (n - i) % n, lambda i, n: (i * 3) % n))
+    return lift.pad(left, right, boundary, value), padded
 
 
 def step_part(self: Generator, value: Any, type: ArrayType, depth: int) -> Found:

@@ -1,13 +1,17 @@
-"""`drawloom lift`: a Lift program after each stage, down to OpenCL C and PTX."""
+"""`drawloom lift`: a Lift program after each stage, down to OpenCL C, PTX and machine code."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from drawloom.lift import Lambda
 
-STAGES = ("lift", "types", "views", "opencl", "ptx")
+STAGES = ("lift", "types", "views", "opencl", "ptx", "sass", "cubin")
+#: The stages that machine code is made for.
+MACHINE_CODE = ("sass", "cubin")
+DEFAULT_ARCH = "sm_90"
 STANDARD_STREAM = "-"
 
 
@@ -24,8 +28,10 @@ STANDARD_STREAM = "-"
     type=click.Choice(("array-access", "barriers", "control-flow")),
     help="Leave out an optimisation: simplified indices, eliminated barriers, loops made if or nothing.",
 )
+@click.option("--sub-groups", is_flag=True, help="Sub-groups are warps of 32 work-items, with barriers of their own.")
+@click.option("--arch", metavar="SM", help=f"The GPU of --emit sass and cubin; {DEFAULT_ARCH} otherwise.")
 @click.option(
-    "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
+    "-o", "output", metavar="FILE", help="Where to write; standard output otherwise, and beside FILE for a cubin."
 )
 def command(
     file: str,
@@ -35,7 +41,9 @@ def command(
     local_size: str | None,
     num_groups: str | None,
     without: tuple[str, ...],
-    output: str,
+    sub_groups: bool,
+    arch: str | None,
+    output: str | None,
 ) -> None:
     """Compile the Lift program in FILE: Python that makes one, or Lift text (.lift).
 
@@ -44,43 +52,48 @@ def command(
     from drawloom.cli.outputs import refuse_to_overwrite
     from drawloom.files import whole_file
 
+    if output is None:
+        output = str(Path(file).with_suffix(".cubin")) if stage == "cubin" else STANDARD_STREAM
     refuse_to_overwrite(output, [file])
-    text = emit(file, stage, name, sizes, (local_size, num_groups), without)
+    if arch is not None and stage not in MACHINE_CODE:
+        raise click.UsageError(f"--arch {arch} is for --emit sass and cubin, found --emit {stage}")
+    options: dict[str, Any] = {
+        "sizes": dict(numbered(size) for size in sizes),
+        "local_size": None if local_size is None else numbers(local_size),
+        "num_groups": None if num_groups is None else numbers(num_groups),
+        "sub_groups": sub_groups,
+        **{switch: switch.replace("_", "-") not in without for switch in ("array_access", "barriers", "control_flow")},
+    }
+    content = emit(find_program(file, name), stage, options, arch or DEFAULT_ARCH)
     if output == STANDARD_STREAM:
+        if stage == "cubin":
+            click.echo(content, nl=False)
+            return
+        text = content.decode("utf-8")
         click.echo(text, nl=not text.endswith("\n"))
         return
     with whole_file(output) as there:
-        there.write(text.encode("utf-8"))
+        there.write(content)
 
 
-def emit(
-    file: str,
-    stage: str,
-    name: str | None,
-    sizes: tuple[str, ...],
-    threads: tuple[str | None, str | None],
-    without: tuple[str, ...],
-) -> str:
-    """Return the program in a file after a stage."""
+def emit(program: "Lambda", stage: str, options: dict[str, Any], arch: str) -> bytes:
+    """Return a program after a stage, as text in UTF-8 or as a cubin."""
     from drawloom import lift
 
-    program = find_program(file, name)
     if stage == "lift":
-        return lift.show_program(program)
+        return lift.show_program(program).encode("utf-8")
     if stage == "types":
-        return lift.show_types(program)
-    known = dict(numbered(size) for size in sizes)
-    local_size, num_groups = [None if one is None else numbers(one) for one in threads]
-    compiled = lift.compile(
-        program,
-        known,
-        local_size=local_size,
-        num_groups=num_groups,
-        array_access="array-access" not in without,
-        barriers="barriers" not in without,
-        control_flow="control-flow" not in without,
-    )
-    return {"views": lambda: compiled.views, "opencl": lambda: compiled.opencl, "ptx": lambda: compiled.ptx}[stage]()
+        return lift.show_types(program).encode("utf-8")
+    compiled = lift.compile(program, **options)
+    if stage in MACHINE_CODE:
+        from drawloom.runtime.optimiser import Optimiser, chosen_level
+        from drawloom.sass.assemble import assemble
+
+        # As loading the program optimises its PTX.
+        cubin = assemble(Optimiser(compiled.module, chosen_level(None)).whole(), arch)
+        return bytes(cubin) if stage == "cubin" else cubin.disassembly().encode("utf-8")
+    text: str = getattr(compiled, stage)
+    return text.encode("utf-8")
 
 
 def find_program(file: str, name: str | None) -> "Lambda":
@@ -90,7 +103,6 @@ def find_program(file: str, name: str | None) -> "Lambda":
         DataError: The file cannot be read or run, or has no such program.
     """
     import runpy
-    from pathlib import Path
 
     from drawloom.errors import DataError, Error
     from drawloom.lift import Lambda, parse_program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,15 @@ from drawloom.lift.codegen.errors import not_compiled
 from drawloom.lift.codegen.generator import Switches
 from drawloom.lift.codegen.kernel import Kernel, KernelOptions, calls_of, make_kernel
 from drawloom.lift.codegen.launch import UNKNOWN
+from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.infer import infer_types
-from drawloom.lift.language.interpreter import Binder, Interpreter
+from drawloom.lift.language.interpreter import Binder, Interpreter, check_range
 from drawloom.lift.language.ir import Call, Lambda
+from drawloom.lift.language.lengths import check_lengths
 from drawloom.lift.language.patterns.base import Value, each_leaf
 from drawloom.lift.language.patterns.opencl import KernelCall
-from drawloom.lift.language.types import ArrayType, ScalarType, TupleType, Type, VectorType
+from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, float16
 from drawloom.lift.language.well_formed import check_well_formed, is_low_level
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE
 
@@ -33,6 +36,7 @@ def compile(
     *,
     local_size: int | tuple[int, ...] | None = None,
     num_groups: int | tuple[int, ...] | None = None,
+    sub_groups: bool = False,
     array_access: bool = True,
     barriers: bool = True,
     control_flow: bool = True,
@@ -46,6 +50,8 @@ def compile(
             mapLcl, at most 256 work-items together.
         num_groups: Work-groups in up to three dimensions, where they are known: more loops become ``if`` or nothing.
             None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb.
+        sub_groups: The device's sub-groups are warps of 32 work-items, as with `drawloom.devices()`: lanes of a mapWarp
+            wait for each other with ``sub_group_barrier`` in place of a barrier of the whole work-group.
         array_access: Simplify the indices of accesses.
         barriers: Leave out barriers that order nothing.
         control_flow: Make ``if`` or straight-line code of loops that run at most once.
@@ -78,20 +84,23 @@ def compile(
         None if local_size is None else triple(local_size, 1),
         UNKNOWN if num_groups is None else triple(num_groups, 1),
         Switches(array_access, barriers, control_flow),
+        sub_groups,
     )
     name = typed.name or "lift_kernel"
     calls = [call for call in calls_of(typed) if isinstance(call.function, KernelCall)]
     kernels: dict[KernelCall, Kernel] = {}
+    functions = FunctionTable()
     if not calls:
-        return Compiled(typed, [make_kernel(typed, name, options)], kernels, options.sizes)
+        return Compiled(typed, [make_kernel(typed, name, options, functions)], kernels, options.sizes, functions)
     calls.reverse()
     made: list[Kernel] = []
     for at, call in enumerate(calls):
         assert isinstance(call.function, KernelCall)
-        kernel = make_kernel(call.function.function, f"{name}_{at + 1}" if len(calls) > 1 else name, options)
+        own = f"{name}_{at + 1}" if len(calls) > 1 else name
+        kernel = make_kernel(call.function.function, own, options, functions)
         kernels[call.function] = kernel
         made.append(kernel)
-    return Compiled(typed, made, kernels, options.sizes)
+    return Compiled(typed, made, kernels, options.sizes, functions)
 
 
 def triple(numbers: int | tuple[int, ...], rest: int) -> tuple[int, int, int]:
@@ -112,7 +121,13 @@ def known_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int
         size = key if isinstance(key, Variable) else by_name.get(str(key))
         if size is None:
             raise SizeError(f"size {key}: the program has {', '.join(by_name) or 'no sizes'}")
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise SizeError(f"size {key} is {value!r}, expected a whole number")
         found[size] = value
+    for size, value in found.items():
+        check_range(size, value, found)
+    if found:
+        check_lengths(program, found)
     return found
 
 
@@ -122,6 +137,7 @@ class Compiled:
     Attributes:
         program: The typed program.
         kernels: Its kernels, in the order in which they run.
+        functions: What the kernels share.
     """
 
     def __init__(
@@ -130,17 +146,24 @@ class Compiled:
         kernels: list[Kernel],
         calls: dict[KernelCall, Kernel],
         sizes: Mapping[Variable, int],
+        functions: FunctionTable,
     ) -> None:
         self.program = program
         self.kernels = kernels
         self.calls = calls
         self.sizes = dict(sizes)
-        self.loaded: dict[tuple[str, str], Any] = {}
+        self.functions = functions
+        self.loaded: dict[str, Any] = {}
+        self.checked: set[frozenset[tuple[Variable, int]]] = set()
 
     @property
     def opencl(self) -> str:
         """OpenCL C 1.2 of all kernels. Arguments: inputs in their order, results, temporary buffers, sizes."""
-        return "\n".join([kernel.text for kernel in self.kernels])
+        return self.functions.definitions() + "\n".join([kernel.text for kernel in self.kernels])
+
+    def _repr_markdown_(self) -> str:
+        """Show the OpenCL C in a notebook."""
+        return f"```c\n{self.opencl.rstrip()}\n```"
 
     @property
     def views(self) -> str:
@@ -150,12 +173,14 @@ class Compiled:
     @property
     def ptx(self) -> str:
         """PTX of all kernels."""
-        return "\n".join([str(self.module(kernel)) for kernel in self.kernels])
+        return str(self.module)
 
-    def module(self, kernel: Kernel) -> Any:
+    @cached_property
+    def module(self) -> Any:
+        """The PTX module of all kernels."""
         from drawloom.cuda import compile_opencl
 
-        return compile_opencl(kernel.text)
+        return compile_opencl(self.opencl)
 
     def bytes_in(self, space: str) -> list[Nat]:
         """Return the bytes that each kernel allocates in ``"global"``, ``"local"`` or ``"private"`` memory."""
@@ -182,10 +207,21 @@ class Compiled:
         binder = Binder({**self.sizes, **(sizes or {})})
         values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
         binder.check()
+        self.check(binder.sizes)
         if not self.calls:
             return self.run(self.kernels[0], values, binder.sizes, device)
         result = Host(self, binder.sizes, device).call(program, values)
         return each_leaf(result, np.array)
+
+    def check(self, sizes: dict[Variable, int]) -> None:
+        """Refuse sizes that do not fit the program or the device, once for each combination."""
+        key = frozenset(sizes.items())
+        if key in self.checked:
+            return
+        check_lengths(self.program, sizes)
+        for kernel in self.kernels:
+            kernel.check_device(sizes)
+        self.checked.add(key)
 
     def run(self, kernel: Kernel, values: list[Value], sizes: dict[Variable, int], device: str | None) -> Value:
         """Launch a kernel and return its result."""
@@ -202,7 +238,7 @@ class Compiled:
                     raise SizeError(f"size {parameter.size} is not known: give sizes={{...}}")
                 arguments.append(sizes[parameter.size])
             elif parameter.role == "value":
-                arguments.append(inputs.pop(0).item())
+                arguments.append(value_argument(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
                 array = np.ascontiguousarray(inputs.pop(0))
                 check_length(array.size, parameter.name)
@@ -219,17 +255,18 @@ class Compiled:
                 arguments.append(array)
                 if parameter.role == "output":
                     outputs.append(array)
-        launch = self.load(kernel, device)
+        launch = self.load(device)[kernel.name]
         launch[kernel.num_groups(sizes), kernel.local_size](*arguments)
         return shaped(kernel.result, outputs, [], sizes)
 
-    def load(self, kernel: Kernel, device: str | None) -> Any:
+    def load(self, device: str | None) -> Any:
+        """Return the kernels on a device, by name."""
         from drawloom.runtime import load
 
-        key = (kernel.name, device or "")
+        key = device or ""
         if key not in self.loaded:
-            self.loaded[key] = load(self.module(kernel), device=device)
-        return self.loaded[key][kernel.name]
+            self.loaded[key] = load(self.module, device=device)
+        return self.loaded[key]
 
 
 class Host(Interpreter):
@@ -257,6 +294,15 @@ def leaves(value: Value) -> list[Any]:
     return [np.asarray(value)]
 
 
+def value_argument(type: ScalarType | VectorType | None, value: Any) -> Any:
+    """Return a scalar or vector as a launch takes it: a vector of 3 has the size of one of 4 (OpenCL C 1.2, 6.1.5)."""
+    if not isinstance(type, VectorType):
+        return value.tobytes() if type == float16 else value.item()
+    components = np.zeros(4 if type.width == 3 else type.width, value.dtype)
+    components[: type.width] = value
+    return components.tobytes()
+
+
 def check_length(length: int, name: str) -> None:
     if length > MOST_ELEMENTS:
         raise SizeError(f"{name} has {length} elements, expected at most {MOST_ELEMENTS}, which an int can count")
@@ -266,6 +312,8 @@ def shaped(type: Type, arrays: list[Any], lengths: list[Nat], sizes: Mapping[Var
     """Return a kernel's result from its buffers, which are taken from the list in their order."""
     if isinstance(type, ArrayType):
         return shaped(type.element, arrays, [*lengths, type.length], sizes)
+    if isinstance(type, RaggedType):
+        return shaped(type.element, arrays, [*lengths, type.total], sizes)
     if isinstance(type, TupleType):
         return tuple([shaped(element, arrays, lengths, sizes) for element in type.elements])
     shape = [evaluate(length, sizes) for length in lengths]

@@ -1,7 +1,7 @@
 // divisions and remainders in indices: 3
 // bytes in global memory: 0
 // bytes in local memory: 384
-// bytes in private memory: 8
+// bytes in private memory: 4
 float multAndSumUp(float acc, float x, float y) { return acc + x * y; }
 float add(float x, float y) { return x + y; }
 __attribute__((reqd_work_group_size(64, 1, 1)))
@@ -13,7 +13,6 @@ kernel void partialDotProduct(
   local float tile[64];
   local float tile2[32];
   float acc;
-  float acc2;
   int l_id_0 = get_local_id(0);
   int wg_id_0 = get_group_id(0);
   int wg_count_0 = get_num_groups(0);
@@ -31,11 +30,11 @@ kernel void partialDotProduct(
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i2 = 0; i2 < 6; i2++) {
       if (l_id_0 < size / 2) {
-        acc2 = 0.0f;
+        acc = 0.0f;
         for (int i3 = 0; i3 < 2; i3++) {
-          acc2 = add(acc2, in[2 * l_id_0 + i3]);
+          acc = add(acc, in[2 * l_id_0 + i3]);
         }
-        out2[l_id_0] = acc2;
+        out2[l_id_0] = acc;
       }
       size = size / 2;
       in = out2;

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from drawloom.lift import Compiled, LiftCompileError, compile, infer_types, interpret
 from drawloom.lift.language.interpreter import Binder
@@ -19,6 +20,19 @@ def check(program: Lambda, compiled: Compiled, *arguments: Any) -> None:
     """Fail unless a compiled program gives what the interpreter does."""
     expected, found = interpret(program, *arguments, sizes=compiled.sizes or None), compiled(*arguments)
     assert same(expected, found), (expected, found, compiled.opencl)
+
+
+def check_races(program: Lambda, compiled: Compiled, *arguments: Any) -> None:
+    """Fail unless a compiled program gives what the interpreter does, without data races and bad accesses."""
+    fresh = compile_again(compiled)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DRAWLOOM_CHECK", "race")
+        check(program, fresh, *arguments)
+
+
+def compile_again(compiled: Compiled) -> Compiled:
+    """Return a compiled program without what has been loaded of it."""
+    return Compiled(compiled.program, compiled.kernels, compiled.calls, compiled.sizes, compiled.functions)
 
 
 def integers(*shape: int, seed: int = 1) -> Any:

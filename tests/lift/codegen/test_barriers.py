@@ -17,6 +17,7 @@ from drawloom.lift import (
     join,
     map_lcl,
     map_wrg,
+    parse_program,
     reverse,
     size,
     split,
@@ -146,3 +147,13 @@ def test_a_barrier_that_some_work_items_do_not_reach_is_refused(local_size: tupl
         compile(divergent(), local_size=local_size)
     assert refusal.value.file == __file__
     assert refusal.value.line > 0
+
+
+def test_a_barrier_in_a_loop_whose_length_differs_between_work_items_is_refused() -> None:
+    sums = "reduceSeq(toLocal(mapLcl(0)(id))(replicate(4, 0)), λ (s, y) . mapLcl(0)(add, zip(gather(reverse, s), y)))"
+    chunks = f"mapLcl(1)(toGlobal(mapLcl(0)(id)) ∘ head ∘ {sums})"
+    program = parse_program(f"f(x: [[[float]4]M]N) = mapWrg(0)({chunks} ∘ splitGuarded(3), x)")
+    with pytest.raises(LiftCompileError, match=r"reduceSeq: a barrier is needed inside it, .* it runs min\(.* times"):
+        compile(program, {"M": 7}, local_size=(4, 3))
+    compiled = compile(program, {"M": 6}, local_size=(4, 2))
+    check(program, compiled, integers(2, 6, 4))

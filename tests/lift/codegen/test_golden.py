@@ -20,6 +20,7 @@ from drawloom.lift import (
     join,
     map_glb,
     map_lcl,
+    map_warp,
     map_wrg,
     mult,
     mult_and_sum_up,
@@ -36,6 +37,7 @@ from drawloom.lift import (
     zip,
 )
 from tests.lift.codegen.runners import check, integers, report
+from tests.lift.codegen.test_warps import sum_up
 from tests.lift.language.test_listings import partial_dot_product
 from tests.lift.programs.matrix_multiplication import multiplication_guarded, multiplication_nvidia
 
@@ -122,6 +124,14 @@ def rows_iterate() -> Lambda:
     )
 
 
+def warp_sums() -> Lambda:
+    return fun(
+        array(float32, n),
+        lambda x: x >> split(64) >> map_wrg(lambda part: part >> split(32) >> map_warp(sum_up) >> join) >> join,
+        name="warpSums",
+    )
+
+
 Make = Callable[[], Lambda]
 
 #: A program, and the shapes of its arguments at several sizes.
@@ -135,6 +145,7 @@ PROGRAMS: dict[str, tuple[Make, list[list[Any]]]] = {
     "guarded_squares": (guarded_copy, [[1], [8], [13], [101]]),
     "vector_multiply": (vectors, [[4, 4], [52, 52]]),
     "doublings": (rows_iterate, [[16], [48]]),
+    "warp_sums": (warp_sums, [[64], [320]]),
     "matrix_multiplication_nvidia": (multiplication_nvidia, [[(8, 4), (4, 8)], [(16, 12), (12, 24)]]),
     "matrix_multiplication_guarded": (multiplication_guarded, [[(1, 1), (1, 1)], [(13, 11), (11, 17)]]),
 }

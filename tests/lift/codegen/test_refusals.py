@@ -14,16 +14,15 @@ from drawloom.lift import (
     fun,
     gather,
     id,
-    join,
     map,
     map_glb,
-    map_lane,
     map_lcl,
-    map_warp,
     map_wrg,
+    pad,
+    pad_value,
+    replicate,
     size,
     slide,
-    split,
     to_global,
     to_local,
 )
@@ -36,16 +35,17 @@ def program(body: Callable[..., object], *lengths: object) -> Lambda:
     return fun(array(float32, *(lengths or (n,))), body)  # type: ignore[arg-type]
 
 
+REPEATED = "its result is written to memory, where it may have an element of its argument several times"
 REFUSED = {
     "no work-items": (lambda x: map(id, x), "does not say which work-items"),
-    "windows of what is computed": (lambda x: slide(3, 1, map_glb(id, x)), "slide: its result is written to memory"),
+    "windows of what is computed": (lambda x: slide(3, 1, map_glb(id, x)), f"slide: {REPEATED}"),
+    "padding of what is computed": (lambda x: pad(1, 1, "clamp", map_glb(id, x)), f"pad: {REPEATED}"),
+    "padding by a function": (lambda x: pad(1, 1, lambda i, n: i % n, map_glb(id, x)), f"padIndex: {REPEATED}"),
+    "padding by a value": (lambda x: pad_value(1, 1, 0.0, map_glb(id, x)), f"padValue: {REPEATED}"),
+    "copies of what is computed": (lambda x: replicate(2, map_glb(id, x)), f"replicate: {REPEATED}"),
     "an unknown inverse": (
-        lambda x: gather(lambda i, n: (i + 1) % n)(map_glb(id, x)),
+        lambda x: gather(lambda i, n: 5 * i % n)(map_glb(id, x)),
         "gather: its index function .* would have to be inverted",
-    ),
-    "sub-groups": (
-        lambda x: x >> split(64) >> map_wrg(lambda y: y >> split(32) >> map_warp(map_lane(id)) >> join) >> join,
-        "mapWarp: the code generator does not compile maps over sub-groups yet",
     ),
 }
 

@@ -72,6 +72,27 @@ REFUSED = [
         "f(x: [[[[float]L]K]M]N) = mapWrg(0)(mapLcl(0)(mapWarp(0)(mapLane(0)(id))), x)",
         "mapWarp: it stands inside mapLcl",
     ),
+    (
+        "f(x: [[[[float]L]K]M]N) = mapWrg(0)(mapWarp(0)(mapLcl(1)(mapLane(0)(id))), x)",
+        "mapLcl: it stands inside mapWarp, and mapLcl is for whole groups",
+    ),
+    (
+        "f(x: [[[[float]L]K]M]N) = mapWrg(0)(mapWarp(0)(mapWarp(1)(mapLane(1)(id))), x)",
+        "mapWarp: it stands inside another mapWarp",
+    ),
+    (
+        "f(x: [[[float]K]M]N) = mapWrg(0)(mapWarp(0)(mapLane(1)(id)), x)",
+        "mapLane: it is of dimension 1 and stands inside mapWarp of dimension 0",
+    ),
+    (
+        "f(x: [[[float]K]M]N) = mapWrg(0)(mapWarp(0)(mapSeq(id)), x)",
+        "id: it writes inside mapWarp but outside mapLane",
+    ),
+    (
+        "f(x: [[[int]K]M]N) = mapWrg(0)(mapWarp(0)(toGlobal(mapLane(0)(id)) ∘ "
+        "mapAtomicLcl(0)(λ v . (v, 1), add, replicate(2, 0))), x)",
+        "mapAtomicLcl: it stands inside mapWarp, and mapAtomicLcl is for whole groups",
+    ),
     ("f(x: [[float]M]N) = mapGlb(0)(kernel(mapGlb(1)(id)), x)", "kernel: it stands inside mapGlb"),
     ("f(x: [float]N) = mapGlb(0)(id) ∘ kernel(mapGlb(0)(id), x)", "id: it computes outside the program's kernels"),
     ("f(x: [float]N, y: float) = kernel(mapGlb(0)(add(y)), x)", "kernel: its function uses y"),

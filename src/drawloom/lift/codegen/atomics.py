@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from drawloom.lift.codegen.generator import Generator
 
 #: OpenCL's atomic functions of integers for the user functions that they apply.
-BUILTINS: Final = {add: "atomic_add", minimum: "atomic_min", maximum: "atomic_max"}
-ELEMENT_BYTES: Final = 4
+BUILTINS: Final = {add: "add", minimum: "min", maximum: "max"}
+#: The prefix of their names by the bytes of an element (OpenCL C 1.2 section 6.12.11, OpenCL 1.2 extensions 9.3, 9.4).
+PREFIXES: Final = {4: "atomic_", 8: "atom_"}
 
 
 def update_into(generator: Generator, call: Call, function: MapAtomic, target: View, scope: Scope) -> None:
@@ -39,8 +40,11 @@ def update_into(generator: Generator, call: Call, function: MapAtomic, target: V
         raise generator.refuse("the code generator does not compile atomic maps over the chunks of a guarded split")
     assert isinstance(array, ArrayType)
     element = array.element
-    if not isinstance(element, ScalarType) or element.size_bytes != ELEMENT_BYTES:
-        raise generator.refuse(f"elements of type {element} have no atomic update", "elements of 4 bytes")
+    if not isinstance(element, ScalarType) or element.size_bytes not in PREFIXES:
+        raise generator.refuse(
+            f"elements of type {element} have no atomic update in OpenCL",
+            "scalars of 4 or 8 bytes, such as int or long",
+        )
     inner = scope.within(None)
     kind = LCL if isinstance(function, MapAtomicLcl) else GLB
     if kind == LCL and target.space != LOCAL:
@@ -85,20 +89,23 @@ def update(generator: Generator, function: MapAtomicGlb, target: View, array: Ar
     old, value = function.combine.parameters
     builtin = atomic_builtin(function, array.element)
     places = target.at(place).place()
+    assert isinstance(array.element, ScalarType)
+    word = "int" if array.element.size_bytes == 4 else "long"
     if builtin:
-        generator.statements.append(AtomicUpdate(places[0], pair.component(1).load(), builtin))
+        generator.statements.append(AtomicUpdate(places[0], pair.component(1).load(), builtin, word))
         return
-    before: Value = Text(f"as_{array.element}(before)")
+    before: Value = Text("before" if str(array.element) == word else f"as_{array.element}(before)")
     bound = scope.bind(old, ConstantView(before)).bind(value, ValueView(pair.component(1).load()))
     with generator.block() as statements:
         new = generator.scalar(function.combine.body, bound)
     if statements:
         raise generator.refuse("its second function is more than an expression of user functions")
-    generator.statements.append(AtomicUpdate(places[0], new, ""))
+    generator.statements.append(AtomicUpdate(places[0], new, "", word))
 
 
 def atomic_builtin(function: MapAtomicGlb, element: Type) -> str:
     """Return the function of OpenCL that does the whole update, or ""."""
     operator = find_operator(function.combine)
-    is_integer = isinstance(element, ScalarType) and element.is_integer
-    return BUILTINS.get(operator, "") if operator is not None and is_integer else ""
+    if operator not in BUILTINS or not isinstance(element, ScalarType) or not element.is_integer:
+        return ""
+    return PREFIXES[element.size_bytes] + BUILTINS[operator]

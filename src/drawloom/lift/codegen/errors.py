@@ -10,7 +10,11 @@ class LiftCompileError(VerifyError):
     """A program that no kernel is made of: a pattern, why not, and what to write in its place."""
 
 
-def not_compiled(message: str, position: Position, expected: str = "") -> LiftCompileError:
-    return LiftCompileError(
-        message, position.file, position.line, position.column, position.read_source_line(), expected
-    )
+class DivergentBarrier(LiftCompileError):
+    """A program that needs a barrier which not all work-items would reach."""
+
+
+def not_compiled(
+    message: str, position: Position, expected: str = "", kind: type[LiftCompileError] = LiftCompileError
+) -> LiftCompileError:
+    return kind(message, position.file, position.line, position.column, position.read_source_line(), expected)

@@ -23,7 +23,7 @@ from drawloom.lift.arithmetic import (
     variable,
 )
 from drawloom.lift.codegen.errors import LiftCompileError, not_compiled
-from drawloom.lift.codegen.launch import GLB, LCL, SEQ, WRG, Threads
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, SEQ, WARP, WRG, Threads
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.codegen.syntax import (
     FOR,
@@ -33,7 +33,6 @@ from drawloom.lift.codegen.syntax import (
     Apply,
     Assign,
     If,
-    Index,
     Loop,
     Member,
     Statement,
@@ -44,7 +43,7 @@ from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.errors import LiftTypeError
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Pattern
-from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, Fold, Id, Iterate, MapAtomic
+from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, FilterSeq, Fold, Id, Iterate, MapAtomic
 from drawloom.lift.language.patterns.layout import Get, Head, MakeTuple, Scatter
 from drawloom.lift.language.patterns.opencl import (
     Dot,
@@ -70,10 +69,12 @@ from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.printer import print_number
 from drawloom.lift.memory.address_spaces import infer_space
 from drawloom.lift.memory.allocation import Allocator, find_distribution
-from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
+from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Distribution
+from drawloom.lift.memory.ragged import chunk_view, stored_distribution, stored_type
 from drawloom.lift.views.views import (
     ConstantView,
     GuardedView,
+    JoinView,
     MemoryView,
     UnsupportedView,
     ValueView,
@@ -82,7 +83,10 @@ from drawloom.lift.views.views import (
 
 Made = TypeVar("Made")
 
-KINDS = {"mapGlb": GLB, "mapWrg": WRG, "mapLcl": LCL, "mapSeq": SEQ, "map": SEQ}
+#: The kind of loop that each map becomes.
+KINDS = {"mapGlb": GLB, "mapWrg": WRG, "mapLcl": LCL, "mapWarp": WARP, "mapLane": LANE, "mapSeq": SEQ, "map": SEQ}
+#: The names of the iteration variables of parallel maps begin with these.
+ITERATION_NAMES = {GLB: "g", WRG: "wg", LCL: "l", WARP: "warp", LANE: "lane"}
 
 
 class Switches:
@@ -103,10 +107,10 @@ class Switches:
 class Generator:
     """The compilation of one kernel."""
 
-    def __init__(self, threads: Threads, switches: Switches) -> None:
+    def __init__(self, threads: Threads, switches: Switches, functions: FunctionTable) -> None:
         self.threads = threads
         self.switches = switches
-        self.functions = FunctionTable()
+        self.functions = functions
         self.statements: list[Statement] = []
         self.loops: list[Loop] = []  # around the current statement
         self.parallel: dict[Nat, Loop] = {}  # by iteration variable
@@ -147,14 +151,14 @@ class Generator:
     @property
     def is_distributed(self) -> bool:
         """Return True where not all work-items do the same."""
-        return any(loop.kind in (GLB, LCL) for loop in self.loops)
+        return any(loop.kind in (GLB, LCL, LANE) for loop in self.loops)
 
     # Loops
 
     def loop(self, length: Nat, kind: str, dimension: int, call: Call, body: Callable[[Nat], None]) -> None:
         """Emit `body` for every iteration of a pattern."""
         length = simplify(length)
-        if kind in (GLB, WRG, LCL):
+        if kind in ITERATION_NAMES:
             made = self.parallel_loop(length, kind, dimension, call)
         else:
             if length is ZERO:
@@ -180,8 +184,7 @@ class Generator:
             form = ONCE if is_at_most(step, length) else IF
             counter = self.threads.bounded_id(kind, dimension, length)
         else:
-            name = {GLB: "g", WRG: "wg", LCL: "l"}[kind]
-            counter = variable(self.fresh(f"{name}_{dimension}"), start, length, step)
+            counter = variable(self.fresh(f"{ITERATION_NAMES[kind]}_{dimension}"), start, length, step)
         return Loop(counter, start, length, step, [], form, kind, dimension, call.position, keyword)
 
     # What an expression does
@@ -200,7 +203,7 @@ class Generator:
             return self.computes(inner.body, scope) or any(
                 self.computes(argument, scope) for argument in expression.arguments
             )
-        if isinstance(function, UserFunction | Id | Fold | Iterate | Vectorize | Dot | MapAtomic):
+        if isinstance(function, UserFunction | Id | Fold | Iterate | Vectorize | Dot | MapAtomic | FilterSeq):
             return True
         if isinstance(function, AnyMap) and self.computes(function.function.body, scope):
             return True
@@ -262,7 +265,7 @@ class Generator:
     def is_computation(self, call: Call, scope: Scope) -> bool:
         """Return True for a call that needs memory for its result, False where a view of its arguments does."""
         function = call.function
-        if isinstance(function, UserFunction | Id | Vectorize | Dot | AnyScan | MapAtomic):
+        if isinstance(function, UserFunction | Id | Vectorize | Dot | AnyScan | MapAtomic | FilterSeq):
             return True
         if isinstance(function, AnyMap):
             return self.computes(function.function.body, scope)
@@ -275,7 +278,8 @@ class Generator:
             value = self.scalar(call, scope)
             return self.keep(value, type)
         space = infer_space(self, call, scope)
-        target = self.memory.allocate(type, space or PRIVATE, find_distribution(self, call, scope))
+        shared = stored_distribution(type, find_distribution(self, call, scope), space or PRIVATE)
+        target = chunk_view(self.memory.allocate(stored_type(type), space or PRIVATE, shared), type)
         self.into(call, target, scope)
         return target
 
@@ -283,9 +287,7 @@ class Generator:
         """Put a scalar, vector or struct into a variable."""
         if isinstance(value, Access) and value.buffer.space == PRIVATE and not value.tag and not value.buffer.lengths:
             return ValueView(value)
-        buffer = Buffer(self.fresh("v"), PRIVATE, type, [])
-        self.memory.buffers.append(buffer)
-        place = Access(buffer, ZERO)
+        place = Access(self.memory.variable("v", type), ZERO)
         self.statements.append(Assign(place, value))
         return ValueView(place)
 
@@ -439,7 +441,7 @@ class Generator:
         return isinstance(array, ArrayType) and simplify(scope.nat(array.length)) is ONE
 
     def call_into(self, call: Call, target: View, scope: Scope) -> None:
-        from drawloom.lift.codegen import atomics, iterations, reductions
+        from drawloom.lift.codegen import atomics, filters, iterations, reductions
         from drawloom.lift.views import write
 
         function = call.function
@@ -453,22 +455,23 @@ class Generator:
         elif isinstance(function, Fold):
             reductions.reduce_into(self, call, function, target, scope)
         elif isinstance(function, Iterate):
-            self.copy(iterations.iterate_value(self, call, function, scope), target, scope.type(call.typed), [])
+            result = iterations.iterate_value(self, call, function, scope)
+            self.copy(result, target, scope.type(call.typed), find_distribution(self, call, scope))
         elif isinstance(function, Id):
             self.copy(self.value(call.arguments[0], scope.within(None)), target, scope.type(call.typed), [])
         elif isinstance(function, MapAtomic):
             atomics.update_into(self, call, function, target, scope)
+        elif isinstance(function, FilterSeq):
+            filters.filter_into(self, call, function, target, scope)
         elif isinstance(function, AnyMap) and self.computes(function.function.body, scope):
             self.map_into(call, function, target, scope)
-        elif self.computes(call, scope):
+        elif self.computes(call, scope) and not isinstance(function, Get):
             write.write_arguments(self, call, target, scope)
         else:
             self.copy(self.value_of_call(call, scope), target, scope.type(call.typed), [])
 
     def map_into(self, call: Call, function: AnyMap, target: View, scope: Scope) -> None:
         """Emit the loop of a map."""
-        if isinstance(function, ParallelMap) and function.keyword not in KINDS:
-            raise self.refuse("the code generator does not compile maps over sub-groups yet", "mapLcl")
         argument = call.arguments[0]
         array = self.value(argument, scope.within(None))
         type = scope.type(argument.typed)
@@ -513,7 +516,8 @@ class Generator:
         if isinstance(target, MemoryView) and target.same_place(source):
             return
         if isinstance(type, RaggedType):
-            raise self.refuse("the chunks of a guarded split are not copied", "a map of id over them")
+            self.copy_chunks(source, target, type, shared)
+            return
         if isinstance(type, TupleType) and holds_arrays(type):
             for at, element in enumerate(type.elements):
                 self.copy(source.component(at), target.component(at), element, [])
@@ -537,8 +541,13 @@ class Generator:
             lambda at: self.copy(source.at(at), target.at(at), type.element, shared[1:]),
         )
 
-    def index_value(self, at: Nat) -> View:
-        return ConstantView(Index(at))
+    def copy_chunks(self, source: View, target: View, type: RaggedType, shared: list[Distribution | None]) -> None:
+        """Copy the chunks of a guarded split as the array that they are chunks of."""
+        whole = ArrayType(type.element, type.total)
+        views = [JoinView(view, type.chunk) for view in (source, target)]
+        self.copy(
+            views[0], views[1], whole, [next((mark for mark in shared[:2] if mark is not None), None), *shared[2:]]
+        )
 
 
 def memory_type(type: ScalarType) -> ScalarType:

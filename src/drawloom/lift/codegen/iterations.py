@@ -6,6 +6,7 @@ free is written next. In private memory, which has no pointers, the iterations a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from drawloom.lift.arithmetic import (
@@ -25,7 +26,7 @@ from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.syntax import DeclareIndex, Index, SetIndex, SetPointer, SwapPointers
 from drawloom.lift.language.ir import Call
 from drawloom.lift.language.patterns.algorithmic import Iterate
-from drawloom.lift.language.types import ArrayType, ScalarType, VectorType
+from drawloom.lift.language.types import ArrayType
 from drawloom.lift.memory.address_spaces import infer_space
 from drawloom.lift.memory.buffers import PRIVATE, Buffer
 from drawloom.lift.views.views import Forest, MemoryView, View
@@ -54,11 +55,6 @@ def iterate_value(generator: Generator, call: Call, function: Iterate, scope: Sc
     if space == PRIVATE:
         source = generator.value(call.arguments[0], scope)
         return written_out(generator, function, source, times, (size, array.length), scope)
-    if not isinstance(array.element, ScalarType | VectorType):
-        raise generator.refuse(
-            f"the code generator iterates over arrays of scalars and vectors in {space} memory only, "
-            f"not of {array.element}"
-        )
     lengths = possible_lengths(array.length, step, size, times)
     if not generator.computes(call.arguments[0], scope):
         # The first iteration reads data that must stay, so it stands before the loop.
@@ -74,7 +70,10 @@ def iterate_value(generator: Generator, call: Call, function: Iterate, scope: Sc
     else:
         begin = generator.memory.allocate(ArrayType(array.element, longest_of(lengths)), space, [])
         generator.into(call.arguments[0], begin, scope)
-    target = generator.memory.allocate(ArrayType(array.element, longest_of(lengths[1:])), space, [])
+    # Where each work-item has a part of its own, the parts begin at the same elements of both buffers.
+    has_parts = bool(generator.memory.own_parts(space)[0])
+    written = lengths if has_parts else lengths[1:]
+    target = generator.memory.allocate(ArrayType(array.element, longest_of(written)), space, [])
     return pointers(generator, call, function, (begin, target), (size, lengths[0], step, times), scope)
 
 
@@ -122,23 +121,20 @@ def pointers(
     """Emit the loop over two pointers: ``in`` is read, ``out`` is written, and then they are exchanged."""
     source, target = views
     size, length, step, times = shape
-    first, second = source.forest.buffer, target.forest.buffer
-    assert first is not None and second is not None
-    aliases = [first, second]
     changes = step is not size
     current: Nat = length
     if changes:
         counted = variable(generator.fresh("size"), 1, simplify(length + 1))
         generator.statements.append(DeclareIndex(counted, Index(length)))
         current = counted
-    read = pointer(generator, "in", first, current, aliases)
-    written = pointer(generator, "out", second, current, aliases)
-    generator.statements.append(SetPointer(read, first, True))
-    generator.statements.append(SetPointer(written, second, True))
-    path = source.path
+    pairs = list(zip(source.forest.buffers(), target.forest.buffers()))
+    read = [pointer(generator, "in", pair[0], pair) for pair in pairs]
+    written = [pointer(generator, "out", pair[1], pair) for pair in pairs]
+    for one, other, pair in zip(read, written, pairs):
+        generator.statements += [SetPointer(one, pair[0], True), SetPointer(other, pair[1], True)]
     convert = generator.memory.convert
-    from_view = MemoryView(Forest(read, []), path, convert)
-    to_view = MemoryView(Forest(written, []), path, convert)
+    from_view = MemoryView(with_buffers(source.forest, iter(read)), source.path, convert)
+    to_view = MemoryView(with_buffers(source.forest, iter(written)), source.path, convert)
 
     def iteration(at: Nat) -> None:
         inner = scope.bind(function.function.parameters[0], from_view).with_size(size, current)
@@ -146,21 +142,30 @@ def pointers(
         if changes:
             assert isinstance(current, Variable)
             generator.statements.append(SetIndex(current, simplify(substitute(step, {size: current}))))
-        generator.statements.append(SwapPointers(read, written, second, first))
+        for one, other, (home, spare) in zip(read, written, pairs):
+            generator.statements.append(SwapPointers(one, other, spare, home))
 
     generator.loop(times, SEQ, 0, call, iteration)
     return from_view
 
 
-def pointer(generator: Generator, name: str, buffer: Buffer, length: Nat, aliases: list[Buffer]) -> Buffer:
-    lengths = list(buffer.lengths)
-    own = len(lengths) - (2 if buffer.vector_width else 1)
-    if own and any(one.lengths[own] is not buffer.lengths[own] for one in aliases):
-        raise generator.refuse(
-            "its buffers of work-items have different lengths", "an iteration that keeps the length, or mapLcl inside"
-        )
+def with_buffers(forest: Forest, buffers: Iterator[Buffer]) -> Forest:
+    """Return a forest of the same shape with other buffers."""
+    if forest.buffer is not None:
+        return Forest(next(buffers), [])
+    return Forest(None, [with_buffers(part, buffers) for part in forest.parts])
+
+
+def pointer(generator: Generator, name: str, buffer: Buffer, pair: tuple[Buffer, Buffer]) -> Buffer:
+    """Return a pointer to one of two buffers, whose parts of work-items begin at the same elements."""
     made = Buffer(
-        generator.fresh(name), buffer.space, buffer.element, lengths, None, "pointer", aliases, buffer.vector_width
+        generator.fresh(name),
+        buffer.space,
+        buffer.element,
+        list(buffer.lengths),
+        None,
+        "pointer",
+        list(pair),
+        buffer.vector_width,
     )
-    generator.memory.buffers.append(made)
-    return made
+    return generator.memory.add(made)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from drawloom.lift.arithmetic import (
+    ZERO,
     ArithmeticRefusal,
     Constant,
     Nat,
@@ -17,26 +18,44 @@ from drawloom.lift.arithmetic import (
     unsimplified,
     upper_bound,
 )
-from drawloom.lift.codegen.errors import not_compiled
+from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
-from drawloom.lift.codegen.launch import GLB, LCL, WRG, Threads, Triple
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import Assign, Statement, Text, body_of, loads_of
+from drawloom.lift.codegen.syntax import Access, Apply, Assign, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
+from drawloom.lift.codegen.user_functions import FunctionTable
+from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
-from drawloom.lift.language.patterns.opencl import MapAtomicGlb, MapAtomicLcl, MapGlb, MapLcl, MapWrg, ParallelMap
+from drawloom.lift.language.patterns.opencl import (
+    MapAtomicGlb,
+    MapAtomicLcl,
+    MapGlb,
+    MapLane,
+    MapLcl,
+    MapWarp,
+    MapWrg,
+    ParallelMap,
+)
+from drawloom.lift.language.positions import Position
 from drawloom.lift.language.types import (
     ArrayType,
     RaggedType,
     ScalarType,
     TupleType,
     Type,
+    VectorType,
+    boolean,
     holds_arrays,
     lengths_of,
+    uint8,
 )
 from drawloom.lift.memory.barriers import BarrierInsertion
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
+from drawloom.lift.memory.duplicates import leave_to_first
+from drawloom.lift.memory.ragged import chunk_view, stored_type
+from drawloom.lift.memory.reuse import share_memory
 from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
 
 #: The work-items of a group where the program leaves them open, by the number of dimensions of mapGlb.
@@ -44,6 +63,9 @@ GLOBAL_GROUPS: dict[int, tuple[int, ...]] = {0: (1, 1, 1), 1: (128, 1, 1), 2: (1
 MOST_WORK_ITEMS = 256
 DEFAULT_LOCAL = 64
 MOST_GROUPS = 65535
+#: What every device of the runtime has: work-items of a group, and bytes of local memory that a kernel declares.
+MOST_DEVICE_WORK_ITEMS = 1024
+MOST_DEVICE_LOCAL = 49152
 
 
 class KernelParameter:
@@ -51,9 +73,10 @@ class KernelParameter:
 
     Args:
         name: In C.
-        role: ``"input"``, ``"value"`` (a scalar input), ``"output"``, ``"temporary"`` or ``"size"``.
+        role: ``"input"``, ``"value"`` (an input that is a scalar or vector), ``"output"``, ``"temporary"`` or
+            ``"size"``.
         buffer: The memory of a pointer.
-        type: Of a scalar.
+        type: Of a scalar or vector.
         size: The size variable.
     """
 
@@ -62,7 +85,7 @@ class KernelParameter:
         name: str,
         role: str,
         buffer: Buffer | None = None,
-        type: ScalarType | None = None,
+        type: ScalarType | VectorType | None = None,
         size: Variable | None = None,
     ) -> None:
         self.name = name
@@ -77,11 +100,12 @@ class Kernel:
 
     Attributes:
         name: Of the kernel in the text.
-        text: Its OpenCL C: user functions and the kernel.
+        text: Its OpenCL C, without the user functions that the program's kernels share.
         parameters: In the order of the signature: inputs, outputs, temporary buffers, sizes.
         local_size: Work-items of a group; the text requires it.
         start: Computes what is in the result's buffer before the launch, from the kernel's inputs; None for nothing.
         views: What each load and store went through, as text.
+        position: The Python line of the program.
     """
 
     def __init__(
@@ -95,7 +119,9 @@ class Kernel:
         buffers: list[Buffer],
         views: list[str],
         start: Lambda | None,
+        position: Position,
     ) -> None:
+        self.position = position
         self.start = start
         self.name = name
         self.views = views
@@ -116,8 +142,28 @@ class Kernel:
 
     def count_divisions(self) -> int:
         """Return how many divisions and remainders the kernel's indices and bounds have left."""
-        body = self.text[self.text.index("kernel void") :]
-        return body.count(" / ") + body.count(" % ")
+        return self.text.count(" / ") + self.text.count(" % ")
+
+    def check_device(self, sizes: Mapping[Variable, int]) -> None:
+        """Refuse a kernel that takes more than our devices have.
+
+        Raises:
+            SizeError: With the pattern that the largest local array is for, or the program's line.
+        """
+        work_items = self.local_size[0] * self.local_size[1] * self.local_size[2]
+        if work_items > MOST_DEVICE_WORK_ITEMS:
+            raise SizeError(
+                f"{self.position}: kernel {self.name}: work-groups of {work_items} work-items, expected at most "
+                f"{MOST_DEVICE_WORK_ITEMS}"
+            )
+        local = [one for one in self.buffers if one.space == LOCAL and one.role == "temporary"]
+        total = sum([evaluate(one.size_bytes, sizes) for one in local])
+        if total > MOST_DEVICE_LOCAL:
+            largest = max(local, key=lambda one: evaluate(one.size_bytes, sizes))
+            raise SizeError(
+                f"{largest.origin}: kernel {self.name} needs {total} bytes of local memory, most of them for "
+                f"{largest.name} with {largest.capacity} elements; expected at most {MOST_DEVICE_LOCAL}"
+            )
 
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
         """Return the launch's groups: enough for every parallel map, at most 65535 in a dimension."""
@@ -141,6 +187,7 @@ class KernelOptions:
         local_size: Work-items of a group, or None for the program's lengths.
         num_groups: Known numbers of groups, or None.
         switches: The optimisations.
+        sub_groups: The device's sub-groups are warps of 32 work-items.
     """
 
     def __init__(
@@ -149,24 +196,41 @@ class KernelOptions:
         local_size: tuple[int, int, int] | None,
         num_groups: Triple,
         switches: Switches,
+        sub_groups: bool = False,
     ) -> None:
         self.sizes = sizes
         self.local_size = local_size
         self.num_groups = num_groups
         self.switches = switches
+        self.sub_groups = sub_groups
 
 
-def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
-    """Compile a typed, well-formed lambda that is one kernel."""
+def make_kernel(function: Lambda, name: str, options: KernelOptions, functions: FunctionTable) -> Kernel:
+    """Compile a typed, well-formed lambda that is one kernel.
+
+    Args:
+        function: The lambda.
+        name: Of the kernel.
+        options: What the user has chosen.
+        functions: Of the program; those that the kernel calls are added.
+    """
+    name = functions.global_name(name)
+    try:
+        return build_kernel(function, name, options, functions, True)
+    except DivergentBarrier:
+        # Memory that is used again may need barriers that the program itself does not.
+        return build_kernel(function, name, options, functions, False)
+
+
+def build_kernel(function: Lambda, name: str, options: KernelOptions, functions: FunctionTable, reuse: bool) -> Kernel:
     known: dict[Variable, Nat] = {size: simplify(Constant(value)) for size, value in options.sizes.items()}
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
     check_threads(function, extents, local_size, options.num_groups)
-    threads = Threads(local_size, options.num_groups)
-    generator = Generator(threads, options.switches)
+    threads = Threads(local_size, options.num_groups, options.sub_groups)
+    generator = Generator(threads, options.switches, functions)
     sizes = [size for size in sizes_of(function) if size not in known]
-    generator.functions.taken.update(threads.calls)
-    generator.functions.taken.update([size.name for size in sizes])
+    functions.begin_kernel([*threads.calls, *[size.name for size in sizes]])
     parameters: list[KernelParameter] = []
     scope = Scope({}, known)
     for parameter in function.parameters:
@@ -179,10 +243,14 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
     else:
         with unsimplified():
             statements, outputs = generate(generator, function, result, scope)
+    if reuse:
+        share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
+    statements = leave_to_first(statements, threads, shared_ids(extents, local_size, options.num_groups))
     statements = unroll(statements)
     find_registers(statements)
-    used = used_buffers(statements)
+    share_memory(statements, generator.memory.buffers, (PRIVATE,))
+    used = {buffer.memory for buffer in used_buffers(statements)}
     buffers = [buffer for buffer in generator.memory.buffers if buffer.role in ("input", "output") or buffer in used]
     parameters += [KernelParameter(buffer.name, "output", buffer) for buffer in outputs]
     parameters += [
@@ -198,7 +266,18 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions) -> Kernel:
         raise not_compiled(str(refusal), generator.current.position) from None
     start = None if generator.start is None else Lambda(function.parameters, generator.start)
     groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
-    return Kernel(name, text, parameters, local_size, groups, function.body.typed, buffers, generator.views, start)
+    return Kernel(
+        name,
+        text,
+        parameters,
+        local_size,
+        groups,
+        function.body.typed,
+        buffers,
+        generator.views,
+        start,
+        function.position,
+    )
 
 
 def generate(
@@ -208,8 +287,8 @@ def generate(
     base = generator.fresh("out")
     if not holds_arrays(result):
         raise generator.refuse(f"the program's result is {result}", "an array, which work-items can share")
-    target = generator.memory.allocate(result, GLOBAL, [], base, "output")
-    generator.into(function.body, target, scope)
+    target = generator.memory.allocate(stored_type(result), GLOBAL, [], base, "output")
+    generator.into(function.body, chunk_view(target, result), scope)
     return generator.statements, target.forest.buffers()
 
 
@@ -224,10 +303,10 @@ def bind_parameter(generator: Generator, parameter: Parameter, scope: Scope, par
     """Return the view of a kernel's input, and add the parameters that hold it."""
     type = scope.type(parameter.typed)
     base = generator.fresh(parameter.name)
-    if isinstance(type, ArrayType):
-        view = generator.memory.allocate(type, GLOBAL, [], base, "input")
+    if isinstance(type, ArrayType | RaggedType):
+        view = generator.memory.allocate(stored_type(type), GLOBAL, [], base, "input")
         parameters.extend([KernelParameter(buffer.name, "input", buffer) for buffer in view.forest.buffers()])
-        return view
+        return chunk_view(view, type)
     return bind_scalar(type, base, parameter, generator, parameters)
 
 
@@ -237,19 +316,18 @@ def bind_scalar(
     if isinstance(type, TupleType):
         parts: list[View] = []
         for at, element in enumerate(type.elements):
-            if isinstance(element, ArrayType):
-                view = generator.memory.allocate(element, GLOBAL, [], f"{name}_{at}", "input")
+            if isinstance(element, ArrayType | RaggedType):
+                view = generator.memory.allocate(stored_type(element), GLOBAL, [], f"{name}_{at}", "input")
                 parameters.extend([KernelParameter(one.name, "input", one) for one in view.forest.buffers()])
-                parts.append(view)
+                parts.append(chunk_view(view, element))
             else:
                 parts.append(bind_scalar(element, f"{name}_{at}", parameter, generator, parameters))
         return ZipView(parts)
-    if not isinstance(type, ScalarType):
-        raise not_compiled(
-            f"parameter {parameter.name} has type {type}", parameter.position, "a scalar, an array, or a tuple of them"
-        )
+    assert isinstance(type, ScalarType | VectorType)
     parameters.append(KernelParameter(name, "value", None, type))
-    return ConstantView(Text(name))
+    if type == boolean:
+        return ConstantView(Apply("(", [Text(name)], " != 0)"))
+    return ConstantView(Access(Buffer(name, PRIVATE, type, [], role="value"), ZERO))
 
 
 # Lengths and launches
@@ -268,7 +346,10 @@ class Extents:
         return self.lengths.get((kind, dimension), [])
 
 
-KIND_OF = {MapGlb: GLB, MapWrg: WRG, MapLcl: LCL, MapAtomicGlb: GLB, MapAtomicLcl: LCL}
+KIND_OF = {
+    MapGlb: GLB, MapWrg: WRG, MapLcl: LCL, MapWarp: WARP, MapLane: LANE, MapAtomicGlb: GLB, MapAtomicLcl: LCL
+}  # fmt: skip
+KEYWORD_OF = {GLB: "mapGlb", WRG: "mapWrg", LCL: "mapLcl", WARP: "mapWarp"}
 
 
 def find_extents(function: Lambda, known: dict[Variable, Nat]) -> Extents:
@@ -301,39 +382,77 @@ def calls_of(node: Expression | Function) -> Iterator[Call]:
 
 
 def choose_local_size(extents: Extents) -> tuple[int, int, int]:
-    """Return a group with a work-item for each element of the longest mapLcl, as far as 256 work-items go."""
+    """Return a group with a work-item for each element of the longest mapLcl, as far as 256 work-items go.
+
+    A dimension of mapWarp has a whole warp for each element.
+    """
     global_dimensions = [dimension for dimension in range(3) if extents.of(GLB, dimension)]
-    if not any(extents.of(LCL, dimension) for dimension in range(3)):
+    if not any(extents.of(kind, dimension) for kind in (LCL, WARP) for dimension in range(3)):
         sizes = [1, 1, 1]
         for at, dimension in enumerate(global_dimensions):
             sizes[dimension] = GLOBAL_GROUPS[len(global_dimensions)][at]
         return sizes[0], sizes[1], sizes[2]
     sizes, left = [1, 1, 1], MOST_WORK_ITEMS
     for dimension in range(3):
-        longest = 1
-        for length in extents.of(LCL, dimension):
-            bound = upper_bound(length)
-            longest = max(longest, bound.value if isinstance(bound, Constant) else DEFAULT_LOCAL)
+        longest = longest_extent(extents, LCL, dimension, DEFAULT_LOCAL)
+        if extents.of(WARP, dimension):
+            warps = longest_extent(extents, WARP, dimension, DEFAULT_LOCAL // WARP_SIZE)
+            longest = max(longest, warps * WARP_SIZE)
+            longest += -longest % WARP_SIZE
+            left = max(left - left % WARP_SIZE, WARP_SIZE)
         sizes[dimension] = min(longest, left)
         left //= sizes[dimension]
     return sizes[0], sizes[1], sizes[2]
 
 
+def longest_extent(extents: Extents, kind: str, dimension: int, unknown: int) -> int:
+    """Return the longest parallel map of a kind and dimension, with a number in place of lengths without a bound."""
+    longest = 1
+    for length in extents.of(kind, dimension):
+        bound = upper_bound(length)
+        longest = max(longest, bound.value if isinstance(bound, Constant) else unknown)
+    return longest
+
+
 def check_threads(function: Lambda, extents: Extents, local_size: tuple[int, int, int], num_groups: Triple) -> None:
     """Refuse work-items of a dimension that no map shares: they would all compute, and write, the same."""
+    check_warps(function, local_size)
     for dimension in range(3):
         groups = num_groups[dimension]
         for number, kinds, what in (
-            (local_size[dimension], (LCL, GLB), "work-items"),
+            (local_size[dimension], (LCL, WARP, GLB), "work-items"),
             (groups, (WRG, GLB), "work-groups"),
         ):
             if number is not None and number > 1 and not any(extents.of(kind, dimension) for kind in kinds):
-                names = " or ".join([{LCL: "mapLcl", GLB: "mapGlb", WRG: "mapWrg"}[kind] for kind in kinds])
+                names = " or ".join([KEYWORD_OF[kind] for kind in kinds])
                 raise not_compiled(
                     f"{number} {what} in dimension {dimension}, over which the program has no {names}",
                     function.position,
                     "1 in this dimension",
                 )
+
+
+def check_warps(function: Lambda, local_size: tuple[int, int, int]) -> None:
+    """Refuse work-groups that are not whole warps in a dimension of mapWarp."""
+    for call in calls_of(function):
+        pattern = call.function
+        if isinstance(pattern, MapWarp) and local_size[pattern.dimension] % WARP_SIZE:
+            raise not_compiled(
+                f"mapWarp: work-groups of {local_size[pattern.dimension]} work-items in dimension {pattern.dimension}",
+                call.position,
+                f"a multiple of {WARP_SIZE}, the work-items of a warp",
+            )
+
+
+def shared_ids(extents: Extents, local_size: tuple[int, int, int], num_groups: Triple) -> list[tuple[str, int]]:
+    """Return the ids of work-items and groups, by kind and dimension, of which there may be more than one."""
+    items = [(LCL, dimension) for dimension in range(3) if local_size[dimension] > 1]
+    groups = [
+        (WRG, dimension)
+        for dimension in range(3)
+        if num_groups[dimension] != 1 and (extents.of(WRG, dimension) or extents.of(GLB, dimension))
+    ]
+    return [*items, *groups]
 
 
 def group_extents(extents: Extents, dimension: int, local_size: tuple[int, int, int]) -> list[Nat]:
@@ -418,14 +537,16 @@ def print_kernel(
         *printer.lines,
         "}",
     ]
-    return "\n".join([*functions.pragmas(), *functions.struct_texts(), *functions.texts, *kernel]) + "\n"
+    return "\n".join(kernel) + "\n"
 
 
-def print_parameter(functions: object, parameter: KernelParameter) -> str:
+def print_parameter(functions: FunctionTable, parameter: KernelParameter) -> str:
     if parameter.role == "size":
         return f"int {parameter.name}"
     if parameter.role == "value":
-        return f"{parameter.type} {parameter.name}"
+        # A kernel has no arguments of type bool (OpenCL C 1.2, section 6.9).
+        assert parameter.type is not None
+        return f"{functions.spell_type(uint8 if parameter.type == boolean else parameter.type)} {parameter.name}"
     assert parameter.buffer is not None
     const = "const " if parameter.role == "input" else ""
-    return f"{const}global {parameter.buffer.element} *restrict {parameter.name}"
+    return f"{const}global {functions.spell_type(parameter.buffer.element)} *restrict {parameter.name}"

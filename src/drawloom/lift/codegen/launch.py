@@ -6,34 +6,42 @@ from typing import Final
 
 from drawloom.lift.arithmetic import Nat, Variable, as_nat, simplify, variable
 
-GLB, WRG, LCL, SEQ, REDUCE = "glb", "wrg", "lcl", "seq", "reduce"
+GLB, WRG, LCL, WARP, LANE, SEQ, REDUCE = "glb", "wrg", "lcl", "warp", "lane", "seq", "reduce"
+
+#: The kinds of loops whose iterations the work-items of a group share.
+GROUP_KINDS: Final = (LCL, WARP, LANE)
+#: The work-items of a warp: what `mapLane` distributes over.
+WARP_SIZE: Final = 32
 
 Triple = tuple[int | None, int | None, int | None]
 UNKNOWN: Final[Triple] = (None, None, None)
 
-NAMES: Final = {GLB: "g_id", WRG: "wg_id", LCL: "l_id"}
+NAMES: Final = {GLB: "g_id", WRG: "wg_id", LCL: "l_id", WARP: "warp_id", LANE: "lane_id"}
 CALLS: Final = {GLB: "get_global_id", WRG: "get_group_id", LCL: "get_local_id"}
 COUNT_NAMES: Final = {GLB: "g_size", WRG: "wg_count", LCL: "l_size"}
 COUNT_CALLS: Final = {GLB: "get_global_size", WRG: "get_num_groups", LCL: "get_local_size"}
 
 
 class Threads:
-    """The ids and counts of work-items.
+    """The ids and counts of work-items. A warp is 32 work-items with consecutive ids in one dimension.
 
     Args:
         local_size: Work-items of a group in each dimension, None where unknown.
         num_groups: Groups in each dimension, None where unknown.
+        sub_groups: The device's sub-groups are the warps, so that a warp can have barriers of its own.
     """
 
-    def __init__(self, local_size: Triple = UNKNOWN, num_groups: Triple = UNKNOWN) -> None:
+    def __init__(self, local_size: Triple = UNKNOWN, num_groups: Triple = UNKNOWN, sub_groups: bool = False) -> None:
         self.local_size = local_size
         self.num_groups = num_groups
+        self.sub_groups = sub_groups
         self.calls: dict[str, str] = {}  # the C expression of every name
         self.counts: dict[tuple[str, int], Nat] = {}
         self.ids: dict[tuple[str, int], Variable] = {}
         for dimension in range(3):
             for kind in (LCL, WRG, GLB):
                 self.add(kind, dimension)
+            self.add_warps(dimension)
 
     def add(self, kind: str, dimension: int) -> None:
         name, count_name = f"{NAMES[kind]}_{dimension}", f"{COUNT_NAMES[kind]}_{dimension}"
@@ -48,6 +56,18 @@ class Threads:
         count = as_nat(known) if known is not None else variable(count_name)
         self.counts[kind, dimension] = simplify(count)
         self.ids[kind, dimension] = variable(name, 0, count)
+
+    def add_warps(self, dimension: int) -> None:
+        local = self.local_size[dimension]
+        warps, name = f"{NAMES[WARP]}_{dimension}", f"{NAMES[LANE]}_{dimension}"
+        self.calls[warps] = f"get_local_id({dimension}) / {WARP_SIZE}"
+        self.calls[name] = f"get_local_id({dimension}) % {WARP_SIZE}"
+        self.counts[LANE, dimension] = as_nat(WARP_SIZE)
+        self.ids[LANE, dimension] = variable(name, 0, WARP_SIZE)
+        if local is not None and local % WARP_SIZE == 0:
+            count = as_nat(local // WARP_SIZE)
+            self.counts[WARP, dimension] = count
+            self.ids[WARP, dimension] = variable(warps, 0, count)
 
     def id(self, kind: str, dimension: int) -> Variable:
         return self.ids[kind, dimension]

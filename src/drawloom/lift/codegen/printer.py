@@ -51,7 +51,9 @@ class CodePrinter:
             self.loop(statement, indent)
         elif isinstance(statement, If):
             self.lines.append(f"{indent}if ({c_condition(statement.condition)}) {{")
-            self.statements(statement.body, indent + INDENT)
+            only = statement.body[0] if len(statement.body) == 1 else None
+            body = only.body if isinstance(only, Loop) and only.form == ONCE else statement.body
+            self.statements(body, indent + INDENT)
             self.lines.append(indent + "}")
         elif isinstance(statement, Barrier):
             fences = [
@@ -62,7 +64,10 @@ class CodePrinter:
                 )
                 if is_needed
             ]
-            self.lines.append(f"{indent}barrier({' | '.join(fences)});")
+            name = "sub_group_barrier" if statement.of_warp else "barrier"
+            self.lines.append(f"{indent}{name}({' | '.join(fences)});")
+            if statement.of_warp:
+                self.functions.extensions.add("cl_khr_subgroups")
         elif isinstance(statement, DeclareIndex):
             self.lines.append(f"{indent}int {statement.variable.name} = {self.value(statement.value)};")
         elif isinstance(statement, SetIndex):
@@ -96,18 +101,23 @@ class CodePrinter:
     def atomic(self, statement: AtomicUpdate, indent: str) -> None:
         place = f"&{self.access(statement.place)}"
         value = self.value(statement.value)
+        if statement.word == "long":
+            is_extended = statement.builtin in ("atom_min", "atom_max")
+            self.functions.extensions.add(f"cl_khr_int64_{'extended' if is_extended else 'base'}_atomics")
         if statement.builtin:
             self.lines.append(f"{indent}{statement.builtin}({place}, {value});")
             return
         buffer = statement.place.buffer
-        pointer = f"volatile {buffer.space} int *"
+        word = statement.word
+        pointer = f"volatile {buffer.space} {word} *"
+        exchange = "atomic_cmpxchg" if word == "int" else "atom_cmpxchg"
         self.lines += [
             f"{indent}{{",
             f"{indent}{INDENT}{pointer}word = ({pointer}){place};",
-            f"{indent}{INDENT}int seen = *word, before;",
+            f"{indent}{INDENT}{word} seen = *word, before;",
             f"{indent}{INDENT}do {{",
             f"{indent}{INDENT}{INDENT}before = seen;",
-            f"{indent}{INDENT}{INDENT}seen = atomic_cmpxchg(word, before, as_int({value}));",
+            f"{indent}{INDENT}{INDENT}seen = {exchange}(word, before, as_{word}({value}));",
             f"{indent}{INDENT}}} while (seen != before);",
             f"{indent}}}",
         ]
@@ -168,7 +178,7 @@ class CodePrinter:
         """Print the declaration of a local or private buffer."""
         type = self.functions.spell_type(buffer.element)
         if buffer.space != PRIVATE:
-            return f"local {type} {buffer.name}[{c_text(buffer.count)}];"
+            return f"local {type} {buffer.name}[{c_text(buffer.capacity)}];"
         count = buffer.constant_count
         if not buffer.lengths or (buffer.is_scalarised and count == 1):
             return f"{type} {buffer.name};"

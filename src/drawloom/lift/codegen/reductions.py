@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from drawloom.lift.arithmetic import ZERO, Nat
 from drawloom.lift.codegen.launch import REDUCE
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import Access, Value
-from drawloom.lift.language.ir import Call
+from drawloom.lift.codegen.syntax import Access
+from drawloom.lift.language.ir import Call, Expression
 from drawloom.lift.language.patterns.algorithmic import AnyScan, Fold, ReduceSeq
 from drawloom.lift.language.types import ArrayType, RaggedType, TupleType, Type, holds_arrays
 from drawloom.lift.memory.address_spaces import infer_space
@@ -25,6 +25,9 @@ from drawloom.lift.views.views import HeadView, MemoryView, ReplicateView, Value
 
 if TYPE_CHECKING:
     from drawloom.lift.codegen.generator import Generator
+
+#: Where an array accumulator is, and how work-items share its dimensions.
+Place = tuple[MemoryView, list[Distribution | None]]
 
 
 def reduce_value(generator: Generator, call: Call, function: Fold, scope: Scope) -> View:
@@ -82,9 +85,7 @@ def variables(generator: Generator, type: Type) -> View:
     """Return an accumulator: a variable, or one for each component of a tuple."""
     if isinstance(type, TupleType):
         return ZipView([variables(generator, element) for element in type.elements])
-    buffer = Buffer(generator.fresh("acc"), PRIVATE, type, [])
-    generator.memory.buffers.append(buffer)
-    return Variable(buffer)
+    return Variable(generator.memory.variable("acc", type))
 
 
 class Variable(ValueView):
@@ -126,66 +127,107 @@ def reduce_array(
     call: Call,
     function: Fold,
     type: Type,
-    place: tuple[MemoryView, list[Distribution | None]],
+    place: Place,
     scope: Scope,
 ) -> None:
     """Emit a reduction whose accumulator is an array in memory."""
     if not isinstance(function, ReduceSeq):
         raise generator.refuse("its order is open, so it has no code", "reduceSeq")
-    accumulator, shared = place
     inner = scope.within(None)
     array = generator.value(call.arguments[1], inner)
-    if generator.computes(call.arguments[0], inner):
-        generator.into(call.arguments[0], accumulator, inner)
-    else:
-        generator.copy(generator.value(call.arguments[0], inner), accumulator, type, shared)
-    first, second = function.function.parameters
-    body = function.function.body
+    begin(generator, call.arguments[0], type, place, inner)
 
     def iteration(element: View, scope: Scope) -> None:
-        generator.tags += 1
-        old = accumulator.tagged(generator.tags)
-        bound = scope.bind(first, old).bind(second, element)
-        tag = generator.tags
-        with generator.block() as statements:
-            generator.into(body, accumulator, bound)
-        if is_in_place_update(statements, tag):
-            generator.statements.extend(statements)
-            return
-        following = generator.memory.allocate(type, accumulator.space or PRIVATE, shared, base="next")
-        generator.into(body, following, bound)
-        generator.copy(following, accumulator, type, shared)
+        accumulate(generator, function, type, place, element, scope)
 
     steps(generator, call, array, inner, iteration)
+
+
+def begin(generator: Generator, start: Expression, type: Type, place: Place, scope: Scope) -> None:
+    """Put the initial value into an array accumulator."""
+    accumulator, shared = place
+    if generator.computes(start, scope):
+        generator.into(start, accumulator, scope)
+    else:
+        generator.copy(generator.value(start, scope), accumulator, type, shared)
+
+
+def accumulate(generator: Generator, function: Fold, type: Type, place: Place, element: View, scope: Scope) -> None:
+    """Emit one step of an array accumulator."""
+    accumulator, shared = place
+    first, second = function.function.parameters
+    generator.tags += 1
+    tag = generator.tags
+    bound = scope.bind(first, accumulator.tagged(tag)).bind(second, element)
+    with generator.block() as statements:
+        generator.into(function.function.body, accumulator, bound)
+    if is_in_place_update(statements, tag):
+        generator.statements.extend(statements)
+        return
+    following = generator.memory.allocate(type, accumulator.space or PRIVATE, shared, base="next")
+    generator.into(function.function.body, following, bound)
+    generator.copy(following, accumulator, type, shared)
 
 
 def scan_into(generator: Generator, call: Call, function: AnyScan, target: View, scope: Scope) -> None:
     """Emit a scan: every intermediate result of a reduction is written."""
     if function.needs_properties:
         raise generator.refuse("its order is open, so it has no code", "scanSeq")
-    type = call.arguments[0].typed
-    if holds_arrays(type):
-        raise generator.refuse("the code generator does not compile scans of arrays yet")
+    type = scope.type(call.arguments[0].typed)
     inner = scope.within(None)
     array = generator.value(call.arguments[1], inner)
-    accumulator = variables(generator, type)
-    generator.assign(accumulator, type, generator.scalar(call.arguments[0], inner))
-    first, second = function.function.parameters
     elements = scope.type(call.arguments[1].typed)
     assert isinstance(elements, ArrayType)
+    make = scan_arrays if holds_arrays(type) else scan_scalars
+    generator.loop(elements.length, REDUCE, 0, call, make(generator, call, function, type, (array, target), inner))
+
+
+def scan_scalars(
+    generator: Generator, call: Call, function: AnyScan, type: Type, views: tuple[View, View], scope: Scope
+) -> Callable[[Nat], None]:
+    """Return what emits a step of a scan of scalars, vectors or tuples of them, after emitting the initial value."""
+    array, target = views
+    accumulator = variables(generator, type)
+    generator.assign(accumulator, type, generator.scalar(call.arguments[0], scope))
+    first, second = function.function.parameters
 
     def iteration(at: Nat) -> None:
-        if function.exclusive:
-            # The element is read first: it may be stored where the result is.
-            value: Value = generator.scalar(
-                function.function.body, inner.bind(first, accumulator).bind(second, array.at(at))
-            )
-            following = generator.keep(value, type)
+        bound = scope.bind(first, accumulator).bind(second, array.at(at))
+        value = generator.scalar(function.function.body, bound)
+        if not function.exclusive:
+            generator.assign(accumulator, type, value)
             generator.assign(target.at(at), type, generator.load(accumulator, type))
-            generator.assign(accumulator, type, following.load())
             return
-        bound = inner.bind(first, accumulator).bind(second, array.at(at))
-        generator.assign(accumulator, type, generator.scalar(function.function.body, bound))
+        # The element is read first: it may be stored where the result is.
+        following = generator.keep(value, type)
         generator.assign(target.at(at), type, generator.load(accumulator, type))
+        generator.assign(accumulator, type, following.load())
 
-    generator.loop(elements.length, REDUCE, 0, call, iteration)
+    return iteration
+
+
+def scan_arrays(
+    generator: Generator, call: Call, function: AnyScan, type: Type, views: tuple[View, View], scope: Scope
+) -> Callable[[Nat], None]:
+    """Return what emits a step of a scan of arrays, after emitting the initial value."""
+    array, target = views
+    start = call.arguments[0]
+    space = infer_space(generator, start, scope) if generator.computes(start, scope) else PRIVATE
+    shared = find_distribution(generator, call, scope)[1:]
+    accumulator = generator.memory.allocate(type, space or PRIVATE, shared, base="acc")
+    place = (accumulator, shared)
+    begin(generator, start, type, place, scope)
+
+    def iteration(at: Nat) -> None:
+        if not function.exclusive:
+            accumulate(generator, function, type, place, array.at(at), scope)
+            generator.copy(accumulator, target.at(at), type, shared)
+            return
+        # The element is read first: it may be stored where the result is.
+        first, second = function.function.parameters
+        following = generator.memory.allocate(type, accumulator.space or PRIVATE, shared, base="next")
+        generator.into(function.function.body, following, scope.bind(first, accumulator).bind(second, array.at(at)))
+        generator.copy(accumulator, target.at(at), type, shared)
+        generator.copy(following, accumulator, type, shared)
+
+    return iteration

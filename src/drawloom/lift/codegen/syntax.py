@@ -4,7 +4,7 @@
     statement   ::= place '=' value                               -- Assign
                   | 'for' | 'if' | nothing around statement*      -- Loop, by its form
                   | 'if' condition statement*                     -- If
-                  | 'barrier'                                     -- Barrier
+                  | 'barrier' | 'sub_group_barrier'               -- Barrier, of the work-group or of a warp
                   | 'int' NAME '=' value                          -- DeclareIndex: a size or an index that is data
                   | NAME '=' nat                                  -- SetIndex
                   | pointer '=' buffer                            -- SetPointer
@@ -111,14 +111,16 @@ class AtomicUpdate(Assign):
     """Combines a value with an element, whatever other work-items do to it meanwhile.
 
     Args:
-        place: The element, of 4 bytes.
+        place: The element, of 4 or 8 bytes.
         value: The operand of `builtin`; without one, the new value as an expression of ``before``.
         builtin: A function such as ``atomic_add``, or "" for a loop of ``atomic_cmpxchg``.
+        word: The integer type of the element's size, ``int`` or ``long``.
     """
 
-    def __init__(self, place: Access, value: Value, builtin: str) -> None:
+    def __init__(self, place: Access, value: Value, builtin: str, word: str = "int") -> None:
         super().__init__(place, value)
         self.builtin = builtin
+        self.word = word
 
 
 #: The forms of a loop: a ``for``, an ``if`` for at most one round, or no control flow for exactly one.
@@ -169,11 +171,12 @@ class If(Statement):
 
 
 class Barrier(Statement):
-    """A barrier of the work-group, with fences for local memory, global memory or both."""
+    """A barrier of the work-group or of a warp, with fences for local memory, global memory or both."""
 
-    def __init__(self, local: bool, global_: bool) -> None:
+    def __init__(self, local: bool, global_: bool, of_warp: bool = False) -> None:
         self.local = local
         self.global_ = global_
+        self.of_warp = of_warp
 
 
 class DeclareIndex(Statement):

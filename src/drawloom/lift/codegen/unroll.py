@@ -6,13 +6,14 @@ Registers have no index: a private array whose indices are all constant becomes 
 from __future__ import annotations
 
 from drawloom.lift.arithmetic import (
-    Condition,
     Constant,
     Nat,
     Variable,
     ceil_div,
     free_variables,
     is_less,
+    is_provably_false,
+    is_provably_true,
     less,
     simplify,
     substitute,
@@ -20,6 +21,7 @@ from drawloom.lift.arithmetic import (
 )
 from drawloom.lift.codegen.syntax import (
     FOR,
+    ONCE,
     Access,
     Apply,
     Assign,
@@ -31,6 +33,7 @@ from drawloom.lift.codegen.syntax import (
     Loop,
     Member,
     SetIndex,
+    SetPointer,
     Statement,
     Value,
     loads_of,
@@ -84,7 +87,10 @@ def copies(loop: Loop) -> list[Statement]:
     done: list[Statement] = []
     for at in range(count.value):
         value = simplify(loop.start + loop.step * at)
-        body = [substitute_statement(statement, {loop.variable: value}) for statement in loop.body]
+        body = substitute_all(loop.body, {loop.variable: value})
+        if any(is_declaration(statement) for statement in body):
+            # Each copy is a block, so that the names that it declares are its own.
+            body = [Loop(loop.variable, value, loop.stop, loop.step, body, ONCE, loop.kind)]
         if is_less(value, loop.stop):
             done.extend(body)
         else:
@@ -92,7 +98,26 @@ def copies(loop: Loop) -> list[Statement]:
     return done
 
 
+def is_declaration(statement: Statement) -> bool:
+    return isinstance(statement, DeclareIndex) or (isinstance(statement, SetPointer) and statement.is_declaration)
+
+
 Mapping = dict[Variable, Nat | int]
+
+
+def substitute_all(statements: list[Statement], values: Mapping) -> list[Statement]:
+    """Return statements with values for variables, without what conditions that are then decided exclude."""
+    done: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, If):
+            condition = substitute_condition(statement.condition, values)
+            if is_provably_false(condition):
+                continue
+            body = substitute_all(statement.body, values)
+            done.extend(body if is_provably_true(condition) else [If(condition, body)])
+        else:
+            done.append(substitute_statement(statement, values))
+    return done
 
 
 def substitute_statement(statement: Statement, values: Mapping) -> Statement:
@@ -100,10 +125,10 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
         place = substitute_value(statement.place, values)
         assert isinstance(place, Access)
         if isinstance(statement, AtomicUpdate):
-            return AtomicUpdate(place, substitute_value(statement.value, values), statement.builtin)
+            return AtomicUpdate(place, substitute_value(statement.value, values), statement.builtin, statement.word)
         return Assign(place, substitute_value(statement.value, values))
     if isinstance(statement, Loop):
-        body = [substitute_statement(inner, values) for inner in statement.body]
+        body = substitute_all(statement.body, values)
         return Loop(
             statement.variable,
             substitute(statement.start, values),
@@ -116,9 +141,6 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
             statement.position,
             statement.keyword,
         )
-    if isinstance(statement, If):
-        condition: Condition = substitute_condition(statement.condition, values)
-        return If(condition, [substitute_statement(inner, values) for inner in statement.body])
     if isinstance(statement, DeclareIndex):
         return DeclareIndex(statement.variable, substitute_value(statement.value, values))
     if isinstance(statement, SetIndex):
@@ -137,11 +159,13 @@ def substitute_value(value: Value, values: Mapping) -> Value:
     if isinstance(value, Member):
         return Member(substitute_value(value.operand, values), value.name)
     if isinstance(value, Choose):
-        return Choose(
-            substitute_condition(value.condition, values),
-            substitute_value(value.then, values),
-            substitute_value(value.otherwise, values),
-        )
+        condition = substitute_condition(value.condition, values)
+        # Only the chosen value has an index of the array.
+        if is_provably_true(condition):
+            return substitute_value(value.then, values)
+        if is_provably_false(condition):
+            return substitute_value(value.otherwise, values)
+        return Choose(condition, substitute_value(value.then, values), substitute_value(value.otherwise, values))
     return value
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from typing import Final
+
 from drawloom.lift.codegen.syntax import Struct
 from drawloom.lift.language.types import ScalarType, TupleType, Type, VectorType
 from drawloom.lift.language.user_functions.function import UserFunction
@@ -10,14 +14,22 @@ from drawloom.lift.language.user_functions.syntax import FunctionTree
 
 
 class FunctionTable(CPrinter):
-    """The functions and structs that a kernel uses, each under a name of its own."""
+    """The functions and structs that the kernels of a program share, each under a name of its own.
+
+    `fresh_name` names the variables of one kernel, between two calls of `begin_kernel`.
+    """
 
     def __init__(self) -> None:
         self.names: dict[tuple[UserFunction, tuple[Type, ...]], str] = {}
         self.taken: set[str] = set(KEYWORDS)
+        self.variables: set[str] = set()
         self.texts: list[str] = []
         self.structs: dict[TupleType, Struct] = {}
-        self.types: set[str] = set()
+        self.extensions: set[str] = set()
+
+    def begin_kernel(self, names: Iterable[str]) -> None:
+        """Forget the variables of the last kernel; the next one's have other names than the given ones."""
+        self.variables = set(names)
 
     def name_of(self, function: UserFunction, types: tuple[Type, ...]) -> str:
         """Return the C name of a user function for arguments of some types, printing it at its first use."""
@@ -25,24 +37,38 @@ class FunctionTable(CPrinter):
         if found is not None:
             return found
         tree = function.instantiate(types)
-        name = self.fresh_name(tree.name)
+        name = self.global_name(tree.name)
         self.names[function, types] = name
         renamed = FunctionTree(name, tree.parameters, tree.result, tree.body, tree.position)
         self.texts.append(self.function(renamed))
         return name
 
+    def global_name(self, name: str) -> str:
+        """Return a name for a function, a struct or a kernel."""
+        found = self.free_name(name)
+        self.taken.add(found)
+        return found
+
     def fresh_name(self, name: str) -> str:
+        """Return a name for a variable of the kernel."""
+        found = self.free_name(name)
+        self.variables.add(found)
+        return found
+
+    def free_name(self, name: str) -> str:
+        name = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        if RESERVED.match(name) or not re.search("[A-Za-z]", name):
+            name = f"user_{name}"
         mark = "_" if name[-1].isdigit() else ""
         candidate, at = name, 2
-        while candidate in self.taken:
+        while candidate in self.taken or candidate in self.variables:
             candidate, at = f"{name}{mark}{at}", at + 1
-        self.taken.add(candidate)
         return candidate
 
     def fresh_array_name(self, name: str) -> str:
         """Return a name whose numbered elements, ``name_0`` and so on, are free, too."""
         found = self.fresh_name(name)
-        while any(other.startswith(found + "_") for other in self.taken):
+        while any(other.startswith(found + "_") for other in (*self.taken, *self.variables)):
             found = self.fresh_name(name)
         return found
 
@@ -50,7 +76,9 @@ class FunctionTable(CPrinter):
         if isinstance(type, TupleType):
             return self.struct_of(type).name
         assert isinstance(type, ScalarType | VectorType)
-        self.types.add(str(type.element if isinstance(type, VectorType) else type))
+        extension = EXTENSIONS.get(str(type.element if isinstance(type, VectorType) else type))
+        if extension is not None:
+            self.extensions.add(extension)
         return str(type)
 
     def spell_tuple(self, type: Type, parts: list[str]) -> str:
@@ -61,7 +89,7 @@ class FunctionTable(CPrinter):
         if found is None:
             members = list(type.elements)
             words = [self.spell_type(member) for member in members]
-            found = Struct(self.fresh_name("tuple_" + "_".join(words)), members)
+            found = Struct(self.global_name("tuple_" + "_".join(words)), members)
             self.structs[type] = found
         return found
 
@@ -72,14 +100,16 @@ class FunctionTable(CPrinter):
             texts.append(f"typedef struct {{ {members} }} {struct.name};")
         return texts
 
-    def pragmas(self) -> list[str]:
-        extensions = {"double": "cl_khr_fp64", "half": "cl_khr_fp16"}
-        return [
-            f"#pragma OPENCL EXTENSION {extension} : enable"
-            for word, extension in extensions.items()
-            if word in self.types
-        ]
+    def definitions(self) -> str:
+        """Return the text before the kernels."""
+        return "".join([f"{line}\n" for line in (*self.pragmas(), *self.struct_texts(), *self.texts)])
 
+    def pragmas(self) -> list[str]:
+        return [f"#pragma OPENCL EXTENSION {extension} : enable" for extension in sorted(self.extensions)]
+
+
+#: What the types that not every device has need.
+EXTENSIONS: Final = {"double": "cl_khr_fp64", "half": "cl_khr_fp16"}
 
 #: Names that a user function, a parameter or a buffer may not have in OpenCL C: built-in functions and keywords.
 KEYWORDS = frozenset(
@@ -92,5 +122,11 @@ KEYWORDS = frozenset(
     "length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 "
     "mul_hi nan nextafter normalize popcount pow pown powr prefetch radians remainder remquo rhadd rint rootn "
     "rotate round rsqrt select sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi "
-    "tgamma trunc upsample vec_step vload2 vstore2".split()
+    "tgamma trunc upsample vec_step vload2 vstore2 word seen before".split()
+)
+#: Names that begin as those of OpenCL's functions, macros and types do.
+RESERVED: Final = re.compile(
+    r"(get_|as_|convert_|vload|vstore|atomic_|atom_|sub_group_|work_group_|async_|wait_group_|native_|half_|read_|write_|"
+    r"mem_fence|cl_|CL_|CLK_|CHAR_|SCHAR_|UCHAR_|SHRT_|USHRT_|INT_|UINT_|LONG_|ULONG_|FLT_|DBL_|HALF_|HUGE_|MAXFLOAT|"
+    r"INFINITY|NAN|FP_|M_|__|[0-9]|(char|uchar|short|ushort|int|uint|long|ulong|half|float|double)(2|3|4|8|16)$)"
 )

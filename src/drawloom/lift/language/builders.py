@@ -89,6 +89,11 @@ class PythonEmbedding:
     def show(self, node: Node) -> str:
         return show(node)
 
+    def show_markdown(self, node: Node) -> str:
+        from drawloom.lift.notebook import to_markdown
+
+        return to_markdown(node)
+
 
 OPERATORS = {"add": add, "sub": sub, "mult": mult, "div": div}
 

@@ -22,10 +22,10 @@ from drawloom.lift.arithmetic import (
     solve,
 )
 from drawloom.lift.language.errors import SizeError
-from drawloom.lift.language.index_functions import IndexFunction
+from drawloom.lift.language.index_functions import LENGTH, IndexFunction
 from drawloom.lift.language.infer import infer_types, name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Literal, Parameter
-from drawloom.lift.language.patterns.base import Array, DefinedPattern, Machine, Value, each_leaf
+from drawloom.lift.language.patterns.base import Array, DefinedPattern, Machine, Value, each_leaf, length_of
 from drawloom.lift.language.patterns.layout import permute
 from drawloom.lift.language.types import (
     ArrayType,
@@ -226,10 +226,17 @@ class Interpreter(Machine):
             result = run_function(function.instantiate(tuple(types)), arguments, self.batch)
         else:
             assert isinstance(function, DefinedPattern)
+            fault = function.find_fault([self.length(value, type) for value, type in zip(arguments, types)], self.size)
+            if fault:
+                raise self.refuse(fault)
             self.argument_types, self.result_type = types, call.typed
             result = function.meaning(arguments, self)
         self.current = outer
         return result
+
+    def length(self, value: Value, type: Type) -> int:
+        """Return the length of an array value, 0 for other values."""
+        return length_of(value, self.batch) if isinstance(type, ArrayType | RaggedType) else 0
 
     # What patterns ask
 
@@ -251,11 +258,21 @@ class Interpreter(Machine):
         self.batch -= extra
         return result
 
-    def permutation(self, index: IndexFunction, length: int) -> Array:
-        sizes = index.sizes
-        if any(size not in self.sizes for size in sizes):
-            missing = next(size for size in sizes if size not in self.sizes)
+    def index_of(self, index: IndexFunction, at: int, length: int) -> int:
+        self.check_sizes(index)
+        try:
+            return evaluate(index.body, {**self.sizes, index.index: at, LENGTH: length})
+        except ArithmeticRefusal as refusal:
+            raise self.refuse(f"its index function: {refusal}") from None
+
+    def check_sizes(self, index: IndexFunction) -> None:
+        """Refuse an index function with a size that has no value."""
+        missing = next((size for size in index.sizes if size not in self.sizes), None)
+        if missing is not None:
             raise self.refuse(f"its index function uses {missing}, which has no value")
+
+    def permutation(self, index: IndexFunction, length: int) -> Array:
+        self.check_sizes(index)
         key = (IndexFunction(index.at_sizes(self.sizes)), length)
         found = self.orders.get(key)
         if found is None:

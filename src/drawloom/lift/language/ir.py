@@ -55,6 +55,7 @@ class Embedding(Protocol):
     def operate(self, operator: str, left: Any, right: Any) -> Expression: ...
     def component(self, expression: Expression, index: int) -> Expression: ...
     def show(self, node: Node) -> str: ...
+    def show_markdown(self, node: Node) -> str: ...
 
 
 class Hook:
@@ -91,6 +92,10 @@ class Node:
 
     def __str__(self) -> str:
         return embedding().show(self)
+
+    def _repr_markdown_(self) -> str:
+        """Show the node in a notebook."""
+        return embedding().show_markdown(self)
 
 
 class Expression(Node):
@@ -252,8 +257,9 @@ class Pattern(Function):
 
     #: The printed name, such as ``mapSeq``.
     keyword: ClassVar[str] = ""
-    #: What stands in the parentheses after the name: ``"nat"``, ``"int"``, ``"index"`` and ``"word"`` are statics,
-    #: ``"function"`` is a lambda, ``"argument"`` an argument of the call. ``"dimension"`` has its own parentheses.
+    #: What stands in the parentheses after the name: ``"nat"``, ``"int"``, ``"index"``, ``"boundary"`` and ``"word"``
+    #: are statics, ``"function"`` is a lambda, ``"argument"`` an argument of the call. ``"dimension"`` has its own
+    #: parentheses.
     slots: ClassVar[tuple[str, ...]] = ()
     #: The number of arguments of a call; -1 for any number from `fewest` on.
     takes: ClassVar[int] = 1

@@ -14,11 +14,20 @@ from drawloom.errors import count
 from drawloom.lift.arithmetic import Variable
 from drawloom.lift.language.apply import as_lambda, fit_arity, over_missing
 from drawloom.lift.language.errors import LiftParseError
+from drawloom.lift.language.index_functions import BoundaryFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Scalar, Static
 from drawloom.lift.language.lexer import END, NAME, NUMBER, Source, Token
 from drawloom.lift.language.notations import make_literal, tile_function, untile_function
 from drawloom.lift.language.partial import Notation, Partial, apply_value, as_function
-from drawloom.lift.language.patterns.layout import BOUNDARIES, ArrayOf, Get, MakeTuple, PadValue, Replicate
+from drawloom.lift.language.patterns.layout import (
+    BOUNDARIES,
+    ArrayOf,
+    Get,
+    MakeTuple,
+    PadIndex,
+    PadValue,
+    Replicate,
+)
 from drawloom.lift.language.patterns.table import PATTERNS
 from drawloom.lift.language.type_parser import CLOSING, DEEPEST, TypeParser
 from drawloom.lift.language.types import VECTOR_WIDTHS, ScalarType, Type, float16, float32, named_type
@@ -487,8 +496,8 @@ class Parser(TypeParser):
                 if at > 0:
                     source.expect(",", keyword)
                 if slot == "word" and source.token.text not in BOUNDARIES:
-                    made = PadValue  # pad(l, r, x) with a value
-                    slot = "argument"
+                    # pad(l, r, i → ...) with a function, or pad(l, r, x) with a value.
+                    made, slot = (PadIndex, "boundary") if self.is_index_function() else (PadValue, "argument")
                 self.slot(keyword, slot, statics, functions, given)
             while source.accept(","):
                 given.append(self.expression(f"an argument of {keyword}"))
@@ -517,10 +526,17 @@ class Parser(TypeParser):
             statics.append(self.length())
         elif slot == "index":
             statics.append(self.index_function())
+        elif slot == "boundary":
+            statics.append(self.index_function(BoundaryFunction))
         elif slot == "word":
             statics.append(source.next().text)
         else:
             statics.append(self.integer(keyword))
+
+    def is_index_function(self) -> bool:
+        """Return True before ``i →`` and ``(i, n) →``."""
+        at = 5 if self.source.is_at("(") else 1
+        return self.source.peek(at).text in ("→", "->")
 
     def dimension(self, keyword: str) -> int:
         """Parse ``(0)``; a map without it uses dimension 0."""

@@ -21,7 +21,7 @@ from drawloom.lift.language.builders import (
     require_length,
 )
 from drawloom.lift.language.errors import ill_typed
-from drawloom.lift.language.index_functions import IndexFunction, index_function
+from drawloom.lift.language.index_functions import LENGTH, BoundaryFunction, IndexFunction, index_function
 from drawloom.lift.language.ir import Expression, Lambda
 from drawloom.lift.language.patterns import algorithmic, layout
 from drawloom.lift.language.patterns.base import DefinedPattern
@@ -187,6 +187,19 @@ def filter(predicate: FunctionLike, rest: Any, *arguments: Any) -> Any:
     return call(algorithmic.Filter, (), (made,), (as_expression(rest, position), *arguments))
 
 
+def filter_seq(predicate: FunctionLike, rest: Any, *arguments: Any) -> Any:
+    """Move the elements that fulfil a predicate to the front, one after the other in one work-item; see `filter`.
+
+    Example:
+        >>> from drawloom.lift import user_function
+        >>> filter_seq(user_function("bool positive(float x) { return x > 0.0f; }"), 0)
+        filterSeq(positive, 0)
+    """
+    position = caller()
+    made = as_function(predicate, position, 1, "filterSeq")
+    return call(algorithmic.FilterSeq, (), (made,), (as_expression(rest, position), *arguments))
+
+
 def map_atomic(update: FunctionLike, combine: FunctionLike, *arguments: Any) -> Any:
     """Combine into element ``i`` of an array what an update says: ``([T]m, [X]n) → [T]m``.
 
@@ -322,11 +335,11 @@ def scatter(function: IndexFunction | Callable[..., Any], *arguments: Any) -> An
     return call(layout.Scatter, (require_index("scatter", function),), (), arguments)
 
 
-def require_index(what: str, function: Any) -> IndexFunction:
+def require_index(what: str, function: Any, kind: type[IndexFunction] = IndexFunction) -> IndexFunction:
     if isinstance(function, IndexFunction):
-        return function
+        return function if type(function) is kind else kind(function.at(kind.index, LENGTH))
     try:
-        return index_function(function)
+        return index_function(function, kind)
     except ArithmeticRefusal as refusal:
         raise ill_typed(f"{what}: its index function: {refusal}", caller()) from None
     except (TypeError, AttributeError):
@@ -355,22 +368,31 @@ def slide(size: Length, step: Length, *arguments: Any) -> Any:
     return call(layout.Slide, (positive_length("slide", size), positive_length("slide", step)), (), arguments)
 
 
-def pad(left: Length, right: Length, boundary: str, *arguments: Any) -> Any:
+def pad(left: Length, right: Length, boundary: str | IndexFunction | Callable[..., Any], *arguments: Any) -> Any:
     """Extend an array at both ends by its own elements: ``pad(l, r, h) : [T]n → [T](l + n + r)``.
 
     Args:
         left: How many elements come before the array.
         right: How many come after it.
-        boundary: ``"clamp"`` repeats the end, ``"mirror"`` reflects the array, ``"wrap"`` continues it cyclically.
+        boundary: ``"clamp"`` repeats the end, ``"mirror"`` reflects the array, ``"wrap"`` continues it cyclically. A
+            Python function of an index outside the array, or of it and the array's length, returns the index of the
+            element that stands there.
         arguments: The array, or nothing.
 
     Example:
         >>> pad(1, 1, "clamp")
         pad(1, 1, clamp)
+        >>> pad(2, 0, lambda i: -i)
+        padIndex(2, 0, i → -i)
     """
+    statics = (require_length("pad", left), require_length("pad", right))
+    if isinstance(boundary, IndexFunction) or callable(boundary):
+        return call(layout.PadIndex, (*statics, require_index("pad", boundary, BoundaryFunction)), (), arguments)
     if str(boundary) not in layout.BOUNDARIES:
-        raise ill_typed(f"pad: found {boundary!r}", caller(), "clamp, mirror or wrap; pad_value pads with a value")
-    return call(layout.Pad, (require_length("pad", left), require_length("pad", right), boundary), (), arguments)
+        raise ill_typed(
+            f"pad: found {boundary!r}", caller(), "clamp, mirror, wrap or a function; pad_value pads with a value"
+        )
+    return call(layout.Pad, (*statics, boundary), (), arguments)
 
 
 def pad_value(left: Length, right: Length, value: Any, *arguments: Any) -> Any:

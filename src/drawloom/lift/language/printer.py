@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.lift.arithmetic import free_variables, substitute, variable
+from drawloom.lift.arithmetic import ZERO, free_variables, substitute, variable
 from drawloom.lift.language.apply import chain_end, occurs, occurs_in_function
 from drawloom.lift.language.documents import NOTHING, SPACE, Document, Group, render
 from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
@@ -129,8 +129,9 @@ def print_index_function(index: IndexFunction) -> str:
         taken.add(free)
         names[name] = free
     length = variable(names["n"])
-    shown_index = variable(names["i"], 0, length)
-    body = substitute(index.body, {INDEX: shown_index, LENGTH: length})
+    start = ZERO if index.index is INDEX else -variable("left", 0)
+    shown_index = variable(names["i"], start, length if index.index is INDEX else None)
+    body = substitute(index.body, {index.index: shown_index, LENGTH: length})
     head = f"({names['i']}, {names['n']})" if LENGTH in free_variables(index.body) else names["i"]
     return f"{head} → {body}"
 

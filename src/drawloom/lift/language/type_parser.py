@@ -8,7 +8,7 @@ from typing import Final
 from drawloom.errors import SourceError
 from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, Variable, parse, variable
 from drawloom.lift.language.errors import LiftParseError
-from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
+from drawloom.lift.language.index_functions import LENGTH, IndexFunction
 from drawloom.lift.language.lexer import END, NAME, NUMBER, Source, Token
 from drawloom.lift.language.types import ArrayType, RaggedType, TupleType, Type, named_type
 
@@ -87,15 +87,15 @@ class TypeParser:
             refusal.expected,
         )
 
-    def index_function(self) -> IndexFunction:
+    def index_function(self, kind: type[IndexFunction] = IndexFunction) -> IndexFunction:
         """Parse ``i → body`` or ``(i, n) → body``."""
         source = self.source
         if source.token.text == "reverse" and source.peek().text in (",", ")"):
             source.next()
-            return IndexFunction(LENGTH - 1 - INDEX)
+            return kind(LENGTH - 1 - kind.index)
         bound: dict[str, Nat] = {}
         if source.accept("("):
-            bound[source.expect_name("an index").text] = INDEX
+            bound[source.expect_name("an index").text] = kind.index
             source.expect(",", "an index function")
             token = source.expect_name("the length of the array")
             if token.text in bound:
@@ -103,11 +103,11 @@ class TypeParser:
             bound[token.text] = LENGTH
             source.expect(")", "an index function")
         else:
-            bound[source.expect_name("an index").text] = INDEX
+            bound[source.expect_name("an index").text] = kind.index
         if not (source.accept("→") or source.accept("->")):
             raise source.refuse(f"an index function: found {source.found()}", "'→'")
         start = source.at
-        return IndexFunction(self.arithmetic(start, self.skip_arithmetic(), bound))
+        return kind(self.arithmetic(start, self.skip_arithmetic(), bound))
 
     def type(self) -> Type:
         source = self.source

@@ -4,6 +4,8 @@ what another work-group computes (thesis 2.4.2.2 and 4.3.4).
 The rules, each with its error:
 
 - ``mapLcl`` and ``mapWarp`` stand inside ``mapWrg``, ``mapLane`` inside ``mapWarp``, ``toLocal`` inside ``mapWrg``.
+- ``mapLane`` is of the dimension of the ``mapWarp`` around it: a warp's lanes are work-items of that dimension. For the
+  same reason ``mapWarp`` stands neither inside another one, nor inside or around ``mapLcl``.
 - ``mapGlb`` and ``mapWrg`` are not nested in each other, and neither is a parallel map in one of the same kind and
   dimension, nor ``mapGlb`` or ``mapWrg`` in a sequential pattern.
 - A user function or ``id`` stands inside ``mapGlb``, ``mapLcl`` or ``mapLane``, or its result is private: otherwise
@@ -28,6 +30,7 @@ from drawloom.lift.language.patterns.algorithmic import (
     AnyMap,
     AnyScan,
     Filter,
+    FilterSeq,
     Id,
     Iterate,
     Map,
@@ -55,7 +58,7 @@ from drawloom.lift.language.patterns.opencl import (
 from drawloom.lift.language.user_functions.function import UserFunction
 
 #: Patterns that repeat their function in one work-item.
-SEQUENTIAL: Final = (MapSeq, ReduceSeq, AnyScan, Iterate)
+SEQUENTIAL: Final = (MapSeq, ReduceSeq, AnyScan, FilterSeq, Iterate)
 HIGH_LEVEL: Final = (Map, Reduce, PartialReduce, Scan, Filter, MapAtomic)
 
 LOWERING: Final = {
@@ -64,6 +67,7 @@ LOWERING: Final = {
     "partialReduce": "a parallel map over reduceSeq",
     "scan": "scanSeq",
     "scanExclusive": "scanExclusiveSeq",
+    "filter": "filterSeq",
     "mapAtomic": "mapAtomicGlb or mapAtomicLcl",
 }
 
@@ -200,11 +204,15 @@ class Checker:
                     LOWERING.get(keyword, "a low-level pattern"),
                 )
         if not place.is_distributed and not place.private:
-            inside = "inside mapWrg but outside mapLcl" if place.has(MapWrg) else "outside all parallel maps"
+            inside, around = "outside all parallel maps", "mapGlb, or mapLcl inside mapWrg,"
+            if place.has(MapWarp):
+                inside, around = "inside mapWarp but outside mapLane", "mapLane"
+            elif place.has(MapWrg):
+                inside = "inside mapWrg but outside mapLcl"
             raise self.refuse(
                 call,
                 f"it writes {inside}, so all work-items would write to the same place",
-                "mapGlb, or mapLcl inside mapWrg, around it; or toPrivate",
+                f"{around} around it; or toPrivate",
             )
 
     def position(self, call: Call, pattern: Pattern, place: Place) -> None:
@@ -213,10 +221,7 @@ class Checker:
             raise self.refuse(call, "it stands outside mapWrg", "mapWrg around it")
         if isinstance(pattern, MapLane) and not place.has(MapWarp):
             raise self.refuse(call, "it stands outside mapWarp", "mapWarp around it")
-        if isinstance(pattern, MapWarp) and place.has(MapLcl):
-            raise self.refuse(call, "it stands inside mapLcl", "one of the two")
-        if isinstance(pattern, MapLcl) and place.has(MapWarp):
-            raise self.refuse(call, "it stands inside mapWarp", "mapLane")
+        self.warps(call, pattern, place)
         if isinstance(pattern, ToLocal) and not place.has(MapWrg):
             raise self.refuse(
                 call, "it stands outside mapWrg, and only a work-group has local memory", "mapWrg around it"
@@ -229,6 +234,26 @@ class Checker:
             raise self.refuse(call, "it stands inside mapWrg", "mapAtomicLcl")
         if isinstance(pattern, ParallelMap):
             self.nesting(call, pattern, place)
+
+    def warps(self, call: Call, pattern: Pattern, place: Place) -> None:
+        """Check that a warp's work-items belong to one map each: the lanes of the mapWarp around."""
+        if isinstance(pattern, MapWarp):
+            for outer in place.outer:
+                if isinstance(outer, MapLcl):
+                    raise self.refuse(call, "it stands inside mapLcl", "one of the two")
+                if isinstance(outer, MapWarp):
+                    raise self.refuse(call, "it stands inside another mapWarp", "mapLane or mapSeq")
+        if isinstance(pattern, MapLcl | MapAtomicLcl) and place.has(MapWarp):
+            raise self.refuse(call, f"it stands inside mapWarp, and {pattern.keyword} is for whole groups", "mapLane")
+        if isinstance(pattern, MapLane):
+            for outer in place.outer:
+                if isinstance(outer, MapWarp) and outer.dimension != pattern.dimension:
+                    raise self.refuse(
+                        call,
+                        f"it is of dimension {pattern.dimension} and stands inside mapWarp of dimension "
+                        f"{outer.dimension}",
+                        "one dimension: a warp's lanes are consecutive work-items",
+                    )
 
     def nesting(self, call: Call, pattern: ParallelMap, place: Place) -> None:
         if isinstance(pattern, MapGlb | MapWrg):

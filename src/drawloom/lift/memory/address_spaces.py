@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from drawloom.lift.codegen.scope import Scope, Thunk
 from drawloom.lift.language.ir import Call, Expression, Lambda, Literal, Parameter, Pattern
-from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, Fold, Iterate
-from drawloom.lift.language.patterns.opencl import ToGlobal, ToLocal, ToPrivate, Wrapper
+from drawloom.lift.language.patterns.algorithmic import AnyMap, AnyScan, FilterSeq, Fold, Iterate
+from drawloom.lift.language.patterns.opencl import MapAtomicLcl, ToGlobal, ToLocal, ToPrivate, Wrapper
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, SPACES
 from drawloom.lift.views.views import View
 
@@ -26,7 +26,8 @@ def infer_space(generator: Generator, expression: Expression, scope: Scope) -> s
     """Return the address space of an expression's result; None for literals.
 
     An enclosing ``toGlobal``, ``toLocal`` or ``toPrivate`` decides. Without one, a computation stores its result in
-    the widest address space of its arguments, and a reduction in that of its initial value.
+    the widest address space of its arguments, a reduction in that of its initial value, and ``mapAtomicLcl`` in local
+    memory.
     """
     if isinstance(expression, Parameter):
         bound = scope.values.get(expression)
@@ -46,7 +47,7 @@ def infer_space(generator: Generator, expression: Expression, scope: Scope) -> s
         return infer_space(generator, function.function.body, inner) if space is None else space
     if isinstance(function, AnyMap):
         return infer_space(generator, function.function.body, bind_spaces(function.function, arguments, scope))
-    if isinstance(function, AnyScan):
+    if isinstance(function, AnyScan | FilterSeq):
         return scope.space or widest(arguments)
     if isinstance(function, Fold):
         if generator.computes(expression.arguments[0], scope):
@@ -54,6 +55,8 @@ def infer_space(generator: Generator, expression: Expression, scope: Scope) -> s
         return PRIVATE
     if isinstance(function, Iterate):
         return scope.space or widest(arguments)
+    if isinstance(function, MapAtomicLcl):
+        return scope.space or LOCAL
     if generator.computes(expression, scope):
         if isinstance(function, Pattern) and any(generator.computes(one, scope) for one in expression.arguments):
             computed = [

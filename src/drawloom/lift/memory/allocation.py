@@ -7,7 +7,7 @@ memory belongs to one work-item, so a dimension that parallel maps share holds o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from drawloom.lift.arithmetic import (
     ONE,
@@ -16,17 +16,19 @@ from drawloom.lift.arithmetic import (
     Nat,
     as_nat,
     ceil_div,
+    free_variables,
     is_at_most,
     simplify,
     upper_bound,
 )
 from drawloom.lift.arithmetic.expression import Minimum
-from drawloom.lift.codegen.launch import GLB, LCL, WRG
+from drawloom.lift.codegen.launch import GLB, GROUP_KINDS, LANE, LCL, WARP, WRG
 from drawloom.lift.codegen.scope import Scope, Thunk
-from drawloom.lift.codegen.syntax import FOR
+from drawloom.lift.codegen.syntax import FOR, Loop
+from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
-from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold, Map
-from drawloom.lift.language.patterns.opencl import MapGlb, MapLcl, ParallelMap, Wrapper
+from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold, Iterate
+from drawloom.lift.language.patterns.opencl import MapGlb, MapLane, MapLcl, MapWarp, ParallelMap, Wrapper
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, boolean, uint8
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
 from drawloom.lift.views.views import Forest, MemoryView, UnsupportedView
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Elements of a private array: more would not fit registers.
 MOST_PRIVATE = 4096
+#: The maps whose elements work-items share, each in registers of its own.
+SHARING: Final = {MapGlb: GLB, MapLcl: LCL, MapWarp: WARP, MapLane: LANE}
 
 
 class Allocator:
@@ -59,14 +63,32 @@ class Allocator:
         """
         name = base or {GLOBAL: "buffer", LOCAL: "tile", PRIVATE: "p"}[space]
         prefix, path = self.own_parts(space) if role == "temporary" else ([], ())
+        before = len(self.buffers)
         forest = self.forest(type, space, prefix, shared, name, role)
+        for buffer in self.buffers[before:]:
+            buffer.parts = tuple(self.own_loops(space)) if role == "temporary" else ()
         return MemoryView(forest, path, self.convert)
 
     def own_parts(self, space: str) -> tuple[list[Nat], tuple[Nat, ...]]:
         """Return the dimensions and indices of the parallel loops around, as far as the address space needs them."""
-        kinds = {GLOBAL: (GLB, WRG, LCL), LOCAL: (LCL,), PRIVATE: ()}[space]
-        loops = [loop for loop in self.generator.loops if loop.kind in kinds]
+        loops = self.own_loops(space)
         return [loop.stop for loop in loops], tuple([loop.variable for loop in loops])
+
+    def own_loops(self, space: str) -> list[Loop]:
+        kinds = {GLOBAL: (GLB, WRG, *GROUP_KINDS), LOCAL: GROUP_KINDS, PRIVATE: ()}[space]
+        return [loop for loop in self.generator.loops if loop.kind in kinds]
+
+    def variable(self, name: str, type: Type) -> Buffer:
+        """Return a new variable of a work-item."""
+        return self.add(Buffer(self.generator.fresh(name), PRIVATE, type, []))
+
+    def add(self, buffer: Buffer) -> Buffer:
+        buffer.loops = tuple(self.generator.loops)
+        call = self.generator.current
+        if call is not None:
+            buffer.origin = f"{call.position}: {name_function(call.function)}"
+        self.buffers.append(buffer)
+        return buffer
 
     def forest(
         self, type: Type, space: str, lengths: list[Nat], shared: list[Distribution | None], name: str, role: str
@@ -74,7 +96,7 @@ class Allocator:
         if isinstance(type, ArrayType):
             return self.forest(type.element, space, [*lengths, type.length], shared, name, role)
         if isinstance(type, RaggedType):
-            raise UnsupportedView("the chunks of a guarded split are not stored as such; join them first")
+            raise UnsupportedView("it accumulates the chunks of a guarded split, which are joined first")
         if isinstance(type, TupleType):
             parts = [
                 self.forest(element, space, lengths, shared, f"{name}_{at}", role)
@@ -111,8 +133,7 @@ class Allocator:
         made = Buffer(unique, space, element, own, marks, role, None, width)
         if space == PRIVATE:
             self.check_private(made)
-        self.buffers.append(made)
-        return made
+        return self.add(made)
 
     def bounded(self, length: Nat, space: str) -> Nat:
         """Return the length, or the greatest that it can be."""
@@ -122,9 +143,10 @@ class Allocator:
         bound = constant_bound(length)
         if bound is not None:
             return bound
+        unknown = ", ".join([f'"{size}": ...' for size in free_variables(length)])
         raise self.generator.refuse(
             f"an array of {length} elements in {space} memory, whose size is not known when the kernel is compiled",
-            "known sizes: compile(..., sizes={...}), or a constant split before",
+            f"known sizes: compile(..., sizes={{{unknown}}}), or a constant split before",
         )
 
     def rounds(self, length: Nat, mark: Distribution) -> Nat:
@@ -191,11 +213,11 @@ def find_distribution(generator: Generator, expression: Expression, scope: Scope
         return find_distribution(generator, function.function.body, scope)
     if isinstance(function, AnyMap):
         mark: Distribution | None = None
-        if isinstance(function, MapLcl | MapGlb):
-            mark = Distribution(GLB if isinstance(function, MapGlb) else LCL, function.dimension)
-        elif isinstance(function, ParallelMap | Map):
-            mark = None
+        if isinstance(function, ParallelMap) and type(function) in SHARING:
+            mark = Distribution(SHARING[type(function)], function.dimension)
         return [mark, *find_distribution(generator, function.function.body, scope)]
+    if isinstance(function, Iterate):
+        return find_distribution(generator, function.function.body, scope)
     if isinstance(function, Fold):
         return [None, *find_distribution(generator, function.function.body, scope)]
     if function.__class__.__name__ == "Head":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from drawloom.lift.arithmetic import ONE, Constant, Nat, simplify
 from drawloom.lift.language.types import ScalarType, TupleType, Type, VectorType
+
+if TYPE_CHECKING:
+    from drawloom.lift.codegen.syntax import Loop
 
 GLOBAL: Final = "global"
 LOCAL: Final = "local"
@@ -41,6 +44,13 @@ class Buffer:
         role: ``"input"``, ``"output"``, ``"temporary"``, ``"pointer"``, or ``"value"`` for a scalar parameter.
         aliases: The buffers that a pointer may point to.
         vector_width: The width of the vectors whose components are the last dimension, or 0.
+
+    Attributes:
+        loops: The loops around the place where the buffer is made.
+        origin: The pattern whose result it holds, with the Python line.
+        parts: The parallel loops around it whose iterations have a part of it each.
+        memory: The buffer whose memory this one has: itself, unless the memory is reused.
+        capacity: The number of elements of the memory.
     """
 
     def __init__(
@@ -63,6 +73,11 @@ class Buffer:
         self.aliases = aliases or [self]
         self.vector_width = vector_width
         self.is_scalarised = False
+        self.loops: tuple[Loop, ...] = ()
+        self.origin = ""
+        self.parts: tuple[Loop, ...] = ()
+        self.memory = self
+        self.capacity = self.count
 
     @property
     def count(self) -> Nat:
@@ -74,11 +89,22 @@ class Buffer:
 
     @property
     def size_bytes(self) -> Nat:
-        return simplify(self.count * element_bytes(self.element))
+        return simplify(self.capacity * element_bytes(self.element))
+
+    def share(self, memory: Buffer) -> None:
+        """Take the memory of another buffer, whose life is over."""
+        self.memory = memory
+        self.name = memory.name
+        if isinstance(self.count, Constant) and isinstance(memory.capacity, Constant):
+            memory.capacity = max(self.count, memory.capacity, key=lambda count: count.value)
 
     def may_alias(self, other: Buffer) -> bool:
         """Return True when an element of one may be an element of the other."""
-        return any(one is another for one in self.aliases for another in other.aliases)
+        return any(one.memory is another.memory for one in self.aliases for another in other.aliases)
+
+    def has_layout_of(self, other: Buffer) -> bool:
+        """Return True when equal indices in each dimension mean equal elements, whatever pointers point to."""
+        return all(one.lengths == self.lengths for one in (*self.aliases, other, *other.aliases))
 
     @property
     def constant_count(self) -> int | None:

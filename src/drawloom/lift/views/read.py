@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from drawloom.lift.arithmetic import Nat, as_nat, ceil_div, index, minimum, simplify
+from drawloom.lift.arithmetic import (
+    Nat,
+    as_nat,
+    ceil_div,
+    index,
+    is_at_most,
+    is_less,
+    is_nonnegative,
+    less,
+    minimum,
+    select,
+    simplify,
+    variable,
+)
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.syntax import DeclareIndex, Index
-from drawloom.lift.language.index_functions import IndexFunction
+from drawloom.lift.language.index_functions import BoundaryFunction, IndexFunction
 from drawloom.lift.language.ir import Call, Lambda
 from drawloom.lift.language.patterns import layout, opencl
 from drawloom.lift.language.patterns.algorithmic import AnyMap
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, VectorType
+from drawloom.lift.views.inverses import invert
 from drawloom.lift.views.views import (
     AsScalarView,
     AsVectorView,
@@ -33,6 +46,7 @@ from drawloom.lift.views.views import (
     pad_value_view,
     pad_view,
     shift_view,
+    tidy,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +94,7 @@ def read_view(generator: Generator, call: Call, scope: Scope) -> View:
         return ReorderView(views[0], lambda at: order.at(at, length), str(order.body))
     if isinstance(function, layout.Scatter):
         length = array_type(call, scope).length
-        return ReorderView(views[0], inverse(function.index, length, scope), "inverse")
+        return ReorderView(views[0], invert(IndexFunction(scope.nat(function.index.body)), length), "inverse")
     if isinstance(function, layout.Transpose):
         return TransposeView(views[0])
     if isinstance(function, layout.Zip | layout.MakeTuple):
@@ -96,6 +110,10 @@ def read_view(generator: Generator, call: Call, scope: Scope) -> View:
         return SlideView(views[0], scope.nat(function.step))
     if isinstance(function, layout.Pad):
         return pad_view(views[0], scope.nat(function.left), array_type(call, scope).length, function.boundary)
+    if isinstance(function, layout.PadIndex):
+        boundary = BoundaryFunction(scope.nat(function.boundary.body))
+        ends = scope.nat(function.left), scope.nat(function.right)
+        return boundary_view(views[0], boundary, array_type(call, scope).length, ends)
     if isinstance(function, layout.PadValue):
         return pad_value_view(views[1], scope.nat(function.left), array_type(call, scope, 1).length, views[0])
     if isinstance(function, layout.Take):
@@ -138,20 +156,31 @@ def map_view(generator: Generator, call: Call, function: Lambda, array: View, sc
     return FunctionView(element, "MapView", array.space)
 
 
-def inverse(function: IndexFunction, length: Nat, scope: Scope) -> Callable[[Nat], Nat]:
-    """Return the inverse of a permutation that is its own inverse.
+def boundary_view(base: View, boundary: BoundaryFunction, length: Nat, ends: tuple[Nat, Nat]) -> View:
+    """Return the view of an array with elements of its own before and after it, chosen by a function.
 
     Raises:
-        UnsupportedView: The permutation is not proved to be its own inverse.
+        UnsupportedView: The function is not proved to return an index of the array.
     """
-    order = IndexFunction(scope.nat(function.body))
-    probe = index("probe", length)
-    if order.at(order.at(probe, length), length) is not probe:
-        raise UnsupportedView(
-            f"its index function i → {function.body} would have to be inverted here, which is only done for those "
-            "that are their own inverse, such as n - 1 - i; write the other of gather and scatter"
-        )
-    return lambda at: order.at(at, length)
+    left, right = ends
+    for start, stop in ((-left, as_nat(0)), (length, length + right)):
+        at = boundary.at(variable("outside", start, stop), length) if not is_at_most(stop, start) else as_nat(0)
+        if not (is_nonnegative(at) and is_less(at, length)):
+            raise UnsupportedView(
+                f"its index function i → {boundary.body} is not proved to return an index of the array's {length} "
+                "elements; max(..., 0), min(..., n - 1) and (...) mod n are"
+            )
+    inside = index("inside", length)
+    keeps = boundary.at(inside, length) is inside
+
+    def place(at: Nat) -> Nat:
+        own = tidy(at - left)
+        if keeps:
+            return boundary.at(own, length)
+        below = select(less(own, length), own, boundary.at(own, length))
+        return select(less(own, 0), boundary.at(own, length), below)
+
+    return ReorderView(base, place, f"pad i → {boundary.body}")
 
 
 def lookup_view(generator: Generator, views: list[View], length: Nat) -> View:

@@ -5,7 +5,7 @@ Each write view is the read view of the pattern's dual (thesis 4.3.3): what is w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from drawloom.lift.arithmetic import Constant, as_nat, simplify
 from drawloom.lift.codegen.scope import Scope
@@ -14,7 +14,8 @@ from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
 from drawloom.lift.language.patterns import layout, opencl
 from drawloom.lift.language.patterns.algorithmic import AnyMap
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, VectorType
-from drawloom.lift.views.read import array_type, inner_length, inverse
+from drawloom.lift.views.inverses import invert
+from drawloom.lift.views.read import array_type, inner_length
 from drawloom.lift.views.views import (
     AsScalarView,
     AsVectorView,
@@ -33,6 +34,12 @@ from drawloom.lift.views.views import (
 
 if TYPE_CHECKING:
     from drawloom.lift.codegen.generator import Generator
+
+
+#: Patterns in whose results an element of the argument has no single place.
+REPEATING: Final = (
+    layout.Slide, layout.Pad, layout.PadIndex, layout.PadValue, layout.Replicate, layout.Lookup
+)  # fmt: skip
 
 
 def write_arguments(generator: Generator, call: Call, target: View, scope: Scope) -> None:
@@ -56,7 +63,7 @@ def write_views(generator: Generator, call: Call, target: View, scope: Scope) ->
         return [ReorderView(target, lambda at: order.at(at, length), str(order.body))]
     if isinstance(function, layout.Gather):
         length = array_type(call, scope).length
-        return [ReorderView(target, inverse(function.index, length, scope), "inverse")]
+        return [ReorderView(target, invert(IndexFunction(scope.nat(function.index.body)), length), "inverse")]
     if isinstance(function, layout.Transpose):
         return [TransposeView(target)]
     if isinstance(function, layout.Zip):
@@ -93,6 +100,11 @@ def write_views(generator: Generator, call: Call, target: View, scope: Scope) ->
         return [AsVectorView(target, vector.width, vector.element)]
     if isinstance(function, AnyMap):
         return [map_target(generator, function.function, target, scope)]
+    if isinstance(function, REPEATING):
+        raise generator.refuse(
+            "its result is written to memory, where it may have an element of its argument several times or not at all",
+            "a map of id over it, in a kernel after that of its argument; or the pattern before what computes",
+        )
     raise generator.refuse(
         "its result is written to memory, but it is not a rearrangement of what its argument computes",
         "a map of id over it, or it before what computes",

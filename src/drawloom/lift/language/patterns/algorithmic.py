@@ -24,6 +24,7 @@ from drawloom.lift.language.patterns.base import (
     DefinedPattern,
     Machine,
     Rules,
+    Sizes,
     Value,
     each_leaf,
     first_leaf,
@@ -248,13 +249,17 @@ class PartialReduce(Fold):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         batch, results = machine.batch, machine.size(self.results)
         length = length_of(arguments[1], batch)
-        if results < 1 or length % results:
-            raise machine.refuse(f"{length} elements cannot be reduced to {results} in equal parts")
         total = each_leaf(arguments[0], lambda leaf: np.expand_dims(leaf, batch))
         parts = reshape_axes(arguments[1], batch, 1, (results, length // results))
         for at in range(length // results):
             total = machine.call(self.function, [total, take(parts, at, batch + 1)], extra=1)
         return spread(total, results, batch)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        results = size(self.results)
+        if results >= 1 and lengths[1] % results == 0:
+            return ""
+        return f"{lengths[1]} elements cannot be reduced to {results} in equal parts"
 
 
 class Iterate(DefinedPattern):
@@ -376,14 +381,13 @@ class ScanExclusive(Scan):
     exclusive: ClassVar[bool] = True
 
 
-class Filter(DefinedPattern):
-    """``filter(p, rest) : [T]n → ([T]n, int)`` moves the elements that fulfil ``p`` to the front, in their order.
+class AnyFilter(DefinedPattern):
+    """What filters share: ``(p, rest) : [T]n → ([T]n, int)`` moves the elements that fulfil ``p`` to the front.
 
-    The array's length is known before the data is, so it stays: what follows the kept elements is ``rest``. The
-    second component is how many were kept.
+    They stay in their order. The array's length is known before the data is, so it stays: what follows the kept
+    elements is ``rest``. The second component is how many were kept.
     """
 
-    keyword: ClassVar[str] = "filter"
     slots: ClassVar[tuple[str, ...]] = ("function", "argument")
     takes: ClassVar[int] = 2
     function_takes: ClassVar[tuple[int, ...]] = (1,)
@@ -417,6 +421,18 @@ class Filter(DefinedPattern):
             return np.where(mask, np.take_along_axis(leaf, at, axis=batch), np.expand_dims(other, batch))
 
         return (two_leaves(array, rest, choose), count)
+
+
+class Filter(AnyFilter):
+    """``filter`` does not say how the elements are moved."""
+
+    keyword: ClassVar[str] = "filter"
+
+
+class FilterSeq(AnyFilter):
+    """``filterSeq`` moves the elements one after the other, in one work-item."""
+
+    keyword: ClassVar[str] = "filterSeq"
 
 
 class MapAtomic(DefinedPattern):
@@ -496,5 +512,5 @@ def store(value: Value, where: tuple[Array, ...], elements: Value) -> None:
 
 PATTERNS: list[type[DefinedPattern]] = [
     Id, Map, Reduce, ReduceSeq, PartialReduce, Iterate, Scan, ScanExclusive, ScanSeq, ScanExclusiveSeq, Filter,
-    MapAtomic,
+    FilterSeq, MapAtomic,
 ]  # fmt: skip

@@ -23,6 +23,7 @@ from drawloom.lift.language.types import ArrayType, RaggedType, Type
 
 Array = npt.NDArray[Any]
 Value = Any  # Array | tuple[Value, ...]
+Sizes = Callable[[Nat], int]
 
 
 class Rules(ABC):
@@ -105,6 +106,10 @@ class Machine(ABC):
         """Return the values of an index function for all indices of an array."""
 
     @abstractmethod
+    def index_of(self, index: IndexFunction, at: int, length: int) -> int:
+        """Return the value of an index function for one index."""
+
+    @abstractmethod
     def refuse(self, message: str) -> Exception:
         """Return an error of the call that is being evaluated."""
 
@@ -125,8 +130,17 @@ class DefinedPattern(Pattern):
         raise NotImplementedError(self.keyword)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
-        """Return the value of a call, given those of its arguments."""
+        """Return the value of a call, given those of its arguments, which `find_fault` has nothing against."""
         raise NotImplementedError(self.keyword)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        """Say why arrays do not fit the pattern; "" if they do.
+
+        Args:
+            lengths: The length of each argument that is an array, 0 for the others.
+            size: Returns the value of a length.
+        """
+        return ""
 
 
 def each_leaf(value: Value, function: Callable[[Array], Array]) -> Value:

@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, Variable, as_nat, evaluate, free_variables
-from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
+from drawloom.lift.language.index_functions import INDEX, LENGTH, BoundaryFunction, IndexFunction
 from drawloom.lift.language.patterns.base import (
     Array,
     DefinedPattern,
     Machine,
     Rules,
+    Sizes,
     Value,
     each_leaf,
     first_leaf,
@@ -62,12 +63,16 @@ class Split(LengthPattern):
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         chunk, length = machine.size(self.chunk), length_of(arguments[0], machine.batch)
-        if chunk < 1 or length % chunk:
-            raise machine.refuse(
-                f"{length} elements cannot be split into chunks of {chunk}; "
-                "splitGuarded, splitPadded and an epilogue take any length"
-            )
         return reshape_axes(arguments[0], machine.batch, 1, (length // chunk, chunk))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        chunk = size(self.chunk)
+        if chunk >= 1 and lengths[0] % chunk == 0:
+            return ""
+        return (
+            f"{lengths[0]} elements cannot be split into chunks of {chunk}; "
+            "splitGuarded, splitPadded and an epilogue take any length"
+        )
 
 
 class SplitGuarded(LengthPattern):
@@ -87,9 +92,10 @@ class SplitGuarded(LengthPattern):
         return RaggedType(array.element, self.chunk, array.length)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
-        if machine.size(self.chunk) < 1:
-            raise machine.refuse(f"chunks of {machine.size(self.chunk)} elements")
         return arguments[0]
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        return "" if size(self.chunk) >= 1 else f"chunks of {size(self.chunk)} elements"
 
 
 class Join(DefinedPattern):
@@ -352,11 +358,15 @@ class Slide(LengthPattern):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         size, step = machine.size(self.size), machine.size(self.step)
         length = length_of(arguments[0], machine.batch)
-        if size < 1 or step < 1 or length < size or (length - size) % step:
-            raise machine.refuse(f"windows of {size} elements every {step} do not fit {length} elements")
         starts = np.arange(0, length - size + 1, step)
         order = starts[:, np.newaxis] + np.arange(size)
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        window, step, length = size(self.size), size(self.step), lengths[0]
+        if window >= 1 and step >= 1 and length >= window and (length - window) % step == 0:
+            return ""
+        return f"windows of {window} elements every {step} do not fit {length} elements"
 
 
 class Pad(LengthPattern):
@@ -390,14 +400,60 @@ class Pad(LengthPattern):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         length = length_of(arguments[0], machine.batch)
         left, right = machine.size(self.left), machine.size(self.right)
-        if self.boundary != "clamp" and max(left, right) > length:
-            raise machine.refuse(f"{self.boundary} of {max(left, right)} elements beside an array of {length}")
         index = np.arange(-left, length + right)
         if self.boundary == "wrap":
             index = index % length
         elif self.boundary == "mirror":
             index = np.where(index < 0, -1 - index, np.where(index >= length, 2 * length - 1 - index, index))
         order = np.clip(index, 0, length - 1)
+        return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        left, right = size(self.left), size(self.right)
+        if min(left, right) < 0:
+            return f"{min(left, right)} elements before or after an array"
+        if self.boundary == "clamp" or max(left, right) <= lengths[0]:
+            return ""
+        return f"{self.boundary} of {max(left, right)} elements beside an array of {lengths[0]}"
+
+
+class PadIndex(LengthPattern):
+    """``pad(left, right, h) : [T]n → [T](left + n + right)`` has element ``h(i, n)`` where ``i`` is outside the array.
+
+    ``i`` counts from ``-left`` to ``n + right - 1``; inside the array, the elements stay.
+    """
+
+    keyword: ClassVar[str] = "padIndex"
+    slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "boundary")
+
+    @property
+    def left(self) -> Nat:
+        return self.length_slot(0)
+
+    @property
+    def right(self) -> Nat:
+        return self.length_slot(1)
+
+    @property
+    def boundary(self) -> BoundaryFunction:
+        boundary = self.statics[2]
+        assert isinstance(boundary, BoundaryFunction)
+        return boundary
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        array = rules.array(arguments[0], "its argument")
+        return ArrayType(array.element, self.left + array.length + self.right)
+
+    def meaning(self, arguments: list[Value], machine: Machine) -> Value:
+        length = length_of(arguments[0], machine.batch)
+        left, right = machine.size(self.left), machine.size(self.right)
+        before = [machine.index_of(self.boundary, at, length) for at in range(-left, 0)]
+        after = [machine.index_of(self.boundary, at, length) for at in range(length, length + right)]
+        order = np.array([*before, *range(length), *after], np.int64)
+        outside = (order < 0) | (order >= length)
+        if outside.any():
+            at = int(np.argmax(outside))
+            raise machine.refuse(f"index {at - left} becomes {order[at]}, outside the array of {length} elements")
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
 
 
@@ -460,10 +516,11 @@ class Take(LengthPattern):
         return ArrayType(array.element, self.count)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
-        count, length = machine.size(self.count), length_of(arguments[0], machine.batch)
-        if not 0 <= count <= length:
-            raise machine.refuse(f"{count} elements cannot be taken of {length}")
-        return part(arguments[0], 0, count, machine.batch)
+        return part(arguments[0], 0, machine.size(self.count), machine.batch)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        count = size(self.count)
+        return "" if 0 <= count <= lengths[0] else f"{count} elements cannot be taken of {lengths[0]}"
 
 
 class Drop(LengthPattern):
@@ -482,9 +539,11 @@ class Drop(LengthPattern):
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         count, length = machine.size(self.count), length_of(arguments[0], machine.batch)
-        if not 0 <= count <= length:
-            raise machine.refuse(f"{count} elements cannot be dropped of {length}")
         return part(arguments[0], count, length, machine.batch)
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        count = size(self.count)
+        return "" if 0 <= count <= lengths[0] else f"{count} elements cannot be dropped of {lengths[0]}"
 
 
 class Concat(DefinedPattern):
@@ -556,6 +615,6 @@ class Iota(LengthPattern):
 
 
 PATTERNS: list[type[DefinedPattern]] = [
-    Split, SplitGuarded, Join, Gather, Scatter, Lookup, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadValue,
-    Head, Take, Drop, Concat, Replicate, ArrayOf, Iota,
+    Split, SplitGuarded, Join, Gather, Scatter, Lookup, Transpose, Zip, Unzip, Get, MakeTuple, Slide, Pad, PadIndex,
+    PadValue, Head, Take, Drop, Concat, Replicate, ArrayOf, Iota,
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from drawloom.lift.language.patterns.base import (
     DefinedPattern,
     Machine,
     Rules,
+    Sizes,
     Value,
     first_leaf,
     reshape_axes,
@@ -157,9 +158,10 @@ class AsVector(DefinedPattern):
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         length = first_leaf(arguments[0]).shape[machine.batch]
-        if length % self.width:
-            raise machine.refuse(f"{length} elements cannot be read as vectors of {self.width}")
         return reshape_axes(arguments[0], machine.batch, 1, (length // self.width, self.width))
+
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        return f"{lengths[0]} elements cannot be read as vectors of {self.width}" if lengths[0] % self.width else ""
 
 
 class AsScalar(DefinedPattern):

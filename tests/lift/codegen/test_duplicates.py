@@ -1,0 +1,55 @@
+"""Maps of different dimensions in one kernel: what several work-items would compute alike is stored by one of them."""
+
+import numpy as np
+import pytest
+
+from drawloom.lift import compile, parse_program
+from tests.lift.codegen.runners import check_races, integers
+
+SIZES = [(4, 4), (4, 1), (2, 2), (1, 4)]
+COUNTS = np.int32([[1, 0, 3, 2, 1, 1], [0, 0, 0, 2, 3, 1]])
+
+
+@pytest.mark.parametrize("local_size", SIZES)
+@pytest.mark.parametrize("copy", ["id", "add(1)"])
+def test_phases_of_two_dimensions(copy: str, local_size: tuple[int, int]) -> None:
+    program = parse_program(
+        "f(x: [[float]16]N) = "
+        f"mapWrg(0)(λ r . toGlobal(mapLcl(1)(id)) ∘ gather(reverse) ∘ toLocal(mapLcl(0)({copy}))(r), x)"
+    )
+    check_races(program, compile(program, local_size=local_size), integers(2, 16))
+
+
+@pytest.mark.parametrize("local_size", SIZES)
+def test_an_accumulator_that_is_updated_in_place(local_size: tuple[int, int]) -> None:
+    sums = "reduceSeq(toLocal(mapLcl(0)(id))(replicate(16, 0)), λ (s, y) . mapLcl(0)(add, zip(s, y)))"
+    program = parse_program(f"f(x: [[[float]16]4]N) = mapWrg(0)(join ∘ mapSeq(toGlobal(mapLcl(1)(id))) ∘ {sums}, x)")
+    check_races(program, compile(program, local_size=local_size), integers(2, 4, 16))
+
+
+@pytest.mark.parametrize("local_size", SIZES)
+def test_atomic_updates_are_made_once(local_size: tuple[int, int]) -> None:
+    counts = "mapAtomicLcl(0)(λ v . (v, 1), add, replicate(4, 0))"
+    program = parse_program(f"f(x: [[int]6]N) = mapWrg(0)(toGlobal(mapLcl(1)(add(1))) ∘ {counts}, x)")
+    check_races(program, compile(program, local_size=local_size), COUNTS)
+
+
+def test_two_results_over_two_dimensions_of_groups() -> None:
+    program = parse_program("f(x: [int]N) = (mapGlb(1)(id, x), mapGlb(0)(neg, x))")
+    compiled = compile(program, local_size=(2, 2))
+    check_races(program, compiled, COUNTS.reshape(-1))
+    assert "if (l_id_0 < 1 && wg_id_0 < 1) {" in compiled.opencl
+
+
+@pytest.mark.parametrize("local_size", SIZES)
+def test_private_values_are_computed_by_all_work_items(local_size: tuple[int, int]) -> None:
+    program = parse_program(
+        "f(x: [[float]8]N, y: [float]4) = mapWrg(0)(λ r . (λ s . (mapLcl(0)(add(s), r), mapLcl(1)(mult(s), r)))"
+        "(toPrivate(head ∘ reduceSeq(0, add))(y)), x)"
+    )
+    check_races(program, compile(program, local_size=local_size), integers(2, 8), integers(4))
+
+
+def test_kernels_with_one_dimension_have_no_conditions() -> None:
+    program = parse_program("f(x: [[float]16]N) = mapWrg(0)(toGlobal(mapLcl(0)(id)) ∘ toLocal(mapLcl(0)(id)), x)")
+    assert "if" not in compile(program).opencl

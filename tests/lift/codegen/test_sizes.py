@@ -1,0 +1,112 @@
+"""Sizes that do not fit a program or the device are refused with the pattern and the line; nothing is launched."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from drawloom.lift import Lambda, SizeError, array, compile, float32, fun, id, map_glb, parse_program, size
+from tests.lift.codegen.runners import check, integers
+
+COPY = "f(x: [float]N) = mapGlb(0)(id, x)"
+GROUPS = "f(x: [float]N) = join ∘ mapWrg(0)(mapLcl(0)(id)) ∘ split(16, x)"
+STAGED = (
+    "f(x: [float]N) = join ∘ mapWrg(0)(toGlobal(mapLcl(0)(id)) ∘ gather(reverse) ∘ toLocal(mapLcl(0)(id))) ∘ "
+    "split({}, x)"
+)
+
+#: A program, the length of its argument, and the error.
+UNFIT = [
+    (GROUPS, 20, "split: 20 elements cannot be split into chunks of 16"),
+    (
+        "f(x: [float]N) = asScalar ∘ mapGlb(0)(id) ∘ asVector(4, x)",
+        21,
+        "asVector: 21 elements cannot be read as vectors",
+    ),
+    ("f(x: [float]N) = mapGlb(0)(id) ∘ take(4, x)", 3, "take: 4 elements cannot be taken of 3"),
+    ("f(x: [float]N) = mapGlb(0)(id) ∘ drop(4, x)", 3, "drop: 4 elements cannot be dropped of 3"),
+    (
+        "f(x: [float]N) = mapGlb(0)(reduceSeq(0, add)) ∘ slide(3, 1, x)",
+        2,
+        "slide: windows of 3 elements every 1 do not",
+    ),
+    (
+        "f(x: [float]N) = mapGlb(0)(reduceSeq(0, add)) ∘ slide(3, 2, x)",
+        6,
+        "slide: windows of 3 elements every 2 do not",
+    ),
+    ("f(x: [float]N) = mapGlb(0)(id) ∘ pad(4, 4, mirror, x)", 2, "pad: mirror of 4 elements beside an array of 2"),
+    ("f(x: [float]N) = mapGlb(0)(id) ∘ pad(4, 4, wrap, x)", 2, "pad: wrap of 4 elements beside an array of 2"),
+    (
+        "f(x: [float]N) = mapGlb(0)(id) ∘ gather(i → 5 * i mod N, x)",
+        10,
+        "gather: its index function is not a permutation",
+    ),
+    (
+        "f(x: [float]N) = mapGlb(0)(λ c . mapSeq(id) ∘ join ∘ split(2, c)) ∘ splitGuarded(4, x)",
+        7,
+        "split: 3 elements cannot be split into chunks of 2",
+    ),
+    (STAGED.format(20000), 20000, "mapLcl: kernel f needs 80000 bytes of local memory, most of them for tile"),
+]
+
+
+@pytest.mark.parametrize(("text", "length", "message"), UNFIT)
+def test_arrays_that_do_not_fit_the_program(text: str, length: int, message: str) -> None:
+    with pytest.raises(SizeError, match=message) as refusal:
+        compile(parse_program(text))(integers(length))
+    assert str(refusal.value).startswith("<text>:1: ")
+
+
+@pytest.mark.parametrize(("text", "length", "message"), [case for case in UNFIT if case[0] != STAGED.format(20000)])
+def test_known_sizes_that_do_not_fit_are_refused_when_the_program_is_compiled(
+    text: str, length: int, message: str
+) -> None:
+    with pytest.raises(SizeError, match=message):
+        compile(parse_program(text), {"N": length})
+
+
+def test_every_iteration_fits() -> None:
+    halves = "join ∘ mapLcl(0)(toGlobal(mapSeq(id)) ∘ reduceSeq(0, add)) ∘ split(2)"
+    program = parse_program(f"f(x: [[float]M]N) = mapWrg(0)(mapLcl(0)(id) ∘ iterate(2, {halves}), x)")
+    check(program, compile(program), np.ones((3, 8), np.float32))
+    with pytest.raises(SizeError, match="split: 3 elements cannot be split into chunks of 2"):
+        compile(program)(np.ones((3, 6), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(0, "size N is 0, expected 1 or more"), (-3, "size N is -3"), (2.5, "size N is 2.5, expected a whole number"),
+     (True, "size N is True, expected a whole number"), ("8", "size N is '8', expected a whole number")],
+)  # fmt: skip
+def test_known_sizes_are_positive_whole_numbers(value: Any, message: str) -> None:
+    with pytest.raises(SizeError, match=message):
+        compile(parse_program(COPY), {"N": value})
+
+
+def test_arrays_of_other_than_the_known_sizes() -> None:
+    with pytest.raises(SizeError, match="axis 0 of argument x has length 7, expected N = 8"):
+        compile(parse_program(COPY), {"N": 8})(integers(7))
+
+
+@pytest.mark.parametrize("options", [{"local_size": 2048}, {"local_size": (64, 32)}])
+def test_groups_that_no_device_has(options: dict[str, Any]) -> None:
+    def body(x: Any) -> Any:
+        return map_glb(map_glb(id, dim=0), x, dim=1)
+
+    program: Lambda = fun(array(float32, size("N"), size("M")), body)
+    if options["local_size"] == 2048:
+        options = {"local_size": (2048, 1)}
+    with pytest.raises(SizeError, match="work-groups of 2048 work-items, expected at most 1024") as refusal:
+        compile(program, **options)(np.ones((2, 2), np.float32))
+    assert __file__ in str(refusal.value)
+
+
+def test_the_same_program_runs_at_the_sizes_that_fit() -> None:
+    compiled = compile(parse_program(GROUPS))
+    for length in (16, 20, 32, 17, 160):
+        if length % 16:
+            with pytest.raises(SizeError):
+                compiled(integers(length))
+        else:
+            check(parse_program(GROUPS), compiled, integers(length))
