@@ -5,7 +5,7 @@ derived: a sum of ``n`` terms has an error of at most ``gamma(n)`` times the sum
 and Stability of Numerical Algorithms, section 3.1), whatever the order of the additions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class Benchmark:
         low_level: Mapping[str, Callable[[], Lambda]],
         arguments: Callable[[np.random.Generator, tuple[int, ...]], list[Any]],
         reference: Callable[..., Reference],
-        sizes: list[tuple[int, ...]],
+        sizes: Sequence[tuple[int, ...]],
         multiples: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         self.name = name

@@ -66,7 +66,8 @@ def black_scholes_groups() -> Lambda:
 
 def arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> list[Any]:
     (n,) = sizes
-    stock, strike, years = random.uniform([[5], [1], [0.25]], [[30], [100], [10]], (3, n)).astype(np.float32)
+    low, high = np.array([[5.0], [1.0], [0.25]]), np.array([[30.0], [100.0], [10.0]])
+    stock, strike, years = random.uniform(low, high, (3, n)).astype(np.float32)
     return [stock, strike, years, 0.02, 0.3]
 
 

@@ -118,9 +118,9 @@ def fdtd_reference(ex: Array, ey: Array, hz: Array, source: float) -> Reference:
         )
         return ex, ey, new
 
-    fields = [one.astype(np.float64) for one in (ex, ey, hz)]
-    values = step(*fields, source, -1.0)
-    sizes = step(*[np.abs(one) for one in fields], abs(source), 1.0)
+    ex, ey, hz = ex.astype(np.float64), ey.astype(np.float64), hz.astype(np.float64)
+    values = step(ex, ey, hz, source, -1.0)
+    sizes = step(np.abs(ex), np.abs(ey), np.abs(hz), abs(source), 1.0)
     return Reference(values, tuple(gamma(10) * np.abs(one) for one in sizes))
 
 
@@ -178,7 +178,7 @@ def poisson_arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> li
 def poisson_reference(grid: Array) -> Reference:
     windows = np.lib.stride_tricks.sliding_window_view(grid.astype(np.float64), (3, 3, 3))
     windows = windows.reshape(*windows.shape[:3], 27)
-    weights = np.float32(WEIGHTS).astype(np.float64)
+    weights = np.array(WEIGHTS, np.float32).astype(np.float64)
     return Reference(windows @ weights, gamma(28) * (np.abs(windows) @ np.abs(weights)))
 
 

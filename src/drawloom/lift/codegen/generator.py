@@ -114,6 +114,7 @@ class Generator:
         self.statements: list[Statement] = []
         self.loops: list[Loop] = []  # around the current statement
         self.parallel: dict[Nat, Loop] = {}  # by iteration variable
+        self.counted: set[Nat] = set()  # sizes that iterations change
         self.memory = Allocator(self)
         self.current: Call | None = None
         self.tags = 0
@@ -158,11 +159,11 @@ class Generator:
     def loop(self, length: Nat, kind: str, dimension: int, call: Call, body: Callable[[Nat], None]) -> None:
         """Emit `body` for every iteration of a pattern."""
         length = simplify(length)
+        if length is ZERO:
+            return
         if kind in ITERATION_NAMES:
             made = self.parallel_loop(length, kind, dimension, call)
         else:
-            if length is ZERO:
-                return
             if length is ONE and self.switches.control_flow:
                 body(ZERO)
                 return
