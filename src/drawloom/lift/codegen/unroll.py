@@ -6,6 +6,8 @@ Registers have no index: a private array whose indices are all constant becomes 
 from __future__ import annotations
 
 from drawloom.lift.arithmetic import (
+    ONE,
+    ZERO,
     Condition,
     Constant,
     Nat,
@@ -20,6 +22,7 @@ from drawloom.lift.arithmetic import (
 )
 from drawloom.lift.codegen.syntax import (
     FOR,
+    ONCE,
     Access,
     Apply,
     Assign,
@@ -31,6 +34,7 @@ from drawloom.lift.codegen.syntax import (
     Loop,
     Member,
     SetIndex,
+    SetPointer,
     Statement,
     Value,
     loads_of,
@@ -85,11 +89,18 @@ def copies(loop: Loop) -> list[Statement]:
     for at in range(count.value):
         value = simplify(loop.start + loop.step * at)
         body = [substitute_statement(statement, {loop.variable: value}) for statement in loop.body]
+        if any(declares(statement) for statement in body):
+            body = [Loop(loop.variable, ZERO, ONE, ONE, body, ONCE, loop.kind)]  # names of its own
         if is_less(value, loop.stop):
             done.extend(body)
         else:
             done.append(If(less(value, loop.stop), body))
     return done
+
+
+def declares(statement: Statement) -> bool:
+    """Return True for the declaration of a variable of C that is not at the kernel's beginning."""
+    return isinstance(statement, DeclareIndex) or (isinstance(statement, SetPointer) and statement.is_declaration)
 
 
 Mapping = dict[Variable, Nat | int]
