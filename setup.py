@@ -21,8 +21,11 @@ from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 # What is compiled: every module of these folders, `__init__.py` aside, but not what begins like this.
-COMPILED_FOLDERS = ["src/drawloom/" + room for room in ("ptx", "opt", "shuffle", "cpu", "horse", "sass")]
-LEFT_PLAIN = ("src/drawloom/sass/interpreter/", "src/drawloom/sass/verify.py", "src/drawloom/sass/flow.py")
+COMPILED_FOLDERS = ["src/drawloom/" + room for room in ("ptx", "opt", "shuffle", "cpu", "horse", "sass", "lift")]
+LEFT_PLAIN = (
+    "src/drawloom/sass/interpreter/", "src/drawloom/sass/verify.py", "src/drawloom/sass/flow.py",
+    "src/drawloom/lift/language/", "src/drawloom/lift/compile.py",
+)  # fmt: skip
 
 #: C files of the one large extension.
 JOINED = 16

@@ -151,6 +151,27 @@ def test_tid_by_the_rows_of_a_warp() -> None:
     assert [repr(general[r]) for r in ("%r0", "%r4", "%r6", "%r7")] == ["varying"] * 4
 
 
+def test_addresses_that_rows_alone_change_are_one_scalar_per_row() -> None:
+    """As of `tile[i][ly]`: clang computes `tile + 256 ly - 240 ly`."""
+    body = (
+        "cvt.u64.u32 %rd4, %r10; mul.wide.u32 %rd5, %r10, 256; add.s64 %rd6, %rd2, %rd5; "
+        "mad.lo.s64 %rd7, %rd4, -240, %rd6; mad.lo.s64 %rd8, %rd4, -240, %rd0; sub.s64 %rd9, %rd5, %rd1; "
+        "mul.lo.u64 %rd10, %rd8, 0;"
+    )
+    rows = shapes_of(body, 16)
+    expected = {
+        "%rd4": "affine 0",
+        "%rd6": "affine 0",
+        "%rd7": "affine 0",
+        "%rd8": "widened 1 1 u",
+        "%rd9": "widened -1 4 s",
+        "%rd10": "affine 0",
+    }
+    assert {name: repr(rows[name]) for name in expected} == expected
+    assert not any(rows[name].even for name in expected)
+    assert repr(shapes_of(body, 32)["%rd7"]) == "uniform"
+
+
 def test_value_that_lanes_overwrite_while_others_wait_is_varying() -> None:
     """Both arms write a constant; the lanes of the other arm must keep theirs."""
     shapes = shapes_of(

@@ -74,10 +74,12 @@ def affine(stride: int, even: bool, bits: int) -> Shape:
 
 
 def widened(scale: int, stride: int, even: bool, signed: bool, aligned: bool = False) -> Shape:
-    """``widened``; uniform when nothing of the lane is left."""
+    """``widened``; uniform when nothing of the lane is left, ``affine 0`` when nothing of the column is."""
     scale = _wrapped(scale, 64)
-    if not scale or (not stride and even):
-        return UNIFORM_SHAPE
+    if not scale:
+        return UNIFORM_SHAPE if even else affine(0, False, 64)
+    if not stride:
+        return affine(0, even, 64)
     return Shape(WIDENED, stride, even, scale, signed, aligned)
 
 
@@ -356,9 +358,9 @@ def _sum(a: Shape, b: Shape, sign: int, bits: int) -> Shape | None:
     if a.kind == VARYING or b.kind == VARYING:
         return None
     if a.kind == WIDENED or b.kind == WIDENED:
-        if a.kind == UNIFORM:
+        if _by_row(a):
             return widened(sign * b.scale, b.stride, b.even and a.even, b.signed, b.aligned)
-        return a if b.kind == UNIFORM else None
+        return widened(a.scale, a.stride, a.even and b.even, a.signed, a.aligned) if _by_row(b) else None
     return affine(a.stride + sign * b.stride, a.even and b.even, bits)
 
 

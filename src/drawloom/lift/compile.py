@@ -15,6 +15,7 @@ from drawloom.lift.codegen.generator import Switches
 from drawloom.lift.codegen.kernel import Kernel, KernelOptions, calls_of, make_kernel
 from drawloom.lift.codegen.launch import UNKNOWN
 from drawloom.lift.codegen.user_functions import FunctionTable
+from drawloom.lift.codegen.vector_buffers import MOST_BYTES
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.infer import infer_types
 from drawloom.lift.language.interpreter import Binder, Interpreter, check_range
@@ -37,6 +38,7 @@ def compile(
     local_size: int | tuple[int, ...] | None = None,
     num_groups: int | tuple[int, ...] | None = None,
     sub_groups: bool = False,
+    exact_groups: bool = False,
     array_access: bool = True,
     barriers: bool = True,
     control_flow: bool = True,
@@ -52,6 +54,8 @@ def compile(
             None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb.
         sub_groups: The device's sub-groups are warps of 32 work-items, as with `drawloom.devices()`: lanes of a mapWarp
             wait for each other with ``sub_group_barrier`` in place of a barrier of the whole work-group.
+        exact_groups: Launches have exactly the work-groups of ``kernel.num_groups(sizes)``, one for each element of the
+            longest mapWrg of a dimension, or work-items for each element of a mapGlb: no loops over them are needed.
         array_access: Simplify the indices of accesses.
         barriers: Leave out barriers that order nothing.
         control_flow: Make ``if`` or straight-line code of loops that run at most once.
@@ -64,6 +68,7 @@ def compile(
         WellFormednessError: No kernel can run the program.
         LiftCompileError: The code generator does not compile a pattern where it stands; the error names the pattern
             and the Python line.
+        SizeError: A known size does not fit a pattern.
 
     Example:
         >>> import numpy as np
@@ -85,7 +90,9 @@ def compile(
         UNKNOWN if num_groups is None else triple(num_groups, 1),
         Switches(array_access, barriers, control_flow),
         sub_groups,
+        exact_groups,
     )
+    check_lengths(typed, options.sizes)
     name = typed.name or "lift_kernel"
     calls = [call for call in calls_of(typed) if isinstance(call.function, KernelCall)]
     kernels: dict[KernelCall, Kernel] = {}
@@ -240,7 +247,7 @@ class Compiled:
             elif parameter.role == "value":
                 arguments.append(value_argument(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
-                array = np.ascontiguousarray(inputs.pop(0))
+                array = aligned(np.ascontiguousarray(inputs.pop(0)))
                 check_length(array.size, parameter.name)
                 arguments.append(array.view(np.uint8) if array.dtype == bool else array)
             else:
@@ -249,7 +256,7 @@ class Compiled:
                 check_length(length, parameter.name)
                 element = parameter.buffer.element
                 assert isinstance(element, ScalarType)
-                array = np.empty(length, element.dtype)
+                array = aligned(np.empty(length, element.dtype))
                 if parameter.role == "output" and starts:
                     array[:] = np.broadcast_to(starts.pop(0), array.shape).reshape(-1)
                 arguments.append(array)
@@ -301,6 +308,17 @@ def value_argument(type: ScalarType | VectorType | None, value: Any) -> Any:
     components = np.zeros(4 if type.width == 3 else type.width, value.dtype)
     components[: type.width] = value
     return components.tobytes()
+
+
+def aligned(array: Any) -> Any:
+    """Return an array, or a copy of it, at an address that kernels may read vectors from."""
+    if array.ctypes.data % MOST_BYTES == 0:
+        return array
+    memory = np.empty(array.nbytes + MOST_BYTES, np.uint8)
+    first = -memory.ctypes.data % MOST_BYTES
+    moved = memory[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
 
 
 def check_length(length: int, name: str) -> None:

@@ -42,7 +42,7 @@ kernel void partialDotProduct(
       barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (l_id_0 < 1) {
-      out[l_id_0 + wg_0] = in[l_id_0];
+      out[wg_0] = in[0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

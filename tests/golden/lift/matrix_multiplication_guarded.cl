@@ -31,12 +31,12 @@ kernel void matrixMultiplicationGuarded(
       for (int i = 0; i < (K + 3) / 4; i++) {
         if (l_id_1 < min(K - 4 * i, 4)) {
           if (l_id_0 < min(N - 8 * wg_0, 8)) {
-            tile[8 * l_id_1 + l_id_0] = b[4 * i * N + l_id_1 * N + 8 * wg_0 + l_id_0];
+            tile[8 * l_id_1 + l_id_0] = b[l_id_1 * N + 8 * wg_0 + l_id_0 + 4 * i * N];
           }
         }
         if (l_id_1 < min(K - 4 * i, 4)) {
           if (l_id_0 < min(M - 8 * wg_1, 8)) {
-            tile2[8 * l_id_1 + l_id_0] = a[8 * wg_1 * K + l_id_0 * K + 4 * i + l_id_1];
+            tile2[8 * l_id_1 + l_id_0] = a[8 * wg_1 * K + l_id_0 * K + l_id_1 + 4 * i];
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -44,7 +44,7 @@ kernel void matrixMultiplicationGuarded(
           if (l_id_0 < min(N - 8 * wg_0, 8)) {
             acc2 = acc;
             for (int i2 = 0; i2 < min(K - 4 * i, 4); i2++) {
-              acc2 = multAndSumUp(acc2, tile2[8 * i2 + l_id_1], tile[8 * i2 + l_id_0]);
+              acc2 = multAndSumUp(acc2, tile2[l_id_1 + 8 * i2], tile[l_id_0 + 8 * i2]);
             }
             acc = acc2;
           }

@@ -1,4 +1,4 @@
-// divisions and remainders in indices: 3
+// divisions and remainders in indices: 5
 // bytes in global memory: 0
 // bytes in local memory: 256
 // bytes in private memory: 32
@@ -6,7 +6,7 @@ float mult(float x, float y) { return x * y; }
 float add(float x, float y) { return x + y; }
 __attribute__((reqd_work_group_size(4, 8, 1)))
 kernel void matrixMultiplicationNvidia(
-    const global float *restrict a,
+    const global float4 *restrict a,
     const global float *restrict b,
     global float *restrict out,
     int M,
@@ -36,12 +36,12 @@ kernel void matrixMultiplicationNvidia(
       for (int i3 = 0; i3 < K / 4; i3++) {
         {
           if (l_id_0 < 1) {
-            vstore4((float4)(b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + l_id_1], b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + l_id_1 + N], b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + 2 * N + l_id_1], b[4 * i3 * N + 4 * l_id_0 * N + 8 * wg_0 + 3 * N + l_id_1]), l_id_0 + l_id_1, tile);
+            vstore4((float4)(b[8 * wg_0 + l_id_1 + 4 * i3 * N], b[8 * wg_0 + l_id_1 + N + 4 * i3 * N], b[8 * wg_0 + 2 * N + l_id_1 + 4 * i3 * N], b[8 * wg_0 + 3 * N + l_id_1 + 4 * i3 * N]), l_id_1, tile);
           }
         }
         {
           if (l_id_0 < 1) {
-            vstore4(vload4(0, a + 8 * wg_1 * K + l_id_1 * K + 4 * i3 + 4 * l_id_0), l_id_0 + l_id_1, tile2);
+            vstore4(a[8 * wg_1 * (K / 4) + l_id_1 * (K / 4) + i3], l_id_1, tile2);
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -13,7 +13,7 @@ kernel void matrixTranspose(
   int wg_count_0 = get_num_groups(0);
   for (int wg_0 = wg_id_0; wg_0 < M; wg_0 += wg_count_0) {
     for (int l_0 = l_id_0; l_0 < N; l_0 += 64) {
-      out[wg_0 * N + l_0] = x[l_0 * M + wg_0];
+      out[wg_0 * N + l_0] = x[wg_0 + l_0 * M];
     }
   }
 }

@@ -38,7 +38,7 @@ kernel void warpSums(
         barrier(CLK_LOCAL_MEM_FENCE);
       }
       if (lane_id_0 < 1) {
-        out[2 * wg_0 + lane_id_0 + warp_id_0] = in[32 * warp_id_0 + lane_id_0];
+        out[2 * wg_0 + warp_id_0] = in[32 * warp_id_0];
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

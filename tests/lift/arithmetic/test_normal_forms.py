@@ -89,6 +89,9 @@ def test_steps_prove_divisibility() -> None:
     assert rows // 4 is exact_div(rows, 4)
     i = variable("i", 0, rows, 4)
     assert is_less(i + 3, rows)
+    vectors = exact_div(rows, 4)
+    assert divides(32, vectors) and not divides(64, vectors)
+    assert ceil_div(vectors, 16) * 16 is vectors
 
 
 def test_minimum_and_maximum_use_ranges() -> None:

@@ -189,7 +189,7 @@ def test_listing_4_6s_iterations_lose_no_buffer() -> None:
 
 
 def test_the_transposition_of_listing_4_4_reads_one_product_and_one_sum() -> None:
-    assert "out[wg_0 * N + l_0] = x[l_0 * M + wg_0]" in compile(matrix_transpose()).opencl
+    assert "out[wg_0 * N + l_0] = x[wg_0 + l_0 * M]" in compile(matrix_transpose()).opencl
 
 
 def test_known_sizes_become_constants_and_loops_disappear() -> None:

@@ -99,9 +99,9 @@ def nbody() -> Lambda:
     )
 
 
-def nbody_amd() -> Lambda:
+def nbody_amd(multiple_of: int = 1) -> Lambda:
     """Return the form of AMD's sample: a work-item for each particle, no local memory."""
-    n = size("N")
+    n = size("N", multiple_of)
     return fun(
         array(float4, n),
         array(float4, n),
@@ -122,12 +122,12 @@ def nbody_amd() -> Lambda:
     )
 
 
-def nbody_nvidia() -> Lambda:
+def nbody_nvidia(size_of_group: int = GROUP) -> Lambda:
     """Return the form of NVIDIA's sample: work-groups read all particles in tiles through local memory.
 
-    The number of particles must be a multiple of `GROUP`.
+    The number of particles must be a multiple of the group's size.
     """
-    n = size("N")
+    n = size("N", multiple_of=size_of_group)
 
     def group(chunk: Any, positions: Any, softening: Any, step: Any) -> Any:
         def add_tile(sums: Any, tile: Any) -> Any:
@@ -147,8 +147,8 @@ def nbody_nvidia() -> Lambda:
             )
 
         return (
-            split(GROUP, positions)
-            >> reduce_seq(replicate(GROUP, ZERO4), add_tile)
+            split(size_of_group, positions)
+            >> reduce_seq(replicate(size_of_group, ZERO4), add_tile)
             >> head
             >> (
                 lambda sums: (
@@ -165,7 +165,7 @@ def nbody_nvidia() -> Lambda:
         float32,
         lambda positions, velocities, softening, step: (
             zip(positions, velocities)
-            >> split(GROUP)
+            >> split(size_of_group)
             >> map_wrg(lambda chunk: group(chunk, positions, softening, step))
             >> join
         ),

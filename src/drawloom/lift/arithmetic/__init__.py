@@ -15,7 +15,7 @@ from drawloom.lift.arithmetic.bounds import (
     lower_bound,
     upper_bound,
 )
-from drawloom.lift.arithmetic.c_printer import c_condition, c_text
+from drawloom.lift.arithmetic.c_printer import c_condition, c_text, c_text_by_depth
 from drawloom.lift.arithmetic.conditions import (
     all_of,
     any_of,
@@ -84,6 +84,7 @@ __all__ = [
     "as_nat",
     "c_condition",
     "c_text",
+    "c_text_by_depth",
     "ceil_div",
     "constant",
     "divides",

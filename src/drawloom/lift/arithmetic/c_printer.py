@@ -7,6 +7,7 @@ divisor first or tests the sign.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from drawloom.lift.arithmetic.bounds import is_nonnegative, is_positive
@@ -35,9 +36,9 @@ from drawloom.lift.arithmetic.expression import (
     Truth,
     Variable,
 )
-from drawloom.lift.arithmetic.printer import sides, terms_to_print
+from drawloom.lift.arithmetic.printer import positive_first, sides, terms_to_print
 from drawloom.lift.arithmetic.simplify import simplify
-from drawloom.lift.arithmetic.substitution import operands_of, operator_of
+from drawloom.lift.arithmetic.substitution import free_variables, operands_of, operator_of
 from drawloom.lift.arithmetic.sums import add, scale
 
 # C's precedences, from loose to tight.
@@ -54,6 +55,9 @@ BINDS_UNARY: Final = 9
 BINDS_ALL: Final = 10
 
 GREATEST_INT: Final = (1 << 31) - 1
+
+#: The depth of constants in a sum: after all other terms.
+LAST: Final = 1 << 30
 
 #: Multiples of the divisor that are tried to make a dividend at least zero.
 MULTIPLES: Final = (1, 2)
@@ -76,6 +80,46 @@ def c_text(expression: Nat) -> str:
     if isinstance(expression, Variable):
         return expression.name
     return _text(expression, LOOSE)
+
+
+def c_text_by_depth(expression: Nat, depths: Mapping[Variable, int], uniform: Collection[Variable] = ()) -> str:
+    """Return a C expression like `c_text`, with the terms of a sum ordered by the loops that change them.
+
+    What an inner loop does not change is then a sum of its own, which compilers compute before the loop. Several terms
+    that all work-items share are a sum, too: an offset from where each work-item begins.
+
+    Args:
+        expression: The expression.
+        depths: The depths of loops by their variables; all others do not change.
+        uniform: The variables that have one value for all work-items.
+
+    Example:
+        >>> from drawloom.lift.arithmetic import index
+        >>> i, j, k = index("i", 8), index("j", 8), index("k", 8)
+        >>> print(c_text_by_depth(8 * i + j + 1, {i: 2, j: 1}))
+        j + 8 * i + 1
+        >>> print(c_text_by_depth(8 * i + j + k + 1, {i: 2, j: 1}, {i, j}))
+        k + (j + 8 * i) + 1
+    """
+    if not isinstance(expression, Sum) or not depths:
+        return c_text(expression)
+
+    def depth(term: tuple[Nat, int]) -> int:
+        return max([depths.get(variable, 0) for variable in free_variables(term[0])], default=LAST)
+
+    terms = sorted(terms_to_print(expression), key=depth)
+    offset = [term for term in terms if 0 < depth(term) < LAST and uniform_only(term[0], depths, uniform)]
+    rest = [term for term in terms if term not in offset]
+    own = [term for term in rest if depth(term) < LAST]
+    if len(offset) < 2 or not own:
+        return _write_terms(positive_first(terms))[0]
+    last = "".join([f" {'+' if times > 0 else '-'} {_write_term(one, abs(times))}" for one, times in rest[len(own) :]])
+    return f"{_write_terms(positive_first(own))[0]} + ({_write_terms(positive_first(offset))[0]}){last}"
+
+
+def uniform_only(monomial: Nat, depths: Mapping[Variable, int], uniform: Collection[Variable]) -> bool:
+    """Return True when all variables of loops in a term are uniform."""
+    return all(variable in uniform for variable in free_variables(monomial) if depths.get(variable))
 
 
 def c_condition(condition: Condition) -> str:
@@ -101,7 +145,10 @@ def _write(expression: Nat) -> tuple[str, int]:
 
 
 def _write_sum(expression: Sum) -> tuple[str, int]:
-    terms = terms_to_print(expression)
+    return _write_terms(terms_to_print(expression))
+
+
+def _write_terms(terms: list[tuple[Nat, int]]) -> tuple[str, int]:
     if len(terms) == 1:
         return _write_term(terms[0][0], terms[0][1]), BINDS_PRODUCT
     written = _write_term(terms[0][0], terms[0][1])

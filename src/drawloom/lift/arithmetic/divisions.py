@@ -281,6 +281,14 @@ def known_divisor(atom: Nat) -> int:
     if isinstance(atom, Variable):
         if isinstance(atom.range.step, Constant) and isinstance(atom.range.start, Constant):
             return gcd(atom.range.step.value, atom.range.start.value)
+    if isinstance(atom, ExactDivision) and isinstance(atom.right, Constant):
+        known = 0
+        for monomial, coefficient in zip(monomials_of(atom.left), coefficients_of(atom.left)):
+            for factor in factors_of(monomial):
+                coefficient *= known_divisor(factor)
+            known = gcd(known, coefficient)
+        if known % atom.right.value == 0:
+            return known // atom.right.value
     return 1
 
 

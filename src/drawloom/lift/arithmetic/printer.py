@@ -107,6 +107,11 @@ def terms_to_print(expression: Sum) -> list[tuple[Nat, int]]:
     """Return monomials and coefficients from great strides to small, as 128*g + 2*l + i, but a positive term first."""
     terms = list(zip(expression.monomials, expression.coefficients))
     terms.sort(key=_stride)
+    return positive_first(terms)
+
+
+def positive_first(terms: list[tuple[Nat, int]]) -> list[tuple[Nat, int]]:
+    """Move the first term with a positive coefficient to the front."""
     for position, (_, coefficient) in enumerate(terms):
         if coefficient > 0:
             terms.insert(0, terms.pop(position))

@@ -181,7 +181,7 @@ class Generator:
         start, step = self.threads.id(kind, dimension), self.threads.count(kind, dimension)
         keyword = name_function(call.function)
         form, counter = FOR, start
-        if self.switches.control_flow and is_at_most(length, step):
+        if self.switches.control_flow and self.threads.covers(kind, dimension, length):
             form = ONCE if is_at_most(step, length) else IF
             counter = self.threads.bounded_id(kind, dimension, length)
         else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 
 from drawloom.lift.arithmetic import (
+    ONE,
     ZERO,
     ArithmeticRefusal,
     Constant,
@@ -14,20 +15,24 @@ from drawloom.lift.arithmetic import (
     Variable,
     evaluate,
     free_variables,
+    maximum,
     simplify,
     substitute,
     unsimplified,
     upper_bound,
 )
 from drawloom.lift.codegen.branches import decide_branches
+from drawloom.lift.codegen.divisors import find_divisors
 from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
-from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Threads, Triple
+from drawloom.lift.codegen.hoist import hoist_loads
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.syntax import Access, Apply, Assign, SetPointer, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
+from drawloom.lift.codegen.vector_buffers import VectorIndices, find_vector_buffers
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
 from drawloom.lift.language.patterns.opencl import (
@@ -65,6 +70,7 @@ GLOBAL_GROUPS: dict[int, tuple[int, ...]] = {0: (1, 1, 1), 1: (128, 1, 1), 2: (1
 MOST_WORK_ITEMS = 256
 DEFAULT_LOCAL = 64
 MOST_GROUPS = 65535
+MOST_GROUPS_OF_X = (1 << 31) - 1
 #: What every device of the runtime has: work-items of a group, and bytes of local memory that a kernel declares.
 MOST_DEVICE_WORK_ITEMS = 1024
 MOST_DEVICE_LOCAL = 49152
@@ -125,6 +131,7 @@ class Kernel:
     ) -> None:
         self.position = position
         self.start = start
+        self.is_exact = False
         self.name = name
         self.views = views
         self.text = text
@@ -168,7 +175,11 @@ class Kernel:
             )
 
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
-        """Return the launch's groups: enough for every parallel map, at most 65535 in a dimension."""
+        """Return the launch's groups: enough for every parallel map, or at most 65535 in a dimension.
+
+        Raises:
+            SizeError: The kernel needs exactly as many groups as its maps have elements, and that is too many.
+        """
         counts: list[int] = []
         for extents in self.group_extents:
             most = 1
@@ -177,7 +188,13 @@ class Kernel:
                     most = max(most, evaluate(extent, sizes))
                 except ArithmeticRefusal:
                     continue
-            counts.append(min(most, MOST_GROUPS))
+            allowed = MOST_GROUPS_OF_X if self.is_exact and not counts else MOST_GROUPS
+            if self.is_exact and most > allowed:
+                raise SizeError(
+                    f"kernel {self.name}: {most} work-groups in dimension {len(counts)}, expected at most {allowed}\n"
+                    "  without exact_groups, work-groups take turns"
+                )
+            counts.append(min(most, allowed))
         return counts[0], counts[1], counts[2]
 
 
@@ -190,6 +207,7 @@ class KernelOptions:
         num_groups: Known numbers of groups, or None.
         switches: The optimisations.
         sub_groups: The device's sub-groups are warps of 32 work-items.
+        exact_groups: A launch has exactly the groups that `Kernel.num_groups` returns.
     """
 
     def __init__(
@@ -199,7 +217,9 @@ class KernelOptions:
         num_groups: Triple,
         switches: Switches,
         sub_groups: bool = False,
+        exact_groups: bool = False,
     ) -> None:
+        self.exact_groups = exact_groups
         self.sizes = sizes
         self.local_size = local_size
         self.num_groups = num_groups
@@ -229,9 +249,11 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
     check_threads(function, extents, local_size, options.num_groups)
-    threads = Threads(local_size, options.num_groups, options.sub_groups)
-    generator = Generator(threads, options.switches, functions)
+    groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
     sizes = [size for size in sizes_of(function) if size not in known]
+    num_groups = exact_groups(groups, sizes) if options.exact_groups else options.num_groups
+    threads = Threads(local_size, num_groups, options.sub_groups)
+    generator = Generator(threads, options.switches, functions)
     functions.begin_kernel([*threads.calls, *[size.name for size in sizes]])
     parameters: list[KernelParameter] = []
     scope = Scope({}, known)
@@ -246,9 +268,12 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
     statements = leave_to_first(statements, threads, shared_ids(extents, local_size, options.num_groups))
-    statements = decide_branches(unroll(statements))
+    statements = hoist_loads(decide_branches(unroll(statements)), generator.memory.variable)
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
+    vectors = VectorIndices(find_divisors(function, sizes))
+    if options.switches.array_access:
+        find_vector_buffers(statements, vectors)
     used = {buffer.memory for buffer in used_buffers(statements)}
     buffers = [buffer for buffer in generator.memory.buffers if buffer.role in ("input", "output") or buffer in used]
     parameters += [KernelParameter(buffer.name, "output", buffer) for buffer in outputs]
@@ -259,13 +284,13 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     ]
     parameters += [KernelParameter(size.name, "size", None, None, size) for size in sizes]
     try:
-        text = print_kernel(generator, name, parameters, buffers, statements, local_size)
+        printer = CodePrinter(generator.functions, vectors)
+        text = print_kernel(printer, generator, name, parameters, buffers, statements, local_size)
     except (UnsupportedView, ArithmeticRefusal) as refusal:
         assert generator.current is not None
         raise not_compiled(str(refusal), generator.current.position) from None
     start = None if generator.start is None else Lambda(function.parameters, generator.start)
-    groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
-    return Kernel(
+    kernel = Kernel(
         name,
         text,
         parameters,
@@ -277,6 +302,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         start,
         function.position,
     )
+    kernel.is_exact = options.exact_groups
+    return kernel
 
 
 def generate(
@@ -467,6 +494,15 @@ def group_extents(extents: Extents, dimension: int, local_size: tuple[int, int, 
     ]
 
 
+def exact_groups(extents: list[list[Nat]], sizes: list[Variable]) -> Groups:
+    """Return the groups of a launch that has one for each element of the longest map; None where that is not known."""
+    counts: list[Nat | None] = []
+    for lengths in extents:
+        is_known = all(variable in sizes for length in lengths for variable in free_variables(length))
+        counts.append(simplify(maximum(ONE, *lengths)) if is_known else None)
+    return counts[0], counts[1], counts[2]
+
+
 def sizes_of(function: Lambda) -> list[Variable]:
     """Return the sizes that the types of a kernel and its patterns name, in the order of their occurrence."""
     found: dict[Variable, None] = {}
@@ -513,6 +549,7 @@ def used_buffers(statements: list[Statement]) -> set[Buffer]:
 
 
 def print_kernel(
+    printer: CodePrinter,
     generator: Generator,
     name: str,
     parameters: list[KernelParameter],
@@ -520,8 +557,6 @@ def print_kernel(
     statements: list[Statement],
     local_size: tuple[int, int, int],
 ) -> str:
-    functions = generator.functions
-    printer = CodePrinter(functions)
     for buffer in buffers:
         if buffer.space == LOCAL and buffer.role == "temporary":
             printer.lines.append("  " + printer.declaration(buffer))
@@ -532,7 +567,7 @@ def print_kernel(
     printer.statements(statements, "  ")
     words = set(re.findall(r"\w+", "\n".join(printer.lines)))
     ids = [f"  int {one} = {call};" for one, call in generator.threads.calls.items() if one in words]
-    signature = ",\n    ".join([print_parameter(functions, parameter) for parameter in parameters])
+    signature = ",\n    ".join([print_parameter(printer, parameter) for parameter in parameters])
     sizes = ", ".join(map(str, local_size))
     kernel = [
         f"__attribute__((reqd_work_group_size({sizes})))",
@@ -545,13 +580,15 @@ def print_kernel(
     return "\n".join(kernel) + "\n"
 
 
-def print_parameter(functions: FunctionTable, parameter: KernelParameter) -> str:
+def print_parameter(printer: CodePrinter, parameter: KernelParameter) -> str:
     if parameter.role == "size":
         return f"int {parameter.name}"
     if parameter.role == "value":
         # A kernel has no arguments of type bool (OpenCL C 1.2, section 6.9).
         assert parameter.type is not None
-        return f"{functions.spell_type(uint8 if parameter.type == boolean else parameter.type)} {parameter.name}"
+        return (
+            f"{printer.functions.spell_type(uint8 if parameter.type == boolean else parameter.type)} {parameter.name}"
+        )
     assert parameter.buffer is not None
     const = "const " if parameter.role == "input" else ""
-    return f"{const}global {functions.spell_type(parameter.buffer.element)} *restrict {parameter.name}"
+    return f"{const}global {printer.element_type(parameter.buffer)} *restrict {parameter.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.lift.arithmetic import Nat, Variable, as_nat, simplify, variable
+from drawloom.lift.arithmetic import Nat, Variable, as_nat, is_at_most, simplify, variable
 
 GLB, WRG, LCL, WARP, LANE, SEQ, REDUCE = "glb", "wrg", "lcl", "warp", "lane", "seq", "reduce"
 
@@ -14,6 +14,8 @@ GROUP_KINDS: Final = (LCL, WARP, LANE)
 WARP_SIZE: Final = 32
 
 Triple = tuple[int | None, int | None, int | None]
+#: Numbers of groups, which may be expressions of the program's sizes.
+Groups = tuple[Nat | int | None, Nat | int | None, Nat | int | None]
 UNKNOWN: Final[Triple] = (None, None, None)
 
 NAMES: Final = {GLB: "g_id", WRG: "wg_id", LCL: "l_id", WARP: "warp_id", LANE: "lane_id"}
@@ -31,7 +33,7 @@ class Threads:
         sub_groups: The device's sub-groups are the warps, so that a warp can have barriers of its own.
     """
 
-    def __init__(self, local_size: Triple = UNKNOWN, num_groups: Triple = UNKNOWN, sub_groups: bool = False) -> None:
+    def __init__(self, local_size: Triple = UNKNOWN, num_groups: Groups = UNKNOWN, sub_groups: bool = False) -> None:
         self.local_size = local_size
         self.num_groups = num_groups
         self.sub_groups = sub_groups
@@ -50,7 +52,7 @@ class Threads:
         count: Nat
         if kind == GLB:
             local, groups = self.local_size[dimension], self.num_groups[dimension]
-            known = None if local is None or groups is None else local * groups
+            known: Nat | int | None = None if local is None or groups is None else local * groups
         else:
             known = self.local_size[dimension] if kind == LCL else self.num_groups[dimension]
         count = as_nat(known) if known is not None else variable(count_name)
@@ -78,3 +80,9 @@ class Threads:
     def bounded_id(self, kind: str, dimension: int, length: Nat) -> Variable:
         """Return the id, known to be below a length."""
         return variable(f"{NAMES[kind]}_{dimension}", 0, length)
+
+    def covers(self, kind: str, dimension: int, length: Nat) -> bool:
+        """Return True when a parallel map of a length has at most one element for a work-item or group."""
+        if kind in (GLB, WRG) and isinstance(self.num_groups[dimension], Nat):
+            return True  # the launch has groups for the longest map of its dimension
+        return is_at_most(length, self.counts[kind, dimension])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from drawloom.lift.arithmetic import Constant, c_condition, c_text
+from drawloom.lift.arithmetic import Constant, Nat, Variable, c_condition, c_text, c_text_by_depth, ceil_div
+from drawloom.lift.codegen.launch import GLB, REDUCE, SEQ, WRG
 from drawloom.lift.codegen.syntax import (
+    FOR,
     IF,
     ONCE,
     Access,
@@ -25,6 +27,7 @@ from drawloom.lift.codegen.syntax import (
     Value,
 )
 from drawloom.lift.codegen.user_functions import FunctionTable
+from drawloom.lift.codegen.vector_buffers import VectorIndices
 from drawloom.lift.memory.buffers import PRIVATE, Buffer
 from drawloom.lift.views.views import UnsupportedView
 
@@ -34,9 +37,13 @@ INDENT = "  "
 class CodePrinter:
     """Prints the statements of a kernel."""
 
-    def __init__(self, functions: FunctionTable) -> None:
+    def __init__(self, functions: FunctionTable, vectors: VectorIndices) -> None:
         self.functions = functions
+        self.vectors = vectors
         self.lines: list[str] = []
+        self.depth = 0  # of the loops around the current statement
+        self.depths: dict[Variable, int] = {}  # of the loops that change variables
+        self.uniform: set[Variable] = set()  # the variables of loops that work-items run together
 
     def statements(self, statements: list[Statement], indent: str) -> None:
         for statement in statements:
@@ -69,6 +76,7 @@ class CodePrinter:
             if statement.of_warp:
                 self.functions.extensions.add("cl_khr_subgroups")
         elif isinstance(statement, DeclareIndex):
+            self.depths[statement.variable] = self.depth
             self.lines.append(f"{indent}int {statement.variable.name} = {self.value(statement.value)};")
         elif isinstance(statement, SetIndex):
             self.lines.append(f"{indent}{statement.variable.name} = {c_text(statement.value)};")
@@ -95,8 +103,19 @@ class CodePrinter:
             step = "++" if isinstance(loop.step, Constant) and loop.step.value == 1 else f" += {c_text(loop.step)}"
             head = f"int {name} = {c_text(loop.start)}; {name} < {parenthesised(c_text(loop.stop))}; {name}{step}"
             self.lines.append(f"{indent}for ({head}) {{")
+        is_inner = loop.form == FOR and loop.kind not in (GLB, WRG)  # loops over groups mostly run once
+        if is_inner:
+            self.depth += 1
+            self.depths[loop.variable] = self.depth
+            if loop.kind in (SEQ, REDUCE):
+                self.uniform.add(loop.variable)
         self.statements(loop.body, indent + INDENT)
+        if is_inner:
+            self.depth -= 1
         self.lines.append(indent + "}")
+
+    def index(self, index: Nat) -> str:
+        return c_text_by_depth(index, self.depths, self.uniform)
 
     def atomic(self, statement: AtomicUpdate, indent: str) -> None:
         place = f"&{self.access(statement.place)}"
@@ -124,17 +143,18 @@ class CodePrinter:
 
     def assignment(self, statement: Assign) -> str:
         place, value = statement.place, self.value(statement.value)
-        if place.width:
+        if place.width and not place.buffer.memory.vector_access:
             return f"{self.vector_call('vstore', place, value + ', ')}"
         return f"{self.access(place)} = {value}"
 
     def value(self, value: Value) -> str:
         if isinstance(value, Index):
-            return c_text(value.nat)
+            return self.index(value.nat)
         if isinstance(value, Text):
             return value.text
         if isinstance(value, Access):
-            return self.vector_call("vload", value, "") if value.width else self.access(value)
+            is_call = value.width and not value.buffer.memory.vector_access
+            return self.vector_call("vload", value, "") if is_call else self.access(value)
         if isinstance(value, Apply):
             return value.name + ", ".join([self.value(argument) for argument in value.arguments]) + value.closing
         if isinstance(value, Member):
@@ -148,15 +168,19 @@ class CodePrinter:
         quotient, rest = access.index // access.width, access.index % access.width
         buffer = access.buffer.name
         if isinstance(rest, Constant) and rest.value == 0:
-            return f"{name}{access.width}({before}{c_text(quotient)}, {buffer})"
-        return f"{name}{access.width}({before}0, {buffer} + {parenthesised(c_text(access.index))})"
+            return f"{name}{access.width}({before}{self.index(quotient)}, {buffer})"
+        return f"{name}{access.width}({before}0, {buffer} + {parenthesised(self.index(access.index))})"
 
     def access(self, access: Access) -> str:
         buffer = access.buffer
         if buffer.space == PRIVATE or buffer.role == "value":
             text = self.register(access)
+        elif buffer.memory.vector_access:
+            found = self.vectors.find(access.index, buffer.memory.vector_access)
+            assert found is not None
+            return f"{buffer.name}[{self.index(found)}]"
         else:
-            text = f"{buffer.name}[{c_text(access.index)}]"
+            text = f"{buffer.name}[{self.index(access.index)}]"
         if access.component is None:
             return text
         if not isinstance(access.component, Constant):
@@ -172,13 +196,19 @@ class CodePrinter:
                 return buffer.name
             assert isinstance(access.index, Constant)
             return f"{buffer.name}_{access.index.value}"
-        return f"{buffer.name}[{c_text(access.index)}]"
+        return f"{buffer.name}[{self.index(access.index)}]"
+
+    def element_type(self, buffer: Buffer) -> str:
+        type = self.functions.spell_type(buffer.element)
+        return f"{type}{buffer.memory.vector_access}" if buffer.memory.vector_access else type
 
     def declaration(self, buffer: Buffer) -> str:
         """Print the declaration of a local or private buffer."""
-        type = self.functions.spell_type(buffer.element)
+        type = self.element_type(buffer)
         if buffer.space != PRIVATE:
-            return f"local {type} {buffer.name}[{c_text(buffer.capacity)}];"
+            width = buffer.memory.vector_access
+            length = ceil_div(buffer.capacity, width) if width else buffer.capacity
+            return f"local {type} {buffer.name}[{c_text(length)}];"
         count = buffer.constant_count
         if not buffer.lengths or (buffer.is_scalarised and count == 1):
             return f"{type} {buffer.name};"

@@ -1,6 +1,7 @@
 """Unrolls loops over private arrays and over the components of vectors (thesis 4.3.5, listings 4.7 and 4.8).
 
-Registers have no index: a private array whose indices are all constant becomes one variable for each element.
+Registers have no index: a private array whose indices are all constant becomes one variable for each element. Where
+work-item 0 alone does something, its number is a constant, too.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def unroll(statements: list[Statement]) -> list[Statement]:
             if statement.form == FOR and indexes_registers(statement.body, statement.variable):
                 done.extend(copies(statement))
                 continue
+            if statement.form != FOR and simplify(statement.stop) is ONE:
+                statement.body = [substitute_statement(inner, {statement.variable: ZERO}) for inner in statement.body]
         elif isinstance(statement, If):
             statement.body = unroll(statement.body)
         done.append(statement)

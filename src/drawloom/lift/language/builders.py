@@ -110,16 +110,25 @@ install()
 # Types, sizes, literals and whole programs
 
 
-def size(name: str) -> Variable:
+def size(name: str, multiple_of: int = 1) -> Variable:
     """Make a size: a natural number that the arrays' shapes decide when the program runs.
+
+    Args:
+        name: In the program's text and in generated code.
+        multiple_of: What divides the size. Other sizes are refused when the program runs, and code needs no guards
+            where work-groups or vectors divide it.
 
     Example:
         >>> size("N") * 2
         2*N
+        >>> size("N", multiple_of=4) % 4
+        0
     """
     if not is_name(name):
         raise ill_typed(f"size: {name!r} is not a name", caller(), "letters, digits and _, the first no digit")
-    return variable(name)
+    if multiple_of < 1:
+        raise ill_typed(f"size {name}: a multiple of {multiple_of}", caller(), "1 or more")
+    return variable(name, multiple_of, None, multiple_of)
 
 
 def array(element: Type, *lengths: Length) -> ArrayType:

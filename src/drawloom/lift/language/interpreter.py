@@ -14,6 +14,7 @@ import numpy as np
 from drawloom.errors import OutOfMemoryError, count
 from drawloom.lift.arithmetic import (
     ArithmeticRefusal,
+    Constant,
     Nat,
     Variable,
     constant,
@@ -184,6 +185,9 @@ def check_range(size: Variable, value: int, sizes: dict[Variable, int], what: st
         raise SizeError(f"{place}size {size} is {value}, expected {start} or more")
     if stop is not None and all(one in known for one in free_variables(stop)) and value >= evaluate(stop, known):
         raise SizeError(f"{place}size {size} is {value}, expected less than {stop}")
+    step = size.range.step
+    if isinstance(start, Constant) and isinstance(step, Constant) and (value - start.value) % step.value:
+        raise SizeError(f"{place}size {size} is {value}, expected a multiple of {step}")
 
 
 class Interpreter(Machine):

@@ -84,8 +84,8 @@ class Conflict:
         return Barrier(LOCAL in self.spaces, GLOBAL in self.spaces, self.is_in_warp)
 
 
-class Pending(list[Event]):
-    """What has been accessed since the last barrier."""
+#: What has been accessed since the last barrier.
+Pending = list[Event]
 
 
 class WorkItems:

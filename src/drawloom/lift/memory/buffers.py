@@ -78,6 +78,7 @@ class Buffer:
         self.parts: tuple[Loop, ...] = ()
         self.memory = self
         self.capacity = self.count
+        self.vector_access = 0  # the width of the vectors that it is declared as, or 0
 
     @property
     def count(self) -> Nat:

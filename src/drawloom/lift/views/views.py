@@ -9,6 +9,7 @@ classes serve reads and writes, as each pattern's write view is the read view of
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from drawloom.errors import Error
 from drawloom.lift.arithmetic import (
@@ -85,7 +86,7 @@ class ConstantView(View):
 class ValueView(View):
     """An expression of C, such as a call whose result is a struct."""
 
-    space = PRIVATE
+    space: str | None = PRIVATE
 
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -282,7 +283,7 @@ class UnzipView(Derived):
 class Branches:
     """Counts the branches of conditions that are being made: no statement may be emitted for what stands in one."""
 
-    depth = 0
+    depth: ClassVar[int] = 0
 
 
 def in_branch(make: Callable[[], View]) -> View:
