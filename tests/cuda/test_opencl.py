@@ -12,6 +12,7 @@ from drawloom.cuda import CompileError, compile_opencl
 from drawloom.cuda.clang import Clang, find_clang
 from drawloom.cuda.compiler import Options, opencl_arguments
 from drawloom.cuda.prelude import OPENCL
+from tests.opencl_platforms import POCL, usable_device
 
 SOURCE = Path(__file__).parent / "opencl.cl"
 N = 64
@@ -26,11 +27,10 @@ def ours() -> drawloom.Module:
 
 @cache
 def pocl() -> tuple[Any, Any]:
-    cl = pytest.importorskip("pyopencl")
-    platforms = [p for p in cl.get_platforms() if "Portable" in p.name]
-    if not platforms:
-        pytest.skip("PoCL is not installed")
-    context = cl.Context(platforms[0].get_devices())
+    device = usable_device(POCL)
+    import pyopencl as cl
+
+    context = cl.Context([device])
     return cl.CommandQueue(context), cl.Program(context, SOURCE.read_text()).build()
 
 

@@ -10,19 +10,6 @@ from drawloom.lift.compile import leaves, shaped
 from drawloom.lift.language.interpreter import Binder
 
 
-def find_device(platform: str) -> Any:
-    """Return a device of the platform whose name contains a word, or None."""
-    try:
-        import pyopencl
-    except ImportError:
-        return None
-    try:
-        platforms = pyopencl.get_platforms()
-    except pyopencl.Error:
-        return None
-    return next((one.get_devices()[0] for one in platforms if platform in one.name), None)
-
-
 def run(compiled: Compiled, device: Any, *arguments: Any) -> Any:
     """Run a program of one kernel, as its text says: inputs, results, temporary buffers, sizes."""
     import pyopencl

@@ -3,17 +3,16 @@
 import pytest
 
 from drawloom.lift import compile, interpret
-from tests.lift.codegen.opencl_platforms import find_device, run
+from tests.lift.codegen.opencl_platforms import run
 from tests.lift.codegen.runners import same
 from tests.lift.codegen.test_golden import PROGRAMS, arguments_of
+from tests.opencl_platforms import OCLGRIND, POCL, usable_device
 
 
-@pytest.mark.parametrize("platform", ["Portable Computing Language", "Oclgrind"])
+@pytest.mark.parametrize("platform", [POCL, OCLGRIND])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_opencl_of_a_program_runs_by_itself(name: str, platform: str) -> None:
-    device = find_device(platform)
-    if device is None:
-        pytest.skip(f"pyopencl has no platform {platform}")
+    device = usable_device(platform)
     make, sizes = PROGRAMS[name]
     program = make()
     arguments = arguments_of(sizes[1 if len(sizes) > 1 else 0])
