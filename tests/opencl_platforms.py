@@ -1,5 +1,6 @@
 """Finds the OpenCL platforms that pyopencl sees and that can build a kernel on this machine."""
 
+import os
 from functools import cache
 from typing import Any
 
@@ -24,9 +25,37 @@ def usable_device(platform: str) -> Any:
         pytest.skip(str(reason))
 
 
+def usable_cpu() -> Any:
+    """Return a pyopencl device that compiles for the CPU: PoCL's, else another platform's. Skip the test without one."""
+    try:
+        return find_cpu()
+    except UnusablePlatform as reason:
+        pytest.skip(str(reason))
+
+
+def find_cpu() -> Any:
+    """Return a device that compiles for the CPU; raise UnusablePlatform, with PoCL's reason, where there is none."""
+    try:
+        return find_device(POCL)
+    except UnusablePlatform as reason:
+        for name in list_cpu_platforms():
+            if not isinstance(find_outcome(name), UnusablePlatform):
+                return find_device(name)
+        raise reason
+
+
+def list_cpu_platforms() -> list[str]:
+    """Return the names of the installed platforms whose first device is a CPU; Oclgrind only simulates one."""
+    import pyopencl
+
+    found = [platform for platform in pyopencl.get_platforms() if OCLGRIND not in platform.name]
+    return [one.name for one in found if one.get_devices()[0].type & pyopencl.device_type.CPU]
+
+
 @cache
 def find_outcome(platform: str) -> Any:
     """Return a device or the reason why there is none: one attempt for all tests of a process."""
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")  # what is tested is built now, with the options of now
     try:
         import pyopencl
     except ImportError:

@@ -1,48 +1,90 @@
 """Runs the OpenCL C of compiled programs through pyopencl, on any platform that is installed."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from drawloom.lift import Compiled
-from drawloom.lift.arithmetic import evaluate
-from drawloom.lift.compile import leaves, shaped
-from drawloom.lift.language.interpreter import Binder
+from drawloom.lift.arithmetic import Variable, evaluate
+from drawloom.lift.codegen.kernel import Kernel
+from drawloom.lift.compile import Host, leaves, shaped
+from drawloom.lift.language.interpreter import Binder, Interpreter
 
 
-def run(compiled: Compiled, device: Any, *arguments: Any) -> Any:
-    """Run a program of one kernel, as its text says: inputs, results, temporary buffers, sizes."""
-    import pyopencl
+def run(
+    compiled: Compiled, device: Any, *arguments: Any, sizes: Mapping[Variable, int] | None = None, most_groups: int = 0
+) -> Any:
+    """Run a program as its text says: the arguments of a kernel are inputs, results, temporary buffers, sizes.
 
-    context = pyopencl.Context([device])
-    queue = pyopencl.CommandQueue(context)
-    (kernel,) = compiled.kernels
-    binder = Binder(dict(compiled.sizes))
+    Args:
+        compiled: The program.
+        device: A device of pyopencl.
+        arguments: As `interpret` takes them.
+        sizes: Values of sizes that the arguments do not decide.
+        most_groups: Launch at most so many work-groups in each dimension; 0 launches as many as the program wants.
+    """
+    binder = Binder({**compiled.sizes, **(sizes or {})})
     values = [binder.argument(one, value) for one, value in zip(compiled.program.parameters, arguments, strict=True)]
     binder.check()
-    inputs = [leaf for value in values for leaf in leaves(value)]
-    flags = pyopencl.mem_flags
-    given: list[Any] = []
-    outputs: list[tuple[Any, Any]] = []
-    for parameter in kernel.parameters:
-        if parameter.role == "size":
-            assert parameter.size is not None
-            given.append(np.int32(binder.sizes[parameter.size]))
-        elif parameter.role == "value":
-            given.append(inputs.pop(0)[()])
-        elif parameter.role == "input":
-            data = np.ascontiguousarray(inputs.pop(0))
-            given.append(pyopencl.Buffer(context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=data))
-        else:
-            assert parameter.buffer is not None
-            data = np.empty(evaluate(parameter.buffer.count, binder.sizes), parameter.buffer.element.dtype)  # type: ignore[attr-defined]
-            given.append(pyopencl.Buffer(context, flags.READ_WRITE, data.nbytes))
-            if parameter.role == "output":
-                outputs.append((data, given[-1]))
-    program = pyopencl.Program(context, compiled.opencl).build()
-    groups = kernel.num_groups(binder.sizes)
-    work_items = [group * local for group, local in zip(groups, kernel.local_size, strict=True)]
-    getattr(program, kernel.name)(queue, work_items, kernel.local_size, *given)
-    for data, buffer in outputs:
-        pyopencl.enqueue_copy(queue, data, buffer)
-    return shaped(kernel.result, [data for data, _ in outputs], [], binder.sizes)
+    platform = Platform(compiled, device, most_groups)
+    if not compiled.calls:
+        return platform.run(compiled.kernels[0], values, binder.sizes)
+    return Host(platform, binder.sizes, None).call(compiled.program, values)  # type: ignore[arg-type]
+
+
+class Platform:
+    """A device of pyopencl as the part of `Compiled` that runs a program's kernels one after the other."""
+
+    def __init__(self, compiled: Compiled, device: Any, most_groups: int) -> None:
+        import pyopencl
+
+        self.calls = compiled.calls
+        self.most_groups = most_groups
+        self.context = pyopencl.Context([device])
+        self.queue = pyopencl.CommandQueue(self.context)
+
+    def run(self, kernel: Kernel, values: list[Any], sizes: dict[Variable, int], device: str | None = None) -> Any:
+        """Launch a kernel and return its result."""
+        import pyopencl
+
+        inputs = [leaf for value in values for leaf in leaves(value)]
+        starts = [] if kernel.start is None else leaves(Interpreter(dict(sizes)).call(kernel.start, values))
+        given: list[Any] = []
+        outputs: list[tuple[Any, Any]] = []
+        for parameter in kernel.parameters:
+            if parameter.role == "size":
+                assert parameter.size is not None
+                given.append(np.int32(sizes[parameter.size]))
+            elif parameter.role == "value":
+                given.append(inputs.pop(0)[()])
+            elif parameter.role == "input":
+                given.append(self.buffer(inputs.pop(0)))
+            else:
+                assert parameter.buffer is not None
+                data = np.empty(evaluate(parameter.buffer.count, sizes), parameter.buffer.element.dtype)  # type: ignore[attr-defined]
+                if parameter.role == "output" and starts:
+                    data[:] = np.broadcast_to(starts.pop(0), data.shape).reshape(-1)
+                    given.append(self.buffer(data))
+                else:
+                    given.append(pyopencl.Buffer(self.context, pyopencl.mem_flags.READ_WRITE, data.nbytes))
+                if parameter.role == "output":
+                    outputs.append((data, given[-1]))
+        groups = kernel.num_groups(sizes)
+        if self.most_groups:
+            groups = tuple([min(count, self.most_groups) for count in groups])  # type: ignore[assignment]
+        work_items = [group * local for group, local in zip(groups, kernel.local_size, strict=True)]
+        program = pyopencl.Program(self.context, kernel.text).build()
+        getattr(program, kernel.name)(self.queue, work_items, kernel.local_size, *given)
+        for data, buffer in outputs:
+            pyopencl.enqueue_copy(self.queue, data, buffer)
+        return shaped(kernel.result, [data for data, _ in outputs], [], sizes)
+
+    def buffer(self, array: Any) -> Any:
+        """Return a buffer of the size of an array, with its elements."""
+        import pyopencl
+
+        flags = pyopencl.mem_flags
+        return pyopencl.Buffer(
+            self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=np.array(array, order="C", copy=True)
+        )
