@@ -26,7 +26,7 @@ def usable_device(platform: str) -> Any:
 
 
 def usable_cpu() -> Any:
-    """Return a pyopencl device that compiles for the CPU: PoCL's, else another platform's. Skip the test without one."""
+    """Return a pyopencl device that compiles for the CPU, PoCL's or another platform's. Skip the test without one."""
     try:
         return find_cpu()
     except UnusablePlatform as reason:
