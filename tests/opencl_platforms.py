@@ -46,27 +46,37 @@ def find_cpu() -> Any:
 
 def list_cpu_platforms() -> list[str]:
     """Return the names of the installed platforms whose first device is a CPU; Oclgrind only simulates one."""
-    import pyopencl
+    names: list[str] = []
+    for platform in list_platforms():
+        from pyopencl import device_type
 
-    found = [platform for platform in pyopencl.get_platforms() if OCLGRIND not in platform.name]
-    return [one.name for one in found if one.get_devices()[0].type & pyopencl.device_type.CPU]
+        if OCLGRIND not in platform.name and platform.get_devices()[0].type & device_type.CPU:
+            names.append(platform.name)
+    return names
+
+
+def list_platforms() -> list[Any]:
+    """Return pyopencl's platforms; none where pyopencl is not installed."""
+    try:
+        import pyopencl
+    except ImportError:
+        return []
+    try:
+        found: list[Any] = pyopencl.get_platforms()
+    except pyopencl.Error:
+        return []  # the loader reports an error where no platform is installed
+    return found
 
 
 @cache
 def find_outcome(platform: str) -> Any:
     """Return a device or the reason why there is none: one attempt for all tests of a process."""
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")  # what is tested is built now, with the options of now
-    try:
-        import pyopencl
-    except ImportError:
-        return UnusablePlatform("pyopencl is not installed")
-    try:
-        platforms = pyopencl.get_platforms()
-    except pyopencl.Error:
-        platforms = []  # the loader reports an error where no platform is installed
-    found = next((one for one in platforms if platform in one.name), None)
+    found = next((one for one in list_platforms() if platform in one.name), None)
     if found is None:
-        return UnusablePlatform(f"pyopencl has no platform {platform}")
+        return UnusablePlatform(f"pyopencl has no platform {platform}, or is not installed")
+    import pyopencl
+
     device = found.get_devices()[0]
     try:
         pyopencl.Program(pyopencl.Context([device]), "kernel void nothing(global int *p) { p[0] = 1; }").build()
