@@ -67,7 +67,7 @@ class Platform:
                     data[:] = np.broadcast_to(starts.pop(0), data.shape).reshape(-1)
                     given.append(self.buffer(data))
                 else:
-                    given.append(pyopencl.Buffer(self.context, pyopencl.mem_flags.READ_WRITE, data.nbytes))
+                    given.append(pyopencl.Buffer(self.context, pyopencl.mem_flags.READ_WRITE, max(data.nbytes, 1)))
                 if parameter.role == "output":
                     outputs.append((data, given[-1]))
         groups = kernel.num_groups(sizes)
@@ -77,14 +77,17 @@ class Platform:
         program = pyopencl.Program(self.context, kernel.text).build()
         getattr(program, kernel.name)(self.queue, work_items, kernel.local_size, *given)
         for data, buffer in outputs:
-            pyopencl.enqueue_copy(self.queue, data, buffer)
+            if data.size:
+                pyopencl.enqueue_copy(self.queue, data, buffer)
         return shaped(kernel.result, [data for data, _ in outputs], [], sizes)
 
     def buffer(self, array: Any) -> Any:
-        """Return a buffer of the size of an array, with its elements."""
+        """Return a buffer of the size of an array, with its elements; of a byte where there are none."""
         import pyopencl
 
         flags = pyopencl.mem_flags
+        if not array.size:
+            return pyopencl.Buffer(self.context, flags.READ_WRITE, 1)
         return pyopencl.Buffer(
             self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=np.array(array, order="C", copy=True)
         )

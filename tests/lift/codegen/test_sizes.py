@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drawloom.lift import Lambda, SizeError, array, compile, float32, fun, id, map_glb, parse_program, size
+from drawloom.lift import Lambda, SizeError, array, compile, float32, fun, id, interpret, map_glb, parse_program, size
 from tests.lift.codegen.runners import check, integers
 
 COPY = "f(x: [float]N) = mapGlb(0)(id, x)"
@@ -35,6 +35,8 @@ UNFIT = [
         6,
         "slide: windows of 3 elements every 2 do not",
     ),
+    ("f(x: [float]N) = mapGlb(0)(id ∘ head ∘ drop(3)) ∘ slide(N, 1, x)", 3, "head: an array of 0 elements has no"),
+    ("f(x: [float]N) = mapGlb(0)(id)(concat(x, replicate(N - 4, 0.0)))", 3, "replicate: .*length N - 4 (=|is) -1"),
     ("f(x: [float]N) = mapGlb(0)(id) ∘ pad(4, 4, mirror, x)", 2, "pad: mirror of 4 elements beside an array of 2"),
     ("f(x: [float]N) = mapGlb(0)(id) ∘ pad(4, 4, wrap, x)", 2, "pad: wrap of 4 elements beside an array of 2"),
     (
@@ -64,6 +66,12 @@ def test_known_sizes_that_do_not_fit_are_refused_when_the_program_is_compiled(
 ) -> None:
     with pytest.raises(SizeError, match=message):
         compile(parse_program(text), {"N": length})
+
+
+@pytest.mark.parametrize(("text", "length", "message"), [case for case in UNFIT if case[0] != STAGED.format(20000)])
+def test_the_interpreter_refuses_the_same_sizes(text: str, length: int, message: str) -> None:
+    with pytest.raises(SizeError, match=message):
+        interpret(parse_program(text), integers(length))
 
 
 def test_every_iteration_fits() -> None:
@@ -110,3 +118,13 @@ def test_the_same_program_runs_at_the_sizes_that_fit() -> None:
                 compiled(integers(length))
         else:
             check(parse_program(GROUPS), compiled, integers(length))
+
+
+def test_indices_of_long_arrays_are_proved_to_be_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = parse_program("f(x: [float]N) = mapGlb(0)(id) ∘ gather(i → 5 * i mod (N + N mod 2), x)")
+    with pytest.raises(SizeError, match="gather: its index function is not a permutation of 20003 indices"):
+        compile(outside)(integers(20003))
+    program = parse_program("f(x: [float]N) = mapGlb(0)(id) ∘ gather(i → i / 8 + i mod 8 * (N / 8), x)")
+    monkeypatch.setattr("drawloom.lift.language.lengths.permute", lambda *_: pytest.fail("an index after the other"))
+    x, at = np.arange(1 << 18, dtype=np.float32), np.arange(1 << 18)
+    assert np.array_equal(compile(program)(x), x[at // 8 + at % 8 * (1 << 15)])

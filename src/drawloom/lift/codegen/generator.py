@@ -114,6 +114,7 @@ class Generator:
         self.statements: list[Statement] = []
         self.loops: list[Loop] = []  # around the current statement
         self.parallel: dict[Nat, Loop] = {}  # by iteration variable
+        self.counted: set[Nat] = set()  # sizes that iterations change
         self.memory = Allocator(self)
         self.current: Call | None = None
         self.tags = 0

@@ -74,7 +74,25 @@ def iterate_value(generator: Generator, call: Call, function: Iterate, scope: Sc
     has_parts = bool(generator.memory.own_parts(space)[0])
     written = lengths if has_parts else lengths[1:]
     target = generator.memory.allocate(ArrayType(array.element, longest_of(written)), space, [])
-    return pointers(generator, call, function, (begin, target), (size, lengths[0], step, times), scope)
+    shape = Shape(size, lengths[0], longest_of(lengths), step)
+    return pointers(generator, call, function, (begin, target), shape, times, scope)
+
+
+class Shape:
+    """How long an iterated array is.
+
+    Args:
+        size: The length inside the iterated function.
+        first: The length before the first iteration.
+        longest: The greatest length before or after any iteration.
+        step: The length after an iteration, over `size`.
+    """
+
+    def __init__(self, size: Variable, first: Nat, longest: Nat, step: Nat) -> None:
+        self.size = size
+        self.first = first
+        self.longest = longest
+        self.step = step
 
 
 def longest_of(lengths: list[Nat]) -> Nat:
@@ -115,17 +133,19 @@ def pointers(
     call: Call,
     function: Iterate,
     views: tuple[MemoryView, MemoryView],
-    shape: tuple[Variable, Nat, Nat, Nat],
+    shape: Shape,
+    times: Nat,
     scope: Scope,
 ) -> View:
     """Emit the loop over two pointers: ``in`` is read, ``out`` is written, and then they are exchanged."""
     source, target = views
-    size, length, step, times = shape
+    size, step = shape.size, shape.step
     changes = step is not size
-    current: Nat = length
+    current: Nat = shape.first
     if changes:
-        counted = variable(generator.fresh("size"), 1, simplify(length + 1))
-        generator.statements.append(DeclareIndex(counted, Index(length)))
+        counted = variable(generator.fresh("size"), 1, simplify(shape.longest + 1))
+        generator.counted.add(counted)
+        generator.statements.append(DeclareIndex(counted, Index(shape.first)))
         current = counted
     pairs = list(zip(source.forest.buffers(), target.forest.buffers()))
     read = [pointer(generator, "in", pair[0], pair) for pair in pairs]

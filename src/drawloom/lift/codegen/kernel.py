@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 
 from drawloom.lift.arithmetic import (
     ZERO,
@@ -18,12 +19,13 @@ from drawloom.lift.arithmetic import (
     unsimplified,
     upper_bound,
 )
+from drawloom.lift.codegen.branches import decide_branches
 from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
 from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import Access, Apply, Assign, Statement, Text, body_of, loads_of
+from drawloom.lift.codegen.syntax import Access, Apply, Assign, SetPointer, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.language.errors import SizeError
@@ -238,11 +240,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     result = scope.type(function.body.typed)
     # The whole program is one place for errors of what no call owns.
     generator.current = outermost_call(function)
-    if generator.switches.array_access:
-        statements, outputs = generate(generator, function, result, scope)
-    else:
-        with unsimplified():
-            statements, outputs = generate(generator, function, result, scope)
+    statements, outputs = generate(generator, function, result, scope)
+    statements = decide_branches(statements)
     if reuse:
         share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
@@ -287,8 +286,12 @@ def generate(
     base = generator.fresh("out")
     if not holds_arrays(result):
         raise generator.refuse(f"the program's result is {result}", "an array, which work-items can share")
-    target = generator.memory.allocate(stored_type(result), GLOBAL, [], base, "output")
-    generator.into(function.body, chunk_view(target, result), scope)
+    try:
+        with nullcontext() if generator.switches.array_access else unsimplified():
+            target = generator.memory.allocate(stored_type(result), GLOBAL, [], base, "output")
+            generator.into(function.body, chunk_view(target, result), scope)
+    except (UnsupportedView, ArithmeticRefusal) as refusal:  # of what no call inside owns
+        raise generator.refuse(str(refusal)) from None
     return generator.statements, target.forest.buffers()
 
 
@@ -501,6 +504,8 @@ def used_buffers(statements: list[Statement]) -> set[Buffer]:
         if isinstance(statement, Assign):
             buffer = statement.place.buffer
             found.update([buffer, *buffer.aliases])
+        if isinstance(statement, SetPointer):
+            found.update(statement.pointer.aliases)
         body = body_of(statement)
         if body is not None:
             found |= used_buffers(body)

@@ -242,9 +242,12 @@ class Interpreter(Machine):
 
     def size(self, length: Nat) -> int:
         try:
-            return evaluate(length, self.sizes)
+            value = evaluate(length, self.sizes)
         except ArithmeticRefusal as refusal:
             raise self.refuse(f"length {length}: {refusal}") from None
+        if value < 0:
+            raise self.refuse(f"length {length} is {value}, expected 0 or more")
+        return value
 
     def bind(self, variable: Nat, value: int) -> None:
         if isinstance(variable, Variable):

@@ -18,6 +18,8 @@ from drawloom.lift.arithmetic import (
     constant,
     evaluate,
     free_variables,
+    is_less,
+    is_nonnegative,
     variable,
 )
 from drawloom.lift.language.errors import SizeError
@@ -153,11 +155,14 @@ class LengthCheck:
 
 @lru_cache(maxsize=256)
 def reordering_fault(index: IndexFunction, length: int, sizes: tuple[tuple[Variable, int], ...]) -> str:
-    """Say why an index function is no permutation; "" if it is one, or too long to try."""
+    """Say why an index function is no permutation; "" if it is one, or long and provably stays inside the array."""
     probe = variable("i", 0, max(length, 1))
-    if length > LONGEST_CHECKED or index.at(index.at(probe, constant(length)), constant(length)) is probe:
+    if index.at(index.at(probe, constant(length)), constant(length)) is probe:
         return ""
     try:
+        inside = IndexFunction(index.at_sizes(dict(sizes))).at(probe, constant(length))
+        if length > LONGEST_CHECKED and is_nonnegative(inside) and is_less(inside, constant(length)):
+            return ""
         fault = find_fault(permute(index, length, dict(sizes)))
     except ArithmeticRefusal as refusal:
         return f"its index function: {refusal}"

@@ -28,6 +28,7 @@ from drawloom.lift.codegen.syntax import FOR, Loop
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
 from drawloom.lift.language.patterns.algorithmic import AnyMap, Fold, Iterate
+from drawloom.lift.language.patterns.layout import Scatter
 from drawloom.lift.language.patterns.opencl import MapGlb, MapLane, MapLcl, MapWarp, ParallelMap, Wrapper
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, boolean, uint8
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer, Distribution
@@ -121,8 +122,7 @@ class Allocator:
         if isinstance(type, VectorType) and space != PRIVATE:
             element, width = type.element, type.width
             own.append(as_nat(width))
-        if space != GLOBAL:
-            own = [self.bounded(length, space) for length in own]
+        own = [self.whole(length) if space == GLOBAL else self.bounded(length, space) for length in own]
         marks: list[Distribution | None] = [None] * len(own)
         if space == PRIVATE:
             for at, mark in enumerate(shared[: len(own)]):
@@ -148,6 +148,19 @@ class Allocator:
             f"an array of {length} elements in {space} memory, whose size is not known when the kernel is compiled",
             f"known sizes: compile(..., sizes={{{unknown}}}), or a constant split before",
         )
+
+    def whole(self, length: Nat) -> Nat:
+        """Return a length that the host can compute: for one that changes inside the kernel, the greatest."""
+        changing = [*[loop.variable for loop in self.generator.loops], *self.generator.counted]
+        if not any(variable in changing for variable in free_variables(length)):
+            return length
+        bound = upper_bound(simplify(length))
+        if bound is None:
+            raise self.generator.refuse(
+                f"an array of {length} elements in global memory, a length that changes inside the kernel",
+                "known sizes: compile(..., sizes={...})",
+            )
+        return bound
 
     def rounds(self, length: Nat, mark: Distribution) -> Nat:
         """Return how many elements of a shared dimension one work-item holds."""
@@ -220,6 +233,8 @@ def find_distribution(generator: Generator, expression: Expression, scope: Scope
         return find_distribution(generator, function.function.body, scope)
     if isinstance(function, Fold):
         return [None, *find_distribution(generator, function.function.body, scope)]
+    if isinstance(function, Scatter):
+        return find_distribution(generator, expression.arguments[0], scope)
     if function.__class__.__name__ == "Head":
         return find_distribution(generator, expression.arguments[0], scope)[1:]
     return []

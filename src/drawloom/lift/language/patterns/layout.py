@@ -500,6 +500,9 @@ class Head(DefinedPattern):
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         return take(arguments[0], 0, machine.batch)
 
+    def find_fault(self, lengths: list[int], size: Sizes) -> str:
+        return "" if lengths[0] > 0 else "an array of 0 elements has no first one"
+
 
 class Take(LengthPattern):
     """``take(m) : [T]n → [T]m`` is the first ``m`` elements."""
