@@ -180,19 +180,24 @@ def nbody_arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> list
     return [positions, uniform(random, n, 4), SOFTENING, TIME_STEP]
 
 
-def nbody_reference(positions: Array, velocities: Array, softening: float, step: float) -> Reference:
-    p, v = positions.astype(np.float64), velocities.astype(np.float64)
+def nbody_reference(
+    positions: Array, velocities: Array, softening: float, step: float, chosen: Array | None = None
+) -> Reference:
+    """Compute all bodies, or the chosen ones."""
+    others = positions.astype(np.float64)
+    bodies = slice(None) if chosen is None else chosen
+    p, v = others[bodies], velocities[bodies].astype(np.float64)
     softening, step = float(np.float32(softening)), float(np.float32(step))
-    r = p[np.newaxis, :, :3] - p[:, np.newaxis, :3]
+    r = others[np.newaxis, :, :3] - p[:, np.newaxis, :3]
     distance = (r * r).sum(axis=2) + softening
-    weight = p[np.newaxis, :, 3] / distance**1.5
+    weight = others[np.newaxis, :, 3] / distance**1.5
     terms = weight[:, :, np.newaxis] * r
     acceleration = terms.sum(axis=1)
     # A term has at most 20 roundings; a difference of coordinates may lose as much as 2 u of their magnitude.
-    scale = np.abs(p[np.newaxis, :, :3]) + np.abs(p[:, np.newaxis, :3])
+    scale = np.abs(others[np.newaxis, :, :3]) + np.abs(p[:, np.newaxis, :3])
     sizes = (weight[:, :, np.newaxis] * scale).sum(axis=1)
     slopes = (3 * weight / distance * np.sqrt((r * r).sum(axis=2)) * scale.sum(axis=2)).sum(axis=1)
-    error = gamma(len(p) + 20) * sizes + 4 * UNIT * slopes[:, np.newaxis]
+    error = gamma(len(others) + 20) * sizes + 4 * UNIT * slopes[:, np.newaxis]
     moved = p.copy()
     moved[:, :3] += v[:, :3] * step + 0.5 * acceleration * step * step
     moved_error = np.zeros_like(p)
