@@ -43,6 +43,7 @@ class Platform:
         self.most_groups = most_groups
         self.context = pyopencl.Context([device])
         self.queue = pyopencl.CommandQueue(self.context)
+        self.program = pyopencl.Program(self.context, compiled.opencl).build()
 
     def run(self, kernel: Kernel, values: list[Any], sizes: dict[Variable, int], device: str | None = None) -> Any:
         """Launch a kernel and return its result."""
@@ -74,8 +75,7 @@ class Platform:
         if self.most_groups:
             groups = tuple([min(count, self.most_groups) for count in groups])  # type: ignore[assignment]
         work_items = [group * local for group, local in zip(groups, kernel.local_size, strict=True)]
-        program = pyopencl.Program(self.context, kernel.text).build()
-        getattr(program, kernel.name)(self.queue, work_items, kernel.local_size, *given)
+        getattr(self.program, kernel.name)(self.queue, work_items, kernel.local_size, *given)
         for data, buffer in outputs:
             if data.size:
                 pyopencl.enqueue_copy(self.queue, data, buffer)
