@@ -25,6 +25,7 @@ from drawloom.lift import (
     mult,
     mult_and_sum_up,
     pad,
+    parse_program,
     reduce_seq,
     size,
     slide,
@@ -195,3 +196,11 @@ def test_known_sizes_become_constants_and_loops_disappear() -> None:
     compiled = compile(vector_add(), {"N": 256}, local_size=128, num_groups=2)
     assert "for" not in compiled.opencl.split("kernel void")[1]
     check(vector_add(), compiled, integers(256), integers(256, seed=2))
+
+
+@pytest.mark.parametrize(
+    "body", ["scatter(reverse) ∘ mapGlb(0)(id)", "mapGlb(0)(id) ∘ padIndex(2, 1, (i, n) → 2*i mod n)"]
+)
+def test_proofs_that_views_need_do_not_depend_on_the_simplification_of_accesses(body: str) -> None:
+    program = parse_program(f"f(x: [float]N) = ({body})(x)")
+    check(program, compile(program, array_access=False), integers(5))

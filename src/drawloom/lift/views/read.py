@@ -163,15 +163,17 @@ def boundary_view(base: View, boundary: BoundaryFunction, length: Nat, ends: tup
         UnsupportedView: The function is not proved to return an index of the array.
     """
     left, right = ends
-    for start, stop in ((-left, as_nat(0)), (length, length + right)):
-        at = boundary.at(variable("outside", start, stop), length) if not is_at_most(stop, start) else as_nat(0)
+    for start, stop in ((simplify(-left), as_nat(0)), (length, simplify(length + right))):
+        if is_at_most(stop, start):
+            continue
+        at = simplify(boundary.at(variable("outside", start, stop), length))
         if not (is_nonnegative(at) and is_less(at, length)):
             raise UnsupportedView(
                 f"its index function i → {boundary.body} is not proved to return an index of the array's {length} "
                 "elements; max(..., 0), min(..., n - 1) and (...) mod n are"
             )
     inside = index("inside", length)
-    keeps = boundary.at(inside, length) is inside
+    keeps = simplify(boundary.at(inside, length)) is inside
 
     def place(at: Nat) -> Nat:
         own = tidy(at - left)
