@@ -128,3 +128,9 @@ def test_indices_of_long_arrays_are_proved_to_be_inside(monkeypatch: pytest.Monk
     monkeypatch.setattr("drawloom.lift.language.lengths.permute", lambda *_: pytest.fail("an index after the other"))
     x, at = np.arange(1 << 18, dtype=np.float32), np.arange(1 << 18)
     assert np.array_equal(compile(program)(x), x[at // 8 + at % 8 * (1 << 15)])
+
+
+def test_any_function_reorders_an_array_of_no_elements() -> None:
+    program = parse_program("f(x: [float]N) = mapGlb(0)(id) ∘ gather((i, n) → (i + 1) mod n) ∘ drop(3, x)")
+    check(program, compile(program, {"N": 3}), integers(3))
+    check(program, compile(program), integers(3))

@@ -159,11 +159,11 @@ class Generator:
     def loop(self, length: Nat, kind: str, dimension: int, call: Call, body: Callable[[Nat], None]) -> None:
         """Emit `body` for every iteration of a pattern."""
         length = simplify(length)
+        if length is ZERO:
+            return
         if kind in ITERATION_NAMES:
             made = self.parallel_loop(length, kind, dimension, call)
         else:
-            if length is ZERO:
-                return
             if length is ONE and self.switches.control_flow:
                 body(ZERO)
                 return

@@ -156,10 +156,12 @@ class LengthCheck:
 @lru_cache(maxsize=256)
 def reordering_fault(index: IndexFunction, length: int, sizes: tuple[tuple[Variable, int], ...]) -> str:
     """Say why an index function is no permutation; "" if it is one, or long and provably stays inside the array."""
-    probe = variable("i", 0, max(length, 1))
-    if index.at(index.at(probe, constant(length)), constant(length)) is probe:
-        return ""
+    if length == 0:
+        return ""  # where i mod n has no value
+    probe = variable("i", 0, length)
     try:
+        if index.at(index.at(probe, constant(length)), constant(length)) is probe:
+            return ""
         inside = IndexFunction(index.at_sizes(dict(sizes))).at(probe, constant(length))
         if length > LONGEST_CHECKED and is_nonnegative(inside) and is_less(inside, constant(length)):
             return ""
