@@ -133,4 +133,3 @@ def test_indices_of_long_arrays_are_proved_to_be_inside(monkeypatch: pytest.Monk
 def test_any_function_reorders_an_array_of_no_elements() -> None:
     program = parse_program("f(x: [float]N) = mapGlb(0)(id) ∘ gather((i, n) → (i + 1) mod n) ∘ drop(3, x)")
     check(program, compile(program, {"N": 3}), integers(3))
-    check(program, compile(program), integers(3))
