@@ -181,7 +181,7 @@ def nbody_arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> list
 
 
 def nbody_reference(
-    positions: Array, velocities: Array, softening: float, step: float, chosen: Array | None = None
+    positions: Array, velocities: Array, softening: float, step: float, *, chosen: Array | None = None
 ) -> Reference:
     """Compute all bodies, or the chosen ones."""
     others = positions.astype(np.float64)
