@@ -1,7 +1,8 @@
 """Decides conditions that are constant, and removes the branches that never run.
 
-Unrolling replaces iteration variables by numbers. The branch that an edge does not take would then name a register that
-does not exist, such as the element before the first one of a padded private array.
+The edge of an array is a condition over indices. Where an index is a number, the branch that is not taken may name an
+element that does not exist, and would ask for barriers. Unrolling, which makes numbers of indices, decides in the same
+way.
 """
 
 from __future__ import annotations
