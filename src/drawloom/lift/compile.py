@@ -252,7 +252,7 @@ class Compiled:
                 arguments.append(array.view(np.uint8) if array.dtype == bool else array)
             else:
                 assert parameter.buffer is not None
-                length = evaluate(parameter.buffer.count, sizes)
+                length = evaluate(parameter.buffer.count, kernel.own_sizes(sizes))
                 check_length(length, parameter.name)
                 element = parameter.buffer.element
                 assert isinstance(element, ScalarType)
