@@ -118,7 +118,6 @@ class Generator:
         self.memory = Allocator(self)
         self.current: Call | None = None
         self.tags = 0
-        self.start: Expression | None = None  # what the host puts into the result's buffer before the launch
         self.views: list[str] = []  # of loads and stores, in the order in which they are made
 
     # Names, errors, statements

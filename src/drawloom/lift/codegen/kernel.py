@@ -30,6 +30,7 @@ from drawloom.lift.codegen.hoist import hoist_loads
 from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
+from drawloom.lift.codegen.starts import find_start
 from drawloom.lift.codegen.syntax import Access, Apply, Assign, SetPointer, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
@@ -112,7 +113,7 @@ class Kernel:
         text: Its OpenCL C, without the user functions that the program's kernels share.
         parameters: In the order of the signature: inputs, outputs, temporary buffers, sizes.
         local_size: Work-items of a group; the text requires it.
-        start: Computes what is in the result's buffer before the launch, from the kernel's inputs; None for nothing.
+        start: Computes what is in the results' buffers before the launch, from the kernel's inputs; None for nothing.
         views: What each load and store went through, as text.
         position: The Python line of the program.
         renamed: Sizes that have another name in the kernel, and what they are there.
@@ -303,7 +304,6 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     except (UnsupportedView, ArithmeticRefusal) as refusal:
         assert generator.current is not None
         raise not_compiled(str(refusal), generator.current.position) from None
-    start = None if generator.start is None else Lambda(function.parameters, generator.start)
     kernel = Kernel(
         name,
         text,
@@ -313,7 +313,7 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         function.body.typed,
         buffers,
         generator.views,
-        start,
+        find_start(function),
         function.position,
         renamed,
     )
