@@ -56,7 +56,6 @@ from drawloom.lift.language.types import (
     Type,
     VectorType,
     boolean,
-    holds_arrays,
     lengths_of,
     uint8,
 )
@@ -336,8 +335,6 @@ def generate(
 ) -> tuple[list[Statement], list[Buffer]]:
     """Return the kernel's statements and the buffers of its result."""
     base = generator.fresh("out")
-    if not holds_arrays(result):
-        raise generator.refuse(f"the program's result is {result}", "an array, which work-items can share")
     try:
         with nullcontext() if generator.switches.array_access else unsimplified():
             target = generator.memory.allocate(stored_type(result), GLOBAL, [], base, "output")
