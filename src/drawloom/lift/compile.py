@@ -235,6 +235,7 @@ class Compiled:
         starts: list[Any] = []
         if kernel.start is not None:
             starts = leaves(Interpreter(dict(sizes)).call(kernel.start, values))
+        shapes = leaf_shapes(kernel.result, [], sizes)
         inputs = [leaf for value in values for leaf in leaves(value)]
         outputs: list[Any] = []
         arguments: list[Any] = []
@@ -252,16 +253,17 @@ class Compiled:
                 arguments.append(array.view(np.uint8) if array.dtype == bool else array)
             else:
                 assert parameter.buffer is not None
-                length = evaluate(parameter.buffer.count, sizes)
+                length = evaluate(parameter.buffer.count, kernel.own_sizes(sizes))
                 check_length(length, parameter.name)
                 element = parameter.buffer.element
                 assert isinstance(element, ScalarType)
                 array = aligned(np.empty(length, element.dtype))
-                if parameter.role == "output" and starts:
-                    array[:] = np.broadcast_to(starts.pop(0), array.shape).reshape(-1)
-                arguments.append(array)
                 if parameter.role == "output":
+                    shape = shapes[len(outputs)]
+                    if starts:
+                        array.reshape(shape)[...] = starts.pop(0)
                     outputs.append(array)
+                arguments.append(array)
         launch = self.load(device)[kernel.name]
         launch[kernel.num_groups(sizes), kernel.local_size](*arguments)
         return shaped(kernel.result, outputs, [], sizes)
@@ -328,14 +330,27 @@ def check_length(length: int, name: str) -> None:
 
 def shaped(type: Type, arrays: list[Any], lengths: list[Nat], sizes: Mapping[Variable, int]) -> Value:
     """Return a kernel's result from its buffers, which are taken from the list in their order."""
+    shapes = leaf_shapes(type, lengths, sizes)
+    return shaped_value(type, [array.reshape(shape) for array, shape in zip(arrays, shapes)])
+
+
+def leaf_shapes(type: Type, lengths: list[Nat], sizes: Mapping[Variable, int]) -> list[list[int]]:
+    """Return the shape of each array of a value, in the order of its buffers."""
     if isinstance(type, ArrayType):
-        return shaped(type.element, arrays, [*lengths, type.length], sizes)
+        return leaf_shapes(type.element, [*lengths, type.length], sizes)
     if isinstance(type, RaggedType):
-        return shaped(type.element, arrays, [*lengths, type.total], sizes)
+        return leaf_shapes(type.element, [*lengths, type.total], sizes)
     if isinstance(type, TupleType):
-        return tuple([shaped(element, arrays, lengths, sizes) for element in type.elements])
+        return [shape for element in type.elements for shape in leaf_shapes(element, lengths, sizes)]
     shape = [evaluate(length, sizes) for length in lengths]
-    if isinstance(type, VectorType):
-        shape.append(type.width)
-    array = arrays.pop(0).reshape(shape)
+    return [[*shape, type.width] if isinstance(type, VectorType) else shape]
+
+
+def shaped_value(type: Type, arrays: list[Any]) -> Value:
+    """Return a value from its arrays, which are taken from the list in their order."""
+    if isinstance(type, ArrayType | RaggedType):
+        return shaped_value(type.element, arrays)
+    if isinstance(type, TupleType):
+        return tuple([shaped_value(element, arrays) for element in type.elements])
+    array = arrays.pop(0)
     return array.view(np.bool_) if isinstance(type, ScalarType) and type.kind == "bool" else array

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drawloom.lift import LiftCompileError, compile, parse_program
+from drawloom.lift import LiftCompileError, WellFormednessError, compile, parse_program
 from tests.lift.codegen.runners import check
 
 PLACES = np.int32([1, 2, 3, 1, 0, 0, 0, 3, 3] * 40)
@@ -53,3 +53,30 @@ def test_a_function_may_be_called_as_a_variable_of_the_loop_is() -> None:
     text += "f(before: [int]N, y: [float]4) = mapAtomicGlb(0)(λ word . (word, 2.0f), seen, y, before)"
     program = parse_program(text)
     check(program, compile(program), PLACES[:30], np.float32([1, 2, 3, 4]))
+
+
+UPDATES = "mapAtomicGlb(0)(λ v . (v, 1), add, y, x)"
+#: Where the result of an atomic map stands in the program's.
+RESULTS = [
+    f"gather(reverse) ∘ {UPDATES}",
+    f"split(2) ∘ {UPDATES}",
+    f"transpose ∘ split(2) ∘ {UPDATES}",
+    f"take(3) ∘ {UPDATES}",
+    f"({UPDATES}, mapGlb(0)(neg, x))",
+    f"(mapGlb(0)(neg, x), gather(reverse) ∘ {UPDATES})",
+    f"({UPDATES}, mapAtomicGlb(0)(λ v . (v, 2), add, gather(reverse, y), x))",
+    f"(λ s . gather(reverse, s))({UPDATES})",
+    "mapAtomicGlb(0)(λ v . (v, 1), add, replicate(4, 7), x)",
+]
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_the_start_is_where_the_updates_are(result: str) -> None:
+    program = parse_program(f"f(x: [int]N, y: [int]4) = {result}")
+    check(program, compile(program), PLACES, np.int32([10, 20, 30, 40]))
+
+
+def test_a_start_that_the_kernel_computes_is_refused() -> None:
+    text = "f(x: [int]N) = mapAtomicGlb(0)(λ v . (v, 1), add, mapSeq(add(1), replicate(4, 0)), x)"
+    with pytest.raises((LiftCompileError, WellFormednessError)):
+        compile(parse_program(text))

@@ -14,20 +14,14 @@ from drawloom.lift import (
     int32,
     kernel,
     map_glb,
+    map_seq,
     parse_program,
     size,
     user_function,
 )
 from tests.lift.codegen.runners import check, integers
-from tests.lift.programs.table import BENCHMARKS
 
 n = size("N")
-SEVERAL = [
-    (benchmark.name, form)
-    for benchmark in BENCHMARKS
-    for form in benchmark.low_level
-    if form in ("kernels", "groups")
-]  # fmt: skip
 
 
 def two_kernels() -> Lambda:
@@ -70,6 +64,13 @@ def test_a_user_function_may_have_any_name(name: str) -> None:
     check(program, compile(program), integers(5))
 
 
-def test_a_size_may_have_the_name_of_a_function() -> None:
-    program = fun(array(float32, size("add")), lambda x: map_glb(lambda e: add(e, e), x))
-    check(program, compile(program), integers(5))
+@pytest.mark.parametrize("name", ["float", "add", "g_id_0", "get_global_id", "x", "out", "barrier", "restrict"])
+def test_a_size_may_have_any_name(name: str) -> None:
+    program = fun(array(float32, size(name), 3), lambda x: map_glb(map_seq(lambda e: add(e, e)), x))
+    for options in ({}, {"num_groups": 1}):
+        check(program, compile(program, **options), integers(5, 3))  # type: ignore[arg-type]
+
+
+def test_known_sizes_may_have_any_name() -> None:
+    program = parse_program("f(x: [float]float) = mapGlb(0)(neg, x)")
+    check(program, compile(program, {"float": 5}), integers(5))

@@ -48,6 +48,14 @@ def test_known_lengths(index: str, place: str) -> None:
     check(program, compile(program), integers(12))
 
 
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_shift_by_more_than_the_length(length: int) -> None:
+    program = parse_program(f"f(x: [float]{length}) = scatter((i, n) → (i + 5) mod n) ∘ mapGlb(0)(id, x)")
+    read = parse_program(f"f(x: [float]{length}) = mapGlb(0)(id) ∘ scatter((i, n) → (i + 5) mod n, x)")
+    check(program, compile(program), integers(length))
+    check(read, compile(read), integers(length))
+
+
 def written_transposition() -> Lambda:
     return fun(array(float32, n, m), lambda x: x >> map_glb(map_seq(id)) >> transpose_by_gather(n, m))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.lift.arithmetic import Nat, index
+from drawloom.lift.arithmetic import Condition, Nat, all_of, index
 from drawloom.lift.codegen.launch import GLB, LCL
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import AtomicUpdate, DeclareIndex, Text, Value
+from drawloom.lift.codegen.syntax import AtomicUpdate, DeclareIndex, If, Text, Value
 from drawloom.lift.language.ir import Call
 from drawloom.lift.language.patterns.algorithmic import MapAtomic
 from drawloom.lift.language.patterns.opencl import MapAtomicGlb, MapAtomicLcl
@@ -19,7 +19,7 @@ from drawloom.lift.language.patterns.operators import find_operator
 from drawloom.lift.language.types import ArrayType, ScalarType, Type
 from drawloom.lift.language.user_functions.library import add, maximum, minimum
 from drawloom.lift.memory.buffers import LOCAL, Distribution
-from drawloom.lift.views.views import ConstantView, ValueView, View
+from drawloom.lift.views.views import ConstantView, GuardedView, ValueView, View
 
 if TYPE_CHECKING:
     from drawloom.lift.codegen.generator import Generator
@@ -66,12 +66,10 @@ def emit(generator: Generator, call: Call, function: MapAtomicGlb, target: View,
     elif is_local:
         shared: list[Distribution | None] = [Distribution(LCL, function.dimension)]
         generator.copy(generator.value(start, scope), target, array, shared)
-    elif generator.loops or generator.statements or generator.computes(start, scope):
+    elif generator.loops or generator.computes(start, scope):
         raise generator.refuse(
             "its start is computed by the kernel itself", "data that is there before: another kernel"
         )
-    else:
-        generator.start = start
     values = generator.value(elements, scope)
 
     def iteration(at: Nat) -> None:
@@ -88,11 +86,16 @@ def update(generator: Generator, function: MapAtomicGlb, target: View, array: Ar
     generator.statements.append(DeclareIndex(place, pair.component(0).load()))
     old, value = function.combine.parameters
     builtin = atomic_builtin(function, array.element)
-    places = target.at(place).place()
+    element = target.at(place)
+    guards: list[Condition] = []
+    while isinstance(element, GuardedView):
+        guards.append(element.condition)
+        element = element.base
+    places = element.place()
     assert isinstance(array.element, ScalarType)
     word = "int" if array.element.size_bytes == 4 else "long"
     if builtin:
-        generator.statements.append(AtomicUpdate(places[0], pair.component(1).load(), builtin, word))
+        store(generator, AtomicUpdate(places[0], pair.component(1).load(), builtin, word), guards)
         return
     before: Value = Text("before" if str(array.element) == word else f"as_{array.element}(before)")
     bound = scope.bind(old, ConstantView(before)).bind(value, ValueView(pair.component(1).load()))
@@ -100,7 +103,12 @@ def update(generator: Generator, function: MapAtomicGlb, target: View, array: Ar
         new = generator.scalar(function.combine.body, bound)
     if statements:
         raise generator.refuse("its second function is more than an expression of user functions")
-    generator.statements.append(AtomicUpdate(places[0], new, "", word))
+    store(generator, AtomicUpdate(places[0], new, "", word), guards)
+
+
+def store(generator: Generator, update: AtomicUpdate, guards: list[Condition]) -> None:
+    """Emit an update, where the conditions under which its element is kept hold."""
+    generator.statements.append(If(all_of(*guards), [update]) if guards else update)
 
 
 def atomic_builtin(function: MapAtomicGlb, element: Type) -> str:

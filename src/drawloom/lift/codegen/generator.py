@@ -118,7 +118,6 @@ class Generator:
         self.memory = Allocator(self)
         self.current: Call | None = None
         self.tags = 0
-        self.start: Expression | None = None  # what the host puts into the result's buffer before the launch
         self.views: list[str] = []  # of loads and stores, in the order in which they are made
 
     # Names, errors, statements
@@ -422,6 +421,10 @@ class Generator:
                 self.copy(bound, target, scope.type(expression.typed), [])
             return
         if not holds_arrays(expression.typed) and not self.writes_through(expression, scope):
+            if target.space in (GLOBAL, LOCAL) and not self.is_distributed:
+                raise self.refuse(
+                    f"all work-items would write its result, a {expression.typed}", "a parallel map around it"
+                )
             self.assign(target, expression.typed, self.scalar(expression, scope))
             return
         assert isinstance(expression, Call)

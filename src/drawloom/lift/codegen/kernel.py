@@ -20,6 +20,7 @@ from drawloom.lift.arithmetic import (
     substitute,
     unsimplified,
     upper_bound,
+    variable,
 )
 from drawloom.lift.codegen.branches import decide_branches
 from drawloom.lift.codegen.divisors import find_divisors
@@ -29,6 +30,7 @@ from drawloom.lift.codegen.hoist import hoist_loads
 from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
+from drawloom.lift.codegen.starts import find_start
 from drawloom.lift.codegen.syntax import Access, Apply, Assign, SetPointer, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
@@ -54,7 +56,6 @@ from drawloom.lift.language.types import (
     Type,
     VectorType,
     boolean,
-    holds_arrays,
     lengths_of,
     uint8,
 )
@@ -111,9 +112,10 @@ class Kernel:
         text: Its OpenCL C, without the user functions that the program's kernels share.
         parameters: In the order of the signature: inputs, outputs, temporary buffers, sizes.
         local_size: Work-items of a group; the text requires it.
-        start: Computes what is in the result's buffer before the launch, from the kernel's inputs; None for nothing.
+        start: Computes what is in the results' buffers before the launch, from the kernel's inputs; None for nothing.
         views: What each load and store went through, as text.
         position: The Python line of the program.
+        renamed: Sizes that have another name in the kernel, and what they are there.
     """
 
     def __init__(
@@ -128,8 +130,10 @@ class Kernel:
         views: list[str],
         start: Lambda | None,
         position: Position,
+        renamed: dict[Variable, Variable],
     ) -> None:
         self.position = position
+        self.renamed = renamed
         self.start = start
         self.is_exact = False
         self.name = name
@@ -140,6 +144,10 @@ class Kernel:
         self.group_extents = num_groups
         self.result = result
         self.buffers = buffers
+
+    def own_sizes(self, sizes: Mapping[Variable, int]) -> dict[Variable, int]:
+        """Return the values of sizes, also by what they are called in the kernel."""
+        return {**sizes, **{own: sizes[size] for size, own in self.renamed.items() if size in sizes}}
 
     def bytes_in(self, space: str) -> Nat:
         """Return the bytes that the kernel allocates in an address space."""
@@ -159,6 +167,7 @@ class Kernel:
         Raises:
             SizeError: With the pattern that the largest local array is for, or the program's line.
         """
+        sizes = self.own_sizes(sizes)
         work_items = self.local_size[0] * self.local_size[1] * self.local_size[2]
         if work_items > MOST_DEVICE_WORK_ITEMS:
             raise SizeError(
@@ -181,6 +190,7 @@ class Kernel:
             SizeError: The kernel needs exactly as many groups as its maps have elements, and that is too many.
         """
         counts: list[int] = []
+        sizes = self.own_sizes(sizes)
         for extents in self.group_extents:
             most = 1
             for extent in extents:
@@ -246,15 +256,18 @@ def make_kernel(function: Lambda, name: str, options: KernelOptions, functions: 
 
 def build_kernel(function: Lambda, name: str, options: KernelOptions, functions: FunctionTable, reuse: bool) -> Kernel:
     known: dict[Variable, Nat] = {size: simplify(Constant(value)) for size, value in options.sizes.items()}
+    functions.begin_kernel(Threads().calls)
+    sizes = [size for size in sizes_of(function) if size not in known]
+    renamed = rename_sizes(sizes, functions)
+    known.update(renamed)
     extents = find_extents(function, known)
     local_size = options.local_size or choose_local_size(extents)
     check_threads(function, extents, local_size, options.num_groups)
     groups = [group_extents(extents, dimension, local_size) for dimension in range(3)]
-    sizes = [size for size in sizes_of(function) if size not in known]
-    num_groups = exact_groups(groups, sizes) if options.exact_groups else options.num_groups
+    own_sizes = [renamed.get(size, size) for size in sizes]
+    num_groups = exact_groups(groups, own_sizes) if options.exact_groups else options.num_groups
     threads = Threads(local_size, num_groups, options.sub_groups)
     generator = Generator(threads, options.switches, functions)
-    functions.begin_kernel([*threads.calls, *[size.name for size in sizes]])
     parameters: list[KernelParameter] = []
     scope = Scope({}, known)
     for parameter in function.parameters:
@@ -271,7 +284,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     statements = hoist_loads(decide_branches(unroll(statements)), generator.memory.variable)
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
-    vectors = VectorIndices(find_divisors(function, sizes))
+    divisors = find_divisors(function, sizes)
+    vectors = VectorIndices({renamed.get(size, size): divisor for size, divisor in divisors.items()})
     if options.switches.array_access:
         find_vector_buffers(statements, vectors)
     used = {buffer.memory for buffer in used_buffers(statements)}
@@ -282,14 +296,13 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         for buffer in buffers
         if buffer.space == GLOBAL and buffer.role == "temporary"
     ]
-    parameters += [KernelParameter(size.name, "size", None, None, size) for size in sizes]
+    parameters += [KernelParameter(renamed.get(size, size).name, "size", None, None, size) for size in sizes]
     try:
         printer = CodePrinter(generator.functions, vectors)
         text = print_kernel(printer, generator, name, parameters, buffers, statements, local_size)
     except (UnsupportedView, ArithmeticRefusal) as refusal:
         assert generator.current is not None
         raise not_compiled(str(refusal), generator.current.position) from None
-    start = None if generator.start is None else Lambda(function.parameters, generator.start)
     kernel = Kernel(
         name,
         text,
@@ -299,11 +312,22 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         function.body.typed,
         buffers,
         generator.views,
-        start,
+        find_start(function),
         function.position,
+        renamed,
     )
     kernel.is_exact = options.exact_groups
     return kernel
+
+
+def rename_sizes(sizes: list[Variable], functions: FunctionTable) -> dict[Variable, Variable]:
+    """Return other variables for the sizes whose names mean something else in OpenCL C."""
+    renamed: dict[Variable, Variable] = {}
+    for size in sizes:
+        name = functions.fresh_name(size.name)
+        if name != size.name:
+            renamed[size] = variable(name, size.range.start, size.range.stop, size.range.step)
+    return renamed
 
 
 def generate(
@@ -311,8 +335,6 @@ def generate(
 ) -> tuple[list[Statement], list[Buffer]]:
     """Return the kernel's statements and the buffers of its result."""
     base = generator.fresh("out")
-    if not holds_arrays(result):
-        raise generator.refuse(f"the program's result is {result}", "an array, which work-items can share")
     try:
         with nullcontext() if generator.switches.array_access else unsimplified():
             target = generator.memory.allocate(stored_type(result), GLOBAL, [], base, "output")

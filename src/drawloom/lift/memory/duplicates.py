@@ -39,7 +39,7 @@ def leave_to_first(statements: list[Statement], threads: Threads, ids: list[Id])
         threads: The numbers of work-items.
         ids: The ids of which there may be more than one.
     """
-    if len(ids) < 2:
+    if not ids:
         return statements
     return Guarding(statements, threads, ids).sequence(statements, ())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, as_nat, exact_div, index
+from drawloom.lift.arithmetic import ONE, ArithmeticRefusal, Nat, as_nat, exact_div, index, simplify
 from drawloom.lift.arithmetic.expression import FloorDivision, Remainder
 from drawloom.lift.arithmetic.substitution import operands_of
 from drawloom.lift.language.index_functions import IndexFunction
@@ -31,6 +31,8 @@ def invert(function: IndexFunction, length: Nat) -> Order:
         >>> print(invert(transposition, n * m)(index("j", n * m)))
         M*(j mod N) + j/N
     """
+    if simplify(length) is ONE:
+        return lambda at: at
     probe = index("probe", length)
     for candidate in candidates(function, length):
         try:
