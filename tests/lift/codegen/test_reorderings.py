@@ -56,4 +56,4 @@ def written_transposition() -> Lambda:
 def test_what_is_written_through_listing_4_4s_transposition(shape: tuple[int, int]) -> None:
     compiled = compile(written_transposition())
     check(written_transposition(), compiled, integers(*shape))
-    assert "out[i * N + g_0] = x[g_0 * M + i];" in compiled.opencl
+    assert "out[g_0 + i * N] = x[g_0 * M + i];" in compiled.opencl

@@ -7,6 +7,8 @@ work-item 0 alone does something, its number is a constant, too.
 from __future__ import annotations
 
 from drawloom.lift.arithmetic import (
+    ONE,
+    ZERO,
     Constant,
     Nat,
     Variable,
