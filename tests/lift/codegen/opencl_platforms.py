@@ -63,7 +63,8 @@ class Platform:
                 given.append(self.buffer(inputs.pop(0)))
             else:
                 assert parameter.buffer is not None
-                data = np.empty(evaluate(parameter.buffer.count, kernel.own_sizes(sizes)), parameter.buffer.element.dtype)  # type: ignore[attr-defined]
+                element: Any = parameter.buffer.element
+                data = np.empty(evaluate(parameter.buffer.count, kernel.own_sizes(sizes)), element.dtype)
                 if parameter.role == "output" and starts:
                     data[:] = np.broadcast_to(starts.pop(0), data.shape).reshape(-1)
                     given.append(self.buffer(data))
