@@ -8,7 +8,7 @@ import numpy as np
 from drawloom.lift import Compiled
 from drawloom.lift.arithmetic import Variable, evaluate
 from drawloom.lift.codegen.kernel import Kernel
-from drawloom.lift.compile import Host, leaves, shaped
+from drawloom.lift.compile import Host, leaf_shapes, leaves, shaped
 from drawloom.lift.language.interpreter import Binder, Interpreter
 
 
@@ -51,6 +51,7 @@ class Platform:
 
         inputs = [leaf for value in values for leaf in leaves(value)]
         starts = [] if kernel.start is None else leaves(Interpreter(dict(sizes)).call(kernel.start, values))
+        shapes = leaf_shapes(kernel.result, [], sizes)
         given: list[Any] = []
         outputs: list[tuple[Any, Any]] = []
         for parameter in kernel.parameters:
@@ -66,7 +67,7 @@ class Platform:
                 element: Any = parameter.buffer.element
                 data = np.empty(evaluate(parameter.buffer.count, kernel.own_sizes(sizes)), element.dtype)
                 if parameter.role == "output" and starts:
-                    data[:] = np.broadcast_to(starts.pop(0), data.shape).reshape(-1)
+                    data.reshape(shapes[len(outputs)])[...] = starts.pop(0)
                     given.append(self.buffer(data))
                 else:
                     given.append(pyopencl.Buffer(self.context, pyopencl.mem_flags.READ_WRITE, max(data.nbytes, 1)))
