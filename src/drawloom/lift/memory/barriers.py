@@ -209,7 +209,7 @@ class BarrierInsertion:
             loop.body, after = self.sequence(loop.body, inner, pending)
             return after
         body, after = self.sequence(loop.body, inner, Pending())
-        if loop.form == FOR and loop.kind not in (GLB, *GROUP_KINDS):
+        if loop.form == FOR and loop.kind not in PARALLEL_KINDS:
             conflict = self.conflict(after, leading_events(self, body, inner))
             if conflict is not None:
                 self.require_uniform(inner, conflict)
@@ -327,7 +327,7 @@ class BarrierInsertion:
 
     def require_uniform(self, loops: tuple[Loop, ...], conflict: Conflict) -> None:
         """Refuse a barrier that not all work-items of a group, or lanes of a warp, would reach equally often."""
-        kinds = (LANE,) if conflict.is_in_warp else (GLB, *GROUP_KINDS)
+        kinds = (LANE,) if conflict.is_in_warp else PARALLEL_KINDS
         differing: set[Variable] = set()
         for loop in loops:
             if loop.kind in kinds:
