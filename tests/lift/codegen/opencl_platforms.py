@@ -8,8 +8,9 @@ import numpy as np
 from drawloom.lift import Compiled
 from drawloom.lift.arithmetic import Variable, evaluate
 from drawloom.lift.codegen.kernel import Kernel
-from drawloom.lift.compile import Host, leaves, shaped
+from drawloom.lift.compile import Host, leaf_shapes, leaves, shaped, value_argument
 from drawloom.lift.language.interpreter import Binder, Interpreter
+from drawloom.lift.language.types import VectorType
 
 
 def run(
@@ -51,6 +52,7 @@ class Platform:
 
         inputs = [leaf for value in values for leaf in leaves(value)]
         starts = [] if kernel.start is None else leaves(Interpreter(dict(sizes)).call(kernel.start, values))
+        shapes = leaf_shapes(kernel.result, [], sizes)
         given: list[Any] = []
         outputs: list[tuple[Any, Any]] = []
         for parameter in kernel.parameters:
@@ -58,7 +60,7 @@ class Platform:
                 assert parameter.size is not None
                 given.append(np.int32(sizes[parameter.size]))
             elif parameter.role == "value":
-                given.append(inputs.pop(0)[()])
+                given.append(value_of(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
                 given.append(self.buffer(inputs.pop(0)))
             else:
@@ -66,7 +68,7 @@ class Platform:
                 element: Any = parameter.buffer.element
                 data = np.empty(evaluate(parameter.buffer.count, kernel.own_sizes(sizes)), element.dtype)
                 if parameter.role == "output" and starts:
-                    data[:] = np.broadcast_to(starts.pop(0), data.shape).reshape(-1)
+                    data.reshape(shapes[len(outputs)])[...] = starts.pop(0)
                     given.append(self.buffer(data))
                 else:
                     given.append(pyopencl.Buffer(self.context, pyopencl.mem_flags.READ_WRITE, max(data.nbytes, 1)))
@@ -92,3 +94,8 @@ class Platform:
         return pyopencl.Buffer(
             self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=np.array(array, order="C", copy=True)
         )
+
+
+def value_of(type: Any, value: Any) -> Any:
+    """Return a scalar or vector as pyopencl takes it: the bytes of a vector, which has the size of 4 where it has 3."""
+    return np.frombuffer(value_argument(type, value), np.uint8) if isinstance(type, VectorType) else value[()]

@@ -157,3 +157,17 @@ def test_a_barrier_in_a_loop_whose_length_differs_between_work_items_is_refused(
         compile(program, {"M": 7}, local_size=(4, 3))
     compiled = compile(program, {"M": 6}, local_size=(4, 2))
     check(program, compiled, integers(2, 6, 4))
+
+
+def test_a_barrier_gets_a_fence_for_all_memory_that_is_exchanged_across_it() -> None:
+    """Local memory is read before the exchange in global memory, and written after it."""
+
+    def body(part: Any) -> Any:
+        local = gather(reverse)(to_local(map_lcl(lambda e: e + e))(part))
+        exchanged = gather(reverse)(to_global(map_lcl(id))(local))
+        return exchanged >> to_local(map_lcl(id)) >> gather(reverse) >> to_global(map_lcl(id))
+
+    text = code(groups(body), sizes={n: 64}, num_groups=4)
+    fences = [line.strip() for line in text.splitlines() if "barrier" in line]
+    assert fences == [LOCAL, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", LOCAL]
+    assert text.count("local float") == 1  # which the second use of local memory shares with the first

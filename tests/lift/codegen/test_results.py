@@ -31,6 +31,30 @@ def test_results(text: str, arguments: tuple[Any, ...], options: dict[str, Any])
     check_races(program, compile(program, **options), *arguments)
 
 
+#: Parallel maps that only rearrange data: their work-items copy it.
+COPIES: list[tuple[str, tuple[Any, ...]]] = [
+    ("(x: [[float]4]N) = mapGlb(0)(λ r . zip(r, r), x)", (integers(3, 4),)),
+    (
+        "(x: [[float]4]N) = mapGlb(1)(mapGlb(0)(join)) ∘ map(transpose) ∘ slide(2, 1) ∘ map(slide(2, 1), x)",
+        (integers(5, 4),),
+    ),
+    ("(x: [float]N) = mapGlb(0)(λ e . replicate(3, e), x)", (integers(5),)),
+    ("(x: [float]N) = mapGlb(0)(λ (e, i) . (i, e), zip(x, iota(N)))", (integers(5),)),
+    ("(x: [float]N, i: [int]M) = mapGlb(0)(λ k . head(lookup(x, [k])), i)", (integers(8), NUMBERS)),
+    ("(x: [[float]4]N) = mapWrg(0)(mapLcl(0)(λ e . e), x)", (integers(5, 4),)),
+    (
+        "(x: [[float]4]N) = mapWrg(0)(mapLcl(0)(λ e . e) ∘ gather(reverse) ∘ toLocal(mapLcl(0)(neg)), x)",
+        (integers(5, 4),),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "arguments"), COPIES)
+def test_parallel_maps_copy_what_they_only_rearrange(text: str, arguments: tuple[Any, ...]) -> None:
+    program = parse_program("f" + text)
+    check_races(program, compile(program), *arguments)
+
+
 def test_a_scalar_that_no_work_item_is_chosen_for_is_refused() -> None:
     with pytest.raises(LiftCompileError, match="head: all work-items would write its result, a float"):
         compile(parse_program("f(x: [float]N) = head ∘ mapGlb(0)(id, x)"))

@@ -467,12 +467,18 @@ class Generator:
             atomics.update_into(self, call, function, target, scope)
         elif isinstance(function, FilterSeq):
             filters.filter_into(self, call, function, target, scope)
-        elif isinstance(function, AnyMap) and self.computes(function.function.body, scope):
+        elif isinstance(function, AnyMap) and self.writes_elements(call, function, scope):
             self.map_into(call, function, target, scope)
         elif self.computes(call, scope) and not isinstance(function, Get):
             write.write_arguments(self, call, target, scope)
         else:
             self.copy(self.value_of_call(call, scope), target, scope.type(call.typed), [])
+
+    def writes_elements(self, call: Call, function: AnyMap, scope: Scope) -> bool:
+        """Return True for a map that computes, or that says which work-items copy what its function only rearranges."""
+        if self.computes(function.function.body, scope):
+            return True
+        return isinstance(function, ParallelMap) and not self.computes(call.arguments[0], scope)
 
     def map_into(self, call: Call, function: AnyMap, target: View, scope: Scope) -> None:
         """Emit the loop of a map."""

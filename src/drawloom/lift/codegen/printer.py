@@ -133,7 +133,7 @@ class CodePrinter:
         self.lines += [
             f"{indent}{{",
             f"{indent}{INDENT}{pointer}word = ({pointer}){place};",
-            f"{indent}{INDENT}{word} seen = *word, before;",
+            f"{indent}{INDENT}{word} seen = {exchange}(word, 0, 0), before;",
             f"{indent}{INDENT}do {{",
             f"{indent}{INDENT}{INDENT}before = seen;",
             f"{indent}{INDENT}{INDENT}seen = {exchange}(word, before, as_{word}({value}));",

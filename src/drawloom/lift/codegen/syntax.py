@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from drawloom.lift.arithmetic import Condition, Nat, Variable
 from drawloom.lift.language.positions import NOWHERE, Position
 from drawloom.lift.language.types import Type
-from drawloom.lift.memory.buffers import Buffer
+from drawloom.lift.memory.buffers import GLOBAL, LOCAL, Buffer
 
 
 class Value:
@@ -177,6 +177,14 @@ class Barrier(Statement):
         self.local = local
         self.global_ = global_
         self.of_warp = of_warp
+
+    def add_fence(self, space: str) -> None:
+        """Order the accesses to another address space, too."""
+        self.local = self.local or space == LOCAL
+        self.global_ = self.global_ or space == GLOBAL
+
+    def has_fence(self, space: str) -> bool:
+        return self.local if space == LOCAL else self.global_
 
 
 class DeclareIndex(Statement):

@@ -15,8 +15,6 @@ from drawloom.lift.arithmetic import (
     ceil_div,
     free_variables,
     is_less,
-    is_provably_false,
-    is_provably_true,
     less,
     simplify,
     substitute,
@@ -92,7 +90,7 @@ def copies(loop: Loop) -> list[Statement]:
     done: list[Statement] = []
     for at in range(count.value):
         value = simplify(loop.start + loop.step * at)
-        body = substitute_all(loop.body, {loop.variable: value})
+        body = [substitute_statement(statement, {loop.variable: value}) for statement in loop.body]
         if any(is_declaration(statement) for statement in body):
             # Each copy is a block, so that the names that it declares are its own.
             body = [Loop(loop.variable, value, loop.stop, loop.step, body, ONCE, loop.kind)]
@@ -110,21 +108,6 @@ def is_declaration(statement: Statement) -> bool:
 Mapping = dict[Variable, Nat | int]
 
 
-def substitute_all(statements: list[Statement], values: Mapping) -> list[Statement]:
-    """Return statements with values for variables, without what conditions that are then decided exclude."""
-    done: list[Statement] = []
-    for statement in statements:
-        if isinstance(statement, If):
-            condition = substitute_condition(statement.condition, values)
-            if is_provably_false(condition):
-                continue
-            body = substitute_all(statement.body, values)
-            done.extend(body if is_provably_true(condition) else [If(condition, body)])
-        else:
-            done.append(substitute_statement(statement, values))
-    return done
-
-
 def substitute_statement(statement: Statement, values: Mapping) -> Statement:
     if isinstance(statement, Assign):
         place = substitute_value(statement.place, values)
@@ -133,7 +116,7 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
             return AtomicUpdate(place, substitute_value(statement.value, values), statement.builtin, statement.word)
         return Assign(place, substitute_value(statement.value, values))
     if isinstance(statement, Loop):
-        body = substitute_all(statement.body, values)
+        body = [substitute_statement(inner, values) for inner in statement.body]
         return Loop(
             statement.variable,
             substitute(statement.start, values),
@@ -146,6 +129,9 @@ def substitute_statement(statement: Statement, values: Mapping) -> Statement:
             statement.position,
             statement.keyword,
         )
+    if isinstance(statement, If):
+        condition = substitute_condition(statement.condition, values)
+        return If(condition, [substitute_statement(inner, values) for inner in statement.body])
     if isinstance(statement, DeclareIndex):
         return DeclareIndex(statement.variable, substitute_value(statement.value, values))
     if isinstance(statement, SetIndex):
@@ -164,13 +150,11 @@ def substitute_value(value: Value, values: Mapping) -> Value:
     if isinstance(value, Member):
         return Member(substitute_value(value.operand, values), value.name)
     if isinstance(value, Choose):
-        condition = substitute_condition(value.condition, values)
-        # Only the chosen value has an index of the array.
-        if is_provably_true(condition):
-            return substitute_value(value.then, values)
-        if is_provably_false(condition):
-            return substitute_value(value.otherwise, values)
-        return Choose(condition, substitute_value(value.then, values), substitute_value(value.otherwise, values))
+        return Choose(
+            substitute_condition(value.condition, values),
+            substitute_value(value.then, values),
+            substitute_value(value.otherwise, values),
+        )
     return value
 
 

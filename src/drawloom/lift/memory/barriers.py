@@ -55,6 +55,7 @@ class Event:
         is_stale: bool = False,
         is_atomic: bool = False,
         is_ordered_in_warp: bool = False,
+        passed: Barrier | None = None,
     ) -> None:
         self.access = access
         self.writes = writes
@@ -62,6 +63,17 @@ class Event:
         self.is_atomic = is_atomic
         self.is_stale = is_stale  # made through a pointer that has been exchanged since
         self.is_ordered_in_warp = is_ordered_in_warp  # before a barrier of the warp
+        self.passed = passed  # a barrier between this access and another, without a fence for its memory
+
+    @property
+    def space(self) -> str:
+        return self.access.buffer.space
+
+    def beyond(self, barrier: Barrier) -> Event:
+        """Return the event with a barrier between it and others that does not order its memory."""
+        return Event(
+            self.access, self.writes, self.loops, self.is_stale, self.is_atomic, self.is_ordered_in_warp, barrier
+        )
 
     def may_meet(self, other: Event) -> bool:
         """Return True when the buffers of two accesses may be the same memory."""
@@ -163,8 +175,9 @@ class BarrierInsertion:
             conflict = self.conflict(pending, events)
             if conflict is not None:
                 self.require_uniform(loops, conflict)
-                done.append(conflict.barrier())
-                pending = ordered(pending, conflict)
+                barrier = conflict.barrier()
+                done.append(barrier)
+                pending = ordered(pending, conflict, barrier)
             if isinstance(statement, Loop):
                 pending = self.loop(statement, loops, pending)
             elif isinstance(statement, SwapPointers):
@@ -176,8 +189,9 @@ class BarrierInsertion:
                 spaces = Conflict()
                 spaces.is_in_warp = False
                 spaces.spaces.update([event.access.buffer.space for event in events if event.writes])
-                done.append(spaces.barrier())
-                pending = Pending()
+                barrier = spaces.barrier()
+                done.append(barrier)
+                pending = ordered(pending, spaces, barrier)
         return done, pending
 
     def ends_phase(self, statement: Statement, loops: tuple[Loop, ...]) -> bool:
@@ -191,21 +205,25 @@ class BarrierInsertion:
 
     def loop(self, loop: Loop, loops: tuple[Loop, ...], pending: Pending) -> Pending:
         inner = (*loops, loop)
+        if loop.form == ONCE:
+            loop.body, after = self.sequence(loop.body, inner, pending)
+            return after
         body, after = self.sequence(loop.body, inner, Pending())
-        has_barrier = any_barrier(body)
         if loop.form == FOR and loop.kind not in PARALLEL_KINDS:
-            start = leading_events(self, body, inner)
-            conflict = self.conflict(after, start)
+            conflict = self.conflict(after, leading_events(self, body, inner))
             if conflict is not None:
                 self.require_uniform(inner, conflict)
-                body.append(conflict.barrier())
-                after = ordered(after, conflict)
-                has_barrier = has_barrier or not conflict.is_in_warp
+                barrier = conflict.barrier()
+                body.append(barrier)
+                after = ordered(after, conflict, barrier)
         loop.body = body
-        return Pending([*([] if has_barrier and loop.form == ONCE else pending), *after])
+        return Pending([*pending, *after])
 
     def conflict(self, before: Pending, events: list[Event]) -> Conflict | None:
-        """Return in which address spaces events have to wait for pending ones; None where in none."""
+        """Return in which address spaces events have to wait for pending ones; None where in none.
+
+        Where a barrier already stands between them, it gets a fence for their memory.
+        """
         found = Conflict()
         for event in events:
             for one in before:
@@ -217,7 +235,11 @@ class BarrierInsertion:
                 is_in_warp = self.same_warp(one, event)
                 if is_in_warp and one.is_ordered_in_warp:
                     continue
-                found.spaces.add(one.access.buffer.space)
+                barrier = one.passed or event.passed
+                if barrier is not None:
+                    barrier.add_fence(one.space)
+                    continue
+                found.spaces.add(one.space)
                 found.is_in_warp = found.is_in_warp and is_in_warp
         return found if found.spaces else None
 
@@ -305,7 +327,7 @@ class BarrierInsertion:
 
     def require_uniform(self, loops: tuple[Loop, ...], conflict: Conflict) -> None:
         """Refuse a barrier that not all work-items of a group, or lanes of a warp, would reach equally often."""
-        kinds = (LANE,) if conflict.is_in_warp else (GLB, *GROUP_KINDS)
+        kinds = (LANE,) if conflict.is_in_warp else PARALLEL_KINDS
         differing: set[Variable] = set()
         for loop in loops:
             if loop.kind in kinds:
@@ -337,39 +359,35 @@ def have_same_elements(first: Access, second: Access) -> bool:
 
 def age(event: Event) -> Event:
     """Return an event after pointers have been exchanged."""
-    is_pointer = event.access.buffer.role == "pointer"
-    if not is_pointer:
+    if event.access.buffer.role != "pointer":
         return event
-    return Event(event.access, event.writes, event.loops, True, event.is_atomic, event.is_ordered_in_warp)
+    return Event(event.access, event.writes, event.loops, True, event.is_atomic, event.is_ordered_in_warp, event.passed)
 
 
-def ordered(pending: Pending, conflict: Conflict) -> Pending:
+def ordered(pending: Pending, conflict: Conflict, barrier: Barrier) -> Pending:
     """Return what is still pending after the barrier of a conflict."""
     if not conflict.is_in_warp:
-        return Pending()
+        return Pending([event.beyond(barrier) for event in pending if event.space not in conflict.spaces])
     return Pending(
         [
-            Event(event.access, event.writes, event.loops, event.is_stale, event.is_atomic, True)
-            if event.access.buffer.space in conflict.spaces
+            Event(event.access, event.writes, event.loops, event.is_stale, event.is_atomic, True, event.passed)
+            if event.space in conflict.spaces
             else event
             for event in pending
         ]
     )
 
 
-def any_barrier(statements: list[Statement]) -> bool:
-    """Return True where statements hold a barrier of the work-group."""
-    return any(
-        (isinstance(one, Barrier) and not one.of_warp) or (isinstance(one, Loop | If) and any_barrier(one.body))
-        for one in statements
-    )
-
-
 def leading_events(insertion: BarrierInsertion, body: list[Statement], loops: tuple[Loop, ...]) -> list[Event]:
-    """Return the events of a loop's body up to its first barrier of the work-group."""
+    """Return the events of a loop's body that no barrier of the work-group before them in the body orders."""
     found: list[Event] = []
+    barriers: list[Barrier] = []
     for statement in body:
-        if isinstance(statement, Barrier) and not statement.of_warp:
-            return found
-        found.extend(insertion.events_of(statement, loops))
+        if isinstance(statement, Barrier):
+            if not statement.of_warp:
+                barriers.append(statement)
+            continue
+        for event in insertion.events_of(statement, loops):
+            if not any(barrier.has_fence(event.space) for barrier in barriers):
+                found.append(event.beyond(barriers[-1]) if barriers else event)
     return found
