@@ -1,4 +1,4 @@
-// divisions and remainders in indices: 5
+// divisions and remainders in indices: 4
 // bytes in global memory: 0
 // bytes in local memory: 256
 // bytes in private memory: 32
@@ -23,6 +23,7 @@ kernel void matrixMultiplicationNvidia(
   int l_id_1 = get_local_id(1);
   int wg_id_1 = get_group_id(1);
   int wg_count_1 = get_num_groups(1);
+  int vectors_K = K / 4;
   for (int wg_1 = wg_id_1; wg_1 < M / 8; wg_1 += wg_count_1) {
     for (int wg_0 = wg_id_0; wg_0 < N / 8; wg_0 += wg_count_0) {
       if (l_id_1 < 4) {
@@ -41,7 +42,7 @@ kernel void matrixMultiplicationNvidia(
         }
         {
           if (l_id_0 < 1) {
-            vstore4(a[8 * wg_1 * (K / 4) + l_id_1 * (K / 4) + i3], l_id_1, tile2);
+            vstore4(a[8 * wg_1 * vectors_K + l_id_1 * vectors_K + i3], l_id_1, tile2);
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -53,7 +53,7 @@ def test_rows_of_vectors_use_that_the_width_divides_their_length() -> None:
 
     program = fun(array(float32, n, m), lambda x: x >> map_glb(double))
     compiled = compile(program)
-    assert "x[g_0 * (M / 4) + i]" in compiled.opencl
+    assert "x[g_0 * vectors_M + i]" in compiled.opencl
     check(program, compiled, integers(5, 12))
 
 

@@ -285,7 +285,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
     divisors = find_divisors(function, sizes)
-    vectors = VectorIndices({renamed.get(size, size): divisor for size, divisor in divisors.items()})
+    own_divisors = {renamed.get(size, size): divisor for size, divisor in divisors.items()}
+    vectors = VectorIndices(own_divisors, generator.fresh)
     if options.switches.array_access:
         find_vector_buffers(statements, vectors)
     used = {buffer.memory for buffer in used_buffers(statements)}
@@ -588,7 +589,8 @@ def print_kernel(
     declarations, printer.lines = printer.lines, []
     printer.statements(statements, "  ")
     words = set(re.findall(r"\w+", "\n".join(printer.lines)))
-    ids = [f"  int {one} = {call};" for one, call in generator.threads.calls.items() if one in words]
+    calls = {**generator.threads.calls, **printer.vectors.quotients}
+    ids = [f"  int {one} = {call};" for one, call in calls.items() if one in words]
     signature = ",\n    ".join([print_parameter(printer, parameter) for parameter in parameters])
     sizes = ", ".join(map(str, local_size))
     kernel = [

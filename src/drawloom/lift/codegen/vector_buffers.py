@@ -6,6 +6,8 @@ of a buffer is the vector at a multiple of its width, the buffer is declared as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from drawloom.lift.arithmetic import Constant, Nat, Variable, substitute, variable
 from drawloom.lift.codegen.syntax import Access, Assign, SetPointer, Statement, SwapPointers, body_of, loads_of
 from drawloom.lift.language.types import ScalarType
@@ -16,17 +18,24 @@ MOST_BYTES = 16
 
 
 class VectorIndices:
-    """The indices of vectors, given what divides the sizes of a kernel."""
+    """The indices of vectors, given what divides the sizes of a kernel.
 
-    def __init__(self, divisors: dict[Variable, int]) -> None:
+    Args:
+        divisors: Of the kernel's sizes.
+        fresh: Makes a name for a variable of the kernel.
+    """
+
+    def __init__(self, divisors: dict[Variable, int], fresh: Callable[[str], str]) -> None:
         self.divisors = divisors
+        self.fresh = fresh
+        self.quotients: dict[str, str] = {}  # in C, of sizes by a width, by the name of a variable
         self.parts: dict[int, dict[Variable, Nat]] = {}  # by width: sizes as multiples of it
 
     def find(self, index: Nat, width: int) -> Nat | None:
         """Return which vector of a width begins at an element, or None where one may not."""
         if width not in self.parts:
             self.parts[width] = {
-                size: variable(f"({size.name} / {width})") * width
+                size: self.quotient(size, width) * width
                 for size, divisor in self.divisors.items()
                 if divisor % width == 0
             }
@@ -34,6 +43,11 @@ class VectorIndices:
         found = substitute(index, parts) if parts else index
         rest = found % width
         return found // width if isinstance(rest, Constant) and rest.value == 0 else None
+
+    def quotient(self, size: Variable, width: int) -> Variable:
+        name = self.fresh(f"vectors_{size.name}")
+        self.quotients[name] = f"{size.name} / {width}"
+        return variable(name)
 
 
 def find_vector_buffers(statements: list[Statement], indices: VectorIndices) -> None:
