@@ -84,6 +84,8 @@ class Conflict:
         return Barrier(LOCAL in self.spaces, GLOBAL in self.spaces, self.is_in_warp)
 
 
+#: The kinds of loops whose iterations work-items share.
+PARALLEL_KINDS = (GLB, *GROUP_KINDS)
 #: What has been accessed since the last barrier.
 Pending = list[Event]
 
@@ -191,7 +193,7 @@ class BarrierInsertion:
         inner = (*loops, loop)
         body, after = self.sequence(loop.body, inner, Pending())
         has_barrier = any_barrier(body)
-        if loop.form == FOR and loop.kind not in (GLB, *GROUP_KINDS):
+        if loop.form == FOR and loop.kind not in PARALLEL_KINDS:
             start = leading_events(self, body, inner)
             conflict = self.conflict(after, start)
             if conflict is not None:
