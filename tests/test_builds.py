@@ -138,7 +138,7 @@ def test_compiled_wheel_has_machine_code_and_gives_the_same_text(plain: Path, tm
     done = build_wheel(tmp_path, DRAWLOOM_BUILD="compiled", DRAWLOOM_OPTIMISE="0")
     assert done.returncode == 0, done.stdout + done.stderr
     compiled = unpack(tmp_path)
-    for module in ("ptx/parser", "ptx/verifier", "cpu/lower", "horse/codegen", "sass/assemble"):
+    for module in ("ptx/parser", "ptx/verifier", "cpu/lower", "horse/codegen", "sass/assemble", "lift/codegen/kernel"):
         assert list((compiled / "drawloom").glob(f"{module}.*.so")) != [], module
     plain_text, (plain_kind, plain_accepted, plain_parser) = run_smoke(plain)
     compiled_text, (compiled_kind, compiled_accepted, compiled_parser) = run_smoke(compiled)

@@ -285,7 +285,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
     divisors = find_divisors(function, sizes)
-    vectors = VectorIndices({renamed.get(size, size): divisor for size, divisor in divisors.items()}, generator.fresh)
+    own_divisors = {renamed.get(size, size): divisor for size, divisor in divisors.items()}
+    vectors = VectorIndices(own_divisors, generator.fresh)
     if options.switches.array_access:
         find_vector_buffers(statements, vectors)
     used = {buffer.memory for buffer in used_buffers(statements)}
