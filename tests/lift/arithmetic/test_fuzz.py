@@ -86,3 +86,8 @@ def test_fuzzer_finds_an_inclusive_stop(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_case_of_a_seed_is_always_the_same() -> None:
     assert str(Case(7).written) == str(Case(7).written)
+
+
+def test_proofs_over_conditions_inside_conditions_end() -> None:
+    """The proof that this expression, with conditions as facts for each other, is at least zero took no end."""
+    assert check_seed(1815) == ""

@@ -14,7 +14,12 @@ from drawloom.lift.language.types import VectorType
 
 
 def run(
-    compiled: Compiled, device: Any, *arguments: Any, sizes: Mapping[Variable, int] | None = None, most_groups: int = 0
+    compiled: Compiled,
+    device: Any,
+    *arguments: Any,
+    sizes: Mapping[Variable, int] | None = None,
+    most_groups: int = 0,
+    build_options: str = "",
 ) -> Any:
     """Run a program as its text says: the arguments of a kernel are inputs, results, temporary buffers, sizes.
 
@@ -24,11 +29,12 @@ def run(
         arguments: As `interpret` takes them.
         sizes: Values of sizes that the arguments do not decide.
         most_groups: Launch at most so many work-groups in each dimension; 0 launches as many as the program wants.
+        build_options: Of the OpenCL compiler.
     """
     binder = Binder({**compiled.sizes, **(sizes or {})})
     values = [binder.argument(one, value) for one, value in zip(compiled.program.parameters, arguments, strict=True)]
     binder.check()
-    platform = Platform(compiled, device, most_groups)
+    platform = Platform(compiled, device, most_groups, build_options)
     if not compiled.calls:
         return platform.run(compiled.kernels[0], values, binder.sizes)
     return Host(platform, binder.sizes, None).call(compiled.program, values)  # type: ignore[arg-type]
@@ -37,14 +43,14 @@ def run(
 class Platform:
     """A device of pyopencl as the part of `Compiled` that runs a program's kernels one after the other."""
 
-    def __init__(self, compiled: Compiled, device: Any, most_groups: int) -> None:
+    def __init__(self, compiled: Compiled, device: Any, most_groups: int, build_options: str) -> None:
         import pyopencl
 
         self.calls = compiled.calls
         self.most_groups = most_groups
         self.context = pyopencl.Context([device])
         self.queue = pyopencl.CommandQueue(self.context)
-        self.program = pyopencl.Program(self.context, compiled.opencl).build()
+        self.program = pyopencl.Program(self.context, compiled.opencl).build(build_options)
 
     def run(self, kernel: Kernel, values: list[Any], sizes: dict[Variable, int], device: str | None = None) -> Any:
         """Launch a kernel and return its result."""
