@@ -39,7 +39,7 @@ class Branches:
                 self.leave_here(b, f.mask, False)
             return
         effect = terminator.opcode.effect
-        condition = self.condition(terminator)
+        condition = self.f.condition(terminator)
         if effect == BRANCH and terminator.opcode.name == "bra":
             if condition is None:
                 self.edges(b, [(block.taken, f.mask)])
@@ -57,17 +57,6 @@ class Branches:
             self.leave_here(b, f.mask, is_exit)
         else:
             self.two_way_leave(b, condition, is_exit, block.fallthrough)
-
-    def condition(self, terminator: Instruction) -> Value | None:
-        """The guard as a value, scalar where it is uniform; None when there is no guard."""
-        guard = terminator.guard
-        if guard is None:
-            return None
-        lanes = self.f.lanes_of(guard)
-        value = self.f.read(guard, lanes)
-        if terminator.guard_negated:
-            value = self.e.binary("xor", value, int_const("i1", 1, lanes))
-        return value
 
     def two_way(self, b: int, condition: Value, taken: int, fallthrough: int) -> None:
         f = self.f

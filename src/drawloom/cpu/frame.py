@@ -23,6 +23,7 @@ from drawloom.ptx.ir import (
     INT,
     Function,
     Immediate,
+    Instruction,
     Module,
     Not,
     Operand,
@@ -460,6 +461,16 @@ class Frame:
         if isinstance(operand, Symbol):
             return self.as_elem(self.symbol(operand, lanes), elem)
         raise UnsupportedError(f"operand {operand!r} is not supported by the cpu device")
+
+    def condition(self, instruction: Instruction) -> Value | None:
+        """The guard of an instruction as a value, scalar where it is uniform; None when there is no guard."""
+        guard = instruction.guard
+        if guard is None:
+            return None
+        value = self.read(guard, self.lanes_of(guard))
+        if instruction.guard_negated:
+            value = self.e.binary("xor", value, int_const("i1", 1, value.lanes))
+        return value
 
     def as_elem(self, value: Value, elem: str) -> Value:
         """Reinterpret register bits as ``elem``: truncated when the register is wider."""

@@ -382,18 +382,15 @@ class FunctionLowering:
 
     def lower_instruction(self, instruction: Instruction) -> None:
         f = self.f
-        guard = instruction.guard
         self.body.here = f.mask
-        if guard is None:
+        condition = f.condition(instruction)
+        if condition is None:
             f.guard = None
             self.dispatch(instruction)
             if instruction.opcode.effect == CALL:
                 self.go_on_if_any()
             return
-        lanes = f.lanes_of(guard)
-        condition = f.read(guard, lanes)
-        if instruction.guard_negated:
-            condition = self.e.binary("xor", condition, int_const("i1", 1, lanes))
+        lanes = condition.lanes
         if instruction.opcode.effect == PURE:
             f.guard = condition
             self.dispatch(instruction)

@@ -272,15 +272,11 @@ class Slices:
 
     def instruction(self, instruction: Instruction) -> None:
         frame = self.frame
-        guard = instruction.guard
         frame.guard = None
-        if guard is None:
+        condition = frame.condition(instruction)
+        if condition is None:
             self.dispatch(instruction)
             return
-        lanes = frame.lanes_of(guard)
-        condition = frame.read(guard, lanes)
-        if instruction.guard_negated:
-            condition = self.e.binary("xor", condition, int_const("i1", 1, lanes))
         if instruction.opcode.effect == PURE:
             frame.guard = condition
             self.dispatch(instruction)
