@@ -40,7 +40,7 @@ BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "compile_time": ("Compiling CUDA programs", ()),
     "bypass": ("Divisions of 64 bits", ()),
     "shuffle": ("Warp shuffles", ()),
-    "lift_codegen": ("Kernels that Lift generates", ()),
+    "lift_codegen": ("Kernels that Lift generates", ("--tables", "compile", "speed", "--repeat", "50")),
     "tpch": ("TPC-H", ("--data", "{data}")),
     "tpch_avx2": ("TPC-H, AVX2", ("--data", "{data}", "--features", "avx2")),
 }
