@@ -91,3 +91,8 @@ def test_case_of_a_seed_is_always_the_same() -> None:
 def test_proofs_over_conditions_inside_conditions_end() -> None:
     """The proof that this expression, with conditions as facts for each other, is at least zero took no end."""
     assert check_seed(1815) == ""
+
+
+def test_a_condition_that_guards_another_may_stand_after_it() -> None:
+    """Conditions are sorted, so the logarithm of 0 was taken before the condition that it is not 0."""
+    assert check_seed(42080) == ""

@@ -238,9 +238,15 @@ def evaluate_condition(condition: Condition, environment: Mapping[Variable, int]
             return difference >= 0
         return (difference == 0) == (condition.relation == IS_ZERO)
     assert isinstance(condition, Junction)
-    for part in condition.parts:
-        if evaluate_condition(part, environment) != condition.needs_all:
-            return not condition.needs_all
+    refused: ArithmeticRefusal | None = None
+    for part in condition.parts:  # in an order that says nothing of which one guards another
+        try:
+            if evaluate_condition(part, environment) != condition.needs_all:
+                return not condition.needs_all
+        except ArithmeticRefusal as refusal:
+            refused = refusal
+    if refused is not None:
+        raise refused
     return condition.needs_all
 
 
