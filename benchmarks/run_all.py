@@ -53,10 +53,15 @@ them all again, on this page.
 """
 
 
+def script_of(name: str) -> str:
+    """Return the path of a benchmark's script; with AVX2 alone the same one runs."""
+    return f"benchmarks/{name.removesuffix('_avx2')}.py"
+
+
 def run(name: str, data: str) -> str | None:
     """The section's text for one benchmark, or None after printing why it failed."""
     arguments = [word.format(data=data) for word in BENCHMARKS[name][1]]
-    command = ["python", f"benchmarks/{name.removesuffix('_avx2')}.py", *arguments]
+    command = ["python", script_of(name), *arguments]
     print("$", " ".join(command), flush=True)
     done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode:
@@ -94,8 +99,8 @@ def main() -> int:
     options = parser.parse_args()
     failed = 0
     for name in options.only or BENCHMARKS:
-        if not (ROOT / "benchmarks" / f"{name}.py").exists():
-            print(f"{name}: there is no benchmarks/{name}.py", file=sys.stderr)
+        if not (ROOT / script_of(name)).exists():
+            print(f"{name}: there is no {script_of(name)}", file=sys.stderr)
             failed += 1
             continue
         text = run(name, options.data)
