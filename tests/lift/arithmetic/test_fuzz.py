@@ -96,3 +96,8 @@ def test_proofs_over_conditions_inside_conditions_end() -> None:
 def test_a_condition_that_guards_another_may_stand_after_it() -> None:
     """Conditions are sorted, so the logarithm of 0 was taken before the condition that it is not 0."""
     assert check_seed(42080) == ""
+
+
+def test_divisors_split_only_where_they_are_positive() -> None:
+    """(64 + 3)/(4*(-16)) is -2, and became 16/(-16)."""
+    assert check_seed(74380) == ""

@@ -347,8 +347,8 @@ def divide_exactly(dividend: Nat, divisor: Nat) -> Nat:
 def _split_divisor(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat, Nat] | None:
     """Find g, a and b with dividend = g × a + b, 0 <= b < g, where g divides the divisor of one term."""
     divisor_monomials = monomials_of(divisor)
-    if len(divisor_monomials) != 1:
-        return None
+    if len(divisor_monomials) != 1 or not is_positive(divisor):
+        return None  # for d < 0 and b > 0, g*a + b is divided by g*d as a + 1 is by d where d divides a
     divisor_times = coefficients_of(divisor)[0]
     tried = []
     for monomial, coefficient in zip(monomials_of(dividend), coefficients_of(dividend)):
