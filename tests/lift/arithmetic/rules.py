@@ -72,6 +72,8 @@ RULES = (
     Rule("a quotient of a quotient", "(x/N)/M", "x/(M*N)"),
     Rule("a quotient of a remainder", "(x mod (M*N))/N", "(x/N) mod M"),
     Rule("a remainder of a remainder", "(x mod (M*N)) mod N", "x mod N"),
+    Rule("a remainder by the same divisor, whatever its sign: the quotient", "(x mod (z + N))/(z + N)", "0"),
+    Rule("a remainder by the same divisor, its remainder", "(x mod (z + N)) mod (z + N)", "x mod (N + z)"),
     Rule("counting down: the quotient", "(-1 - x)/N", "-(x/N) - 1"),
     Rule("counting down: the remainder", "(-1 - x) mod N", "N - x mod N - 1"),
     Rule("a reversed array, split", "(4*N - 1 - x)/4", "N - x/4 - 1"),

@@ -102,6 +102,8 @@ def _fold(kind: int, dividend: int, divisor: int) -> Nat:
 def _floor_divide(dividend: Nat, divisor: Nat) -> Nat:
     if isinstance(divisor, Constant) and divisor.value < 0:
         return floor_divide(scale(dividend, -1), constant(-divisor.value))
+    if isinstance(dividend, Remainder) and dividend.right is divisor:
+        return ZERO
     multiple, rest = take_multiples(dividend, divisor)
     if isinstance(multiple, Constant):
         known = _place(dividend, divisor)
@@ -153,6 +155,8 @@ def _divide_inner(dividend: Nat, divisor: Nat) -> Nat | None:
 def _remainder(dividend: Nat, divisor: Nat) -> Nat:
     if isinstance(divisor, Constant) and divisor.value < 0:
         return scale(remainder(scale(dividend, -1), constant(-divisor.value)), -1)
+    if isinstance(dividend, Remainder) and dividend.right is divisor:
+        return dividend
     multiple, rest = take_multiples(dividend, divisor)
     if isinstance(multiple, Constant):
         known = _place(dividend, divisor)
