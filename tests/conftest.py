@@ -1,9 +1,10 @@
 """What every test shares: the `--update-golden` flag, hypothesis profiles, and tools that may be absent."""
 
+import gc
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ def golden(update_golden: bool) -> Callable[[str, str], None]:
 def interruptible() -> None:
     """Have Ctrl-C end waits in the main thread: z3 puts the handler back so that the system goes on with them."""
     signal.siginterrupt(signal.SIGINT, True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def settled_heap() -> Iterator[None]:
+    """Leave what a file's tests keep out of later garbage collections, which would take seconds each in a long run."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

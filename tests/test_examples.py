@@ -29,6 +29,11 @@ COMMAND = re.compile(r"^(?:    )?(?:\$ )?(drawloom(?:-ptxas)? (?!\w+  ).*)$")
 #: What a page says for real sizes, and a test does for small ones.
 SMALLER = {"--scale 1 ": "--scale 0.01 ", "--grid 32,64 ": "--grid 2,2 "}
 
+LIFT_SAXPY = """from drawloom.lift import array, float32, fun, map_glb, size, zip
+n = size("N")
+types = float32, array(float32, n), array(float32, n)
+saxpy = fun(*types, lambda a, x, y: zip(x, y) >> map_glb(lambda x, y: a * x + y))
+"""
 MAIN = "int solve(int); int main() { return solve(0); }\n"
 SOLVER = """#include <cuda_runtime.h>
 __global__ void fill(int *x) { x[threadIdx.x] = N; }
@@ -127,6 +132,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "__global__ void saxpy(float a, float *x, float *y, int n) {\n"
         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += a * x[i];\n}\n"
     )
+    (folder / "saxpy.py").write_text(LIFT_SAXPY)
     (folder / "solver.cu").write_text(SOLVER)
     (folder / "main.cpp").write_text(MAIN)
     (folder / "include").mkdir()

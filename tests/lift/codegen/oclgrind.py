@@ -37,6 +37,7 @@ def run_checked(compiled: Compiled, device: Any, *arguments: Any, **options: Any
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with settings(OCLGRIND_LOG=str(log)):
+            gc.freeze()  # what other tests left behind takes seconds to look through
             result = run(compiled, device, *arguments, **options)
             gc.collect()  # the log is written when the last reference to the context goes
         return result, read_faults(log.read_text())
