@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from drawloom.cli.lift import command
+from drawloom.errors import DataError
 from drawloom.sass.cubin import read_cubin
 
 PROGRAM = """
@@ -103,3 +104,12 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str, words: tuple[str, ...]
     path.write_text(text)
     with pytest.raises(Error, match=message):
         run(str(path), *words)
+
+
+def test_files_that_are_no_programs_are_refused(tmp_path: Path) -> None:
+    text, script = tmp_path / "bytes.lift", tmp_path / "exits.py"
+    text.write_bytes(b"\xff\xfe")
+    script.write_text("raise SystemExit(3)")
+    for path, message in ((text, "cannot be read as text"), (script, "running it failed: SystemExit: 3")):
+        with pytest.raises(DataError, match=message):
+            CliRunner().invoke(command, [str(path)], catch_exceptions=False)

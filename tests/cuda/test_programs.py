@@ -149,7 +149,7 @@ def test_all_examples_are_built_by_one_command_and_run(tmp_path: Path, monkeypat
     """`drawloom cc examples/*.cu` ended in the linker's words about four functions `main`."""
     monkeypatch.chdir(tmp_path)
     assert cc(*(str(path) for path in sorted(EXAMPLES.glob("*.cu")))) == ""
-    assert run(tmp_path / "hello").splitlines()[-1] == "thread 1 of block 1 is number 5"
+    assert "thread 1 of block 1 is number 5" in run(tmp_path / "hello").splitlines()  # blocks run in any order
     (tmp_path / "bytes").write_bytes(b"warp and weft\0" + b"e" * 1000)
     assert run(tmp_path / "histogram", tmp_path / "bytes") == "1014 bytes; most often 0x65, 1001 times\n"
     environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}

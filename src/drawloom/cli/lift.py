@@ -111,12 +111,16 @@ def find_program(file: str, name: str | None) -> "Lambda":
     if not path.is_file():
         raise DataError(f"{file}: no such file")
     if path.suffix != ".py":
-        return parse_program(path.read_text(encoding="utf-8"), file=file)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as failure:
+            raise DataError(f"{file}: cannot be read as text: {failure}") from None
+        return parse_program(text, file=file)
     try:
         variables = runpy.run_path(file, run_name="<lift>")
     except Error:
         raise
-    except Exception as failure:
+    except (Exception, SystemExit) as failure:
         raise DataError(f"{file}: running it failed: {type(failure).__name__}: {failure}") from None
     programs = {key: value for key, value in variables.items() if isinstance(value, Lambda) and is_program(value)}
     if name is not None:

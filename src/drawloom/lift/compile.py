@@ -194,12 +194,12 @@ class Compiled:
         assert space in (GLOBAL, LOCAL, PRIVATE)
         return [kernel.bytes_in(space) for kernel in self.kernels]
 
-    def __call__(self, *arguments: Any, sizes: Mapping[Variable, int] | None = None, device: str | None = None) -> Any:
+    def __call__(self, *arguments: Any, sizes: Mapping[Any, int] | None = None, device: str | None = None) -> Any:
         """Run the program.
 
         Args:
             arguments: As `interpret` takes them.
-            sizes: Values of sizes that the arrays' shapes do not decide.
+            sizes: Values of sizes that the arrays' shapes do not decide, by size or by name.
             device: A device of `drawloom.devices()`; None takes the default, ``cpu``.
 
         Raises:
@@ -211,7 +211,7 @@ class Compiled:
                 f"the program takes {count(program.arity, 'argument')}, "
                 f"but {count(len(arguments), 'argument')} were given"
             )
-        binder = Binder({**self.sizes, **(sizes or {})})
+        binder = Binder({**self.sizes, **(known_sizes(program, sizes) if sizes else {})})
         values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
         binder.check()
         self.check(binder.sizes)

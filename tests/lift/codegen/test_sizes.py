@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from drawloom import lift
 from drawloom.lift import Lambda, SizeError, array, compile, float32, fun, id, interpret, map_glb, parse_program, size
 from tests.lift.codegen.runners import check, integers
 
@@ -133,3 +134,23 @@ def test_indices_of_long_arrays_are_proved_to_be_inside(monkeypatch: pytest.Monk
 def test_any_function_reorders_an_array_of_no_elements() -> None:
     program = parse_program("f(x: [float]N) = mapGlb(0)(id) ∘ gather((i, n) → (i + 1) mod n) ∘ drop(3, x)")
     check(program, compile(program, {"N": 3}), integers(3))
+
+
+def test_a_size_that_only_a_split_names_is_an_argument_of_the_kernel() -> None:
+    """It was taken for the length that a map gives its function."""
+    n, m = lift.size("N"), lift.size("M")
+    chunks = lift.split(m) >> lift.map_glb(lift.map_seq(lift.id)) >> lift.join
+    program = lift.fun(lift.array(lift.float32, n), lambda x: x >> chunks)
+    data = np.arange(6, dtype=np.float32)
+    compiled = lift.compile(program)
+    assert "int M)" in compiled.opencl
+    for sizes in ({m: 3}, {"M": 2}):
+        np.testing.assert_array_equal(compiled(data, sizes=sizes), data)
+    np.testing.assert_array_equal(lift.compile(program, {"M": 3})(data), data)
+
+
+def test_numbers_beyond_a_type_are_infinite() -> None:
+    """1e40 was printed as inff, which is no number of C."""
+    program = lift.fun(lift.array(lift.float32, lift.size("N")), lambda x: x >> lift.map_glb(lambda e: e + 1e40))
+    assert "INFINITY" in lift.compile(program).opencl
+    assert lift.compile(program)(np.ones(2, np.float32)).tolist() == [np.inf, np.inf]

@@ -535,11 +535,14 @@ def sizes_of(function: Lambda) -> list[Variable]:
     note(function.body.typed, found)
     for call in calls_of(function):
         if isinstance(call.function, Pattern):
+            given = dict(found)
+            for argument in call.arguments:
+                note(argument.typed, given)
             for inner in call.function.functions:
                 for parameter in inner.parameters:
                     type = parameter.typed
                     if isinstance(type, ArrayType) and isinstance(type.length, Variable):
-                        if type.length not in found:
+                        if type.length not in given:
                             bound.add(type.length)
             for static in call.function.statics:
                 if isinstance(static, Nat):

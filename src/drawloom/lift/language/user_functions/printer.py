@@ -147,7 +147,11 @@ def print_number(value: bool | int | float, type: Type) -> str:
     if type.is_integer:
         suffix = ("u" if type.kind == "uint" else "") + ("l" if type.bits == 64 else "")
         return f"{int(value)}{suffix if type.bits >= 32 else ''}"
-    shortest = str(type.dtype.type(value)) if type.bits < 64 else repr(float(value))
-    if "e" not in shortest and "." not in shortest and np.isfinite(float(shortest)):
+    with np.errstate(over="ignore"):
+        rounded = type.dtype.type(value)
+    if np.isinf(rounded):
+        return "INFINITY" if rounded > 0 else "-INFINITY"
+    shortest = str(rounded) if type.bits < 64 else repr(float(value))
+    if "e" not in shortest and "." not in shortest:
         shortest += ".0"
     return shortest + {16: "h", 32: "f", 64: ""}[type.bits]
