@@ -7,6 +7,8 @@ from benchmarks.lift.cases import CASES, Case
 from benchmarks.lift.launches import CPUDevice, record
 from benchmarks.lift_codegen import VARIANTS, count_lines
 from drawloom.lift import compile
+from tests.lift.codegen.oclgrind import run_checked
+from tests.opencl_platforms import OCLGRIND, usable_device
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -21,6 +23,16 @@ def test_both_sides_of_a_benchmark_are_right(case: Case) -> None:
             result.fill(0)
         run()
         case.check(case.reference(*arguments), side.results)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_the_timed_programs_have_no_faults(case: Case) -> None:
+    """Each under Oclgrind, as they are launched for timing."""
+    oclgrind = usable_device(OCLGRIND)
+    arguments = case.arguments(np.random.default_rng(1), case.sizes["test"])
+    compiled = compile(case.program(), local_size=case.local_size, exact_groups=True)
+    _, faults = run_checked(compiled, oclgrind, *arguments)
+    assert not faults
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
