@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.errors import count
+from drawloom.errors import DataError, count
 from drawloom.lift.arithmetic import Nat, Variable, evaluate
 from drawloom.lift.codegen.errors import not_compiled
 from drawloom.lift.codegen.generator import Switches
@@ -78,6 +78,9 @@ def compile(
         >>> squares(np.float32([1, 2, 3]))
         array([1., 4., 9.], dtype=float32)
     """
+    if not isinstance(program, Lambda):
+        found = type(program).__name__
+        raise DataError(f"compile: {found} is not a program\n  expected what fun or parse_program returns")
     typed = infer_types(program)
     if not is_low_level(typed):
         raise not_compiled(

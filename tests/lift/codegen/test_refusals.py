@@ -1,9 +1,11 @@
 """Programs that have no code are refused with the pattern and the Python line."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from drawloom import DataError
 from drawloom.lift import (
     Lambda,
     LiftCompileError,
@@ -79,3 +81,9 @@ def test_arrays_that_do_not_fit_are_refused_before_a_launch() -> None:
         compile(both)(integers(2).astype("d"), integers(2))
     with pytest.raises(SizeError, match="takes 2 arguments"):
         compile(both)(integers(2))
+
+
+@pytest.mark.parametrize("program", ["f(x: [float]N) = id(x)", 5, None])
+def test_what_is_not_a_program_is_refused(program: Any) -> None:
+    with pytest.raises(DataError, match="is not a program\n  expected what fun or parse_program returns"):
+        compile(program)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drawloom import DataError
+from drawloom import DataError, lift
 from drawloom.lift import LiftParseError, LiftTypeError, user_function
 from drawloom.lift.language.types import (
     ScalarType,
@@ -299,3 +299,18 @@ def test_checked_functions_print_only_the_conversions_that_c_does_not_make(
     function = user_function(text)
     tree = function.instantiate(tuple(types or [type for _, type in function.tree.parameters]))
     assert CPrinter().function(tree) == expected
+
+
+def test_different_functions_of_one_name_are_told_apart_in_text() -> None:
+    """Only the first was defined, and stood for both; an own `add` stood for that of the library."""
+    add_one = lift.user_function("float g(float x) { return x + 1; }")
+    times_three = lift.user_function("float g(float x) { return x * 3; }")
+    own_add = lift.user_function("float add(float x, float y) { return x - y; }")
+    numbers = lift.array(lift.float32, lift.size("N"))
+    for program in (
+        lift.fun(numbers, lambda x: lift.map(lambda e: times_three(add_one(e)), x)),
+        lift.fun(numbers, lambda x: lift.map(lambda e: own_add(lift.add(e, e), 5.0), x)),
+    ):
+        parsed = lift.parse_program(lift.show_program(program))
+        data = np.arange(3, dtype=np.float32)
+        np.testing.assert_array_equal(lift.interpret(parsed, data), lift.interpret(program, data))

@@ -13,7 +13,8 @@ from drawloom.lift.language.patterns.operators import component_of
 from drawloom.lift.language.types import ScalarType, VectorType
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.library import LIBRARY
-from drawloom.lift.language.user_functions.printer import print_number
+from drawloom.lift.language.user_functions.printer import CPrinter, print_number
+from drawloom.lift.language.user_functions.syntax import FunctionTree
 
 #: Patterns whose calls show their arguments in parentheses instead of after ∘.
 APPLIED: Final = ("tuple", "array", "get", "zip", "concat", "dot", "iota", "lookup")
@@ -53,12 +54,13 @@ def show_program(program: Lambda, width: int = 100) -> str:
         float square(float x) { return x * x; }
         squares(xs: [float]N) = map(square, xs)
     """
-    definitions = [define(function) + "\n" for function in user_functions_of(program)]
+    own = [named for named in name_user_functions(program).items() if LIBRARY.get(named[0].name) != named[0]]
+    definitions = [define(function, name) + "\n" for function, name in own]
     return "".join(definitions) + show(program, width)
 
 
-def define(function: UserFunction) -> str:
-    """Print the definition of a user function, with its properties before it."""
+def define(function: UserFunction, name: str) -> str:
+    """Print the definition of a user function under a name, with its properties before it."""
     words: list[str] = []
     if function.associative:
         words.append("[associative]")
@@ -66,20 +68,35 @@ def define(function: UserFunction) -> str:
         words.append("[commutative]")
     if function.neutral is not None:
         words.append(f"[neutral {print_scalar(function.neutral)}]")
-    return " ".join([*words, function.text])
+    tree = function.tree
+    renamed = FunctionTree(name, tree.parameters, tree.result, tree.body, tree.position)
+    return " ".join([*words, function.text if name == function.name else CPrinter().function(renamed)])
 
 
-def user_functions_of(node: Node) -> list[UserFunction]:
-    """Return the user functions of a program that are not in the library, in the order in which they occur."""
-    found: dict[str, UserFunction] = {}
+def name_user_functions(node: Node) -> dict[UserFunction, str]:
+    """Return the names of a program's user functions, in the order in which they occur.
+
+    Of different functions with one name, those of the library and the first keep it, and others get numbers.
+    """
+    found: dict[UserFunction, None] = {}
     collect_user_functions(node, found)
-    return list(found.values())
+    names = {function: function.name for function in found if LIBRARY.get(function.name) == function}
+    taken = set(names.values())
+    for function in found:
+        if function not in names:
+            name = function.name
+            at = 1
+            while name in taken:
+                name = f"{function.name}_{at}"
+                at += 1
+            taken.add(name)
+            names[function] = name
+    return {function: names[function] for function in found}
 
 
-def collect_user_functions(node: Node, found: dict[str, UserFunction]) -> None:
+def collect_user_functions(node: Node, found: dict[UserFunction, None]) -> None:
     if isinstance(node, UserFunction):
-        if LIBRARY.get(node.name) != node:
-            found.setdefault(node.name, node)
+        found[node] = None
     elif isinstance(node, Call):
         collect_user_functions(node.function, found)
         for argument in node.arguments:
@@ -141,9 +158,8 @@ class Printer:
 
     def __init__(self, node: Node) -> None:
         self.names: dict[Parameter, str] = {}
-        found: dict[str, UserFunction] = {}
-        collect_user_functions(node, found)
-        self.taken: set[str] = {*found, *LIBRARY, *WORDS}
+        self.functions = name_user_functions(node)
+        self.taken: set[str] = {*self.functions.values(), *LIBRARY, *WORDS}
 
     # Programs and lambdas
 
@@ -185,7 +201,7 @@ class Printer:
         if isinstance(function, Pattern):
             return self.pattern(function, [])
         if isinstance(function, UserFunction):
-            return function.name
+            return self.functions[function]
         assert isinstance(function, Lambda)
         short = self.shorten(function)
         return self.bare_lambda(function) if short is None else short
