@@ -79,7 +79,7 @@ def compile(
         array([1., 4., 9.], dtype=float32)
     """
     if not isinstance(program, Lambda):
-        found = type(program).__name__
+        found = type(program).__name__  # type: ignore[unreachable]
         raise DataError(f"compile: {found} is not a program\n  expected what fun or parse_program returns")
     typed = infer_types(program)
     if not is_low_level(typed):

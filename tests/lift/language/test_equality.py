@@ -1,5 +1,8 @@
 """Expressions are equal when they differ in nothing but the names of bound parameters."""
 
+import numpy as np
+
+from drawloom import lift
 from drawloom.lift import add, array, float32, fun, int32, map, mult, size, split, zip
 from drawloom.lift.language.parser import parse_program
 
@@ -59,3 +62,11 @@ def test_composition_is_a_lambda() -> None:
     f = map(add(1)) >> map(mult(2))
     assert str(f) == "map(mult(2)) ∘ map(add(1))"
     assert f == map(mult(2)) << map(add(1))
+
+
+def test_a_parameter_that_is_called_like_a_pattern_is_renamed_in_text() -> None:
+    program = lift.fun(lift.array(lift.float32, lift.size("N")), lambda id: lift.map_glb(lift.id, id))
+    text = lift.show_program(program)
+    parsed = lift.parse_program(text)
+    assert lift.show_program(parsed) == text == "λ id_1: [float]N . mapGlb(0)(id, id_1)"
+    assert lift.interpret(parsed, np.float32([1, 2])).tolist() == [1.0, 2.0]

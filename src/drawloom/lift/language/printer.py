@@ -10,6 +10,7 @@ from drawloom.lift.language.documents import NOTHING, SPACE, Document, Group, re
 from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Node, Parameter, Pattern
 from drawloom.lift.language.patterns.operators import component_of
+from drawloom.lift.language.patterns.table import PATTERNS
 from drawloom.lift.language.types import ScalarType, VectorType
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.library import LIBRARY
@@ -159,7 +160,7 @@ class Printer:
     def __init__(self, node: Node) -> None:
         self.names: dict[Parameter, str] = {}
         self.functions = name_user_functions(node)
-        self.taken: set[str] = {*self.functions.values(), *LIBRARY, *WORDS}
+        self.taken: set[str] = {*self.functions.values(), *LIBRARY, *PATTERNS, *WORDS}
 
     # Programs and lambdas
 
