@@ -111,11 +111,15 @@ class Frame:
         return f"{stem}{self.e.number()}"
 
     def place(self, label: str) -> None:
-        assert not self.unsaved, f"{label} begins before {list(self.unsaved)} are written"
+        self.forget_values()
+        self.e.line(f"{label}:")
+
+    def forget_values(self) -> None:
+        """Take registers from their slots again: other code comes here, too."""
+        assert not self.unsaved, f"{list(self.unsaved)} are not written"
         self.known.clear()
         self.expanded.clear()
         self.views.clear()
-        self.e.line(f"{label}:")
 
     def branch(self, condition: Value, then: str, other: str) -> None:
         self.save_registers()

@@ -23,7 +23,7 @@ _WEAK: Final = ("", "weak")
 #: Instructions of a kernel from which on LLVM takes long for the four registers that each value of a warp has, and most
 #: of them are spilled: then a value has two; and from which on it has one.
 _MEDIUM: Final = 200
-_LARGE: Final = 500
+LARGE: Final = 500
 #: Layouts of twice and half as many lanes.
 _TWICE: Final = {"gang8": "gang16", "gang4": "gang8"}
 _HALF: Final = {"gang16": "gang8", "gang8": "gang4"}
@@ -44,10 +44,10 @@ def only_gang_for(module: Module, kernel: Function, features: frozenset[str]) ->
     Warps suit small kernels: a warp's registers are computed beside each other, where a gang waits for each result.
     """
     count = size_of(module, kernel)
-    if count < _MEDIUM or (count < _LARGE and ("avx512f" in features or _rounds_directed(module, kernel))):
+    if count < _MEDIUM or (count < LARGE and ("avx512f" in features or _rounds_directed(module, kernel))):
         return ""
     gang = gang_for(module, kernel, features)
-    if count < _LARGE:
+    if count < LARGE:
         return _TWICE.get(gang, "")
     return _HALF.get(gang, gang) if _is_mostly_double(module, kernel) else gang
 
@@ -71,7 +71,7 @@ def size_of(module: Module, kernel: Function) -> int:
 
 def is_large(module: Module, kernel: Function) -> bool:
     """Whether LLVM takes long for a kernel."""
-    return size_of(module, kernel) >= _LARGE
+    return size_of(module, kernel) >= LARGE
 
 
 def _is_mostly_double(module: Module, kernel: Function) -> bool:

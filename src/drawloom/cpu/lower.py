@@ -145,7 +145,7 @@ class FunctionLowering:
         self.prologue()
         if self.is_kernel and not f.at_once:
             self.turns = turns(self.plan, set(f.shared_offsets))
-        self.find_groups()
+        self.plan_blocks()
         for b in self.plan.order:
             self.lower_block(b)
         parted = ""
@@ -174,7 +174,7 @@ class FunctionLowering:
             lowered.state_bytes = self.parting.threads.stride
         return lowered
 
-    def find_groups(self) -> None:
+    def plan_blocks(self) -> None:
         """Find the accesses that are done together, and what of a warp goes slice by slice."""
         searched = self.lanes > 0 and not self.memory.check
         for b in self.plan.order:

@@ -20,6 +20,7 @@ from drawloom.cpu.body import Body
 from drawloom.cpu.calls import Calls
 from drawloom.cpu.emitter import Value, int_const, type_of
 from drawloom.cpu.frame import Frame
+from drawloom.cpu.gangs import LARGE
 from drawloom.cpu.layouts import Layout
 from drawloom.cpu.memory import Memory
 from drawloom.cpu.pure import Pure
@@ -30,8 +31,6 @@ from drawloom.ptx.liveness import before
 
 #: Lanes of a slice: those that one register of AVX2 holds of 32 bits.
 WIDTH: Final = 8
-#: The fewest instructions of a function whose warps go in slices: LLVM handles shorter ones well.
-_LARGE: Final = 500
 #: The shortest stretch that is worth a loop.
 _SHORTEST: Final = 6
 #: How much of a function is in stretches at least: votes and stores find their operands in memory, not in registers.
@@ -93,9 +92,7 @@ class SliceFrame(Frame):
         self.blocks = whole.blocks
         self.waiting = whole.waiting
         self.position = position
-        self.known.clear()
-        self.expanded.clear()
-        self.views.clear()
+        self.forget_values()
         self.mask = self.all_lanes()
         if mask:
             self.mask = self.e.value("i1", WIDTH, f"load <{WIDTH} x i1>, ptr {self.part_of(mask, 'i1')}")
@@ -144,7 +141,7 @@ def slices_of(body: Body, calls: Calls) -> Slices | None:
     f = body.f
     if f.lanes != abi.WARP or f.rows or f.at_once or "avx512f" in f.e.features:
         return None
-    large = sum([isinstance(statement, Instruction) for statement in body.function.body]) >= _LARGE
+    large = sum([isinstance(statement, Instruction) for statement in body.function.body]) >= LARGE
     return Slices(body, calls) if large else None
 
 
