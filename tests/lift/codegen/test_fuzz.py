@@ -3,8 +3,6 @@
 What compiles runs, and gives what the interpreter gives; what the interpreter refuses does not run.
 """
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from drawloom import Error
 from drawloom.lift import compile, find_sizes, infer_types, parse_program, show_program
 from tests.lift.codegen.test_golden import PROGRAMS
-from tests.lift.language.test_fuzz import WORDS, split_words
+from tests.lift.language.test_fuzz import WORDS, damage
 from tests.lift.programs.table import BENCHMARKS
 from tests.lift.random_nests import NestGenerator
 from tests.lift.random_programs import Generator
@@ -52,21 +50,9 @@ def try_to_compile(text: str) -> None:
 @given(st.sampled_from(TEXTS), st.integers(0, 1 << 30), st.integers(1, 3))
 def test_damaged_low_level_programs(text: str, seed: int, times: int) -> None:
     """Delete, repeat, exchange and replace words of low-level programs that are right."""
-    chosen = random.Random(seed)
-    words = split_words(text)
-    for _ in range(times):
-        at = chosen.randrange(len(words))
-        kind = chosen.randrange(4)
-        if kind == 0 and len(words) > 1:
-            del words[at]
-        elif kind == 1:
-            words.insert(at, chosen.choice(words))
-        elif kind == 2:
-            words[at] = chosen.choice(chosen.choice((WORDS, PATTERNS, words)))
-        else:
-            other = chosen.randrange(len(words))
-            words[at], words[other] = words[other], words[at]
-    try_to_compile(" ".join(words))
+    try_to_compile(
+        damage(text, seed, times, lambda chosen, words: chosen.choice(chosen.choice((WORDS, PATTERNS, words))))
+    )
 
 
 @given(st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=8), st.sampled_from(["1", "2", "4", "reverse", "0"]))

@@ -1,6 +1,7 @@
 """Random text and damaged programs: a `drawloom.Error` or success, nothing else."""
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 from hypothesis import given
@@ -109,21 +110,7 @@ def test_random_characters(text: str) -> None:
 @given(st.sampled_from(PROGRAMS), st.integers(0, 1 << 30), st.integers(1, 3))
 def test_damaged_programs(text: str, seed: int, times: int) -> None:
     """Delete, repeat, exchange and replace words of programs that are right."""
-    chosen = random.Random(seed)
-    words = split_words(text)
-    for _ in range(times):
-        at = chosen.randrange(len(words))
-        kind = chosen.randrange(4)
-        if kind == 0 and len(words) > 1:
-            del words[at]
-        elif kind == 1:
-            words.insert(at, chosen.choice(words))
-        elif kind == 2:
-            words[at] = chosen.choice(WORDS)
-        else:
-            other = chosen.randrange(len(words))
-            words[at], words[other] = words[other], words[at]
-    try_program(" ".join(words))
+    try_program(damage(text, seed, times, lambda chosen, words: chosen.choice(WORDS)))
 
 
 @given(st.sampled_from([function.text for function in UNARY]), st.integers(0, 1 << 30), st.integers(1, 3))
@@ -138,6 +125,25 @@ def test_damaged_user_functions(text: str, seed: int, times: int) -> None:
         assert str(refusal)
         return
     assert user_function(function.text, associative=function.associative) == function
+
+
+def damage(text: str, seed: int, times: int, replacement: Callable[[random.Random, list[str]], str]) -> str:
+    """Delete, repeat, replace or exchange some words of a text; a function chooses what they are replaced by."""
+    chosen = random.Random(seed)
+    words = split_words(text)
+    for _ in range(times):
+        at = chosen.randrange(len(words))
+        kind = chosen.randrange(4)
+        if kind == 0 and len(words) > 1:
+            del words[at]
+        elif kind == 1:
+            words.insert(at, chosen.choice(words))
+        elif kind == 2:
+            words[at] = replacement(chosen, words)
+        else:
+            other = chosen.randrange(len(words))
+            words[at], words[other] = words[other], words[at]
+    return " ".join(words)
 
 
 def split_words(text: str) -> list[str]:

@@ -369,7 +369,25 @@ class Slide(LengthPattern):
         return f"windows of {window} elements every {step} do not fit {length} elements"
 
 
-class Pad(LengthPattern):
+class Padding(LengthPattern):
+    """Base of the patterns that add elements before and after an array, whose numbers are the first two slots."""
+
+    @property
+    def left(self) -> Nat:
+        return self.length_slot(0)
+
+    @property
+    def right(self) -> Nat:
+        return self.length_slot(1)
+
+    def padded(self, array: ArrayType) -> ArrayType:
+        return ArrayType(array.element, self.left + array.length + self.right)
+
+    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
+        return self.padded(rules.array(arguments[0], "its argument"))
+
+
+class Pad(Padding):
     """``pad(left, right, h) : [T]n → [T](left + n + right)`` takes what is outside the array from inside.
 
     ``clamp`` repeats the first and the last element, ``mirror`` reflects the array at its ends (the end included),
@@ -380,22 +398,10 @@ class Pad(LengthPattern):
     slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "word")
 
     @property
-    def left(self) -> Nat:
-        return self.length_slot(0)
-
-    @property
-    def right(self) -> Nat:
-        return self.length_slot(1)
-
-    @property
     def boundary(self) -> str:
         boundary = self.statics[2]
         assert isinstance(boundary, str)
         return boundary
-
-    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "its argument")
-        return ArrayType(array.element, self.left + array.length + self.right)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         length = length_of(arguments[0], machine.batch)
@@ -417,7 +423,7 @@ class Pad(LengthPattern):
         return f"{self.boundary} of {max(left, right)} elements beside an array of {lengths[0]}"
 
 
-class PadIndex(LengthPattern):
+class PadIndex(Padding):
     """``pad(left, right, h) : [T]n → [T](left + n + right)`` has element ``h(i, n)`` where ``i`` is outside the array.
 
     ``i`` counts from ``-left`` to ``n + right - 1``; inside the array, the elements stay.
@@ -427,22 +433,10 @@ class PadIndex(LengthPattern):
     slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "boundary")
 
     @property
-    def left(self) -> Nat:
-        return self.length_slot(0)
-
-    @property
-    def right(self) -> Nat:
-        return self.length_slot(1)
-
-    @property
     def boundary(self) -> BoundaryFunction:
         boundary = self.statics[2]
         assert isinstance(boundary, BoundaryFunction)
         return boundary
-
-    def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
-        array = rules.array(arguments[0], "its argument")
-        return ArrayType(array.element, self.left + array.length + self.right)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         length = length_of(arguments[0], machine.batch)
@@ -457,25 +451,17 @@ class PadIndex(LengthPattern):
         return each_leaf(arguments[0], lambda leaf: np.take(leaf, order, axis=machine.batch))
 
 
-class PadValue(LengthPattern):
+class PadValue(Padding):
     """``pad(left, right, x) : [T]n → [T](left + n + right)`` puts copies of a value before and after an array."""
 
     keyword: ClassVar[str] = "padValue"
     slots: ClassVar[tuple[str, ...]] = ("nat", "nat", "argument")
     takes: ClassVar[int] = 2
 
-    @property
-    def left(self) -> Nat:
-        return self.length_slot(0)
-
-    @property
-    def right(self) -> Nat:
-        return self.length_slot(1)
-
     def type_rule(self, arguments: list[Type], rules: Rules) -> Type:
         array = rules.array(arguments[1], "its argument")
         rules.same(arguments[0], array.element, "the value of padValue and the elements")
-        return ArrayType(array.element, self.left + array.length + self.right)
+        return self.padded(array)
 
     def meaning(self, arguments: list[Value], machine: Machine) -> Value:
         batch = machine.batch
