@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import drawloom
-from drawloom.errors import DeadlockError, KernelFault
+from drawloom.cpu.engine import host
+from drawloom.errors import DeadlockError, KernelFault, UnsupportedError
 from tests.cpu.kernels import HEADER, NESTED_LOOPS, agrees, kernel, run
 
 IRREDUCIBLE = """
@@ -120,6 +121,27 @@ def test_masked_off_lanes_do_not_divide_or_load() -> None:
     SKIP: ret;
     """
     agrees(kernel(body))
+
+
+@pytest.mark.parametrize("features", ["sse4.2", "avx2", "avx512", "host"])
+@pytest.mark.parametrize("kind", ["clamp", "wrap"])
+def test_a_funnel_shift_by_what_is_zero(kind: str, features: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With SSE, LLVM took the complement of a count that it found late to be 0 for one that 2.0 ** 31 stands for."""
+    monkeypatch.setenv("DRAWLOOM_CPU_FEATURES", features)
+    monkeypatch.setenv("DRAWLOOM_LANES", "32")
+    try:
+        host()
+    except UnsupportedError as lacking:
+        pytest.skip(str(lacking))
+    body = f"""
+    mad.wide.u32 %rd3, %r0, 64, %rd2; ld.global.u32 %r4, [%rd3]; ld.global.u64 %rd4, [%rd3+8];
+    activemask.b32 %r5; mov.u32 %r6, %lanemask_eq; and.b32 %r5, %r5, %r6; sub.u32 %r5, %r5, %r6;
+    mul24.hi.u32 %r5, %r5, %r4; cnot.b64 %rd4, %rd4;
+    shf.r.{kind}.b32 %r7, %r4, %r5, %r5;
+    red.global.add.u64 [%rd0+112], %rd4;
+    st.global.u32 [%rd1], %r7; ret;
+    """
+    agrees(kernel(body), threads=27, words=30)
 
 
 def test_a_barrier_in_a_loop_inside_a_condition(mode: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu.emitter import ELEM_BITS, Emitter, Value, int_const
-from drawloom.cpu.ops.common import Emit, const, literal, not_, umin
+from drawloom.cpu.ops.common import Emit, const, join, literal, not_, umin
 from drawloom.cpu.ops.rounding import concatenate, piece
 from drawloom.ptx.isa import Opcode
 
@@ -51,11 +51,21 @@ def emit_shf(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
     """``shf``: a funnel shift of b:a, whose count is clamped to 32 or taken modulo 32 (section 9.7.8.8)."""
     a, b, count = args
     left = op.has("l")
-    shifted = e.intrinsic("llvm.fshl" if left else "llvm.fshr", [b, a, count])
+    shifted = _funnel_shift(e, left, b, a, count)
     if op.has("wrap"):
         return [shifted]
     inside = e.icmp("ult", count, const(count, 32))
     return [e.select(inside, shifted, a if left else b)]
+
+
+def _funnel_shift(e: Emitter, left: bool, high: Value, low: Value, count: Value) -> Value:
+    """The upper half of high:low << count % 32, or the lower half of high:low >> count % 32."""
+    if not e.shifts_by_floats(low):
+        return e.intrinsic("llvm.fshl" if left else "llvm.fshr", [high, low, count])
+    both = join(e, low, high, "i64")
+    amount = e.cast("zext", e.binary("and", count, const(count, 31)), "i64")
+    moved = e.binary("lshr", e.binary("shl", both, amount), const(both, 32)) if left else e.binary("lshr", both, amount)
+    return e.cast("trunc", moved, "i32")
 
 
 def emit_popc(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
