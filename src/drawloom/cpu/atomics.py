@@ -194,8 +194,8 @@ class Atomics(Memory):
         kind = "load" if shared else "load atomic"
         f.store(e.value(word, 0, f"{kind} {word}, {pointer.typed}{order}, {align}"), found)
         again, done = f.label("again"), f.label("swapped")
-        f.jump(again)
-        f.place(again)
+        f.begin_fork(f"br label %{again}")
+        f.arm(again)
         f.store(f.load(found, word, 0), copy)
         lane = self.lane_loop_begin(f.mask)
         old = e.cast("bitcast", f.load(copy, word, 0), elem)
@@ -207,13 +207,14 @@ class Atomics(Memory):
         before, behind = f.load(found, word, 0), f.load(copy, word, 0)
         if shared:
             e.line(f"  store {behind.typed}, {pointer.typed}, {align}")
-            f.jump(done)
+            f.go(done)
         else:
             pair = e.fresh()
             e.line(f"  {pair} = cmpxchg {pointer.typed}, {before.typed}, {behind.typed} seq_cst seq_cst, {align}")
             f.store(e.value(word, 0, f"extractvalue {{ {word}, i1 }} {pair}, 0"), found)
-            f.branch(e.value("i1", 0, f"extractvalue {{ {word}, i1 }} {pair}, 1"), done, again)
-        f.place(done)
+            swapped = e.value("i1", 0, f"extractvalue {{ {word}, i1 }} {pair}, 1")
+            e.line(f"  br i1 {swapped.text}, label %{done}, label %{again}")
+        f.join(done)
         return f.load(results, elem, f.lanes)
 
     def updated(self, opcode: Opcode, old: Value, values: list[Value]) -> Value:
@@ -279,16 +280,16 @@ class Atomics(Memory):
         seen = f.alloca("seen", elem)
         f.store(e.value(elem, 0, f"load atomic {elem}, {pointer.typed} monotonic, align {size}"), seen)
         again, done = f.label("again"), f.label("swapped")
-        f.jump(again)
-        f.place(again)
+        f.begin_fork(f"br label %{again}")
+        f.arm(again)
         old = f.load(seen, elem, 0)
         new = update_half(e, opcode, old, value)
         pair = e.fresh()
         e.line(f"  {pair} = cmpxchg {pointer.typed}, {old.typed}, {new.typed} seq_cst seq_cst, align {size}")
         f.store(e.value(elem, 0, f"extractvalue {{ {elem}, i1 }} {pair}, 0"), seen)
         swapped = e.value("i1", 0, f"extractvalue {{ {elem}, i1 }} {pair}, 1")
-        f.branch(swapped, done, again)
-        f.place(done)
+        e.line(f"  br i1 {swapped.text}, label %{done}, label %{again}")
+        f.join(done)
         return old
 
 

@@ -42,14 +42,14 @@ class Contiguous(LaneLoops):
         done = f.label("row")
         if len(used) == slots:
             whole, some = f.label("whole"), f.label("seldom")
-            f.branch_expected(self.all_lanes_of(mask), whole, some)
-            f.place(whole)
+            f.fork(self.all_lanes_of(mask), whole, some, True)
+            f.arm(whole)
             loaded = f"load {vector}, {f.pointer(address).typed}, {place}"
             parts = self.taken_apart(e.value(elem, total, loaded), slots, used)
             for slot, value in zip(results, parts, strict=True):
                 f.store(value, slot)
-            f.jump(done)
-            f.place(some)
+            f.go(done)
+            f.arm(some)
         for slot in results:
             f.store(Value("zeroinitializer", elem, mask.lanes), slot)
         lane = self.lane_loop_begin(mask)
@@ -57,8 +57,9 @@ class Contiguous(LaneLoops):
             pointer = self.pointer_of(address, elem, slots, lane, number)
             self.set_element(slot, e.value(elem, 0, f"load {elem}, {pointer.typed}, {place}"), lane)
         self.lane_loop_end()
-        f.jump(done)
-        f.place(done)
+        if len(used) == slots:
+            f.go(done)
+            f.join(done)
         return [f.load(slot, elem, mask.lanes) for slot in results]
 
     def store_contiguous(
@@ -74,16 +75,16 @@ class Contiguous(LaneLoops):
         done = f.label("row")
         if len(used) == slots:
             all_lanes, some = f.label("whole"), f.label("seldom")
-            f.branch_expected(self.all_lanes_of(mask), all_lanes, some)
-            f.place(all_lanes)
+            f.fork(self.all_lanes_of(mask), all_lanes, some, True)
+            f.arm(all_lanes)
             whole = self.put_together(values, slots, used)
             e.line(f"  store {whole.typed}, {f.pointer(address).typed}, {place}")
-            f.jump(done)
-            f.place(some)
+            f.go(done)
+            f.arm(some)
         if self.has_masks(elem):
             self.store_masked(address, mask, values, elem, slots, used)
-            f.jump(done)
-            f.place(done)
+            f.go(done)
+            f.join(done)
             return
         spilled = [self.spill(value) for value in values]
         lane = self.lane_loop_begin(mask)
@@ -91,8 +92,9 @@ class Contiguous(LaneLoops):
             value = self.element(slot, elem, lane)
             e.line(f"  store {value.typed}, {self.pointer_of(address, elem, slots, lane, number).typed}, {place}")
         self.lane_loop_end()
-        f.jump(done)
-        f.place(done)
+        if len(used) == slots:
+            f.go(done)
+            f.join(done)
 
     def store_masked(
         self, address: Value, mask: Value, values: list[Value], elem: str, slots: int, used: list[int]

@@ -10,7 +10,7 @@ thread.
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import Final, TypeVar
 
 from drawloom.cpu import abi
 from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Emitter, Value, float_const, int_const, type_of
@@ -34,6 +34,7 @@ from drawloom.ptx.ir import (
 from drawloom.ptx.layout import GlobalsLayout, function_ids
 
 WARP: Final = abi.WARP
+_Key = TypeVar("_Key")
 _FLOATS: Final = frozenset({"half", "bfloat", "float", "double"})
 
 
@@ -78,6 +79,8 @@ class Frame:
         self.unsaved: dict[str, int] = {}
         self.expanded: dict[tuple[int, int], Value] = {}
         self.views: dict[tuple[str, str], Value] = {}
+        #: How much of ``known``, ``expanded`` and ``views`` was there when each open fork began.
+        self.forks: list[tuple[int, int, int]] = []
         #: The registers that are needed at or after the current instruction: a bit set.
         self.needed = -1
         #: Lanes that run the current instruction; a scalar i1 when ``lanes`` is 0.
@@ -134,6 +137,34 @@ class Frame:
         self.save_registers()
         self.e.line(f"  br label %{label}")
 
+    # Ways that part and meet again within an instruction, and set no registers: what these are worth, and that it is
+    # not written yet, holds on each of them and behind.
+
+    def fork(self, condition: Value, then: str, other: str, expected: bool = False) -> None:
+        """Part: ``then`` or ``other`` comes next; ``expected``: nearly always ``then``."""
+        self.begin_fork(f"br i1 {condition.text}, label %{then}, label %{other}{', !prof !1' if expected else ''}")
+
+    def begin_fork(self, branch: str) -> None:
+        self.e.line(f"  {branch}")
+        self.forks.append((len(self.known), len(self.expanded), len(self.views)))
+
+    def arm(self, label: str) -> None:
+        """One of the ways; what another one has found is not there."""
+        known, expanded, views = self.forks[-1]
+        _shorten(self.known, known)
+        _shorten(self.expanded, expanded)
+        _shorten(self.views, views)
+        self.e.line(f"{label}:")
+
+    def go(self, label: str) -> None:
+        """On one of the ways to another."""
+        self.e.line(f"  br label %{label}")
+
+    def join(self, label: str) -> None:
+        """Where the ways of the last fork meet."""
+        self.arm(label)
+        self.forks.pop()
+
     def alloca(self, stem: str, type: str, align: int = 0) -> str:
         name = f"%{stem}.{self.e.number()}"
         self.allocas.append(f"  {name} = alloca {type}" + (f", align {align}" if align else ""))
@@ -171,6 +202,7 @@ class Frame:
 
     def save_registers(self) -> None:
         """Write the slots of registers that were set since the last label, apart from those that nothing reads."""
+        assert not self.forks or not self.unsaved, f"{list(self.unsaved)} would be written on some of the ways only"
         for address, register in self.unsaved.items():
             if self.needed >> register & 1:
                 value = self.known[address]
@@ -650,6 +682,12 @@ class Frame:
         if base.startswith(("%envreg", "%pm")):
             return int_const("i64" if base.endswith("_64") else "i32", 0)
         raise UnsupportedError(f"special register {name} is not supported by the cpu device")
+
+
+def _shorten(found: dict[_Key, Value], length: int) -> None:
+    """Forget what was added last."""
+    while len(found) > length:
+        found.popitem()
 
 
 def constant(immediate: Immediate, elem: str, lanes: int) -> Value:

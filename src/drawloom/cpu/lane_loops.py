@@ -43,8 +43,8 @@ class LaneLoops:
         self.head, self.tail = f.label("lane"), f.label("lanes")
         f.store(bits, self.left)
         start = f.load(self.left, bits.elem, 0)
-        f.branch(e.icmp("ne", start, int_const(bits.elem, 0)), self.head, self.tail)
-        f.place(self.head)
+        f.fork(e.icmp("ne", start, int_const(bits.elem, 0)), self.head, self.tail)
+        f.arm(self.head)
         left = f.load(self.left, bits.elem, 0)
         rest = e.binary("and", left, e.binary("sub", left, int_const(bits.elem, 1)))
         f.store(rest, self.left)
@@ -53,5 +53,6 @@ class LaneLoops:
     def lane_loop_end(self) -> None:
         f = self.f
         left = f.load(self.left, self.left_elem, 0)
-        f.branch(f.e.icmp("ne", left, int_const(self.left_elem, 0)), self.head, self.tail)
-        f.place(self.tail)
+        again = f.e.icmp("ne", left, int_const(self.left_elem, 0))
+        f.e.line(f"  br i1 {again.text}, label %{self.head}, label %{self.tail}")
+        f.join(self.tail)

@@ -306,17 +306,17 @@ class Memory(Contiguous):
             return self.load_rows(place, elem, slots, used)
         results = [f.alloca("loaded", type_of(elem, f.lanes)) for _ in used]
         fast, slow, done = f.label("contiguous"), f.label("gather"), f.label("loaded")
-        f.branch_expected(self.no_wrap(place), fast, slow)
-        f.place(fast)
+        f.fork(self.no_wrap(place), fast, slow, True)
+        f.arm(fast)
         for slot, value in zip(results, self.load_rows(place, elem, slots, used), strict=True):
             f.store(value, slot)
-        f.jump(done)
-        f.place(slow)
+        f.go(done)
+        f.arm(slow)
         first = self.lane_addresses(place)
         for slot, number in zip(results, used, strict=True):
             f.store(self.gather(self.plus(first, number * ELEM_BITS[elem] // 8), elem, 1)[0], slot)
-        f.jump(done)
-        f.place(done)
+        f.go(done)
+        f.join(done)
         return [f.load(slot, elem, f.lanes) for slot in results]
 
     def load_scalars(self, address: Value, elem: str, count: int, strong: bool) -> list[Value]:
@@ -506,16 +506,16 @@ class Memory(Contiguous):
             self.store_rows(place, values, elem, slots, used)
             return
         fast, slow, done = f.label("contiguous"), f.label("scatter"), f.label("stored")
-        f.branch_expected(self.no_wrap(place), fast, slow)
-        f.place(fast)
+        f.fork(self.no_wrap(place), fast, slow, True)
+        f.arm(fast)
         self.store_rows(place, values, elem, slots, used)
-        f.jump(done)
-        f.place(slow)
+        f.go(done)
+        f.arm(slow)
         first = self.lane_addresses(place)
         for value, number in zip(values, used, strict=True):
             self.scatter(self.plus(first, number * ELEM_BITS[elem] // 8), [value], elem)
-        f.jump(done)
-        f.place(done)
+        f.go(done)
+        f.join(done)
 
     def last_lane(self, mask: Value) -> Value:
         """The highest active lane, which wins when several lanes store to one address."""
