@@ -34,6 +34,8 @@ class Value:
         self.text = text
         self.elem = elem
         self.lanes = lanes
+        #: A mask's bits as an integer, where it was made of one.
+        self.word: Value | None = None
 
     @property
     def type(self) -> str:
@@ -97,10 +99,35 @@ class Emitter:
 
     def binary(self, op: str, a: Value, b: Value) -> Value:
         """``add``, ``fmul``, ``shl``, ``and`` ...: both of one type."""
+        word = self.word_of(op, a, b)
+        if word is not None:
+            return self.mask_of(word)
         if op == "shl" and self.shifts_by_floats(a) and b.text[0] == "%":
             a = self.binary_of("shl", a, self.binary_of("and", b, int_const("i32", 15, b.lanes)))
             b = self.binary_of("and", b, int_const("i32", 16, b.lanes))
         return self.binary_of(op, a, b)
+
+    def word_of(self, op: str, a: Value, b: Value) -> Value | None:
+        """``op`` of masks of which one is an integer's bits, as an integer; None where vectors do better."""
+        like = a.word or b.word
+        if like is None or a.elem != "i1" or not a.lanes:
+            return None
+        return self.binary_of(op, self.bits_of(a, like.elem), self.bits_of(b, like.elem))
+
+    def bits_of(self, mask: Value, elem: str) -> Value:
+        """A mask as an integer of as many bits as it has lanes, lane 0 in bit 0."""
+        if mask.word is not None:
+            return mask.word
+        if mask.text.startswith("splat"):
+            return int_const(elem, -1 if "true" in mask.text else 0)
+        return self.value(elem, 0, f"bitcast {mask.typed} to {elem}")
+
+    def mask_of(self, word: Value) -> Value:
+        """The mask that an integer's bits are."""
+        lanes = ELEM_BITS[word.elem]
+        mask = self.value("i1", lanes, f"bitcast {word.typed} to <{lanes} x i1>")
+        mask.word = word
+        return mask
 
     def shifts_by_floats(self, a: Value) -> bool:
         """Whether LLVM shifts ``a`` left by unlike counts by way of a conversion of 2.0 ** count to i32, as for SSE.

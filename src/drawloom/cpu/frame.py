@@ -65,6 +65,9 @@ class Frame:
         #: Whether masks that outlast a block are integers as wide as most values, all ones or 0: without registers for
         #: masks, LLVM packs them into bits where blocks meet, and unpacks them at each use.
         self.has_wide_masks = 0 < lanes <= 16 and "avx512f" not in emitter.features
+        #: Whether they are words of a bit for each lane, and predicates, too: where code goes in slices, of which each
+        #: takes its byte, and only integers decide about all lanes.
+        self.has_word_masks = False
         self.function_ids = function_ids(module)
         self.allocas: list[str] = []
         self.slots: dict[int, str] = {}
@@ -172,6 +175,8 @@ class Frame:
 
     def slot_type(self, elem: str, lanes: int) -> str:
         """The type of a stack slot that keeps values of ``elem``."""
+        if elem == "i1" and lanes == self.lanes and self.has_word_masks:
+            return "i32"
         return type_of("i32" if elem == "i1" and lanes and self.has_wide_masks else elem, lanes)
 
     def load(self, address: str, elem: str, lanes: int) -> Value:
@@ -183,6 +188,8 @@ class Frame:
         if elem == "i1" and lanes and self.has_wide_masks:
             wide = self.e.value("i32", lanes, f"load {type_of('i32', lanes)}, ptr {address}")
             value = self.e.icmp("slt", wide, int_const("i32", 0, lanes))
+        elif elem == "i1" and lanes == self.lanes and self.has_word_masks:
+            value = self.e.mask_of(self.e.value("i32", 0, f"load i32, ptr {address}"))
         else:
             value = self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}")
         if address in self.register_at:
@@ -213,13 +220,15 @@ class Frame:
     def store_now(self, value: Value, address: str) -> None:
         if value.elem == "i1" and value.lanes and self.has_wide_masks:
             value = self.e.cast("sext", value, "i32")
+        elif value.elem == "i1" and value.lanes == self.lanes and self.has_word_masks:
+            value = self.e.bits_of(value, "i32")
         self.e.line(f"  store {value.typed}, ptr {address}")
 
     def no_lanes_slot(self, name: str) -> None:
         """Make a stack slot of that name for a mask, without lanes at first."""
         type = self.slot_type("i1", self.lanes)
         self.allocas.append(f"  {name} = alloca {type}")
-        self.allocas.append(f"  store {type} {'zeroinitializer' if self.lanes else 'false'}, ptr {name}")
+        self.allocas.append(f"  store {type} {zero_of(type)}, ptr {name}")
 
     def word(self, pointer: str, index: int, invariant: bool = True) -> Value:
         """An i64 word of a structure of ``abi``."""
@@ -272,7 +281,7 @@ class Frame:
         """The mask as an integer of as many bits as there are lanes (one thread: an i32), lane 0 in bit 0."""
         if not mask.lanes:
             return self.e.cast("zext", mask, "i32")
-        return self.e.value(f"i{mask.lanes}", 0, f"bitcast {mask.typed} to i{mask.lanes}")
+        return self.e.bits_of(mask, f"i{mask.lanes}")
 
     def any_lane(self, mask: Value) -> Value:
         if not mask.lanes:
@@ -542,16 +551,16 @@ class Frame:
             if not lanes:
                 return first
             per_lane = lanes == self.lanes
+            first = self.displaced(first, self.local_stride)
             steps = self.lane_ids("i64", self.local_stride) if per_lane else self.row_steps("i64", self.local_stride)
             return e.binary("add", e.splat(first, lanes), steps)
         if name in self.blocks and not self.function.is_entry:
             first = e.value("i64", 0, f"ptrtoint ptr {self.blocks[name]} to i64")
             first = e.binary("add", first, int_const("i64", symbol.offset))
-            return (
-                e.binary("add", e.splat(first, lanes), self.lane_ids("i64", self.block_strides[name]))
-                if lanes
-                else first
-            )
+            if not lanes:
+                return first
+            first = self.displaced(first, self.block_strides[name])
+            return e.binary("add", e.splat(first, lanes), self.lane_ids("i64", self.block_strides[name]))
         if name in self.param_offsets:
             return int_const("i64", self.param_offsets[name] + symbol.offset, lanes)
         for known in (f"{self.function.name}:{name}", name):
@@ -682,6 +691,11 @@ class Frame:
         if base.startswith(("%envreg", "%pm")):
             return int_const("i64" if base.endswith("_64") else "i32", 0)
         raise UnsupportedError(f"special register {name} is not supported by the cpu device")
+
+
+def zero_of(type: str) -> str:
+    """The constant of an integer type, or a vector of them, whose bits are 0."""
+    return "zeroinitializer" if type[0] == "<" else "false" if type == "i1" else "0"
 
 
 def _shorten(found: dict[_Key, Value], length: int) -> None:

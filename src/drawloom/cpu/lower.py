@@ -139,13 +139,13 @@ class FunctionLowering:
     def lower(self, name: str) -> Lowered:
         f = self.f
         e = self.e
+        if self.is_kernel and not f.at_once:
+            self.turns = turns(self.plan, set(f.shared_offsets))
+        self.plan_blocks()
         f.allocas.append(f"  %live = alloca {f.slot_type('i1', self.lanes)}")
         outer = e.lines
         e.lines = []
         self.prologue()
-        if self.is_kernel and not f.at_once:
-            self.turns = turns(self.plan, set(f.shared_offsets))
-        self.plan_blocks()
         for b in self.plan.order:
             self.lower_block(b)
         parted = ""
@@ -176,14 +176,13 @@ class FunctionLowering:
 
     def plan_blocks(self) -> None:
         """Find the accesses that are done together, and what of a warp goes slice by slice."""
+        f = self.f
         searched = self.lanes > 0 and not self.memory.check
         for b in self.plan.order:
             self.groups[b] = find_groups(self.plan.cfg.blocks[b].instructions, self.memory) if searched else {}
         if self.slices is not None:
-            barred = {b: set(groups) for b, groups in self.groups.items()}
-            for b, index in self.turns:
-                barred[b].add(index)
-            self.stretches = self.slices.find(barred)
+            self.stretches = self.slices.find(self.groups, self.turns)
+            f.has_word_masks = bool(self.stretches)
 
     def header(self, name: str) -> str:
         """The function's first line; only a kernel that stops is called from outside its object code."""
@@ -368,7 +367,7 @@ class FunctionLowering:
                 self.lower_instruction(block[index])
             assert self.slices is not None
             self.f.needed = stretch.needed | moved
-            self.slices.lower(stretch)
+            self.slices.lower(stretch, moved)
         except UnsupportedError as error:
             raise self.refusal(block[body.index], error) from None
         for index in range(stretch.start, stretch.end):

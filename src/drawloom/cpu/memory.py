@@ -77,12 +77,12 @@ class Memory(Contiguous):
         name = symbol.name
         if name in f.blocks and space in ("param", ""):
             stride = f.block_strides[name]
-            base = f.e.value("i64", 0, f"ptrtoint ptr {f.blocks[name]} to i64")
+            base = f.displaced(f.e.value("i64", 0, f"ptrtoint ptr {f.blocks[name]} to i64"), stride)
             if f.rows:
                 base = f.e.binary("add", f.e.splat(base, f.rows), f.row_steps("i64", stride))
             place = Place(AFFINE if f.lanes else UNIFORM, base, stride, not f.rows)
         elif name in f.local_offsets:
-            base = f.symbol(Symbol(name), f.rows)
+            base = f.displaced(f.symbol(Symbol(name), f.rows), f.local_stride) if f.lanes else f.symbol(Symbol(name), 0)
             place = Place(AFFINE if f.lanes else UNIFORM, base, f.local_stride, not f.rows)
         else:
             where = "shared" if name in f.shared_offsets else ("param" if name in f.param_offsets else "")

@@ -8,7 +8,8 @@ With AVX2 a warp's value takes four registers of sixteen. In a large kernel most
 two instructions, and LLVM takes some ten times as long to place them (700 microseconds an instruction of attention
 kernels) as it takes for gangs of 8 lanes. In slices only what lives longer than a stretch is in memory.
 
-Stores end a stretch, and so does all that orders lanes: within a warp all lanes load before any of them stores.
+A stretch ends at all that orders lanes, and where it has loaded from a space and would store there, or stored and would
+load: within a warp all lanes do the one before any of them does the other.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from __future__ import annotations
 from typing import Final
 
 from drawloom.cpu import abi
-from drawloom.cpu.body import Body
+from drawloom.cpu.body import Body, Place
 from drawloom.cpu.calls import Calls
 from drawloom.cpu.emitter import Value, int_const, type_of
 from drawloom.cpu.frame import Frame
 from drawloom.cpu.gangs import LARGE
 from drawloom.cpu.layouts import Layout
 from drawloom.cpu.memory import Memory
+from drawloom.cpu.neighbours import Groups
 from drawloom.cpu.pure import Pure
-from drawloom.cpu.shapes import AFFINE, VARYING
-from drawloom.ptx.ir import Address, Instruction, Operand, Register, Symbol
-from drawloom.ptx.isa import LOAD, PURE
+from drawloom.cpu.shapes import AFFINE, UNIFORM, VARYING
+from drawloom.ptx.ir import Address, Instruction, Register, Symbol
+from drawloom.ptx.isa import LOAD, PURE, STORE
 from drawloom.ptx.liveness import before
 
 #: Lanes of a slice: those that one register of AVX2 holds of 32 bits.
@@ -38,6 +40,8 @@ _SHARE: Final = 0.6
 _WEAK: Final = ("", "weak")
 #: What asks where memory is, or works on a thread's own.
 _OF_SPACES: Final = ("isspacep", "cvta")
+#: The spaces by which lanes may see each other's stores, as sets of bits; a generic address is in any.
+_COMMON: Final = {"shared": 1, "global": 2, "": 3}
 
 
 class Stretch:
@@ -47,19 +51,36 @@ class Stretch:
     run or behind it; ``read`` and ``written`` those of ``sliced``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = 0) -> None:
         self.sliced: list[int] = []
         self.scalars: list[int] = []
-        self.start = 0
+        self.start = start
         self.end = 0
         self.needed = 0
         self.read: set[int] = set()
         self.written: set[int] = set()
+        #: The spaces that are loaded from, and stored to.
+        self.loaded = 0
+        self.stored = 0
 
-    def add(self, instruction: Instruction, index: int) -> None:
+    def add(self, instructions: list[Instruction], index: int) -> None:
+        """Let the instruction at ``index`` be sliced: it does all of ``instructions``."""
         self.sliced.append(index)
-        self.read.update([r.id for r in instruction.sources()])
-        self.written.update([r.id for r in instruction.destinations()])
+        for instruction in instructions:
+            self.read.update([r.id for r in instruction.sources()])
+            self.written.update([r.id for r in instruction.destinations()])
+            if instruction.opcode.effect == STORE:
+                self.stored |= _common(instruction)
+            else:
+                self.loaded |= _common(instruction)
+
+    def keeps_order(self, instructions: list[Instruction]) -> bool:
+        """Whether accesses may follow: no lane could see before a store what another lane has behind it."""
+        for instruction in instructions:
+            others = self.loaded if instruction.opcode.effect == STORE else self.stored
+            if others & _common(instruction):
+                return False
+        return True
 
     def admits(self, scalar: Instruction) -> bool:
         """Whether an instruction may go before those that are sliced already."""
@@ -75,6 +96,7 @@ class SliceFrame(Frame):
         super().__init__(whole.module, whole.function, whole.e, layout, whole.shapes, whole.layout)
         self.whole = whole
         self.has_wide_masks = False
+        self.has_word_masks = False
         self.allocas = whole.allocas
         self.slots = whole.slots
         self.bases = whole.bases
@@ -89,7 +111,10 @@ class SliceFrame(Frame):
         self.shared_offsets = whole.shared_offsets
         self.param_offsets = whole.param_offsets
         self.local_offsets = whole.local_offsets
+        self.local_stride = whole.local_stride
+        self.local_slot = whole.local_slot
         self.blocks = whole.blocks
+        self.block_strides = whole.block_strides
         self.waiting = whole.waiting
         self.position = position
         self.forget_values()
@@ -152,39 +177,46 @@ class Slices:
         self.body = body
         self.f = body.f
         self.e = body.e
+        #: By block, the accesses that are done with their neighbours, and where turns end a stretch.
+        self.groups: dict[int, Groups] = {}
         self.frame = SliceFrame(body.f)
         self.memory = Memory(self.frame, False)
         self.pure = Pure(body, self.frame, calls)
 
     # -- finding -----------------------------------------------------------------------------------------
 
-    def find(self, barred: dict[int, set[int]]) -> dict[int, dict[int, Stretch]]:
-        """The stretches of each block by the number of their first instruction, without the instructions of ``barred``;
-        none at all where most of the function is not in one."""
+    def find(self, groups: dict[int, Groups], turns: set[Place]) -> dict[int, dict[int, Stretch]]:
+        """The stretches of each block by the number of their first instruction, of which those in ``turns`` are in
+        none; ``groups`` are accesses that are done with their neighbours. There are no stretches at all where most of
+        the function would not be in one."""
+        self.groups = groups
         found: dict[int, dict[int, Stretch]] = {}
         sliced = count = 0
         for b in self.body.plan.order:
-            found[b] = self.stretches_of(b, barred[b])
+            found[b] = self.stretches_of(b, turns)
             sliced += sum([len(stretch.sliced) for stretch in found[b].values()])
             count += len(self.body.cfg.blocks[b].instructions)
         return found if sliced >= _SHARE * count else {}
 
-    def stretches_of(self, b: int, barred: set[int]) -> dict[int, Stretch]:
+    def stretches_of(self, b: int, turns: set[Place]) -> dict[int, Stretch]:
         found: dict[int, Stretch] = {}
         current = Stretch()
         instructions = self.body.cfg.blocks[b].instructions
         after = self.body.plan.live.live_after(b)
         for index, instruction in enumerate(instructions):
-            free = index not in barred
-            if free and self.is_sliceable(instruction):
-                current.add(instruction, index)
-            elif free and self.is_scalar(instruction) and current.admits(instruction):
+            done = self.groups[b].get(index, [instruction])
+            if (b, index) not in turns and all(map(self.is_sliceable, done)):
+                if not current.keeps_order(done):
+                    current.end = index
+                    self.close(found, current, instructions, after)
+                    current = Stretch(index)
+                current.add(done, index)
+            elif self.is_scalar(instruction) and current.admits(instruction):
                 current.scalars.append(index)
             else:
                 current.end = index
                 self.close(found, current, instructions, after)
-                current = Stretch()
-                current.start = index + 1
+                current = Stretch(index + 1)
         current.end = len(instructions)
         self.close(found, current, instructions, after)
         return found
@@ -200,10 +232,21 @@ class Slices:
         found[stretch.start] = stretch
 
     def is_sliceable(self, instruction: Instruction) -> bool:
-        """Whether each lane computes or loads values of its own."""
+        """Whether each lane computes or loads values of its own, or stores to a place of its own."""
+        if instruction.opcode.effect == STORE:
+            return instruction.opcode.name == "st" and self.is_free(instruction) and not self.has_one_place(instruction)
         written = instruction.destinations()
         varying = self.varying(written) == len(written) > 0
         return varying and self.is_free(instruction) and instruction.opcode.name not in _OF_SPACES
+
+    def has_one_place(self, store: Instruction) -> bool:
+        """Whether all lanes store to the same place: the last one wins."""
+        address = store.operands[0]
+        base = address.base if isinstance(address, Address) else None
+        if isinstance(base, Symbol):
+            own = base.name in self.f.local_offsets or store.opcode.space == "param"
+            return not own
+        return base is None or self.f.shape(base).kind == UNIFORM
 
     def is_scalar(self, instruction: Instruction) -> bool:
         """Whether an instruction sets registers that are one value for all lanes, or the lanes' base."""
@@ -214,31 +257,23 @@ class Slices:
         return sum([self.f.shape(register).kind == VARYING for register in registers])
 
     def is_free(self, instruction: Instruction) -> bool:
-        """Whether nothing but registers orders an instruction, and nothing of it is in a thread's own memory."""
+        """Whether nothing orders an instruction but registers and the memory that it accesses."""
         opcode = instruction.opcode
-        if opcode.effect == LOAD:
-            own = opcode.space == "local" or (opcode.space == "param" and not self.body.is_kernel)
-            if own or opcode.order not in _WEAK:
-                return False
-        elif opcode.effect != PURE or opcode.reads_carry or opcode.writes_carry:
-            return False
-        return not any(map(self.is_own, instruction.operands))
-
-    def is_own(self, operand: Operand) -> bool:
-        """Whether an operand is the address of a variable of each thread."""
-        base = operand.base if isinstance(operand, Address) else operand
-        return isinstance(base, Symbol) and (base.name in self.f.local_offsets or base.name in self.f.blocks)
+        if opcode.effect in (LOAD, STORE):
+            return opcode.order in _WEAK
+        return opcode.effect == PURE and not opcode.reads_carry and not opcode.writes_carry
 
     # -- lowering ----------------------------------------------------------------------------------------
 
-    def lower(self, stretch: Stretch) -> None:
-        """Emit the loop over the slices of the lanes that run; scalars are set already."""
+    def lower(self, stretch: Stretch, moved: int) -> None:
+        """Emit the loop over the slices of the lanes that run; scalars are set already. ``moved`` are registers of
+        accesses that are done with their neighbours."""
         f = self.f
         e = self.e
         frame = self.frame
-        mask = "" if f.mask.text == f.all_lanes().text else f.alloca("running", type_of("i1", f.lanes))
+        mask = "" if f.mask.text == f.all_lanes().text else f.alloca("running", f.slot_type("i1", f.lanes))
         if mask:
-            e.line(f"  store {f.mask.typed}, ptr {mask}")
+            f.store(f.mask, mask)
         before, round, ends, done = [f.label(stem) for stem in ("slices", "slice", "sliced", "after")]
         f.jump(before)
         e.line(f"{before}:")
@@ -248,7 +283,7 @@ class Slices:
         next = f"%next.{e.number()}"
         e.line(f"  {position.text} = phi i64 [ 0, %{before} ], [ {next}, %{ends} ]")
         frame.begin(position, mask)
-        self.instructions(stretch)
+        self.instructions(stretch, moved)
         frame.jump(ends)
         frame.place(ends)
         e.line(f"  {next} = add i64 {position.text}, {WIDTH}")
@@ -258,14 +293,19 @@ class Slices:
         for id in stretch.written:
             f.known.pop(f.slots.get(id, ""), None)
 
-    def instructions(self, stretch: Stretch) -> None:
+    def instructions(self, stretch: Stretch, moved: int) -> None:
         body = self.body
         frame = self.frame
         block = body.cfg.blocks[body.block].instructions
         for index in stretch.sliced:
             body.index = index
-            frame.needed = before(block[index], body.live_after[index]) | body.live_after[index]
-            self.instruction(block[index])
+            frame.needed = before(block[index], body.live_after[index]) | body.live_after[index] | moved
+            group = self.groups[body.block].get(index)
+            if group is None:
+                self.instruction(block[index])
+            elif group:
+                frame.guard = None
+                self.memory.access_group(group)
 
     def instruction(self, instruction: Instruction) -> None:
         frame = self.frame
@@ -292,7 +332,16 @@ class Slices:
         frame.place(done)
 
     def dispatch(self, instruction: Instruction) -> None:
-        if instruction.opcode.effect == PURE:
+        effect = instruction.opcode.effect
+        if effect == PURE:
             self.pure.lower(instruction)
-        else:
+        elif effect == LOAD:
             self.memory.load(instruction)
+        else:
+            self.memory.store(instruction)
+
+
+def _common(access: Instruction) -> int:
+    """The spaces by which an instruction may see other lanes' stores, or they this one's."""
+    opcode = access.opcode
+    return _COMMON.get(opcode.space, 0) if opcode.effect in (LOAD, STORE) and not opcode.nc else 0

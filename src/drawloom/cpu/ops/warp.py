@@ -96,7 +96,7 @@ def emit_elect(e: Emitter, members: Value, active: Value) -> list[Value]:
 
 def mask_bits(e: Emitter, mask: Value) -> Value:
     """A vector of i1 as an i32, lane i in bit i."""
-    return e.value("i32", 0, f"bitcast {mask.typed} to i32")
+    return e.bits_of(mask, "i32")
 
 
 def permute(e: Emitter, a: Value, source: Value) -> Value:
