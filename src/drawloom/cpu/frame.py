@@ -31,7 +31,7 @@ from drawloom.ptx.ir import (
     SpecialRegister,
     Symbol,
 )
-from drawloom.ptx.layout import GlobalsLayout, function_ids
+from drawloom.ptx.layout import GlobalsLayout, align_up, function_ids
 
 WARP: Final = abi.WARP
 _Key = TypeVar("_Key")
@@ -76,6 +76,11 @@ class Frame:
         self.register_at: dict[str, int] = {}
         #: The types of slots of registers that nothing was read from or written to so far.
         self.unallocated: dict[str, str] = {}
+        #: The registers whose slots are in the frame of the state, which outlasts a stop, and not on the stack.
+        self.residents = 0
+        #: Where in that frame slots are kept, in bytes, and how many bytes it has.
+        self.kept_at: dict[str, int] = {}
+        self.kept_bytes = 0
         #: Since the last label: what slots of registers are worth, which of them are not written yet, what registers
         #: are in every lane or row, and values as other types.
         self.known: dict[str, Value] = {}
@@ -191,7 +196,7 @@ class Frame:
         elif elem == "i1" and lanes == self.lanes and self.has_word_masks:
             value = self.e.mask_of(self.e.value("i32", 0, f"load i32, ptr {address}"))
         else:
-            value = self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}")
+            value = self.e.value(elem, lanes, f"load {type_of(elem, lanes)}, ptr {address}{self.alignment(address)}")
         if address in self.register_at:
             self.known[address] = value
         return value
@@ -222,7 +227,19 @@ class Frame:
             value = self.e.cast("sext", value, "i32")
         elif value.elem == "i1" and value.lanes == self.lanes and self.has_word_masks:
             value = self.e.bits_of(value, "i32")
-        self.e.line(f"  store {value.typed}, ptr {address}")
+        self.e.line(f"  store {value.typed}, ptr {address}{self.alignment(address)}")
+
+    def alignment(self, address: str) -> str:
+        """What an access of a slot says of its alignment: nothing where it is on the stack."""
+        return ", align 8" if address in self.kept_at and self.residents >> self.register_at.get(address, 0) & 1 else ""
+
+    def keep(self, slot: str, size: int) -> int:
+        """The offset of a slot in the frame of the state; each has a place of its own."""
+        offset = self.kept_at.get(slot)
+        if offset is None:
+            offset = self.kept_at[slot] = self.kept_bytes
+            self.kept_bytes += align_up(size, 8)
+        return offset
 
     def no_lanes_slot(self, name: str) -> None:
         """Make a stack slot of that name for a mask, without lanes at first."""
@@ -375,7 +392,10 @@ class Frame:
     def memory_of(self, slot: str) -> str:
         """The slot of a register, which from here on has memory."""
         type = self.unallocated.pop(slot, "")
-        if type:
+        if type and self.residents >> self.register_at[slot] & 1:
+            offset = 8 * abi.STATE_FRAME + self.keep(slot, byte_size(type))
+            self.allocas.append(f"  {slot} = getelementptr inbounds i8, ptr %state, i64 {offset}")
+        elif type:
             self.allocas.append(f"  {slot} = alloca {type}")
         return slot
 
@@ -406,12 +426,12 @@ class Frame:
         return self.as_elem(expanded, elem)
 
     def expand(self, register: Register, shape: Shape, slot: str, lanes: int) -> Value:
-        """What ``read`` makes of the slots of a register that does not vary."""
+        """The value of a register that does not vary; where it is uniform, as a value of any type."""
         elem = self.elem_of(register)
         e = self.e
-        value = self.load(slot, elem, self.slot_lanes(register))
         if shape.kind == UNIFORM:
-            return e.splat(value, lanes)
+            return e.splat(self.known.get(slot) or self.load(slot, elem, 0), lanes)
+        value = self.load(slot, elem, self.slot_lanes(register))
         if shape.kind == WIDENED:
             index = self.widened_index(register, lanes == self.lanes)
             scaled = e.binary("mul", index, int_const("i64", shape.scale, index.lanes))
@@ -691,6 +711,15 @@ class Frame:
         if base.startswith(("%envreg", "%pm")):
             return int_const("i64" if base.endswith("_64") else "i32", 0)
         raise UnsupportedError(f"special register {name} is not supported by the cpu device")
+
+
+def byte_size(type: str) -> int:
+    """The bytes that LLVM stores for a type as ``type_of`` writes it."""
+    bits = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128}
+    if type.startswith("<"):
+        lanes, _, elem = type[1:-1].partition(" x ")
+        return (int(lanes) * bits[elem] + 7) // 8
+    return (bits[type] + 7) // 8
 
 
 def zero_of(type: str) -> str:

@@ -25,6 +25,7 @@ from drawloom.cpu.local_variables import LocalVariables
 from drawloom.cpu.neighbours import Groups, find_groups
 from drawloom.cpu.parting import Parting, Threads
 from drawloom.cpu.pure import Pure
+from drawloom.cpu.shapes import VARYING
 from drawloom.cpu.slices import Stretch, slices_of
 from drawloom.cpu.spinning import spinning_loops, varying_exits
 from drawloom.cpu.stack import Stack
@@ -34,7 +35,7 @@ from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.ir import Function, Instruction, Module, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, STORE, WARP
 from drawloom.ptx.layout import GlobalsLayout, has_dynamic_stack
-from drawloom.ptx.liveness import bits
+from drawloom.ptx.liveness import bits, members
 
 #: How many times the vector registers a block's live values may fill and still run at once; measured on the kernels
 #: of the corpus: 1.0 to 2 gain 10 to 60 %, from 2.0 on spills cost more than barriers.
@@ -169,7 +170,7 @@ class FunctionLowering:
         local = self.body.thread_bytes if self.is_kernel else 0
         runtime = self.parting.runtime() if self.parting is not None else ""
         suspends = bool(self.suspension.resumes)
-        lowered = Lowered(self.suspension.frame_bytes, local, suspends, self.suspension.spins, runtime)
+        lowered = Lowered(f.kept_bytes, local, suspends, self.suspension.spins, runtime)
         if self.parting is not None:
             lowered.state_bytes = self.parting.threads.stride
         return lowered
@@ -183,6 +184,18 @@ class FunctionLowering:
         if self.slices is not None:
             self.stretches = self.slices.find(self.groups, self.turns)
             f.has_word_masks = bool(self.stretches)
+            f.residents = self.slices.frame.residents = self.held_by_warps()
+
+    def held_by_warps(self) -> int:
+        """The registers that vary and outlast a barrier: a bit set. Where they are in the frame of the state all the
+        time, the hundreds of a large kernel need no copies at each stop."""
+        held = 0
+        for b in self.plan.order:
+            live_after = self.plan.live.live_after(b)
+            for index, instruction in enumerate(self.plan.cfg.blocks[b].instructions):
+                if instruction.opcode.effect == BARRIER:
+                    held |= live_after[index]
+        return bits([id for id in members(held) if self.f.shapes[id].kind == VARYING])
 
     def header(self, name: str) -> str:
         """The function's first line; only a kernel that stops is called from outside its object code."""

@@ -33,7 +33,7 @@ class Threads:
     def __init__(self, suspension: Suspension) -> None:
         self.entries: dict[Place, int] = suspension.entries
         self.frame: dict[str, int] = suspension.handed
-        self.stride = align_up(8 * abi.STATE_FRAME + suspension.frame_bytes, 64)
+        self.stride = align_up(8 * abi.STATE_FRAME + suspension.f.kept_bytes, 64)
 
 
 class Parting:

@@ -101,6 +101,8 @@ class SliceFrame(Frame):
         self.slots = whole.slots
         self.bases = whole.bases
         self.register_at = whole.register_at
+        self.kept_at = whole.kept_at
+        self.residents = whole.residents
         self.unallocated = whole.unallocated
         #: The number of the slice's first lane.
         self.position = int_const("i64", 0)
@@ -131,6 +133,9 @@ class SliceFrame(Frame):
     def slot(self, register: Register) -> str:
         return self.whole.slot(register)
 
+    def keep(self, slot: str, size: int) -> int:
+        return self.whole.keep(slot, size)
+
     def part_of(self, slot: str, elem: str) -> str:
         """The address of this slice's elements of a vector in memory."""
         e = self.e
@@ -146,7 +151,8 @@ class SliceFrame(Frame):
         shape = self.shapes[id]
         self.memory_of(address)
         if shape.kind == VARYING:
-            value = self.e.value(elem, WIDTH, f"load {type_of(elem, WIDTH)}, ptr {self.part_of(address, elem)}")
+            part = f"ptr {self.part_of(address, elem)}{self.alignment(address) if elem != 'i1' else ''}"
+            value = self.e.value(elem, WIDTH, f"load {type_of(elem, WIDTH)}, {part}")
         else:
             value = self.e.value(elem, 0, f"load {elem}, ptr {address}")
             if shape.kind == AFFINE or address == self.bases.get(id):
@@ -157,7 +163,9 @@ class SliceFrame(Frame):
     def store_now(self, value: Value, address: str) -> None:
         if address in self.register_at:
             assert self.shapes[self.register_at[address]].kind == VARYING, f"{address} is set in slices"
-            address = self.part_of(address, value.elem)
+            part = f"ptr {self.part_of(address, value.elem)}{self.alignment(address) if value.elem != 'i1' else ''}"
+            self.e.line(f"  store {value.typed}, {part}")
+            return
         super().store_now(value, address)
 
 
@@ -195,7 +203,7 @@ class Slices:
         for b in self.body.plan.order:
             found[b] = self.stretches_of(b, turns)
             sliced += sum([len(stretch.sliced) for stretch in found[b].values()])
-            count += len(self.body.cfg.blocks[b].instructions)
+            count += sum([not self.is_scalar(instruction) for instruction in self.body.cfg.blocks[b].instructions])
         return found if sliced >= _SHARE * count else {}
 
     def stretches_of(self, b: int, turns: set[Place]) -> dict[int, Stretch]:
@@ -205,13 +213,14 @@ class Slices:
         after = self.body.plan.live.live_after(b)
         for index, instruction in enumerate(instructions):
             done = self.groups[b].get(index, [instruction])
-            if (b, index) not in turns and all(map(self.is_sliceable, done)):
+            free = (b, index) not in turns
+            if free and all(map(self.is_sliceable, done)):
                 if not current.keeps_order(done):
                     current.end = index
                     self.close(found, current, instructions, after)
                     current = Stretch(index)
                 current.add(done, index)
-            elif self.is_scalar(instruction) and current.admits(instruction):
+            elif free and self.is_scalar(instruction) and current.admits(instruction):
                 current.scalars.append(index)
             else:
                 current.end = index

@@ -12,10 +12,10 @@ from drawloom.cpu import abi
 from drawloom.cpu.body import Body, Place
 from drawloom.cpu.call_blocks import live_call_blocks
 from drawloom.cpu.emitter import int_const, type_of
+from drawloom.cpu.frame import byte_size
 from drawloom.cpu.kept import Kept
 from drawloom.cpu.shapes import WIDENED
 from drawloom.ptx.ir import Instruction
-from drawloom.ptx.layout import align_up
 from drawloom.ptx.liveness import members
 
 _ROUNDS_BEFORE_YIELD: Final = 64
@@ -25,7 +25,7 @@ class Suspension:
     """The stops of one function.
 
     ``spinning`` are the headers of loops that may wait for another thread. Afterwards ``resumes`` are the labels
-    to go on at, ``frame_bytes`` the size of the frame, and ``spins`` tells whether a stop waits in a loop.
+    to go on at, and ``spins`` tells whether a stop waits in a loop.
     """
 
     def __init__(self, body: Body, spinning: set[int]) -> None:
@@ -38,8 +38,6 @@ class Suspension:
         self.kept = Kept(body.plan, body.lanes)
         self.held = 0
         self.resumes: list[str] = []
-        self.saved: dict[str, int] = {}
-        self.frame_bytes = 0
         self.spins = False
         self.fuel = ""
         #: The slot of the block's mask while a guarded instruction runs for some of its lanes.
@@ -79,7 +77,7 @@ class Suspension:
         slots: list[tuple[str, str]] = [(self.body.live, f.slot_type("i1", self.lanes))]
         held: list[tuple[str, str]] = []
         registers = f.function.registers
-        for id in members(live | f.waiting):
+        for id in members((live | f.waiting) & ~f.residents):
             register = registers[id]
             where = held if running and self.held >> id & 1 else slots
             where.append((f.memory_of(f.slot(register)), f.slot_type(f.elem_of(register), f.slot_lanes(register))))
@@ -89,9 +87,10 @@ class Suspension:
             slots.append((self.body.carry_slot(), f.slot_type("i1", self.body.carry_lanes())))
         if self.f.local_slot:
             slots.append((self.f.local_slot, "i64"))
-        for slot in [*self.body.masks.values(), *([self.outer] if self.outer else [])]:
+        inside = self.plan.region_of[self.body.block] >= 0  # outside of regions no lane waits anywhere
+        for slot in [*(self.body.masks.values() if inside else []), *([self.outer] if self.outer else [])]:
             slots.append((slot, f.slot_type("i1", self.lanes)))
-        part = running and (self.plan.region_of[self.body.block] >= 0 or f.guard is not None)
+        part = running and (inside or f.guard is not None)
         if part:
             current = f.alloca("running", f.slot_type("i1", self.lanes))
             f.store(f.mask, current)
@@ -142,7 +141,7 @@ class Suspension:
             value = e.fresh()
             e.line(f"  {value} = load {type}, ptr {self.frame_address(slot, type)}, align 1")
             e.line(f"  store {type} {value}, ptr {slot}")
-            self.handed[name] = self.saved[slot]
+            self.handed[name] = f.kept_at[slot]
         for name in self.body.call_blocks:
             self.handed[f"param {name}"] = self.block_offset(name)
             self.move_block(name, False)
@@ -152,13 +151,7 @@ class Suspension:
 
     def block_offset(self, name: str) -> int:
         """Where in the frame a ``.param`` variable of calls is kept, lane after lane."""
-        slot = self.f.blocks[name]
-        offset = self.saved.get(slot)
-        if offset is None:
-            offset = self.frame_bytes
-            self.saved[slot] = offset
-            self.frame_bytes += align_up(self.f.block_strides[name] * max(self.lanes, 1), 8)
-        return offset
+        return self.f.keep(self.f.blocks[name], self.f.block_strides[name] * max(self.lanes, 1))
 
     def move_block(self, name: str, out: bool) -> None:
         """Copy a ``.param`` variable of calls to the frame (``out``), or back."""
@@ -177,12 +170,8 @@ class Suspension:
             at += step
 
     def frame_address(self, slot: str, type: str) -> str:
-        """Where in the state's frame a stack slot is kept; each has a place of its own."""
-        offset = self.saved.get(slot)
-        if offset is None:
-            offset = self.frame_bytes
-            self.saved[slot] = offset
-            self.frame_bytes += align_up(_byte_size(type), 8)
+        """Where in the state's frame a stack slot is kept."""
+        offset = self.f.keep(slot, byte_size(type))
         return self.e.value("ptr", 0, f"getelementptr inbounds i8, ptr %state, i64 {8 * abi.STATE_FRAME + offset}").text
 
     # -- loops -------------------------------------------------------------------------------------------
@@ -229,12 +218,3 @@ class Suspension:
         self.suspend(abi.YIELD if spins else abi.PAUSE, live, False)
         f.jump(on)
         f.place(on)
-
-
-def _byte_size(type: str) -> int:
-    """The bytes that LLVM stores for a type as ``type_of`` writes it."""
-    bits = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128}
-    if type.startswith("<"):
-        lanes, _, elem = type[1:-1].partition(" x ")
-        return (int(lanes) * bits[elem] + 7) // 8
-    return (bits[type] + 7) // 8
