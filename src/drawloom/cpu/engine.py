@@ -99,8 +99,8 @@ def _selected(wanted: str) -> Host:
     return lesser
 
 
-#: Optimiser levels: what a kernel that runs more than once deserves; what compiles a large one, whose loops are unrolled
-#: and whose common values are found already, in half the time to as fast code; and what compiles in a third of it.
+#: Optimiser levels: what a kernel that runs more than once deserves; what compiles a large one, whose loops are
+#: unrolled and whose common values are found already, in half the time to as fast code; what compiles in a third of it.
 FULL: Final = 2
 LARGE: Final = 1
 QUICK: Final = 0
