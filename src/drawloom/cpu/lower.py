@@ -19,6 +19,7 @@ from drawloom.cpu.branches import Branches
 from drawloom.cpu.calls import Calls
 from drawloom.cpu.cooperation import Cooperation
 from drawloom.cpu.emitter import Emitter, Value, int_const, type_of
+from drawloom.cpu.gangs import LARGE
 from drawloom.cpu.lane_operations import LaneOperations
 from drawloom.cpu.layouts import Layout, register_bytes
 from drawloom.cpu.local_variables import LocalVariables
@@ -35,11 +36,13 @@ from drawloom.errors import SourceError, UnsupportedError
 from drawloom.ptx.ir import Function, Instruction, Module, Symbol
 from drawloom.ptx.isa import ATOMIC, BARRIER, CALL, FENCE, LOAD, PURE, STORE, WARP
 from drawloom.ptx.layout import GlobalsLayout, has_dynamic_stack
-from drawloom.ptx.liveness import bits, members
+from drawloom.ptx.liveness import bits
 
 #: How many times the vector registers a block's live values may fill and still run at once; measured on the kernels
 #: of the corpus: 1.0 to 2 gain 10 to 60 %, from 2.0 on spills cost more than barriers.
 _REGISTERS_OVER: Final = 2
+#: Lines of LLVM's code that save a register at a stop and load it again behind it.
+_LINES_OF_A_COPY: Final = 6
 
 
 class Lowered:
@@ -184,18 +187,23 @@ class FunctionLowering:
         if self.slices is not None:
             self.stretches = self.slices.find(self.groups, self.turns)
             f.has_word_masks = bool(self.stretches)
-            f.residents = self.slices.frame.residents = self.held_by_warps()
+        if self.is_kernel and not f.at_once and not self.memory.check:
+            f.residents = self.residents()
 
-    def held_by_warps(self) -> int:
-        """The registers that vary and outlast a barrier: a bit set. Where they are in the frame of the state all the
-        time, the hundreds of a large kernel need no copies at each stop."""
-        held = 0
+    def residents(self) -> int:
+        """The registers that are in the frame of the state all the time: a bit set. They are those that vary and
+        outlast a stop, where copies at stops would be more of a large kernel's code than what it computes."""
+        varying = bits([id for id, shape in enumerate(self.f.shapes) if shape.kind == VARYING or not self.lanes])
+        held = copies = count = 0
         for b in self.plan.order:
             live_after = self.plan.live.live_after(b)
-            for index, instruction in enumerate(self.plan.cfg.blocks[b].instructions):
-                if instruction.opcode.effect == BARRIER:
-                    held |= live_after[index]
-        return bits([id for id in members(held) if self.f.shapes[id].kind == VARYING])
+            instructions = self.plan.cfg.blocks[b].instructions
+            count += len(instructions)
+            for index, instruction in enumerate(instructions):
+                if self.suspension.kept.stops(instruction):
+                    held |= live_after[index] & varying
+                    copies += (live_after[index] & varying).bit_count()
+        return held if count >= LARGE and copies * _LINES_OF_A_COPY > count else 0
 
     def header(self, name: str) -> str:
         """The function's first line; only a kernel that stops is called from outside its object code."""

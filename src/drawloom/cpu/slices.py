@@ -102,7 +102,6 @@ class SliceFrame(Frame):
         self.bases = whole.bases
         self.register_at = whole.register_at
         self.kept_at = whole.kept_at
-        self.residents = whole.residents
         self.unallocated = whole.unallocated
         #: The number of the slice's first lane.
         self.position = int_const("i64", 0)
@@ -110,6 +109,7 @@ class SliceFrame(Frame):
     def begin(self, position: Value, mask: str) -> None:
         """Start on the slice at ``position``; a slot ``mask`` has the warp's lanes, "" where all run."""
         whole = self.whole
+        self.residents = whole.residents
         self.shared_offsets = whole.shared_offsets
         self.param_offsets = whole.param_offsets
         self.local_offsets = whole.local_offsets

@@ -87,10 +87,9 @@ class Suspension:
             slots.append((self.body.carry_slot(), f.slot_type("i1", self.body.carry_lanes())))
         if self.f.local_slot:
             slots.append((self.f.local_slot, "i64"))
-        inside = self.plan.region_of[self.body.block] >= 0  # outside of regions no lane waits anywhere
-        for slot in [*(self.body.masks.values() if inside else []), *([self.outer] if self.outer else [])]:
+        for slot in [*self.masks(running), *([self.outer] if self.outer else [])]:
             slots.append((slot, f.slot_type("i1", self.lanes)))
-        part = running and (inside or f.guard is not None)
+        part = running and (self.plan.region_of[self.body.block] >= 0 or f.guard is not None)
         if part:
             current = f.alloca("running", f.slot_type("i1", self.lanes))
             f.store(f.mask, current)
@@ -119,6 +118,14 @@ class Suspension:
         f.mask = f.load(slots[-1][0] if part else self.body.live, "i1", self.lanes)
         if f.guard is not None:
             f.guard = f.mask
+
+    def masks(self, running: bool) -> list[str]:
+        """The slots of the masks of blocks where lanes may wait; behind a block, that is all of its region."""
+        b = self.body.block
+        region = self.plan.region_of[b]
+        if not running:
+            return list(self.body.masks.values()) if region >= 0 else []
+        return [self.body.mask_slot(c) for c in self.plan.waiting_blocks(b) if self.plan.region_of[c] == region]
 
     def admit(self, place: Place) -> None:
         """A place where a lane that ran in its warp's vector can go on: its state holds all that it needs there."""
