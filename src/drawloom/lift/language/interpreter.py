@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.errors import OutOfMemoryError
+from drawloom.errors import DataError, OutOfMemoryError
 from drawloom.lift.arithmetic import (
     ArithmeticRefusal,
     Nat,
@@ -112,7 +112,7 @@ class Interpreter(Machine):
         if isinstance(function, Lambda):
             result = self.call(function, arguments)
         elif isinstance(function, UserFunction):
-            result = run_function(function.instantiate(tuple(types)), arguments, self.batch)
+            result = self.run_function(function, types, arguments)
         else:
             assert isinstance(function, DefinedPattern)
             fault = function.find_fault([self.length(value, type) for value, type in zip(arguments, types)], self.size)
@@ -122,6 +122,12 @@ class Interpreter(Machine):
             result = function.meaning(arguments, self)
         self.current = outer
         return result
+
+    def run_function(self, function: UserFunction, types: list[Type], arguments: list[Value]) -> Value:
+        try:
+            return run_function(function.instantiate(tuple(types)), arguments, self.batch)
+        except DataError as fault:
+            raise DataError(f"{self.place()}{fault}") from None
 
     def length(self, value: Value, type: Type) -> int:
         """Return the length of an array value, 0 for other values."""
@@ -177,6 +183,10 @@ class Interpreter(Machine):
 
     def refuse(self, message: str) -> SizeError:
         assert self.current is not None
+        return SizeError(f"{self.place()}{name_function(self.current.function)}: {message}")
+
+    def place(self) -> str:
+        """Return the place of the current call as errors begin with it; "" where it is unknown."""
+        assert self.current is not None
         position = self.current.position
-        place = f"{position}: " if position.line else ""
-        return SizeError(f"{place}{name_function(self.current.function)}: {message}")
+        return f"{position}: " if position.line else ""

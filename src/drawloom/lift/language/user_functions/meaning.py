@@ -41,8 +41,8 @@ from drawloom.lift.language.user_functions.syntax import (
 Array = npt.NDArray[Any]
 Value = Any  # Array | tuple[Value, ...]: a recursive alias that mypyc would not take
 
-#: Rounds of one loop after which it is taken to be endless.
-MOST_ROUNDS: Final = 100_000
+#: Rounds of all loops of a call, after which the call is taken to be endless: some 5 seconds.
+MOST_ROUNDS: Final = 300_000
 
 
 def run_function(function: FunctionTree, arguments: list[Value], batch: int) -> Value:
@@ -77,6 +77,7 @@ class Run:
         self.returned: Array = np.zeros(self.shape, bool)
         self.broken: list[Array] = []
         self.continued: list[Array] = []
+        self.rounds = 0  # of all loops
 
     def run(self) -> Value:
         body = self.function.body
@@ -130,7 +131,6 @@ class Run:
         for statement in loop.first:
             self.statement(statement, mask)
         self.broken.append(np.zeros(self.shape, bool))
-        rounds = 0
         while True:
             self.continued.append(np.zeros(self.shape, bool))
             active = self.remaining(mask)
@@ -144,9 +144,12 @@ class Run:
             for statement in loop.step:
                 self.statement(statement, self.remaining(mask))
             self.continued.pop()
-            rounds += 1
-            if rounds > MOST_ROUNDS:
-                raise DataError(f"function {self.function.name}: a loop has not ended after {MOST_ROUNDS:,} rounds")
+            self.rounds += 1
+            if self.rounds > MOST_ROUNDS:
+                raise DataError(
+                    f"function {self.function.name}: its loops have not ended after {MOST_ROUNDS:,} rounds\n"
+                    "  a compiled kernel has no such limit"
+                )
         self.continued.pop()
         self.broken.pop()
         self.scopes.pop()
