@@ -6,6 +6,7 @@ import numpy as np
 
 from drawloom.lift import (
     Lambda,
+    Nat,
     add,
     array,
     float32,
@@ -27,6 +28,7 @@ from drawloom.lift import (
     reduce_seq,
     size,
     slide,
+    take,
     to_global,
     to_local,
     to_private,
@@ -35,6 +37,7 @@ from drawloom.lift import (
     user_function,
     zip,
 )
+from drawloom.lift.arithmetic import ceil_div
 from tests.lift.programs.benchmark import UNIT, Array, Benchmark, Reference, gamma, uniform
 
 # MRI-Q: two kernels
@@ -161,17 +164,15 @@ def convolution_kernels() -> Lambda:
 
 
 def convolution_tiles() -> Lambda:
-    """Return kernels that read overlapping tiles of rows through local memory.
-
-    The image's width and height must be multiples of `TILE`.
-    """
+    """Return kernels that read overlapping tiles of rows through local memory; rows are padded to whole tiles."""
     n, m = size("N"), size("M")
 
-    def rows(image: Any, weights: Any) -> Any:
+    def rows(image: Any, weights: Any, width: Nat) -> Any:
+        missing = ceil_div(width, TILE) * TILE - width
         return image >> map_wrg(
             lambda row: (
                 row
-                >> pad(RADIUS, RADIUS, "clamp")
+                >> pad(RADIUS, RADIUS + missing, "clamp")
                 >> slide(TILE + 2 * RADIUS, TILE)
                 >> map_wrg(
                     lambda part: (
@@ -189,12 +190,13 @@ def convolution_tiles() -> Lambda:
                     dim=0,
                 )
                 >> join
+                >> take(width)
             ),
             dim=1,
         )
 
-    first = fun(None, None, rows)
-    second = fun(None, None, lambda image, weights: transpose(rows(transpose(image), weights)))
+    first = fun(None, None, lambda image, weights: rows(image, weights, m))
+    second = fun(None, None, lambda image, weights: transpose(rows(transpose(image), weights, n)))
     return fun(
         array(float32, n, m),
         array(float32, WEIGHTS),
@@ -322,7 +324,6 @@ BENCHMARKS = [
         convolution_arguments,
         convolution_reference,
         IMAGES,
-        {"tiles": (TILE, TILE)},
     ),
     Benchmark(
         "Harris corner detection",
