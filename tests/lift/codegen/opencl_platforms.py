@@ -1,6 +1,7 @@
 """Runs the OpenCL C of compiled programs through pyopencl, on any platform that is installed."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from drawloom.lift.compile import Host, leaf_shapes, leaves, shaped, value_argum
 from drawloom.lift.language.arguments import bind_arguments
 from drawloom.lift.language.interpreter import Interpreter
 from drawloom.lift.language.types import VectorType
+from tests.opencl_platforms import OCLGRIND, UnusablePlatform, find_cpu, find_device
 
 
 def run(
@@ -38,6 +40,38 @@ def run(
     if not compiled.calls:
         return platform.run(compiled.kernels[0], values, bound)
     return Host(platform, bound, None).call(compiled.program, values)  # type: ignore[arg-type]
+
+
+def find_build_error(text: str) -> str:
+    """Return why no OpenCL platform builds a text; "" for a valid one, or where no platform is installed."""
+    import warnings
+
+    context = find_context()
+    if context is None:
+        return ""
+    import pyopencl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pyopencl warns of what the compiler says, also of unused variables
+        try:
+            pyopencl.Program(context, text).build("-cl-opt-disable", cache_dir=False)
+        except pyopencl.RuntimeError as error:
+            return str(error)
+    return ""
+
+
+@cache
+def find_context() -> Any:
+    """Return a context that builds programs: a CPU's, or Oclgrind's; None without a platform."""
+    for find in (find_cpu, lambda: find_device(OCLGRIND)):
+        try:
+            device = find()
+        except UnusablePlatform:
+            continue
+        import pyopencl
+
+        return pyopencl.Context([device])
+    return None
 
 
 class Platform:
