@@ -1,7 +1,7 @@
 """Random programs through the code generator: an error that names a Python line or a place in the text, or code.
 
-What compiles is OpenCL C that a platform builds, where one is installed. It runs, and gives what the interpreter gives; what
-the interpreter refuses does not run.
+What compiles is OpenCL C that a platform builds, where one is installed. It runs, and gives what the interpreter
+gives; what the interpreter refuses does not run.
 """
 
 import pytest
