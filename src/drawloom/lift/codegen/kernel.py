@@ -36,6 +36,7 @@ from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.codegen.vector_buffers import VectorIndices, find_vector_buffers
 from drawloom.lift.language.errors import SizeError
+from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
 from drawloom.lift.language.patterns.opencl import (
     MapAtomicGlb,
@@ -571,6 +572,8 @@ def sizes_of(function: Lambda) -> list[Variable]:
             for static in call.function.statics:
                 if isinstance(static, Nat):
                     found.update(dict.fromkeys(free_variables(static)))
+                elif isinstance(static, IndexFunction):
+                    found.update(dict.fromkeys(static.sizes))
     return [size for size in found if size not in bound]
 
 
