@@ -11,7 +11,7 @@ kernel void nbody(const global float4 *restrict positions, const global float4 *
     float4 other = positions[i];
     float4 r = other - position;
     r.w = 0.0f;
-    float inverse = 1.0f / sqrt(dot(r, r) + softening);
+    float inverse = 1.0f / sqrt(r.x * r.x + r.y * r.y + r.z * r.z + softening);
     acceleration += other.w * inverse * inverse * inverse * r;
   }
   float4 velocity = velocities[body];

@@ -48,7 +48,7 @@ ACCELERATION = user_function(
     float4 acceleration(float4 p1, float4 p2, float softening) {
       float4 r = p2 - p1;
       r.w = 0.0f;
-      float distance = dot(r, r) + softening;
+      float distance = r.x * r.x + r.y * r.y + r.z * r.z + softening;
       float inverse = 1.0f / sqrt(distance);
       return p2.w * inverse * inverse * inverse * r;
     }
@@ -68,7 +68,7 @@ ADD_ACCELERATION = user_function(
     float4 addAcceleration(float4 sum, float4 p1, float4 p2, float softening) {
       float4 r = p2 - p1;
       r.w = 0.0f;
-      float distance = dot(r, r) + softening;
+      float distance = r.x * r.x + r.y * r.y + r.z * r.z + softening;
       float inverse = 1.0f / sqrt(distance);
       return sum + p2.w * inverse * inverse * inverse * r;
     }

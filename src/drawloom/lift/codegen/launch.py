@@ -20,6 +20,10 @@ UNKNOWN: Final[Triple] = (None, None, None)
 
 NAMES: Final = {GLB: "g_id", WRG: "wg_id", LCL: "l_id", WARP: "warp_id", LANE: "lane_id"}
 CALLS: Final = {GLB: "get_global_id", WRG: "get_group_id", LCL: "get_local_id"}
+#: The names of ids that differ between the work-items of a group.
+WORK_ITEM_IDS: Final = frozenset(
+    f"{NAMES[kind]}_{dimension}" for kind in (GLB, LCL, WARP, LANE) for dimension in range(3)
+)
 COUNT_NAMES: Final = {GLB: "g_size", WRG: "wg_count", LCL: "l_size"}
 COUNT_CALLS: Final = {GLB: "get_global_size", WRG: "get_num_groups", LCL: "get_local_size"}
 
