@@ -14,7 +14,7 @@ __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 kernel void by_columns(const global float *restrict a, const global float *restrict x, global float *restrict out,
                        int rows, int columns) {
   local float tile[GROUP];
-  int column = get_global_id(0), lane = get_local_id(0);
+  int column = item(0), lane = get_local_id(0);
   float sum = 0.0f;
   for (int start = 0; start < rows; start += GROUP) {
     tile[lane] = x[start + lane];

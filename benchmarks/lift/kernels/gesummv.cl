@@ -4,7 +4,7 @@ __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 kernel void product(const global float *restrict b, const global float *restrict x, global float *restrict out,
                     int columns) {
   local float tile[GROUP];
-  int row = get_global_id(0);
+  int row = item(0);
   out[row] = times_row(b + row * columns, x, tile, columns);
 }
 
@@ -12,6 +12,6 @@ __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 kernel void weigh(const global float *restrict a, const global float *restrict x, const global float *restrict product,
                   float alpha, float beta, global float *restrict out, int columns) {
   local float tile[GROUP];
-  int row = get_global_id(0);
+  int row = item(0);
   out[row] = alpha * times_row(a + row * columns, x, tile, columns) + beta * product[row];
 }

@@ -6,7 +6,7 @@ kernel void nbody(const global float4 *restrict positions, const global float4 *
                   float softening, float step,
                   global float4 *restrict new_positions, global float4 *restrict new_velocities, int n) {
   local float4 tile[GROUP];
-  int body = get_global_id(0);
+  int body = item(0);
   int lane = get_local_id(0);
   float4 position = positions[body];
   float4 acceleration = (float4)(0.0f);

@@ -53,8 +53,8 @@ ADD_PHASE = user_function(
 )
 
 
-def mriq_with(outer: Any, inner: Any, kernels: Any, name: str) -> Lambda:
-    k, n = size("K"), size("N")
+def mriq_with(outer: Any, inner: Any, kernels: Any, name: str, multiple_of: int = 1) -> Lambda:
+    k, n = size("K"), size("N", multiple_of)
     vector = array(float32, n)
     magnitudes = fun(None, None, lambda re, im: zip(re, im) >> outer(MAGNITUDE))
 
@@ -87,8 +87,9 @@ def mriq() -> Lambda:
     return mriq_with(map, lambda sums: sums, lambda function: function, "mriq")
 
 
-def mriq_kernels() -> Lambda:
-    return mriq_with(map_glb, to_global(map_seq(id)), kernel, "mriqKernels")
+def mriq_kernels(multiple_of: int = 1) -> Lambda:
+    """Return a kernel for the magnitudes and one for the sums, for a number of voxels that some number divides."""
+    return mriq_with(map_glb, to_global(map_seq(id)), kernel, "mriqKernels", multiple_of)
 
 
 def mriq_arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> list[Any]:
