@@ -159,8 +159,8 @@ def gesummv(arguments: Sequence[Any], size: Size) -> tuple[list[Launch], list[Ar
     a, b, x, alpha, beta = arguments
     product, result = floats(rows), floats(rows)
     return [
-        Launch("product", *flat(rows // 64, 64), [b, x, product, columns]),
-        Launch("weigh", *flat(rows // 64, 64), [a, x, product, alpha, beta, result, columns]),
+        Launch("product", *flat(rows // 64, 64), [b, x, product, rows, columns]),
+        Launch("weigh", *flat(rows // 64, 64), [a, x, product, alpha, beta, result, rows, columns]),
     ], [result]
 
 
