@@ -54,7 +54,7 @@ def find_build_error(text: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pyopencl warns of what the compiler says, also of unused variables
         try:
-            pyopencl.Program(context, text).build("-cl-opt-disable", cache_dir=False)
+            pyopencl.Program(context, text).build("-cl-opt-disable")
         except pyopencl.RuntimeError as error:
             return str(error)
     return ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from typing import Any
 
 from drawloom.lift.arithmetic import (
     ONE,
@@ -194,7 +195,7 @@ class Kernel:
                 f"{largest.name} with {largest.capacity} elements; expected at most {MOST_DEVICE_LOCAL}"
             )
 
-    def refuse_fault(self, report: Sequence[int]) -> None:
+    def refuse_fault(self, report: Any) -> None:
         """Refuse a launch whose checked accesses have reported an index outside its array."""
         access, index, length = [int(one) for one in report]
         if access:

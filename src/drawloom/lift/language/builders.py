@@ -243,7 +243,8 @@ def fun(*types_and_function: Any, name: str = "") -> Lambda:
         squares(xs: [float]N) = map(λ x . mult(x, x), xs)
     """
     position = caller()
-    if not isinstance(name, str) or (name and not name.isidentifier()):
+    chosen: Any = name
+    if chosen != "" and not (isinstance(chosen, str) and chosen.isidentifier()):
         raise ill_typed(f"fun: {name!r} is not a name", position, "letters, digits and _, the first no digit")
     if not types_and_function or not callable(types_and_function[-1]):
         raise ill_typed("fun: the last argument is not a function", position, "types, then a Python function")
