@@ -56,11 +56,13 @@ def compile(
         local_size: Work-items of a work-group in up to three dimensions. None takes the lengths of the program's
             mapLcl, at most 256 work-items together.
         num_groups: Work-groups in up to three dimensions, where they are known: more loops become ``if`` or nothing.
-            None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb.
+            None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb. Launches by
+            others than `Compiled` must have this number, too.
         sub_groups: The device's sub-groups are warps of 32 work-items, as with `drawloom.devices()`: lanes of a mapWarp
             wait for each other with ``sub_group_barrier`` in place of a barrier of the whole work-group.
         exact_groups: Launches have exactly the work-groups of ``kernel.num_groups(sizes)``, one for each element of the
             longest mapWrg of a dimension, or work-items for each element of a mapGlb: no loops over them are needed.
+            Not together with `num_groups`.
         check_indices: Kernels check the indices of ``lookup`` and atomic maps, which are data, and a call with one
             outside its array raises SizeError. Without it such an index reads or writes outside the array.
         array_access: Simplify the indices of accesses.
@@ -88,6 +90,8 @@ def compile(
     if not isinstance(program, Lambda):
         found = type(program).__name__  # type: ignore[unreachable]
         raise DataError(f"compile: {found} is not a program\n  expected what fun or parse_program returns")
+    if exact_groups and num_groups is not None:
+        raise SizeError(f"num_groups is {num_groups!r}, expected None with exact_groups, which chooses them")
     typed = infer_types(program)
     if not is_low_level(typed):
         raise not_compiled(

@@ -102,6 +102,8 @@ def test_launches_that_no_device_has_are_refused_when_they_are_compiled() -> Non
             compile(copies, local_size=local_size)  # type: ignore[arg-type]
     with pytest.raises(SizeError, match="work-groups of 4096 work-items, expected at most 1024"):
         compile(copies, local_size=4096)
+    with pytest.raises(SizeError, match="num_groups is 4, expected None with exact_groups"):
+        compile(copies, num_groups=4, exact_groups=True)
     with pytest.raises(SizeError, match="sizes is 5, expected a dictionary"):
         compile(copies, 5)  # type: ignore[arg-type]
 

@@ -28,7 +28,7 @@ from drawloom.lift.codegen.divisors import find_divisors
 from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
 from drawloom.lift.codegen.hoist import hoist_loads
-from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, UNKNOWN, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.starts import find_start
@@ -64,6 +64,7 @@ from drawloom.lift.language.types import (
 from drawloom.lift.memory.barriers import BarrierInsertion
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
 from drawloom.lift.memory.duplicates import leave_to_first
+from drawloom.lift.memory.exchanges import refuse_exchanges
 from drawloom.lift.memory.ragged import chunk_view, stored_type
 from drawloom.lift.memory.reuse import share_memory
 from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
@@ -141,6 +142,7 @@ class Kernel:
         self.renamed = renamed
         self.start = start
         self.is_exact = False
+        self.known_groups: Triple = UNKNOWN
         self.name = name
         self.views = views
         self.text = text
@@ -202,14 +204,17 @@ class Kernel:
             raise SizeError(f"{self.accesses[access - 1]}: index {index} is outside the array of {length} elements")
 
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
-        """Return the launch's groups: enough for every parallel map, or at most 65535 in a dimension.
+        """Return the launch's groups: those that the code knows, or enough for every parallel map and at most 65535.
 
         Raises:
             SizeError: The kernel needs exactly as many groups as its maps have elements, and that is too many.
         """
         counts: list[int] = []
         sizes = self.own_sizes(sizes)
-        for extents in self.group_extents:
+        for extents, known in zip(self.group_extents, self.known_groups):
+            if known is not None:
+                counts.append(known)
+                continue
             most = 1
             for extent in extents:
                 try:
@@ -303,7 +308,9 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     if reuse:
         share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
-    statements = leave_to_first(statements, threads, shared_ids(extents, local_size, options.num_groups))
+    shared = shared_ids(extents, local_size, options.num_groups)
+    statements = leave_to_first(statements, threads, shared)
+    refuse_exchanges(statements, shared)
     statements = hoist_loads(decide_branches(unroll(statements)), generator.memory.variable)
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
@@ -344,6 +351,7 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         generator.accesses,
     )
     kernel.is_exact = options.exact_groups
+    kernel.known_groups = UNKNOWN if options.exact_groups else options.num_groups
     return kernel
 
 
