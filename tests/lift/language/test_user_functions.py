@@ -173,6 +173,18 @@ def test_an_endless_loop_is_reported(name: str, monkeypatch: pytest.MonkeyPatch)
         lift.interpret(program, np.int32([1, 2]))
 
 
+@pytest.mark.parametrize("type", ["int", "float4", "(int, float4)"])
+def test_a_function_of_statements_may_have_no_elements(type: str) -> None:
+    """It had no result."""
+    text = f"{type} f(int x, {type} y) {{ if (x > 0) {{ return y; }} return y; }} g(x: [int]N, y: {type}) = "
+    program = lift.parse_program(text + "map(λ e . f(e, y)) ∘ drop(2, x)")
+    value: Any = {"int": np.int32(1), "float4": np.ones(4, np.float32)}
+    value["(int, float4)"] = (value["int"], value["float4"])
+    found = lift.interpret(program, np.int32([1, 2]), value[type])
+    parts = found if isinstance(found, tuple) else (found,)
+    assert [part.shape for part in parts] == {"int": [(0,)], "float4": [(0, 4)]}.get(type, [(0,), (0, 4)])
+
+
 def test_ctrl_c_ends_a_call_of_an_endless_function() -> None:
     with pytest.raises(KeyboardInterrupt):
         signal.setitimer(signal.ITIMER_REAL, 0.2)

@@ -83,6 +83,8 @@ class Run:
         body = self.function.body
         if isinstance(body[0], Return):
             return self.evaluate(body[0].value, None)  # without control flow nothing is masked
+        if 0 in self.shape:
+            return empty_value(self.function.result, self.shape)  # no statement runs for no element
         self.block(body, np.ones(self.shape, bool))
         return self.result
 
@@ -297,6 +299,13 @@ def dtype_of(type: Type) -> np.dtype[Any]:
         return type.element.dtype
     assert isinstance(type, ScalarType)
     return type.dtype
+
+
+def empty_value(type: Type, shape: tuple[int, ...]) -> Value:
+    """Return a value of a type for a batch without elements."""
+    if isinstance(type, TupleType):
+        return tuple([empty_value(element, shape) for element in type.elements])
+    return np.empty((*shape, type.width) if isinstance(type, VectorType) else shape, dtype_of(type))
 
 
 def batch_shape(values: list[Value], batch: int) -> tuple[int, ...]:
