@@ -71,6 +71,18 @@ def test_work_items_that_would_have_to_wait_for_others_are_refused(maps: str, op
     assert refusal.value.line == 1
 
 
+@pytest.mark.parametrize(
+    "maps",
+    [
+        "mapWrg(1)(mapWrg(0)(mapLcl(0)(neg)) ∘ toGlobal(mapLcl(1)(mapLcl(0)(neg))))",
+        "mapWrg(1)(mapLcl(1)(mapLcl(0)(neg)) ∘ mapWrg(0)(mapLcl(0)(neg)))",
+    ],
+)
+def test_work_groups_that_would_have_to_wait_for_others_are_refused(maps: str) -> None:
+    with pytest.raises(LiftCompileError, match="it reads what other work-items have stored in global memory"):
+        compile(parse_program(f"f(x: [[[float]4]4]N) = ({maps})(x)"))
+
+
 @pytest.mark.parametrize("maps", EXCHANGES)
 def test_one_work_item_waits_for_nobody(maps: str) -> None:
     program = parse_program(f"f(x: [[float]8]N) = ({maps})(x)")
