@@ -137,14 +137,13 @@ def variants_table(rows: list[tuple[Any, Times]], devices: Sequence[Any]) -> str
 
 def size_table(cases: Sequence[Any]) -> str:
     """Lines of code beside table 4.2's: OpenCL by hand and generated, and Lift programs as they print themselves."""
-    from benchmarks.lift.cases import KERNELS
     from drawloom.lift import compile, infer_types, show_program
 
     header = ["benchmark", "by hand", "thesis", "generated", "high-level", "thesis", "low-level", "thesis"]
     body = []
     for case in cases:
         low = compile(case.program(), local_size=case.local_size, exact_groups=True)
-        texts = [(KERNELS / case.text).read_text(), low.opencl, show_program(infer_types(case.high_level())),
+        texts = [case.text, low.opencl, show_program(infer_types(case.high_level())),
                  show_program(low.program)]  # fmt: skip
         hand, generated, high_level, low_level = map(count_lines, texts)
         thesis = case.lines

@@ -28,7 +28,7 @@ K, M = 1 << 10, 1 << 20
 #: Small, large and prime sizes of each benchmark of table 4.2; what the table leaves open is as in the named sources:
 #: SHOC's 128 neighbours, 34 features and 5 clusters of Rodinia's data set, Parboil's numbers of samples.
 SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
-    "N-Body NVIDIA": ((16 * K,), (128 * K,), (4 * 1021,)),
+    "N-Body NVIDIA": ((16 * K,), (128 * K,), (4099,)),
     "N-Body AMD": ((16 * K,), (128 * K,), (4099,)),
     "MD": ((12 * K, 128), (72 * K, 128), (12289, 127)),
     "K-Means": ((200 * K, 5, 34), (800 * K, 5, 34), (204803, 7, 31)),

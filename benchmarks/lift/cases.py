@@ -37,7 +37,7 @@ class Case:
         program: Makes the low-level Lift program.
         high_level: Makes the high-level one.
         local_size: Work-items of a group.
-        text: The file of the hand-written kernels.
+        files: The files of the hand-written kernels, which are one text.
         launches: How they are launched.
         arguments: Makes arguments for a size.
         reference: Computes the result, or its first elements, in double precision with bounds.
@@ -50,16 +50,21 @@ class Case:
     program: Callable[[], Lambda]
     high_level: Callable[[], Lambda]
     local_size: Size
-    text: str
+    files: tuple[str, ...]
     launches: Launches
     arguments: Callable[[np.random.Generator, Size], list[Any]]
     reference: Callable[..., Reference]
     sizes: dict[str, Size]
     lines: tuple[int, int, int]
 
+    @property
+    def text(self) -> str:
+        """OpenCL C of the hand-written kernels."""
+        return "".join([(KERNELS / file).read_text() for file in self.files])
+
     def hand_written(self, arguments: Sequence[Any], size: Size) -> Side:
         launches, results = self.launches(arguments, size)
-        return Side((KERNELS / self.text).read_text(), launches, results)
+        return Side(self.text, launches, results)
 
     def check(self, reference: Reference, results: Sequence[Array]) -> None:
         """Fail unless results are within the bounds of the reference, which may have the first elements only."""
@@ -151,8 +156,12 @@ def gemv(arguments: Sequence[Any], size: Size) -> tuple[list[Launch], list[Array
 
 def gesummv(arguments: Sequence[Any], size: Size) -> tuple[list[Launch], list[Array]]:
     rows, columns = size
-    result = floats(rows)
-    return [Launch("gesummv", *flat(rows // 64, 64), [*arguments, result, columns])], [result]
+    a, b, x, alpha, beta = arguments
+    product, result = floats(rows), floats(rows)
+    return [
+        Launch("product", *flat(rows // 64, 64), [b, x, product, rows, columns]),
+        Launch("weigh", *flat(rows // 64, 64), [a, x, product, alpha, beta, result, rows, columns]),
+    ], [result]
 
 
 def multiplication(columns: int, rows: int, local: tuple[int, int, int]) -> Launches:
@@ -187,7 +196,7 @@ CASES = [
         lambda: particles.nbody_nvidia(256),
         particles.nbody,
         (256,),
-        "nbody_nvidia.cl",
+        ("items.cl", "nbody_nvidia.cl"),
         nbody(256),
         particles.nbody_arguments,
         lambda *arguments: particles.nbody_reference(*arguments, chosen=np.arange(SAMPLED)),
@@ -200,7 +209,7 @@ CASES = [
         lambda: particles.nbody_amd(128),
         particles.nbody,
         (128,),
-        "nbody_amd.cl",
+        ("items.cl", "nbody_amd.cl"),
         nbody(128),
         particles.nbody_arguments,
         lambda *arguments: particles.nbody_reference(*arguments, chosen=np.arange(SAMPLED)),
@@ -213,7 +222,7 @@ CASES = [
         particles.molecular_dynamics_global,
         particles.molecular_dynamics,
         (128,),
-        "md.cl",
+        ("items.cl", "md.cl"),
         molecular_dynamics,
         particles.molecular_dynamics_arguments,
         particles.molecular_dynamics_reference,
@@ -226,7 +235,7 @@ CASES = [
         learning.k_means_global,
         learning.k_means,
         (128,),
-        "kmeans.cl",
+        ("items.cl", "kmeans.cl"),
         k_means,
         learning.k_means_arguments,
         learning.k_means_reference,
@@ -239,7 +248,7 @@ CASES = [
         learning.nearest_neighbour_global,
         learning.nearest_neighbour,
         (128,),
-        "nn.cl",
+        ("items.cl", "nn.cl"),
         nearest_neighbour,
         learning.nearest_neighbour_arguments,
         learning.nearest_neighbour_reference,
@@ -249,10 +258,10 @@ CASES = [
     Case(
         "MRI-Q",
         "Parboil",
-        imaging.mriq_kernels,
+        lambda: imaging.mriq_kernels(128),
         imaging.mriq,
         (128,),
-        "mriq.cl",
+        ("items.cl", "mriq.cl"),
         mriq,
         imaging.mriq_arguments,
         mriq_reference,
@@ -265,7 +274,7 @@ CASES = [
         lambda: programs.convolution_blocks((4, 128), (32, 32)),
         imaging.convolution,
         (32, 4),
-        "convolution.cl",
+        ("convolution.cl",),
         convolution,
         imaging.convolution_arguments,
         imaging.convolution_reference,
@@ -278,7 +287,7 @@ CASES = [
         lambda: programs.atax_tiles(64),
         linear_algebra.atax,
         (64,),
-        "atax.cl",
+        ("items.cl", "rows_by_groups.cl", "atax.cl"),
         atax,
         linear_algebra.atax_arguments,
         linear_algebra.atax_reference,
@@ -291,7 +300,7 @@ CASES = [
         lambda: programs.gemv_rows(64),
         linear_algebra.gemv,
         (64,),
-        "gemv.cl",
+        ("rows_by_groups.cl", "gemv.cl"),
         gemv,
         linear_algebra.gemv_arguments,
         linear_algebra.gemv_reference,
@@ -304,7 +313,7 @@ CASES = [
         lambda: programs.gesummv_tiles(64),
         linear_algebra.gesummv,
         (64,),
-        "gesummv.cl",
+        ("items.cl", "rows_by_items.cl", "gesummv.cl"),
         gesummv,
         linear_algebra.gesummv_arguments,
         linear_algebra.gesummv_reference,
@@ -317,7 +326,7 @@ CASES = [
         programs.multiplication_blocked,
         matrix_multiplication.multiplication,
         (16, 8),
-        "mm_amd.cl",
+        ("items.cl", "mm_amd.cl"),
         multiplication(64, 32, (16, 8, 1)),
         transposed_arguments,
         transposed_reference,
@@ -330,7 +339,7 @@ CASES = [
         lambda: programs.multiplication_tiled(64, 16),
         matrix_multiplication.multiplication,
         (16, 16),
-        "mm_nvidia.cl",
+        ("mm_nvidia.cl",),
         multiplication(64, 64, (16, 16, 1)),
         transposed_arguments,
         transposed_reference,

@@ -31,12 +31,14 @@ from drawloom.lift import (
     size,
     slide,
     split,
+    split_guarded,
     tile,
     to_global,
     to_local,
     to_private,
     transpose,
     untile,
+    unzip,
     user_function,
     vector,
     zip,
@@ -95,13 +97,6 @@ def convolution_blocks(rows_tile: tuple[int, int], columns_tile: tuple[int, int]
 
 # Products of matrices and vectors after CLBlast
 
-ADD_BOTH = user_function(
-    "(float, float) addBoth((float, float) s, float a, float b, float x){ return tuple(s._0 + a * x, s._1 + b * x); }"
-)
-WEIGH_BOTH = user_function(
-    "float weighBoth((float, float) s, float alpha, float beta) { return alpha * s._0 + beta * s._1; }"
-)
-
 
 def product_by_groups(row: Any, x: Any, group: int, finish: Any) -> Any:
     """Return what `finish` makes of a sum of products: coalesced reads, partial sums in local memory."""
@@ -117,8 +112,15 @@ def product_by_groups(row: Any, x: Any, group: int, finish: Any) -> Any:
     )
 
 
-def products_by_tiles(rows: Any, x: Any, group: int) -> Any:
-    """Return the products of `group` rows with a vector that work-groups read in tiles through local memory."""
+def products_by_tiles(rows: Any, x: Any, group: int, zeros: Any = None) -> Any:
+    """Return the products of some rows with a vector that work-groups read in tiles through local memory.
+
+    Args:
+        rows: As many as a group has work-items, unless `zeros` is given.
+        x: The vector.
+        group: The work-items of a group, and the elements of a tile.
+        zeros: What the sums start from, one for each row.
+    """
 
     def step(sums: Any, part: Any, rows: Any) -> Any:
         return to_local(map_lcl(id))(part) >> (
@@ -127,7 +129,8 @@ def products_by_tiles(rows: Any, x: Any, group: int) -> Any:
             )
         )
 
-    return zip(split(group, x), transpose(map(split(group))(rows))) >> reduce_seq(replicate(group, 0.0), step) >> head
+    start = replicate(group, 0.0) if zeros is None else zeros
+    return zip(split(group, x), transpose(map(split(group))(rows))) >> reduce_seq(start, step) >> head
 
 
 def gemv_rows(group: int) -> Lambda:
@@ -178,36 +181,36 @@ def atax_tiles(group: int) -> Lambda:
 
 
 def gesummv_tiles(group: int) -> Lambda:
-    """Return GESUMMV with a work-item for each row; ``N`` and ``M`` must be multiples of the groups' size."""
+    """Return two products of a matrix and a vector, with a work-item for each row, as CLBlast computes GESUMMV.
+
+    The last group is guarded, and ``M`` must be a multiple of the groups' size.
+    """
     n, m = size("N"), size("M")
 
-    def step(sums: Any, part: Any, rows_a: Any, rows_b: Any) -> Any:
-        def add_products(local: Any) -> Any:
-            return zip(sums, rows_a, rows_b) >> map_lcl(
-                lambda sum, row_a, row_b: zip(row_a, row_b, local) >> reduce_seq(sum, ADD_BOTH) >> head
-            )
+    def products(rows: Any, x: Any) -> Any:
+        return products_by_tiles(rows, x, group, rows >> map_lcl(lambda row: to_private(id)(0.0)))
 
-        return to_local(map_lcl(id))(part) >> add_products
+    def product(b: Any, x: Any) -> Any:
+        return split_guarded(group, b) >> map_wrg(lambda rows: products(rows, x) >> to_global(map_lcl(id))) >> join
 
-    def products(rows_a: Any, rows_b: Any, x: Any) -> Any:
-        tiles = zip(split(group, x), *[transpose(map(split(group))(rows)) for rows in (rows_a, rows_b)])
-        return tiles >> reduce_seq(replicate(group, (0.0, 0.0)), step) >> head
+    def weigh(a: Any, x: Any, product: Any, alpha: Any, beta: Any) -> Any:
+        def weigh_both(sum: Any, other: Any) -> Any:
+            return SCALE_AND_ADD(sum, alpha, other, beta)
 
+        def group_of(pairs: Any) -> Any:
+            rows, others = unzip(pairs)[0], unzip(pairs)[1]
+            return zip(products(rows, x), others) >> to_global(map_lcl(weigh_both))
+
+        return zip(a, product) >> split_guarded(group) >> map_wrg(group_of) >> join
+
+    first, second = fun(None, None, product), fun(*[None] * 5, weigh)
     return fun(
         array(float32, n, m),
         array(float32, n, m),
         array(float32, m),
         float32,
         float32,
-        lambda a, b, x, alpha, beta: (
-            zip(split(group, a), split(group, b))
-            >> map_wrg(
-                lambda rows_a, rows_b: (
-                    products(rows_a, rows_b, x) >> to_global(map_lcl(lambda both: WEIGH_BOTH(both, alpha, beta)))
-                )
-            )
-            >> join
-        ),
+        lambda a, b, x, alpha, beta: kernel(second)(a, x, kernel(first)(b, x), alpha, beta),
         name="gesummvTiles",
     )
 

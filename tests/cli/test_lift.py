@@ -49,6 +49,13 @@ def test_known_sizes_and_work_items_change_the_code(program: str) -> None:
     assert "for" in run(program, "--size", "N=64", "--without", "control-flow").split("kernel void")[1]
 
 
+def test_indices_that_are_data_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "found.lift"
+    path.write_text("found(x: [float]N, i: [int]M) = mapGlb(0)(id) ∘ lookup(x, i)", encoding="utf-8")
+    assert "checked_index(i[g_0], N, fault, 1)" in run(str(path), "--check-indices")
+    assert "checked_index" not in run(str(path))
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_a_cubin_goes_to_a_file(program: str, tmp_path: Path, arch: str) -> None:
     path = tmp_path / "squares.cubin"

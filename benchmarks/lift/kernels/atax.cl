@@ -1,29 +1,20 @@
 // A vector times a matrix and its transpose: a work-group for each row, then a work-item for each column.
-#define GROUP 64
 
 __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 kernel void by_rows(const global float *restrict a, const global float *restrict x, global float *restrict out,
                     int columns) {
   local float sums[GROUP];
-  int row = get_group_id(0), lane = get_local_id(0);
-  float sum = 0.0f;
-  for (int start = 0; start < columns; start += GROUP)
-    sum += a[row * columns + start + lane] * x[start + lane];
-  sums[lane] = sum;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane == 0) {
-    float total = 0.0f;
-    for (int i = 0; i < GROUP; i++)
-      total += sums[i];
+  int row = get_group_id(0);
+  float total = times_row(a + row * columns, x, sums, columns);
+  if (get_local_id(0) == 0)
     out[row] = total;
-  }
 }
 
 __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 kernel void by_columns(const global float *restrict a, const global float *restrict x, global float *restrict out,
                        int rows, int columns) {
   local float tile[GROUP];
-  int column = get_global_id(0), lane = get_local_id(0);
+  int column = item(0), lane = get_local_id(0);
   float sum = 0.0f;
   for (int start = 0; start < rows; start += GROUP) {
     tile[lane] = x[start + lane];

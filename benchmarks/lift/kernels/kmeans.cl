@@ -3,7 +3,7 @@
 __attribute__((reqd_work_group_size(128, 1, 1)))
 kernel void nearest_cluster(const global float *restrict features, const global float *restrict clusters,
                             global int *restrict membership, int points, int count, int dimensions) {
-  int point = get_global_id(0);
+  int point = item(0);
   if (point >= points)
     return;
   float best = 3.4e38f;

@@ -4,7 +4,7 @@
 __attribute__((reqd_work_group_size(128, 1, 1)))
 kernel void forces(const global float4 *restrict positions, const global int *restrict neighbours,
                    float cutoff, float lj1, float lj2, global float4 *restrict out, int n, int count) {
-  int particle = get_global_id(0);
+  int particle = item(0);
   if (particle >= n)
     return;
   float4 position = positions[particle];

@@ -3,7 +3,7 @@
 __attribute__((reqd_work_group_size(16, 8, 1)))
 kernel void mm(const global float4 *restrict a, const global float4 *restrict b, global float4 *restrict c,
                int k, int m, int n) {
-  int x = get_global_id(0), y = get_global_id(1);
+  int x = item(0), y = item(1);
   float4 sum0 = (float4)(0.0f), sum1 = sum0, sum2 = sum0, sum3 = sum0;
   for (int i = 0; i < k; i++) {
     float4 column = a[i * (m / 4) + y];

@@ -3,7 +3,7 @@
 __attribute__((reqd_work_group_size(128, 1, 1)))
 kernel void magnitudes(const global float *restrict re, const global float *restrict im,
                        global float *restrict out, int samples) {
-  int k = get_global_id(0);
+  int k = item(0);
   if (k < samples)
     out[k] = re[k] * re[k] + im[k] * im[k];
 }
@@ -14,7 +14,7 @@ kernel void q(const global float *restrict kx, const global float *restrict ky, 
               const global float *restrict z, const global float *restrict start_re,
               const global float *restrict start_im, global float *restrict out_re, global float *restrict out_im,
               int samples) {
-  int voxel = get_global_id(0);
+  int voxel = item(0);
   float at_x = x[voxel], at_y = y[voxel], at_z = z[voxel];
   float re = start_re[voxel], im = start_im[voxel];
   for (int k = 0; k < samples; k++) {

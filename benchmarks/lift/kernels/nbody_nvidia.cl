@@ -6,7 +6,7 @@ kernel void nbody(const global float4 *restrict positions, const global float4 *
                   float softening, float step,
                   global float4 *restrict new_positions, global float4 *restrict new_velocities, int n) {
   local float4 tile[GROUP];
-  int body = get_global_id(0);
+  int body = item(0);
   int lane = get_local_id(0);
   float4 position = positions[body];
   float4 acceleration = (float4)(0.0f);
@@ -17,7 +17,7 @@ kernel void nbody(const global float4 *restrict positions, const global float4 *
       float4 other = tile[i];
       float4 r = other - position;
       r.w = 0.0f;
-      float inverse = 1.0f / sqrt(dot(r, r) + softening);
+      float inverse = 1.0f / sqrt(r.x * r.x + r.y * r.y + r.z * r.z + softening);
       acceleration += other.w * inverse * inverse * inverse * r;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

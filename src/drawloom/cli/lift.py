@@ -29,6 +29,7 @@ STANDARD_STREAM = "-"
     help="Leave out an optimisation: simplified indices, eliminated barriers, loops made if or nothing.",
 )
 @click.option("--sub-groups", is_flag=True, help="Sub-groups are warps of 32 work-items, with barriers of their own.")
+@click.option("--check-indices", is_flag=True, help="Kernels check the indices that are data.")
 @click.option("--arch", metavar="SM", help=f"The GPU of --emit sass and cubin; {DEFAULT_ARCH} otherwise.")
 @click.option(
     "-o", "output", metavar="FILE", help="Where to write; standard output otherwise, and beside FILE for a cubin."
@@ -42,6 +43,7 @@ def command(
     num_groups: str | None,
     without: tuple[str, ...],
     sub_groups: bool,
+    check_indices: bool,
     arch: str | None,
     output: str | None,
 ) -> None:
@@ -62,6 +64,7 @@ def command(
         "local_size": None if local_size is None else numbers(local_size),
         "num_groups": None if num_groups is None else numbers(num_groups),
         "sub_groups": sub_groups,
+        "check_indices": check_indices,
         **{switch: switch.replace("_", "-") not in without for switch in ("array_access", "barriers", "control_flow")},
     }
     content = emit(find_program(file, name), stage, options, arch or DEFAULT_ARCH)

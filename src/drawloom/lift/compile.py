@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from drawloom.errors import DataError, count
+from drawloom.errors import DataError
 from drawloom.lift.arithmetic import Nat, Variable, evaluate
+from drawloom.lift.codegen.data_indices import REPORT_LENGTH
 from drawloom.lift.codegen.errors import not_compiled
 from drawloom.lift.codegen.generator import Switches
 from drawloom.lift.codegen.kernel import Kernel, KernelOptions, calls_of, make_kernel
 from drawloom.lift.codegen.launch import UNKNOWN
 from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.codegen.vector_buffers import MOST_BYTES
+from drawloom.lift.language.arguments import bind_arguments, name_sizes
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.infer import infer_types
-from drawloom.lift.language.interpreter import Binder, Interpreter, check_range
+from drawloom.lift.language.interpreter import Interpreter
 from drawloom.lift.language.ir import Call, Lambda
 from drawloom.lift.language.lengths import check_lengths
 from drawloom.lift.language.patterns.base import Value, each_leaf
@@ -31,6 +34,7 @@ from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE
 MOST_ELEMENTS = (1 << 31) - 1
 
 
+@room_for_depth()
 def compile(
     program: Lambda,
     sizes: Mapping[Any, int] | None = None,
@@ -39,6 +43,7 @@ def compile(
     num_groups: int | tuple[int, ...] | None = None,
     sub_groups: bool = False,
     exact_groups: bool = False,
+    check_indices: bool = False,
     array_access: bool = True,
     barriers: bool = True,
     control_flow: bool = True,
@@ -51,11 +56,15 @@ def compile(
         local_size: Work-items of a work-group in up to three dimensions. None takes the lengths of the program's
             mapLcl, at most 256 work-items together.
         num_groups: Work-groups in up to three dimensions, where they are known: more loops become ``if`` or nothing.
-            None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb.
+            None launches a group for each element of a mapWrg, and work-items for each element of a mapGlb. Launches by
+            others than `Compiled` must have this number, too.
         sub_groups: The device's sub-groups are warps of 32 work-items, as with `drawloom.devices()`: lanes of a mapWarp
             wait for each other with ``sub_group_barrier`` in place of a barrier of the whole work-group.
         exact_groups: Launches have exactly the work-groups of ``kernel.num_groups(sizes)``, one for each element of the
             longest mapWrg of a dimension, or work-items for each element of a mapGlb: no loops over them are needed.
+            Not together with `num_groups`.
+        check_indices: Kernels check the indices of ``lookup`` and atomic maps, which are data, and a call with one
+            outside its array raises SizeError. Without it such an index reads or writes outside the array.
         array_access: Simplify the indices of accesses.
         barriers: Leave out barriers that order nothing.
         control_flow: Make ``if`` or straight-line code of loops that run at most once.
@@ -81,6 +90,8 @@ def compile(
     if not isinstance(program, Lambda):
         found = type(program).__name__  # type: ignore[unreachable]
         raise DataError(f"compile: {found} is not a program\n  expected what fun or parse_program returns")
+    if exact_groups and num_groups is not None:
+        raise SizeError(f"num_groups is {num_groups!r}, expected None with exact_groups, which chooses them")
     typed = infer_types(program)
     if not is_low_level(typed):
         raise not_compiled(
@@ -89,13 +100,22 @@ def compile(
     check_well_formed(typed)
     options = KernelOptions(
         known_sizes(typed, sizes or {}),
-        None if local_size is None else triple(local_size, 1),
-        UNKNOWN if num_groups is None else triple(num_groups, 1),
+        None if local_size is None else triple(local_size, "local_size"),
+        UNKNOWN if num_groups is None else triple(num_groups, "num_groups"),
         Switches(array_access, barriers, control_flow),
         sub_groups,
         exact_groups,
+        check_indices,
     )
     check_lengths(typed, options.sizes)
+    compiled = compile_kernels(typed, options)
+    for kernel in compiled.kernels:
+        kernel.check_work_items()
+    return compiled
+
+
+def compile_kernels(typed: Lambda, options: KernelOptions) -> Compiled:
+    """Compile a typed, well-formed program: itself, or each kernel that it calls."""
     name = typed.name or "lift_kernel"
     calls = [call for call in calls_of(typed) if isinstance(call.function, KernelCall)]
     kernels: dict[KernelCall, Kernel] = {}
@@ -113,29 +133,17 @@ def compile(
     return Compiled(typed, made, kernels, options.sizes, functions)
 
 
-def triple(numbers: int | tuple[int, ...], rest: int) -> tuple[int, int, int]:
-    given: tuple[Any, ...] = (numbers,) if isinstance(numbers, int) else tuple(numbers)
-    if not 1 <= len(given) <= 3 or any(not isinstance(one, int) or one < 1 for one in given):
-        raise SizeError(f"work-items {numbers}: expected one to three positive numbers")
-    padded = (*given, rest, rest)
+def triple(numbers: int | tuple[int, ...], what: str) -> tuple[int, int, int]:
+    given: tuple[Any, ...] = numbers if isinstance(numbers, tuple | list) else (numbers,)
+    if not 1 <= len(given) <= 3 or any(isinstance(one, bool) or not isinstance(one, int) or one < 1 for one in given):
+        raise SizeError(f"{what} is {numbers!r}, expected one to three positive whole numbers")
+    padded = (*given, 1, 1)
     return padded[0], padded[1], padded[2]
 
 
 def known_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int]:
     """Return known sizes by their variables."""
-    from drawloom.lift.codegen.kernel import sizes_of
-
-    by_name = {size.name: size for size in sizes_of(program)}
-    found: dict[Variable, int] = {}
-    for key, value in sizes.items():
-        size = key if isinstance(key, Variable) else by_name.get(str(key))
-        if size is None:
-            raise SizeError(f"size {key}: the program has {', '.join(by_name) or 'no sizes'}")
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise SizeError(f"size {key} is {value!r}, expected a whole number")
-        found[size] = value
-    for size, value in found.items():
-        check_range(size, value, found)
+    found = name_sizes(program, sizes)
     if found:
         check_lengths(program, found)
     return found
@@ -171,6 +179,14 @@ class Compiled:
         """OpenCL C 1.2 of all kernels. Arguments: inputs in their order, results, temporary buffers, sizes."""
         return self.functions.definitions() + "\n".join([kernel.text for kernel in self.kernels])
 
+    def __repr__(self) -> str:
+        """Return the program's type, and the signature and local size of each kernel."""
+        program = self.program
+        parameters = ", ".join([f"{one.name}: {one.typed}" for one in program.parameters])
+        known = "".join([f", {size} = {value}" for size, value in self.sizes.items()])
+        lines = [f"Compiled {program.name or 'λ'}({parameters}) → {program.body.typed}{known}"]
+        return "\n  ".join([*lines, *map(repr, self.kernels)])
+
     def _repr_markdown_(self) -> str:
         """Show the OpenCL C in a notebook."""
         return f"```c\n{self.opencl.rstrip()}\n```"
@@ -197,6 +213,7 @@ class Compiled:
         assert space in (GLOBAL, LOCAL, PRIVATE)
         return [kernel.bytes_in(space) for kernel in self.kernels]
 
+    @room_for_depth()
     def __call__(self, *arguments: Any, sizes: Mapping[Any, int] | None = None, device: str | None = None) -> Any:
         """Run the program.
 
@@ -209,18 +226,12 @@ class Compiled:
             SizeError: The arrays do not fit the program.
         """
         program = self.program
-        if len(arguments) != program.arity:
-            raise SizeError(
-                f"the program takes {count(program.arity, 'argument')}, "
-                f"but {count(len(arguments), 'argument')} were given"
-            )
-        binder = Binder({**self.sizes, **(known_sizes(program, sizes) if sizes else {})})
-        values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
-        binder.check()
-        self.check(binder.sizes)
+        given = {**self.sizes, **(known_sizes(program, sizes) if sizes else {})}
+        values, bound = bind_arguments(program, arguments, given)
+        self.check(bound)
         if not self.calls:
-            return self.run(self.kernels[0], values, binder.sizes, device)
-        result = Host(self, binder.sizes, device).call(program, values)
+            return self.run(self.kernels[0], values, bound, device)
+        result = Host(self, bound, device).call(program, values)
         return each_leaf(result, np.array)
 
     def check(self, sizes: dict[Variable, int]) -> None:
@@ -242,12 +253,15 @@ class Compiled:
         inputs = [leaf for value in values for leaf in leaves(value)]
         outputs: list[Any] = []
         arguments: list[Any] = []
+        report = np.zeros(REPORT_LENGTH, np.int32)
         for parameter in kernel.parameters:
             if parameter.role == "size":
                 assert parameter.size is not None
                 if parameter.size not in sizes:
                     raise SizeError(f"size {parameter.size} is not known: give sizes={{...}}")
                 arguments.append(sizes[parameter.size])
+            elif parameter.role == "fault":
+                arguments.append(report)
             elif parameter.role == "value":
                 arguments.append(value_argument(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
@@ -269,6 +283,7 @@ class Compiled:
                 arguments.append(array)
         launch = self.load(device)[kernel.name]
         launch[kernel.num_groups(sizes), kernel.local_size](*arguments)
+        kernel.refuse_fault(report)
         return shaped(kernel.result, outputs, [], sizes)
 
     def load(self, device: str | None) -> Any:

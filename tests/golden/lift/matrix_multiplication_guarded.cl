@@ -36,7 +36,7 @@ kernel void matrixMultiplicationGuarded(
         }
         if (l_id_1 < min(K - 4 * i, 4)) {
           if (l_id_0 < min(M - 8 * wg_1, 8)) {
-            tile2[8 * l_id_1 + l_id_0] = a[8 * wg_1 * K + l_id_0 * K + l_id_1 + 4 * i];
+            tile2[8 * l_id_1 + l_id_0] = a[8 * wg_1 * K + (l_id_0 * K + l_id_1 + 4 * i)];
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -53,7 +53,7 @@ kernel void matrixMultiplicationGuarded(
       }
       if (l_id_1 < min(M - 8 * wg_1, 8)) {
         if (l_id_0 < min(N - 8 * wg_0, 8)) {
-          out[8 * wg_1 * N + l_id_1 * N + 8 * wg_0 + l_id_0] = acc;
+          out[8 * wg_1 * N + (l_id_1 * N + 8 * wg_0 + l_id_0)] = acc;
         }
       }
     }

@@ -9,7 +9,7 @@ kernel void stencil(
     global float *restrict out,
     int N) {
   float acc;
-  int g_id_0 = get_global_id(0);
+  int g_id_0 = (int)get_group_id(0) * 128 + (int)get_local_id(0);
   int g_size_0 = get_global_size(0);
   for (int g_0 = g_id_0; g_0 < N; g_0 += g_size_0) {
     acc = 0.0f;

@@ -9,7 +9,7 @@ kernel void vectorAdd(
     const global float *restrict y,
     global float *restrict out,
     int N) {
-  int g_id_0 = get_global_id(0);
+  int g_id_0 = (int)get_group_id(0) * 128 + (int)get_local_id(0);
   int g_size_0 = get_global_size(0);
   for (int g_0 = g_id_0; g_0 < N; g_0 += g_size_0) {
     out[g_0] = add(x[g_0], y[g_0]);

@@ -11,7 +11,7 @@ kernel void vectorMultiply(
     int N) {
   float4 v;
   float4 v2;
-  int g_id_0 = get_global_id(0);
+  int g_id_0 = (int)get_group_id(0) * 128 + (int)get_local_id(0);
   int g_size_0 = get_global_size(0);
   for (int g_0 = g_id_0; g_0 < N / 4; g_0 += g_size_0) {
     v = x[g_0];

@@ -1,16 +1,20 @@
 """Runs the OpenCL C of compiled programs through pyopencl, on any platform that is installed."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from drawloom.lift import Compiled
 from drawloom.lift.arithmetic import Variable, evaluate
+from drawloom.lift.codegen.data_indices import REPORT_LENGTH
 from drawloom.lift.codegen.kernel import Kernel
 from drawloom.lift.compile import Host, leaf_shapes, leaves, shaped, value_argument
-from drawloom.lift.language.interpreter import Binder, Interpreter
+from drawloom.lift.language.arguments import bind_arguments
+from drawloom.lift.language.interpreter import Interpreter
 from drawloom.lift.language.types import VectorType
+from tests.opencl_platforms import OCLGRIND, UnusablePlatform, find_cpu, find_device
 
 
 def run(
@@ -31,13 +35,43 @@ def run(
         most_groups: Launch at most so many work-groups in each dimension; 0 launches as many as the program wants.
         build_options: Of the OpenCL compiler.
     """
-    binder = Binder({**compiled.sizes, **(sizes or {})})
-    values = [binder.argument(one, value) for one, value in zip(compiled.program.parameters, arguments, strict=True)]
-    binder.check()
+    values, bound = bind_arguments(compiled.program, arguments, {**compiled.sizes, **(sizes or {})})
     platform = Platform(compiled, device, most_groups, build_options)
     if not compiled.calls:
-        return platform.run(compiled.kernels[0], values, binder.sizes)
-    return Host(platform, binder.sizes, None).call(compiled.program, values)  # type: ignore[arg-type]
+        return platform.run(compiled.kernels[0], values, bound)
+    return Host(platform, bound, None).call(compiled.program, values)  # type: ignore[arg-type]
+
+
+def find_build_error(text: str) -> str:
+    """Return why no OpenCL platform builds a text; "" for a valid one, or where no platform is installed."""
+    import warnings
+
+    context = find_context()
+    if context is None:
+        return ""
+    import pyopencl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pyopencl warns of what the compiler says, also of unused variables
+        try:
+            pyopencl.Program(context, text).build("-cl-opt-disable")
+        except pyopencl.RuntimeError as error:
+            return str(error)
+    return ""
+
+
+@cache
+def find_context() -> Any:
+    """Return a context that builds programs: a CPU's, or Oclgrind's; None without a platform."""
+    for find in (find_cpu, lambda: find_device(OCLGRIND)):
+        try:
+            device = find()
+        except UnusablePlatform:
+            continue
+        import pyopencl
+
+        return pyopencl.Context([device])
+    return None
 
 
 class Platform:
@@ -60,11 +94,14 @@ class Platform:
         starts = [] if kernel.start is None else leaves(Interpreter(dict(sizes)).call(kernel.start, values))
         shapes = leaf_shapes(kernel.result, [], sizes)
         given: list[Any] = []
+        report = np.zeros(REPORT_LENGTH, np.int32)
         outputs: list[tuple[Any, Any]] = []
         for parameter in kernel.parameters:
             if parameter.role == "size":
                 assert parameter.size is not None
                 given.append(np.int32(sizes[parameter.size]))
+            elif parameter.role == "fault":
+                given.append(self.buffer(report))
             elif parameter.role == "value":
                 given.append(value_of(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
@@ -85,6 +122,9 @@ class Platform:
             groups = tuple([min(count, self.most_groups) for count in groups])  # type: ignore[assignment]
         work_items = [group * local for group, local in zip(groups, kernel.local_size, strict=True)]
         getattr(self.program, kernel.name)(self.queue, work_items, kernel.local_size, *given)
+        if kernel.accesses:
+            pyopencl.enqueue_copy(self.queue, report, given[-1])
+            kernel.refuse_fault(report)
         for data, buffer in outputs:
             if data.size:
                 pyopencl.enqueue_copy(self.queue, data, buffer)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from drawloom.lift import Compiled, LiftCompileError, compile, infer_types, interpret
-from drawloom.lift.language.interpreter import Binder
+from drawloom.lift.language.arguments import bind_arguments
 from drawloom.lift.language.ir import Lambda
 
 
@@ -56,9 +56,5 @@ def compile_for(program: Lambda, *arguments: Any) -> Compiled:
     except LiftCompileError as refusal:
         if "known sizes" not in refusal.expected:
             raise
-    typed = infer_types(program)
-    binder = Binder({})
-    for parameter, argument in zip(typed.parameters, arguments, strict=True):
-        binder.argument(parameter, argument)
-    binder.check()
-    return compile(program, binder.sizes)
+    _, sizes = bind_arguments(infer_types(program), arguments, {})
+    return compile(program, sizes)

@@ -80,3 +80,12 @@ def test_a_start_that_the_kernel_computes_is_refused() -> None:
     text = "f(x: [int]N) = mapAtomicGlb(0)(λ v . (v, 1), add, mapSeq(add(1), replicate(4, 0)), x)"
     with pytest.raises((LiftCompileError, WellFormednessError)):
         compile(parse_program(text))
+
+
+@pytest.mark.parametrize("num_groups", [1, 2, 7])
+def test_launches_have_the_known_number_of_groups(num_groups: int) -> None:
+    """More work-groups than the code knows of counted elements twice."""
+    program = parse_program(f"f(x: [int]N, y: [int]4) = {UPDATES}")
+    compiled = compile(program, num_groups=num_groups, local_size=16)
+    assert compiled.kernels[0].num_groups({}) == (num_groups, 1, 1)
+    check(program, compiled, PLACES, np.int32([10, 20, 30, 40]))

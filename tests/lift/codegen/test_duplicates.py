@@ -1,9 +1,11 @@
 """Maps of different dimensions in one kernel: what several work-items would compute alike is stored by one of them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from drawloom.lift import compile, parse_program
+from drawloom.lift import LiftCompileError, compile, parse_program
 from tests.lift.codegen.runners import check_races, integers
 
 SIZES = [(4, 4), (4, 1), (2, 2), (1, 4)]
@@ -48,6 +50,55 @@ def test_private_values_are_computed_by_all_work_items(local_size: tuple[int, in
         "(toPrivate(head ∘ reduceSeq(0, add))(y)), x)"
     )
     check_races(program, compile(program, local_size=local_size), integers(2, 8), integers(4))
+
+
+EXCHANGES = [
+    "mapGlb(1)(mapGlb(0)(neg) ∘ toGlobal(mapSeq(neg)))",
+    "mapGlb(1)(toGlobal(mapSeq(neg)) ∘ mapGlb(0)(neg))",
+    "mapGlb(1)(λ r . (λ s . mapGlb(0)(add(head(reduceSeq(0, add, s))), r))(toGlobal(mapSeq(neg))(r)))",
+    "mapGlb(0)(mapGlb(1)(neg) ∘ toGlobal(scanSeq(0, add)))",
+]
+
+
+@pytest.mark.parametrize("maps", EXCHANGES)
+@pytest.mark.parametrize("options", [{}, {"num_groups": (1, 1)}, {"local_size": (1, 1)}])
+def test_work_items_that_would_have_to_wait_for_others_are_refused(maps: str, options: dict[str, Any]) -> None:
+    """The first work-item stored what the others read at once."""
+    with pytest.raises(
+        LiftCompileError, match="it reads what other work-items have stored in global memory"
+    ) as refusal:
+        compile(parse_program(f"f(x: [[float]8]N) = ({maps})(x)"), **options)
+    assert refusal.value.line == 1
+
+
+@pytest.mark.parametrize(
+    "maps",
+    [
+        "mapWrg(1)(mapWrg(0)(mapLcl(0)(neg)) ∘ toGlobal(mapLcl(1)(mapLcl(0)(neg))))",
+        "mapWrg(1)(mapLcl(1)(mapLcl(0)(neg)) ∘ mapWrg(0)(mapLcl(0)(neg)))",
+    ],
+)
+def test_work_groups_that_would_have_to_wait_for_others_are_refused(maps: str) -> None:
+    with pytest.raises(LiftCompileError, match="it reads what other work-items have stored in global memory"):
+        compile(parse_program(f"f(x: [[[float]4]4]N) = ({maps})(x)"))
+
+
+@pytest.mark.parametrize("maps", EXCHANGES)
+def test_one_work_item_waits_for_nobody(maps: str) -> None:
+    program = parse_program(f"f(x: [[float]8]N) = ({maps})(x)")
+    check_races(program, compile(program, local_size=(1, 1), num_groups=(1, 1)), integers(3, 8))
+
+
+@pytest.mark.parametrize("local_size", SIZES)
+def test_what_is_private_or_stored_by_the_reader_is_no_exchange(local_size: tuple[int, int]) -> None:
+    for maps in (
+        "mapGlb(1)(mapGlb(0)(neg) ∘ toPrivate(mapSeq(neg)))",
+        "mapGlb(1)(mapGlb(0)(toGlobal(mapSeq(neg)) ∘ toGlobal(mapSeq(neg))) ∘ split(4))",
+        "mapGlb(1)(toGlobal(mapSeq(neg)) ∘ toGlobal(mapSeq(neg)))",
+    ):
+        program = parse_program(f"f(x: [[float]8]N) = ({maps})(x)")
+        size = local_size if "mapGlb(0)" in maps else (1, local_size[1])
+        check_races(program, compile(program, local_size=size), integers(3, 8))
 
 
 def test_kernels_with_one_dimension_have_no_conditions() -> None:

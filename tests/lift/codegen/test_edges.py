@@ -24,6 +24,7 @@ from drawloom.lift import (
     map_seq,
     map_wrg,
     mult,
+    parse_program,
     reduce_seq,
     reverse,
     size,
@@ -152,3 +153,12 @@ def test_chunks_that_work_items_share_in_private_memory_are_refused() -> None:
 def test_the_result_of_chunks_is_the_array_that_was_split() -> None:
     squares = compile(stored_chunks())(np.float32([1, 2, 3, 4, 5]))
     assert squares.tolist() == [1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("pattern", ["scatter", "gather"])
+@pytest.mark.parametrize("length", [1, 3, 7, 8])
+def test_results_go_through_rearranged_chunks(pattern: str, length: int) -> None:
+    """The length of the last chunk had no value in the kernel."""
+    chunks = f"join ∘ mapSeq({pattern}((i, n) → n - i - 1)) ∘ splitGuarded(3)"
+    program = parse_program(f"f(x: [[float]{length}]N) = mapGlb(0)({chunks} ∘ toGlobal(mapSeq(add(1))))(x)")
+    check(program, compile(program), integers(4, length))

@@ -1,6 +1,7 @@
 """Random programs through the code generator: an error that names a Python line or a place in the text, or code.
 
-What compiles runs, and gives what the interpreter gives; what the interpreter refuses does not run.
+What compiles is OpenCL C that a platform builds, where one is installed. It runs, and gives what the interpreter
+gives; what the interpreter refuses does not run.
 """
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from drawloom import Error
 from drawloom.lift import compile, find_sizes, infer_types, parse_program, show_program
+from tests.lift.codegen.opencl_platforms import find_build_error
 from tests.lift.codegen.test_golden import PROGRAMS
 from tests.lift.language.test_fuzz import WORDS, damage
 from tests.lift.programs.table import BENCHMARKS
@@ -45,6 +47,7 @@ def try_to_compile(text: str) -> None:
         else:
             assert "kernel void" in compiled.opencl
             assert compiled.views
+            assert not find_build_error(compiled.opencl), compiled.opencl
 
 
 @given(st.sampled_from(TEXTS), st.integers(0, 1 << 30), st.integers(1, 3))
@@ -82,9 +85,11 @@ def test_random_nests(seed: int, has_known_sizes: bool) -> None:
     used = set(find_sizes(program).values())
     sizes = {size: value for size, value in generator.values.items() if has_known_sizes and size in used}
     try:
-        compile(program, sizes)
+        compiled = compile(program, sizes)
     except Error as refusal:
         assert fuzz_lift_code.has_place(refusal), repr(refusal)
+    else:
+        assert not find_build_error(compiled.opencl), compiled.opencl
 
 
 @pytest.mark.parametrize("seed", range(100))

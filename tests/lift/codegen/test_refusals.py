@@ -1,6 +1,8 @@
 """Programs that have no code are refused with the pattern and the Python line."""
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from drawloom.lift import (
     fun,
     gather,
     id,
+    interpret,
     map,
     map_glb,
     map_lcl,
@@ -73,14 +76,44 @@ def test_work_items_of_a_dimension_that_no_map_shares_are_refused() -> None:
         compile(program(lambda x: map_glb(id, x)), local_size=(4, 2))
 
 
-def test_arrays_that_do_not_fit_are_refused_before_a_launch() -> None:
+@pytest.mark.parametrize("run", [lambda program: compile(program), lambda program: partial(interpret, program)])
+def test_arrays_that_do_not_fit_are_refused_at_their_parameter(run: Callable[[Lambda], Callable[..., Any]]) -> None:
+    line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
     both = fun(array(float32, n), array(float32, n), lambda x, y: map_glb(id, x))
-    with pytest.raises(SizeError, match="axis 0 of argument y has length 3, expected N = 2"):
-        compile(both)(integers(2), integers(3))
-    with pytest.raises(SizeError, match="expected elements of float32"):
-        compile(both)(integers(2).astype("d"), integers(2))
-    with pytest.raises(SizeError, match="takes 2 arguments"):
-        compile(both)(integers(2))
+    refused: list[tuple[list[Any], str, str]] = [
+        ([integers(2), integers(3)], "axis 0 of argument y has length 3, expected N = 2", "y: [float]N"),
+        ([integers(2).astype("d"), integers(2)], "argument x: expected elements of float32", "x: [float]N"),
+        ([integers(2), integers(2, 2)], "argument y: expected 1 axes", "y: [float]N"),
+        ([integers(2), None], "argument y: expected a NumPy array of float32, found NoneType", "y: [float]N"),
+    ]
+    for arguments, message, parameter in refused:
+        with pytest.raises(SizeError) as refusal:
+            run(both)(*arguments)
+        assert str(refusal.value).startswith(f"{__file__}:{line}: {message}")
+        assert str(refusal.value).endswith(f"\n  parameter {parameter}")
+    with pytest.raises(SizeError, match=f":{line}: the program takes 2 arguments, found 1\n  expected x: "):
+        run(both)(integers(2))
+
+
+def test_launches_that_no_device_has_are_refused_when_they_are_compiled() -> None:
+    copies = program(lambda x: map_glb(id, x))
+    for local_size in (2.5, "4", (), (4, 4, 4, 4), 0, True, (4, -1)):
+        with pytest.raises(SizeError, match=r"local_size is .*, expected one to three positive whole numbers"):
+            compile(copies, local_size=local_size)  # type: ignore[arg-type]
+    with pytest.raises(SizeError, match="work-groups of 4096 work-items, expected at most 1024"):
+        compile(copies, local_size=4096)
+    with pytest.raises(SizeError, match="num_groups is 4, expected None with exact_groups"):
+        compile(copies, num_groups=4, exact_groups=True)
+    with pytest.raises(SizeError, match="sizes is 5, expected a dictionary"):
+        compile(copies, 5)  # type: ignore[arg-type]
+
+
+def test_a_compiled_program_shows_its_type_and_its_kernels() -> None:
+    copies = fun(array(float32, n), lambda x: map_glb(id, x), name="copies")
+    assert repr(compile(copies)) == (
+        "Compiled copies(x: [float]N) → [float]N\n  kernel copies(x, out, N), local size (128, 1, 1)"
+    )
+    assert repr(compile(copies, {"N": 8})).startswith("Compiled copies(x: [float]N) → [float]N, N = 8\n")
 
 
 @pytest.mark.parametrize("program", ["f(x: [float]N) = id(x)", 5, None])

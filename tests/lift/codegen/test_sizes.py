@@ -149,6 +149,19 @@ def test_a_size_that_only_a_split_names_is_an_argument_of_the_kernel() -> None:
     np.testing.assert_array_equal(lift.compile(program, {"M": 3})(data), data)
 
 
+@pytest.mark.parametrize("pattern", ["gather(i → (i + shift) mod N)", "padIndex(0, 2, i → shift mod N)"])
+def test_a_size_that_only_an_index_function_names_is_an_argument_of_the_kernel(pattern: str) -> None:
+    """The kernel had no argument for the size, and was no OpenCL C."""
+    program = parse_program(f"f(x: [float]N) = mapGlb(0)(id) ∘ {pattern}(x)")
+    compiled, data = compile(program), np.arange(5, dtype=np.float32)
+    assert "int shift)" in compiled.opencl
+    for shift in (1, 3):
+        expected = interpret(program, data, sizes={"shift": shift})
+        np.testing.assert_array_equal(compiled(data, sizes={"shift": shift}), expected)
+    with pytest.raises(SizeError, match="shift"):
+        compiled(data)
+
+
 def test_numbers_beyond_a_type_are_infinite() -> None:
     """1e40 was printed as inff, which is no number of C."""
     program = lift.fun(lift.array(lift.float32, lift.size("N")), lambda x: x >> lift.map_glb(lambda e: e + 1e40))

@@ -199,6 +199,8 @@ X = array(float32, size("N"))
         (lambda: slide(3, 0), "slide: chunks of 0 elements"),
         (lambda: split_guarded(0), "splitGuarded: chunks of 0 elements"),
         (lambda: fun(X, lambda x: x[1.5]), "get: found 1.5"),
+        (lambda: fun(X, lambda x: x, name=5), "fun: 5 is not a name"),  # type: ignore[arg-type]
+        (lambda: fun(X, lambda x: x, name="a b"), "fun: 'a b' is not a name"),
     ],
 )
 def test_builders_refuse_what_does_not_fit_at_the_line_that_calls_them(build: object, message: str) -> None:
@@ -209,11 +211,6 @@ def test_builders_refuse_what_does_not_fit_at_the_line_that_calls_them(build: ob
     assert (
         refusal.value.line >= line_of(test_builders_refuse_what_does_not_fit_at_the_line_that_calls_them, "map(3)") - 1
     )
-
-
-def test_an_expression_cannot_be_unpacked() -> None:
-    with pytest.raises(TypeError, match="take components with pair"):
-        fun(X, lambda x: list(x))
 
 
 def test_patterns_without_slots_are_functions() -> None:

@@ -1,5 +1,6 @@
 """User functions: their grammar, C's types and conversions, their meaning for batches, and tested properties."""
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from drawloom.lift.language.types import (
     uint32,
     uint64,
 )
+from drawloom.lift.language.user_functions import meaning
 from drawloom.lift.language.user_functions.library import LIBRARY
 from drawloom.lift.language.user_functions.meaning import run_function
 from drawloom.lift.language.user_functions.printer import CPrinter
@@ -157,9 +159,46 @@ def test_a_branch_not_taken_may_divide_by_zero() -> None:
         call("int f(int x) { return 10 / x; }", [int32], x)
 
 
-def test_an_endless_loop_is_reported() -> None:
-    with pytest.raises(DataError, match="a loop has not ended"):
-        call("int f(int x) { while (x > 0) { x = x; } return x; }", [int32], [1])
+ENDLESS = {
+    "a loop": "while (x > 0) { x = x; }",
+    "loops inside each other": "for (int i = 0; i < 40; i++) { for (int j = 0; j < 40; j++) { x = x + 0; } }",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_loop_is_reported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "MOST_ROUNDS", 1000)
+    program = lift.parse_program(f"int f(int x) {{ {ENDLESS[name]} return x; }} g(x: [int]N) = map(f, x)")
+    with pytest.raises(DataError, match="<text>:1: function f: its loops have not ended after 1,000 rounds"):
+        lift.interpret(program, np.int32([1, 2]))
+
+
+@pytest.mark.parametrize("type", ["int", "float4", "(int, float4)"])
+def test_a_function_of_statements_may_have_no_elements(type: str) -> None:
+    """It had no result."""
+    text = f"{type} f(int x, {type} y) {{ if (x > 0) {{ return y; }} return y; }} g(x: [int]N, y: {type}) = "
+    program = lift.parse_program(text + "map(λ e . f(e, y)) ∘ drop(2, x)")
+    value: Any = {"int": np.int32(1), "float4": np.ones(4, np.float32)}
+    value["(int, float4)"] = (value["int"], value["float4"])
+    found = lift.interpret(program, np.int32([1, 2]), value[type])
+    parts = found if isinstance(found, tuple) else (found,)
+    assert [part.shape for part in parts] == {"int": [(0,)], "float4": [(0, 4)]}.get(type, [(0,), (0, 4)])
+
+
+def test_ctrl_c_ends_a_call_of_an_endless_function() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            call("int f(int x) { while (x > 0) { x = x; } return x; }", [int32], [1])
+        finally:
+            signal.signal(signal.SIGALRM, handler)
+
+
+def test_an_error_of_a_user_function_has_the_line_of_its_call() -> None:
+    program = lift.parse_program("int f(int x) { return 1 / x; }\ng(x: [int]N) = map(f, x)")
+    with pytest.raises(DataError, match="<text>:2: function f: an integer is divided by zero"):
+        lift.interpret(program, np.int32([1, 0]))
 
 
 @pytest.mark.parametrize(

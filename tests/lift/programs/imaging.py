@@ -6,6 +6,7 @@ import numpy as np
 
 from drawloom.lift import (
     Lambda,
+    Nat,
     add,
     array,
     float32,
@@ -27,6 +28,7 @@ from drawloom.lift import (
     reduce_seq,
     size,
     slide,
+    take,
     to_global,
     to_local,
     to_private,
@@ -35,6 +37,7 @@ from drawloom.lift import (
     user_function,
     zip,
 )
+from drawloom.lift.arithmetic import ceil_div
 from tests.lift.programs.benchmark import UNIT, Array, Benchmark, Reference, gamma, uniform
 
 # MRI-Q: two kernels
@@ -50,8 +53,8 @@ ADD_PHASE = user_function(
 )
 
 
-def mriq_with(outer: Any, inner: Any, kernels: Any, name: str) -> Lambda:
-    k, n = size("K"), size("N")
+def mriq_with(outer: Any, inner: Any, kernels: Any, name: str, multiple_of: int = 1) -> Lambda:
+    k, n = size("K"), size("N", multiple_of)
     vector = array(float32, n)
     magnitudes = fun(None, None, lambda re, im: zip(re, im) >> outer(MAGNITUDE))
 
@@ -84,8 +87,9 @@ def mriq() -> Lambda:
     return mriq_with(map, lambda sums: sums, lambda function: function, "mriq")
 
 
-def mriq_kernels() -> Lambda:
-    return mriq_with(map_glb, to_global(map_seq(id)), kernel, "mriqKernels")
+def mriq_kernels(multiple_of: int = 1) -> Lambda:
+    """Return a kernel for the magnitudes and one for the sums, for a number of voxels that some number divides."""
+    return mriq_with(map_glb, to_global(map_seq(id)), kernel, "mriqKernels", multiple_of)
 
 
 def mriq_arguments(random: np.random.Generator, sizes: tuple[int, ...]) -> list[Any]:
@@ -161,17 +165,15 @@ def convolution_kernels() -> Lambda:
 
 
 def convolution_tiles() -> Lambda:
-    """Return kernels that read overlapping tiles of rows through local memory.
-
-    The image's width and height must be multiples of `TILE`.
-    """
+    """Return kernels that read overlapping tiles of rows through local memory; rows are padded to whole tiles."""
     n, m = size("N"), size("M")
 
-    def rows(image: Any, weights: Any) -> Any:
+    def rows(image: Any, weights: Any, width: Nat) -> Any:
+        missing = ceil_div(width, TILE) * TILE - width
         return image >> map_wrg(
             lambda row: (
                 row
-                >> pad(RADIUS, RADIUS, "clamp")
+                >> pad(RADIUS, RADIUS + missing, "clamp")
                 >> slide(TILE + 2 * RADIUS, TILE)
                 >> map_wrg(
                     lambda part: (
@@ -189,12 +191,13 @@ def convolution_tiles() -> Lambda:
                     dim=0,
                 )
                 >> join
+                >> take(width)
             ),
             dim=1,
         )
 
-    first = fun(None, None, rows)
-    second = fun(None, None, lambda image, weights: transpose(rows(transpose(image), weights)))
+    first = fun(None, None, lambda image, weights: rows(image, weights, m))
+    second = fun(None, None, lambda image, weights: transpose(rows(transpose(image), weights, n)))
     return fun(
         array(float32, n, m),
         array(float32, WEIGHTS),
@@ -322,7 +325,6 @@ BENCHMARKS = [
         convolution_arguments,
         convolution_reference,
         IMAGES,
-        {"tiles": (TILE, TILE)},
     ),
     Benchmark(
         "Harris corner detection",

@@ -1,11 +1,13 @@
 """Matrix multiplication: after listing 5.1, figure 5.11 and CLBlast's kernels for NVIDIA and AMD GPUs."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from drawloom.lift import (
     Lambda,
+    Nat,
     add,
     array,
     as_scalar,
@@ -24,12 +26,15 @@ from drawloom.lift import (
     map_wrg,
     mult,
     mult_and_sum_up,
+    pad,
     reduce,
     reduce_seq,
     replicate,
     size,
     split,
     split_guarded,
+    split_padded,
+    take,
     tile,
     to_global,
     to_local,
@@ -39,6 +44,7 @@ from drawloom.lift import (
     unzip,
     zip,
 )
+from drawloom.lift.arithmetic import ceil_div
 from tests.lift.programs.benchmark import Array, Benchmark, Reference, gamma, uniform
 
 TILE = 8  # rows and columns of the result that a work-group computes
@@ -177,6 +183,26 @@ def multiplication_amd() -> Lambda:
 
     ``M`` and ``N`` must be multiples of `BLOCK`, ``K`` of `WIDTH`. B is given transposed.
     """
+    return multiplication_by_blocks(lambda matrix, *sizes: matrix, lambda result, *sizes: result, "Amd")
+
+
+def multiplication_amd_padded() -> Lambda:
+    """Return the form without local memory for any size: zeros fill up rows, and the last row is repeated."""
+
+    def fill_up(matrix: Any, rows: Nat, columns: Nat) -> Any:
+        missing = ceil_div(rows, BLOCK) * BLOCK - rows
+        return matrix >> map(split_padded(WIDTH, 0.0, columns) >> join) >> pad(0, missing, "clamp")
+
+    return multiplication_by_blocks(fill_up, lambda result, rows, columns: take(rows, result) >> map(take(columns)),
+                                    "AmdPadded")  # fmt: skip
+
+
+#: A function of a matrix and its numbers of rows and columns.
+OfMatrix = Callable[[Any, Nat, Nat], Any]
+
+
+def multiplication_by_blocks(fill_up: OfMatrix, cut_off: OfMatrix, name: str) -> Lambda:
+    """Return the form without local memory; `fill_up` makes matrices fit the blocks, `cut_off` undoes that."""
     m, n, k = size("M"), size("N"), size("K")
 
     def step(block: Any, tile_a: Any, tile_b: Any) -> Any:
@@ -196,11 +222,11 @@ def multiplication_amd() -> Lambda:
     return fun(
         array(float32, m, k),
         array(float32, n, k),
-        lambda a, b: (
-            split(BLOCK, a)
+        lambda a, b: cut_off(
+            split(BLOCK, fill_up(a, m, k))
             >> map_glb(
                 lambda rows: (
-                    split(BLOCK, b)
+                    split(BLOCK, fill_up(b, n, k))
                     >> map_glb(
                         lambda columns: (
                             zip(split(WIDTH, transpose(rows)), split(WIDTH, transpose(columns)))
@@ -213,9 +239,11 @@ def multiplication_amd() -> Lambda:
                 ),
                 dim=1,
             )
-            >> untile
+            >> untile,
+            m,
+            n,
         ),
-        name="matrixMultiplicationAmd",
+        name="matrixMultiplication" + name,
     )
 
 
@@ -259,7 +287,7 @@ BENCHMARKS = [
     Benchmark(
         "MM AMD",
         multiplication_of_transposed,
-        {"blocked": multiplication_amd},
+        {"blocked": multiplication_amd, "padded": multiplication_amd_padded},
         arguments_transposed,
         lambda a, b: reference(a, b.T),
         SIZES,

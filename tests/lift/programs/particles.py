@@ -6,6 +6,7 @@ import numpy as np
 
 from drawloom.lift import (
     Lambda,
+    Nat,
     add,
     array,
     float32,
@@ -29,6 +30,7 @@ from drawloom.lift import (
     split_guarded,
     to_global,
     to_local,
+    to_private,
     transpose,
     user_function,
     vector,
@@ -46,7 +48,7 @@ ACCELERATION = user_function(
     float4 acceleration(float4 p1, float4 p2, float softening) {
       float4 r = p2 - p1;
       r.w = 0.0f;
-      float distance = dot(r, r) + softening;
+      float distance = r.x * r.x + r.y * r.y + r.z * r.z + softening;
       float inverse = 1.0f / sqrt(distance);
       return p2.w * inverse * inverse * inverse * r;
     }
@@ -66,7 +68,7 @@ ADD_ACCELERATION = user_function(
     float4 addAcceleration(float4 sum, float4 p1, float4 p2, float softening) {
       float4 r = p2 - p1;
       r.w = 0.0f;
-      float distance = dot(r, r) + softening;
+      float distance = r.x * r.x + r.y * r.y + r.z * r.z + softening;
       float inverse = 1.0f / sqrt(distance);
       return sum + p2.w * inverse * inverse * inverse * r;
     }
@@ -127,7 +129,21 @@ def nbody_nvidia(size_of_group: int = GROUP) -> Lambda:
 
     The number of particles must be a multiple of the group's size.
     """
-    n = size("N", multiple_of=size_of_group)
+    zeros = replicate(size_of_group, ZERO4)
+    return nbody_tiled(size("N", multiple_of=size_of_group), split(size_of_group), lambda chunk: zeros, "nbodyNvidia")
+
+
+def nbody_nvidia_guarded() -> Lambda:
+    """Return the form of NVIDIA's sample for any number of particles: the last group and the last tile are guarded."""
+
+    def zeros(chunk: Any) -> Any:
+        return chunk >> map_lcl(lambda particle: to_private(id)(ZERO4))
+
+    return nbody_tiled(size("N"), split_guarded(GROUP), zeros, "nbodyNvidiaGuarded")
+
+
+def nbody_tiled(n: Nat, cut: Any, zeros: Any, name: str) -> Lambda:
+    """Return N-body with tiles in local memory: `cut` makes groups and tiles, `zeros` the sums of a group's start."""
 
     def group(chunk: Any, positions: Any, softening: Any, step: Any) -> Any:
         def add_tile(sums: Any, tile: Any) -> Any:
@@ -147,8 +163,8 @@ def nbody_nvidia(size_of_group: int = GROUP) -> Lambda:
             )
 
         return (
-            split(size_of_group, positions)
-            >> reduce_seq(replicate(size_of_group, ZERO4), add_tile)
+            cut(positions)
+            >> reduce_seq(zeros(chunk), add_tile)
             >> head
             >> (
                 lambda sums: (
@@ -164,12 +180,9 @@ def nbody_nvidia(size_of_group: int = GROUP) -> Lambda:
         float32,
         float32,
         lambda positions, velocities, softening, step: (
-            zip(positions, velocities)
-            >> split(size_of_group)
-            >> map_wrg(lambda chunk: group(chunk, positions, softening, step))
-            >> join
+            zip(positions, velocities) >> cut >> map_wrg(lambda chunk: group(chunk, positions, softening, step)) >> join
         ),
-        name="nbodyNvidia",
+        name=name,
     )
 
 
@@ -308,7 +321,7 @@ BENCHMARKS = [
     Benchmark(
         "N-Body NVIDIA",
         nbody,
-        {"local": nbody_nvidia},
+        {"local": nbody_nvidia, "guarded": nbody_nvidia_guarded},
         nbody_arguments,
         nbody_reference,
         NBODY_SIZES,

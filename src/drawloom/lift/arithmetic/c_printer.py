@@ -82,39 +82,64 @@ def c_text(expression: Nat) -> str:
     return _text(expression, LOOSE)
 
 
-def c_text_by_depth(expression: Nat, depths: Mapping[Variable, int], uniform: Collection[Variable] = ()) -> str:
+#: A monomial and its coefficient.
+Term = tuple[Nat, int]
+
+
+def c_text_by_depth(
+    expression: Nat,
+    depths: Mapping[Variable, int],
+    uniform: Collection[Variable] = (),
+    own: Collection[str] = (),
+) -> str:
     """Return a C expression like `c_text`, with the terms of a sum ordered by the loops that change them.
 
     What an inner loop does not change is then a sum of its own, which compilers compute before the loop. Several terms
-    that all work-items share are a sum, too: an offset from where each work-item begins.
+    that all work-items share are a sum, too: an offset from where each work-item begins. Without such an offset, what
+    follows the start of a row that a work-group shares is a sum: compilers for CPUs see that neighbouring work-items
+    access neighbouring elements.
 
     Args:
         expression: The expression.
         depths: The depths of loops by their variables; all others do not change.
-        uniform: The variables that have one value for all work-items.
+        uniform: The variables of loops that have one value for all work-items.
+        own: The names of the other variables that differ between the work-items of a group.
 
     Example:
-        >>> from drawloom.lift.arithmetic import index
+        >>> from drawloom.lift.arithmetic import index, variable
         >>> i, j, k = index("i", 8), index("j", 8), index("k", 8)
         >>> print(c_text_by_depth(8 * i + j + 1, {i: 2, j: 1}))
         j + 8 * i + 1
         >>> print(c_text_by_depth(8 * i + j + k + 1, {i: 2, j: 1}, {i, j}))
         k + (j + 8 * i) + 1
+        >>> print(c_text_by_depth(k * variable("N") + 8 * i + j, {i: 1}, {i}, {"j"}))
+        k * N + (j + 8 * i)
     """
     if not isinstance(expression, Sum) or not depths:
         return c_text(expression)
 
-    def depth(term: tuple[Nat, int]) -> int:
+    def depth(term: Term) -> int:
         return max([depths.get(variable, 0) for variable in free_variables(term[0])], default=LAST)
 
     terms = sorted(terms_to_print(expression), key=depth)
-    offset = [term for term in terms if 0 < depth(term) < LAST and uniform_only(term[0], depths, uniform)]
-    rest = [term for term in terms if term not in offset]
-    own = [term for term in rest if depth(term) < LAST]
-    if len(offset) < 2 or not own:
-        return _write_terms(positive_first(terms))[0]
-    last = "".join([f" {'+' if times > 0 else '-'} {_write_term(one, abs(times))}" for one, times in rest[len(own) :]])
-    return f"{_write_terms(positive_first(own))[0]} + ({_write_terms(positive_first(offset))[0]}){last}"
+    constants = [term for term in terms if depth(term) == LAST]
+    terms = terms[: len(terms) - len(constants)]
+    offset = [term for term in terms if depth(term) > 0 and uniform_only(term[0], depths, uniform)]
+    start = [term for term in terms if depth(term) == 0 and is_start_of_row(term[0], own)]
+    if 2 <= len(offset) < len(terms):
+        first, second = [term for term in terms if term not in offset], positive_first(offset)
+    else:
+        first, second = start, [term for term in terms if term not in start]
+        if not first or len(second) < 2 or depth(second[0]) > 0 or any(times < 0 for _, times in second):
+            return _write_terms(positive_first([*terms, *constants]))[0]
+    last = "".join([f" {'+' if times > 0 else '-'} {_write_term(one, abs(times))}" for one, times in constants])
+    return f"{_write_terms(positive_first(first))[0]} + ({_write_terms(second)[0]}){last}"
+
+
+def is_start_of_row(monomial: Nat, own: Collection[str]) -> bool:
+    """Return True for a product of variables that have one value for the work-items of a group."""
+    names = [variable.name for variable in free_variables(monomial)]
+    return len(names) > 1 and not any(name in own for name in names)
 
 
 def uniform_only(monomial: Nat, depths: Mapping[Variable, int], uniform: Collection[Variable]) -> bool:

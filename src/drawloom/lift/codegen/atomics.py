@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.lift.arithmetic import Condition, Nat, all_of, index
+from drawloom.lift.arithmetic import Condition, Nat, all_of
+from drawloom.lift.codegen.data_indices import declare_data_index
 from drawloom.lift.codegen.launch import GLB, LCL
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import AtomicUpdate, DeclareIndex, If, Text, Value
+from drawloom.lift.codegen.syntax import AtomicUpdate, If, Text, Value
 from drawloom.lift.language.ir import Call
 from drawloom.lift.language.patterns.algorithmic import MapAtomic
 from drawloom.lift.language.patterns.opencl import MapAtomicGlb, MapAtomicLcl
@@ -73,17 +74,18 @@ def emit(generator: Generator, call: Call, function: MapAtomicGlb, target: View,
     values = generator.value(elements, scope)
 
     def iteration(at: Nat) -> None:
-        update(generator, function, target, array, scope.bind(function.update.parameters[0], values.at(at)))
+        update(generator, call, target, array, scope.bind(function.update.parameters[0], values.at(at)))
 
     generator.loop(source.length, LCL if is_local else GLB, function.dimension, call, iteration)
 
 
-def update(generator: Generator, function: MapAtomicGlb, target: View, array: ArrayType, scope: Scope) -> None:
+def update(generator: Generator, call: Call, target: View, array: ArrayType, scope: Scope) -> None:
     """Emit the update that one element says."""
+    function = call.function
+    assert isinstance(function, MapAtomicGlb)
     type = function.update.body.typed
     pair = generator.keep(generator.scalar(function.update.body, scope), type)
-    place = index(generator.fresh("at"), array.length)
-    generator.statements.append(DeclareIndex(place, pair.component(0).load()))
+    place = declare_data_index(generator, call, pair.component(0).load(), array.length)
     old, value = function.combine.parameters
     builtin = atomic_builtin(function, array.element)
     element = target.at(place)
@@ -91,6 +93,7 @@ def update(generator: Generator, function: MapAtomicGlb, target: View, array: Ar
     while isinstance(element, GuardedView):
         guards.append(element.condition)
         element = element.base
+    generator.note("update", element)
     places = element.place()
     assert isinstance(array.element, ScalarType)
     word = "int" if array.element.size_bytes == 4 else "long"

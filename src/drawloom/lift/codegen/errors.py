@@ -11,7 +11,7 @@ class LiftCompileError(VerifyError):
 
 
 class DivergentBarrier(LiftCompileError):
-    """A program that needs a barrier which not all work-items would reach."""
+    """A program that needs a barrier which not all work-items would reach, or that work-groups do not have."""
 
 
 def not_compiled(

@@ -119,6 +119,8 @@ class Generator:
         self.current: Call | None = None
         self.tags = 0
         self.views: list[str] = []  # of loads and stores, in the order in which they are made
+        self.fault = ""  # the argument to which checked accesses report; "" where none is checked
+        self.accesses: list[str] = []  # the checked accesses, by their numbers from 1
 
     # Names, errors, statements
 
@@ -130,6 +132,11 @@ class Generator:
         assert self.current is not None
         name = name_function(self.current.function)
         return not_compiled(f"{name}: {message}", self.current.position, expected)
+
+    def number_access(self, call: Call) -> int:
+        """Return the number of a checked access of a call."""
+        self.accesses.append(f"{call.position}: {name_function(call.function)}")
+        return len(self.accesses)
 
     def at_call(self, call: Call, compile_call: Callable[[], Made]) -> Made:
         """Compile a call, whose place errors have meanwhile."""

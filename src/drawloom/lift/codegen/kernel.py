@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from typing import Any
 
 from drawloom.lift.arithmetic import (
     ONE,
@@ -27,7 +28,7 @@ from drawloom.lift.codegen.divisors import find_divisors
 from drawloom.lift.codegen.errors import DivergentBarrier, not_compiled
 from drawloom.lift.codegen.generator import Generator, Switches
 from drawloom.lift.codegen.hoist import hoist_loads
-from drawloom.lift.codegen.launch import GLB, LANE, LCL, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
+from drawloom.lift.codegen.launch import GLB, LANE, LCL, UNKNOWN, WARP, WARP_SIZE, WRG, Groups, Threads, Triple
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.starts import find_start
@@ -36,6 +37,7 @@ from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.codegen.vector_buffers import VectorIndices, find_vector_buffers
 from drawloom.lift.language.errors import SizeError
+from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
 from drawloom.lift.language.patterns.opencl import (
     MapAtomicGlb,
@@ -62,6 +64,7 @@ from drawloom.lift.language.types import (
 from drawloom.lift.memory.barriers import BarrierInsertion
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE, Buffer
 from drawloom.lift.memory.duplicates import leave_to_first
+from drawloom.lift.memory.exchanges import refuse_exchanges
 from drawloom.lift.memory.ragged import chunk_view, stored_type
 from drawloom.lift.memory.reuse import share_memory
 from drawloom.lift.views.views import ConstantView, UnsupportedView, View, ZipView
@@ -82,8 +85,8 @@ class KernelParameter:
 
     Args:
         name: In C.
-        role: ``"input"``, ``"value"`` (an input that is a scalar or vector), ``"output"``, ``"temporary"`` or
-            ``"size"``.
+        role: ``"input"``, ``"value"`` (an input that is a scalar or vector), ``"output"``, ``"temporary"``,
+            ``"size"`` or ``"fault"`` (what checked accesses report).
         buffer: The memory of a pointer.
         type: Of a scalar or vector.
         size: The size variable.
@@ -116,6 +119,7 @@ class Kernel:
         views: What each load and store went through, as text.
         position: The Python line of the program.
         renamed: Sizes that have another name in the kernel, and what they are there.
+        accesses: The checked accesses: the place and the pattern of each.
     """
 
     def __init__(
@@ -131,11 +135,14 @@ class Kernel:
         start: Lambda | None,
         position: Position,
         renamed: dict[Variable, Variable],
+        accesses: list[str],
     ) -> None:
+        self.accesses = accesses
         self.position = position
         self.renamed = renamed
         self.start = start
         self.is_exact = False
+        self.known_groups: Triple = UNKNOWN
         self.name = name
         self.views = views
         self.text = text
@@ -161,19 +168,26 @@ class Kernel:
         """Return how many divisions and remainders the kernel's indices and bounds have left."""
         return self.text.count(" / ") + self.text.count(" % ")
 
-    def check_device(self, sizes: Mapping[Variable, int]) -> None:
-        """Refuse a kernel that takes more than our devices have.
+    def __repr__(self) -> str:
+        names = ", ".join([parameter.name for parameter in self.parameters])
+        return f"kernel {self.name}({names}), local size {self.local_size}"
 
-        Raises:
-            SizeError: With the pattern that the largest local array is for, or the program's line.
-        """
-        sizes = self.own_sizes(sizes)
+    def check_work_items(self) -> None:
+        """Refuse work-groups of more work-items than our devices have."""
         work_items = self.local_size[0] * self.local_size[1] * self.local_size[2]
         if work_items > MOST_DEVICE_WORK_ITEMS:
             raise SizeError(
                 f"{self.position}: kernel {self.name}: work-groups of {work_items} work-items, expected at most "
                 f"{MOST_DEVICE_WORK_ITEMS}"
             )
+
+    def check_device(self, sizes: Mapping[Variable, int]) -> None:
+        """Refuse a kernel that takes more local memory than our devices have.
+
+        Raises:
+            SizeError: With the pattern that the largest local array is for.
+        """
+        sizes = self.own_sizes(sizes)
         local = [one for one in self.buffers if one.space == LOCAL and one.role == "temporary"]
         total = sum([evaluate(one.size_bytes, sizes) for one in local])
         if total > MOST_DEVICE_LOCAL:
@@ -183,15 +197,24 @@ class Kernel:
                 f"{largest.name} with {largest.capacity} elements; expected at most {MOST_DEVICE_LOCAL}"
             )
 
+    def refuse_fault(self, report: Any) -> None:
+        """Refuse a launch whose checked accesses have reported an index outside its array."""
+        access, index, length = [int(one) for one in report]
+        if access:
+            raise SizeError(f"{self.accesses[access - 1]}: index {index} is outside the array of {length} elements")
+
     def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
-        """Return the launch's groups: enough for every parallel map, or at most 65535 in a dimension.
+        """Return the launch's groups: those that the code knows, or enough for every parallel map and at most 65535.
 
         Raises:
             SizeError: The kernel needs exactly as many groups as its maps have elements, and that is too many.
         """
         counts: list[int] = []
         sizes = self.own_sizes(sizes)
-        for extents in self.group_extents:
+        for extents, known in zip(self.group_extents, self.known_groups):
+            if known is not None:
+                counts.append(known)
+                continue
             most = 1
             for extent in extents:
                 try:
@@ -218,6 +241,7 @@ class KernelOptions:
         switches: The optimisations.
         sub_groups: The device's sub-groups are warps of 32 work-items.
         exact_groups: A launch has exactly the groups that `Kernel.num_groups` returns.
+        check_indices: Kernels check the indices that are data.
     """
 
     def __init__(
@@ -228,8 +252,10 @@ class KernelOptions:
         switches: Switches,
         sub_groups: bool = False,
         exact_groups: bool = False,
+        check_indices: bool = False,
     ) -> None:
         self.exact_groups = exact_groups
+        self.check_indices = check_indices
         self.sizes = sizes
         self.local_size = local_size
         self.num_groups = num_groups
@@ -268,6 +294,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     num_groups = exact_groups(groups, own_sizes) if options.exact_groups else options.num_groups
     threads = Threads(local_size, num_groups, options.sub_groups)
     generator = Generator(threads, options.switches, functions)
+    if options.check_indices:
+        generator.fault = generator.fresh("fault")
     parameters: list[KernelParameter] = []
     scope = Scope({}, known)
     for parameter in function.parameters:
@@ -280,7 +308,9 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     if reuse:
         share_memory(statements, generator.memory.buffers, (GLOBAL, LOCAL))
     statements = BarrierInsertion(threads, options.switches.barriers).run(statements)
-    statements = leave_to_first(statements, threads, shared_ids(extents, local_size, options.num_groups))
+    shared = shared_ids(extents, local_size, options.num_groups)
+    statements = leave_to_first(statements, threads, shared)
+    refuse_exchanges(statements, shared)
     statements = hoist_loads(decide_branches(unroll(statements)), generator.memory.variable)
     find_registers(statements)
     share_memory(statements, generator.memory.buffers, (PRIVATE,))
@@ -298,6 +328,8 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         if buffer.space == GLOBAL and buffer.role == "temporary"
     ]
     parameters += [KernelParameter(renamed.get(size, size).name, "size", None, None, size) for size in sizes]
+    if generator.accesses:
+        parameters.append(KernelParameter(generator.fault, "fault"))
     try:
         printer = CodePrinter(generator.functions, vectors)
         text = print_kernel(printer, generator, name, parameters, buffers, statements, local_size)
@@ -316,8 +348,10 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
         find_start(function),
         function.position,
         renamed,
+        generator.accesses,
     )
     kernel.is_exact = options.exact_groups
+    kernel.known_groups = UNKNOWN if options.exact_groups else options.num_groups
     return kernel
 
 
@@ -547,6 +581,8 @@ def sizes_of(function: Lambda) -> list[Variable]:
             for static in call.function.statics:
                 if isinstance(static, Nat):
                     found.update(dict.fromkeys(free_variables(static)))
+                elif isinstance(static, IndexFunction):
+                    found.update(dict.fromkeys(static.sizes))
     return [size for size in found if size not in bound]
 
 
@@ -610,6 +646,8 @@ def print_kernel(
 def print_parameter(printer: CodePrinter, parameter: KernelParameter) -> str:
     if parameter.role == "size":
         return f"int {parameter.name}"
+    if parameter.role == "fault":
+        return f"volatile global int *{parameter.name}"
     if parameter.role == "value":
         # A kernel has no arguments of type bool (OpenCL C 1.2, section 6.9).
         assert parameter.type is not None

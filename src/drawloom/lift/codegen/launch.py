@@ -20,6 +20,10 @@ UNKNOWN: Final[Triple] = (None, None, None)
 
 NAMES: Final = {GLB: "g_id", WRG: "wg_id", LCL: "l_id", WARP: "warp_id", LANE: "lane_id"}
 CALLS: Final = {GLB: "get_global_id", WRG: "get_group_id", LCL: "get_local_id"}
+#: The names of ids that differ between the work-items of a group.
+WORK_ITEM_IDS: Final = frozenset(
+    f"{NAMES[kind]}_{dimension}" for kind in (GLB, LCL, WARP, LANE) for dimension in range(3)
+)
 COUNT_NAMES: Final = {GLB: "g_size", WRG: "wg_count", LCL: "l_size"}
 COUNT_CALLS: Final = {GLB: "get_global_size", WRG: "get_num_groups", LCL: "get_local_size"}
 
@@ -47,7 +51,7 @@ class Threads:
 
     def add(self, kind: str, dimension: int) -> None:
         name, count_name = f"{NAMES[kind]}_{dimension}", f"{COUNT_NAMES[kind]}_{dimension}"
-        self.calls[name] = f"{CALLS[kind]}({dimension})"
+        self.calls[name] = self.global_id(dimension) if kind == GLB else f"{CALLS[kind]}({dimension})"
         self.calls[count_name] = f"{COUNT_CALLS[kind]}({dimension})"
         count: Nat
         if kind == GLB:
@@ -58,6 +62,16 @@ class Threads:
         count = as_nat(known) if known is not None else variable(count_name)
         self.counts[kind, dimension] = simplify(count)
         self.ids[kind, dimension] = variable(name, 0, count)
+
+    def global_id(self, dimension: int) -> str:
+        """Return the C expression of a global id, from `int`s: compilers for CPUs then see that those of neighbouring
+        work-items are consecutive. Of a narrowed ``get_global_id`` they do not."""
+        local = self.local_size[dimension]
+        if local is None:
+            return f"get_global_id({dimension})"
+        if local == 1:
+            return f"get_group_id({dimension})"
+        return f"(int)get_group_id({dimension}) * {local} + (int)get_local_id({dimension})"
 
     def add_warps(self, dimension: int) -> None:
         local = self.local_size[dimension]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drawloom.lift.arithmetic import Constant, Nat, Variable, c_condition, c_text, c_text_by_depth, ceil_div
-from drawloom.lift.codegen.launch import GLB, REDUCE, SEQ, WRG
+from drawloom.lift.codegen.launch import GLB, REDUCE, SEQ, WORK_ITEM_IDS, WRG
 from drawloom.lift.codegen.syntax import (
     FOR,
     IF,
@@ -44,6 +44,7 @@ class CodePrinter:
         self.depth = 0  # of the loops around the current statement
         self.depths: dict[Variable, int] = {}  # of the loops that change variables
         self.uniform: set[Variable] = set()  # the variables of loops that work-items run together
+        self.own: set[str] = set(WORK_ITEM_IDS)  # what else differs between the work-items of a group
 
     def statements(self, statements: list[Statement], indent: str) -> None:
         for statement in statements:
@@ -103,6 +104,8 @@ class CodePrinter:
             step = "++" if isinstance(loop.step, Constant) and loop.step.value == 1 else f" += {c_text(loop.step)}"
             head = f"int {name} = {c_text(loop.start)}; {name} < {parenthesised(c_text(loop.stop))}; {name}{step}"
             self.lines.append(f"{indent}for ({head}) {{")
+        if loop.kind == GLB:
+            self.own.add(loop.variable.name)
         is_inner = loop.form == FOR and loop.kind not in (GLB, WRG)  # loops over groups mostly run once
         if is_inner:
             self.depth += 1
@@ -115,7 +118,7 @@ class CodePrinter:
         self.lines.append(indent + "}")
 
     def index(self, index: Nat) -> str:
-        return c_text_by_depth(index, self.depths, self.uniform)
+        return c_text_by_depth(index, self.depths, self.uniform, self.own)
 
     def atomic(self, statement: AtomicUpdate, indent: str) -> None:
         place = f"&{self.access(statement.place)}"

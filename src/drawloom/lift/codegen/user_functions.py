@@ -26,6 +26,7 @@ class FunctionTable(CPrinter):
         self.texts: list[str] = []
         self.structs: dict[TupleType, Struct] = {}
         self.extensions: set[str] = set()
+        self.helpers: dict[str, str] = {}
 
     def begin_kernel(self, names: Iterable[str]) -> None:
         """Forget the variables of the last kernel; the next one's have other names than the given ones."""
@@ -42,6 +43,15 @@ class FunctionTable(CPrinter):
         renamed = FunctionTree(name, tree.parameters, tree.result, tree.body, tree.position)
         self.texts.append(self.function(renamed))
         return name
+
+    def name_of_helper(self, name: str, text: str) -> str:
+        """Return the name of a function that is not the program's, whose text calls it NAME."""
+        found = self.helpers.get(text)
+        if found is None:
+            found = self.global_name(name)
+            self.helpers[text] = found
+            self.texts.append(text.replace("NAME", found))
+        return found
 
     def global_name(self, name: str) -> str:
         """Return a name for a function, a struct or a kernel."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drawloom.errors import count
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Pattern
@@ -46,6 +47,7 @@ def as_lambda(function: Function, position: Position) -> Lambda:
     return over_missing(function, (), function.arity if function.arity >= 0 else 2, position)
 
 
+@room_for_depth()
 def fit_arity(function: Function, wanted: int, position: Position) -> Lambda | None:
     """Return a function as a lambda of as many parameters as a pattern needs; None if it takes fewer.
 
@@ -104,6 +106,7 @@ def compose(outer: Function, inner: Function, position: Position) -> Lambda:
     return Lambda(parameters, Call(outer, (first,), None, position), position)
 
 
+@room_for_depth()
 def chain_end(function: Lambda) -> bool:
     """Return True for a lambda that only hands its parameter through calls: its last argument, once, at the end."""
     if function.arity != 1:

@@ -18,13 +18,12 @@ import numpy as np
 from drawloom.errors import count
 from drawloom.lift.arithmetic import Nat, Variable, as_nat, variable
 from drawloom.lift.language.apply import apply, chain_end, compose, fit_arity, substitute_end
+from drawloom.lift.language.embedding import Embedding, Hook
 from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.ir import (
     Call,
-    Embedding,
     Expression,
     Function,
-    Hook,
     Lambda,
     Literal,
     Node,
@@ -45,7 +44,7 @@ from drawloom.lift.language.types import (
     Type,
     VectorType,
 )
-from drawloom.lift.language.user_functions.library import add, div, mult, sub
+from drawloom.lift.language.user_functions.library import add, div, mult, neg, sub
 
 Length = Nat | int
 #: What stands for a function: a Lift function or a Python function over expressions.
@@ -77,10 +76,9 @@ class PythonEmbedding:
     def pipe(self, argument: Expression, function: Any) -> Expression | Lambda:
         return self.call(as_lambda_or_function(function, caller()), (argument,))
 
-    def operate(self, operator: str, left: Any, right: Any) -> Expression:
+    def operate(self, operator: str, *operands: Any) -> Expression:
         position = caller()
-        function = OPERATORS[operator]
-        return Call(function, (as_expression(left, position), as_expression(right, position)), None, position)
+        return Call(OPERATORS[operator], as_expressions(operands, position), None, position)
 
     def component(self, expression: Expression, index: int) -> Expression:
         get = layout.Get((require_int("get", index, 0),))
@@ -95,7 +93,7 @@ class PythonEmbedding:
         return to_markdown(node)
 
 
-OPERATORS = {"add": add, "sub": sub, "mult": mult, "div": div}
+OPERATORS = {"add": add, "sub": sub, "mult": mult, "div": div, "neg": neg}
 
 
 def install() -> None:
@@ -245,6 +243,9 @@ def fun(*types_and_function: Any, name: str = "") -> Lambda:
         squares(xs: [float]N) = map(λ x . mult(x, x), xs)
     """
     position = caller()
+    chosen: Any = name
+    if chosen != "" and not (isinstance(chosen, str) and chosen.isidentifier()):
+        raise ill_typed(f"fun: {name!r} is not a name", position, "letters, digits and _, the first no digit")
     if not types_and_function or not callable(types_and_function[-1]):
         raise ill_typed("fun: the last argument is not a function", position, "types, then a Python function")
     function, types = types_and_function[-1], types_and_function[:-1]

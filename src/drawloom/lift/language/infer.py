@@ -18,6 +18,7 @@ from drawloom.lift.arithmetic import (
     less_equal,
     variable,
 )
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import LiftTypeError, ill_typed
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Pattern
 from drawloom.lift.language.patterns.base import DefinedPattern, Rules
@@ -39,9 +40,8 @@ from drawloom.lift.language.unify import Mismatch, Solver
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.syntax import TypeParameter
 
-DEEPEST = 300  # nested calls and lambdas
 
-
+@room_for_depth()
 def infer_types(program: Lambda) -> Lambda:
     """Return a copy of a program in which every expression has its type.
 
@@ -72,7 +72,6 @@ class Inference(Rules):
         self.functions: list[Lambda] = []  # typed so far for the current pattern
         self.scope: dict[Parameter, Parameter] = {}
         self.sizes = 0
-        self.depth = 0
         self.names: dict[str, Variable] = {}
 
     def program(self, program: Lambda) -> Lambda:
@@ -101,9 +100,6 @@ class Inference(Rules):
     # Expressions
 
     def expression(self, expression: Expression) -> Expression:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise ill_typed(f"more than {DEEPEST} levels of nesting", expression.position)
         if isinstance(expression, Literal):
             typed: Expression = Literal(
                 expression.value, expression.declared, self.literal(expression), expression.position
@@ -113,7 +109,6 @@ class Inference(Rules):
         else:
             assert isinstance(expression, Call)
             typed = self.call_expression(expression)
-        self.depth -= 1
         return typed
 
     def literal(self, literal: Literal) -> Type:

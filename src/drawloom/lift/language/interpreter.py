@@ -7,21 +7,20 @@ and address spaces mean nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from drawloom.errors import OutOfMemoryError, count
+from drawloom.errors import DataError, OutOfMemoryError
 from drawloom.lift.arithmetic import (
     ArithmeticRefusal,
-    Constant,
     Nat,
     Variable,
-    constant,
     evaluate,
-    free_variables,
-    solve,
 )
+from drawloom.lift.language.arguments import bind_arguments, name_sizes
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.index_functions import LENGTH, IndexFunction
 from drawloom.lift.language.infer import infer_types, name_function
@@ -32,16 +31,15 @@ from drawloom.lift.language.types import (
     ArrayType,
     RaggedType,
     ScalarType,
-    TupleType,
     Type,
     VectorType,
-    rank,
 )
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.meaning import dtype_of, run_function
 
 
-def interpret(program: Lambda, *arguments: Any, sizes: dict[Variable, int] | None = None) -> Any:
+@room_for_depth()
+def interpret(program: Lambda, *arguments: Any, sizes: Mapping[Any, int] | None = None) -> Any:
     """Run a program on NumPy arrays.
 
     Args:
@@ -49,7 +47,7 @@ def interpret(program: Lambda, *arguments: Any, sizes: dict[Variable, int] | Non
         arguments: One array for each parameter, with the parameter's element type and as many axes as it has
             dimensions, and one more axis for vectors. An array of tuples is a tuple of arrays. Scalars may be
             Python numbers.
-        sizes: Values of size variables that the arrays' shapes do not decide.
+        sizes: Values of sizes that the arrays' shapes do not decide, by size or by name.
 
     Returns:
         A new array, or a tuple of arrays where the program returns a tuple or an array of tuples.
@@ -70,124 +68,11 @@ def interpret(program: Lambda, *arguments: Any, sizes: dict[Variable, int] | Non
     """
     if program.body.type is None:
         program = infer_types(program)
-    if len(arguments) != program.arity:
-        raise SizeError(
-            f"the program takes {count(program.arity, 'argument')}, but {count(len(arguments), 'argument')} were given"
-        )
-    binder = Binder(dict(sizes or {}))
-    values = [binder.argument(parameter, argument) for parameter, argument in zip(program.parameters, arguments)]
-    binder.check()
+    values, bound = bind_arguments(program, arguments, name_sizes(program, sizes or {}))
     try:
-        return each_leaf(Interpreter(binder.sizes).call(program, values), np.array)
+        return each_leaf(Interpreter(bound).call(program, values), np.array)
     except MemoryError as error:
         raise OutOfMemoryError(f"the program's arrays do not fit in memory: {error}") from None
-
-
-class Binder:
-    """Finds the sizes of a program from the shapes of its arguments."""
-
-    def __init__(self, sizes: dict[Variable, int]) -> None:
-        self.sizes = sizes
-        self.waiting: list[tuple[Nat, int, str]] = []
-        for size, value in sizes.items():
-            check_range(size, value, sizes)
-
-    def argument(self, parameter: Parameter, argument: Any) -> Value:
-        """Check one argument against its parameter's type and note the lengths of its axes."""
-        return self.value(parameter.typed, argument, 0, [], parameter.name)
-
-    def value(self, type: Type, value: Any, axis: int, lengths: list[Nat], name: str) -> Value:
-        while isinstance(type, ArrayType):
-            lengths = [*lengths, type.length]
-            type = type.element
-        if isinstance(type, TupleType):
-            if not isinstance(value, tuple | list) or len(value) != len(type.elements):
-                raise SizeError(f"argument {name}: expected a tuple of {len(type.elements)} arrays for {type}")
-            return tuple(
-                [
-                    self.value(element, one, axis, lengths, f"{name}[{at}]")
-                    for at, (element, one) in enumerate(zip(type.elements, value))
-                ]
-            )
-        if isinstance(type, RaggedType):
-            raise SizeError(f"argument {name}: a parameter of type {type} takes no array; split inside the program")
-        return self.leaf(type, value, lengths, name)
-
-    def leaf(self, type: Type, value: Any, lengths: list[Nat], name: str) -> Array:
-        wanted = dtype_of(type)
-        if isinstance(value, bool | int | float) and not lengths:
-            if isinstance(value, float) and wanted.kind != "f":
-                raise SizeError(f"argument {name}: {value} is not of type {type}")
-            try:
-                value = np.array(value, wanted)
-            except OverflowError:
-                raise SizeError(f"argument {name}: {value} is not of type {type}") from None
-        if not isinstance(value, np.ndarray | np.generic):
-            raise SizeError(f"argument {name}: expected a NumPy array of {wanted}, found {value.__class__.__name__}")
-        found = np.asarray(value)
-        if found.dtype != wanted:
-            raise SizeError(f"argument {name}: expected elements of {wanted}, found {found.dtype}")
-        axes = len(lengths) + rank(type)
-        if found.ndim != axes:
-            raise SizeError(f"argument {name}: expected {axes} axes for its type, found {found.ndim}")
-        if isinstance(type, VectorType) and found.shape[-1] != type.width:
-            raise SizeError(
-                f"argument {name}: expected a last axis of {type.width} components, found {found.shape[-1]}"
-            )
-        for axis, length in enumerate(lengths):
-            self.length(length, found.shape[axis], f"axis {axis} of argument {name}")
-        return found
-
-    def length(self, length: Nat, found: int, what: str) -> None:
-        """Note that a length is what was found; decide a size if the length is one that is not known yet."""
-        if isinstance(length, Variable) and length not in self.sizes:
-            check_range(length, found, self.sizes, what)
-            self.sizes[length] = found
-        else:
-            self.waiting.append((length, found, what))
-
-    def check(self) -> None:
-        """Compare the lengths that are not a single size with the arrays, deciding sizes from them where needed."""
-        progress = True
-        while progress:
-            progress = False
-            for length, found, what in self.waiting:
-                unknown = [size for size in free_variables(length) if size not in self.sizes]
-                if len(unknown) == 1:
-                    value = solve(length, constant(found), unknown[0])
-                    if value is not None:
-                        decided = self.evaluate(value, what, length, found)
-                        check_range(unknown[0], decided, self.sizes, what)
-                        self.sizes[unknown[0]] = decided
-                        progress = True
-        for length, found, what in self.waiting:
-            unknown = [size for size in free_variables(length) if size not in self.sizes]
-            if unknown:
-                raise SizeError(f"{what} has length {found}, which does not fit {length} for any {unknown[0]}")
-            wanted = self.evaluate(length, what, length, found)
-            if wanted != found:
-                shown = f"{length} = {wanted}" if str(length) != str(wanted) else str(length)
-                raise SizeError(f"{what} has length {found}, expected {shown}")
-
-    def evaluate(self, value: Nat, what: str, length: Nat, found: int) -> int:
-        try:
-            return evaluate(value, self.sizes)
-        except ArithmeticRefusal as refusal:
-            raise SizeError(f"{what} has length {found}, which does not fit {length}: {refusal}") from None
-
-
-def check_range(size: Variable, value: int, sizes: dict[Variable, int], what: str = "") -> None:
-    """Refuse a value outside a size's range, as far as the range's ends are known."""
-    start, stop = size.range.start, size.range.stop
-    known = {**sizes, size: value}
-    place = f"{what}: " if what else ""
-    if all(one in known for one in free_variables(start)) and value < evaluate(start, known):
-        raise SizeError(f"{place}size {size} is {value}, expected {start} or more")
-    if stop is not None and all(one in known for one in free_variables(stop)) and value >= evaluate(stop, known):
-        raise SizeError(f"{place}size {size} is {value}, expected less than {stop}")
-    step = size.range.step
-    if isinstance(start, Constant) and isinstance(step, Constant) and (value - start.value) % step.value:
-        raise SizeError(f"{place}size {size} is {value}, expected a multiple of {step}")
 
 
 class Interpreter(Machine):
@@ -227,7 +112,7 @@ class Interpreter(Machine):
         if isinstance(function, Lambda):
             result = self.call(function, arguments)
         elif isinstance(function, UserFunction):
-            result = run_function(function.instantiate(tuple(types)), arguments, self.batch)
+            result = self.run_function(function, types, arguments)
         else:
             assert isinstance(function, DefinedPattern)
             fault = function.find_fault([self.length(value, type) for value, type in zip(arguments, types)], self.size)
@@ -237,6 +122,12 @@ class Interpreter(Machine):
             result = function.meaning(arguments, self)
         self.current = outer
         return result
+
+    def run_function(self, function: UserFunction, types: list[Type], arguments: list[Value]) -> Value:
+        try:
+            return run_function(function.instantiate(tuple(types)), arguments, self.batch)
+        except DataError as fault:
+            raise DataError(f"{self.place()}{fault}") from None
 
     def length(self, value: Value, type: Type) -> int:
         """Return the length of an array value, 0 for other values."""
@@ -292,6 +183,10 @@ class Interpreter(Machine):
 
     def refuse(self, message: str) -> SizeError:
         assert self.current is not None
+        return SizeError(f"{self.place()}{name_function(self.current.function)}: {message}")
+
+    def place(self) -> str:
+        """Return the place of the current call as errors begin with it; "" where it is unknown."""
+        assert self.current is not None
         position = self.current.position
-        place = f"{position}: " if position.line else ""
-        return SizeError(f"{place}{name_function(self.current.function)}: {message}")
+        return f"{position}: " if position.line else ""

@@ -33,10 +33,14 @@ bound parameters, positions and inferred types; free parameters are equal only t
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from drawloom.lift.arithmetic import Nat
+from drawloom.lift.language.depth import DEEPEST, room_for_depth
+from drawloom.lift.language.embedding import embedding
+from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.index_functions import IndexFunction
+from drawloom.lift.language.operators import PythonOperators
 from drawloom.lift.language.positions import NOWHERE, Position
 from drawloom.lift.language.types import ScalarType, Type, VectorType
 
@@ -46,45 +50,30 @@ Static = Nat | int | str | bool | IndexFunction | ScalarType
 Scalar = bool | int | float
 
 
-class Embedding(Protocol):
-    """What `builders.py` gives IR objects so that they can be written and shown in Python."""
-
-    def call(self, function: Function, arguments: tuple[Any, ...]) -> Expression | Lambda: ...
-    def compose(self, outer: Any, inner: Any) -> Lambda: ...
-    def pipe(self, argument: Expression, function: Any) -> Expression | Lambda: ...
-    def operate(self, operator: str, left: Any, right: Any) -> Expression: ...
-    def component(self, expression: Expression, index: int) -> Expression: ...
-    def show(self, node: Node) -> str: ...
-    def show_markdown(self, node: Node) -> str: ...
-
-
-class Hook:
-    """Holds the embedding: the IR must not import the builders and the printer, which import it."""
-
-    embedding: ClassVar[Embedding | None] = None
-
-
-def embedding() -> Embedding:
-    """Return the installed embedding; `drawloom.lift` installs it when it is imported."""
-    assert Hook.embedding is not None, "drawloom.lift.language.builders has not been imported"
-    return Hook.embedding
-
-
 class Node:
-    """A part of a program: an expression or a function."""
+    """A part of a program: an expression or a function.
+
+    ``depth`` is the number of calls inside each other.
+    """
+
+    depth = 0
 
     def __init__(self, position: Position) -> None:
         self.position = position
         self.cached_hash = 0
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Node) and hash(self) == hash(other) and structure(self, {}) == structure(other, {})
-        )
+        if self is other:
+            return True
+        if not isinstance(other, Node) or hash(self) != hash(other):
+            return False
+        with room_for_depth():
+            return bool(structure(self, {}) == structure(other, {}))
 
     def __hash__(self) -> int:
         if self.cached_hash == 0:
-            self.cached_hash = hash(structure(self, {})) or 1
+            with room_for_depth():
+                self.cached_hash = hash(structure(self, {})) or 1
         return self.cached_hash
 
     def __repr__(self) -> str:
@@ -98,7 +87,7 @@ class Node:
         return embedding().show_markdown(self)
 
 
-class Expression(Node):
+class Expression(PythonOperators, Node):
     """A value. ``type`` is None until `infer_types` has made a typed copy of the program."""
 
     def __init__(self, type: Type | None, position: Position) -> None:
@@ -110,41 +99,6 @@ class Expression(Node):
         """The inferred type; an untyped program has none."""
         assert self.type is not None, "infer_types has not run on this program"
         return self.type
-
-    def __add__(self, other: Any) -> Expression:
-        return embedding().operate("add", self, other)
-
-    def __radd__(self, other: Any) -> Expression:
-        return embedding().operate("add", other, self)
-
-    def __sub__(self, other: Any) -> Expression:
-        return embedding().operate("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Expression:
-        return embedding().operate("sub", other, self)
-
-    def __mul__(self, other: Any) -> Expression:
-        return embedding().operate("mult", self, other)
-
-    def __rmul__(self, other: Any) -> Expression:
-        return embedding().operate("mult", other, self)
-
-    def __truediv__(self, other: Any) -> Expression:
-        return embedding().operate("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Expression:
-        return embedding().operate("div", other, self)
-
-    def __rshift__(self, function: Any) -> Any:
-        """Apply a function: ``x >> f`` is ``f(x)``, and ``x >> f >> g`` is ``g(f(x))``."""
-        return embedding().pipe(self, function)
-
-    def __getitem__(self, index: int) -> Expression:
-        """Return a component of a tuple: ``pair[0]`` is ``get(0, pair)``."""
-        return embedding().component(self, index)
-
-    def __iter__(self) -> Any:
-        raise TypeError("a Lift expression cannot be unpacked: take components with pair[0], pair[1]")
 
 
 class Literal(Expression):
@@ -190,7 +144,11 @@ class Parameter(Expression):
 
 
 class Call(Expression):
-    """A function with all its arguments."""
+    """A function with all its arguments.
+
+    Raises:
+        LiftTypeError: The call is more than `DEEPEST` levels deep.
+    """
 
     def __init__(
         self,
@@ -202,6 +160,11 @@ class Call(Expression):
         super().__init__(type, position)
         self.function = function
         self.arguments = arguments
+        self.depth = 1 + max([function.depth, *[argument.depth for argument in arguments]])
+        if self.depth > DEEPEST:
+            raise ill_typed(
+                f"more than {DEEPEST} calls inside each other", position, "an array and a reduceSeq or map over it"
+            )
 
 
 class Function(Node):
@@ -240,6 +203,7 @@ class Lambda(Function):
         self, parameters: tuple[Parameter, ...], body: Expression, position: Position = NOWHERE, name: str = ""
     ) -> None:
         super().__init__(len(parameters), position)
+        self.depth = body.depth
         self.parameters = parameters
         self.body = body
         self.name = name  # of a whole program, for the printer
@@ -276,6 +240,7 @@ class Pattern(Function):
         super().__init__(self.count_arguments(functions), position)
         self.statics = statics
         self.functions = functions
+        self.depth = max([function.depth for function in functions], default=0)
 
     def count_arguments(self, functions: tuple[Lambda, ...]) -> int:
         return self.takes

@@ -13,6 +13,7 @@ from typing import Final
 from drawloom.errors import count
 from drawloom.lift.arithmetic import Variable
 from drawloom.lift.language.apply import as_lambda, fit_arity, over_missing
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import LiftParseError
 from drawloom.lift.language.index_functions import BoundaryFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Parameter, Scalar, Static
@@ -29,7 +30,7 @@ from drawloom.lift.language.patterns.layout import (
     Replicate,
 )
 from drawloom.lift.language.patterns.table import PATTERNS
-from drawloom.lift.language.type_parser import CLOSING, DEEPEST, TypeParser
+from drawloom.lift.language.type_parser import CLOSING, TypeParser
 from drawloom.lift.language.types import VECTOR_WIDTHS, ScalarType, Type, float16, float32, named_type
 from drawloom.lift.language.user_functions.function import UserFunction
 from drawloom.lift.language.user_functions.library import LIBRARY
@@ -46,6 +47,7 @@ SIGNS: Final = {"+": "add", "×": "mult", "*": "mult", "-": "sub", "/": "div"}
 Value = Expression | Function | Partial
 
 
+@room_for_depth()
 def parse_expression(
     text: str,
     *,
@@ -82,6 +84,7 @@ def parse_expression(
     return value if isinstance(value, Expression) else as_function(value)
 
 
+@room_for_depth()
 def parse_program(text: str, *, sizes: Mapping[str, Variable] | None = None, file: str = "<text>") -> Lambda:
     """Parse a program: definitions of user functions, then ``name(x: type, ...) = expression`` or a lambda.
 
@@ -132,7 +135,9 @@ def is_definition(source: Source) -> bool:
 
 
 def is_program(source: Source) -> bool:
-    """Return True where a parenthesis after a name is followed by '='."""
+    """Return True where the parenthesis after a name begins with a parameter's type, or is followed by '='."""
+    if source.peek(2).kind == NAME and source.peek(3).text == ":":
+        return True
     depth, ahead = 0, 1
     while True:
         token = source.peek(ahead)
@@ -224,16 +229,12 @@ class Parser(TypeParser):
     def infix(self, signs: tuple[str, ...]) -> Value:
         source = self.source
         left = self.infix(("*", "×", "/")) if "+" in signs else self.composition()
-        terms = 0
         while source.token.text in signs and source.token.kind != NUMBER:
             token = source.next()
             right = self.infix(("*", "×", "/")) if "+" in signs else self.composition()
             if not isinstance(left, Expression) or not isinstance(right, Expression):
                 raise source.refuse(f"an operand of {token.text} is a function", "a value", token)
             left = Call(self.functions[SIGNS[token.text]], (left, right), None, source.position(token))
-            terms += 1
-            if terms > DEEPEST:
-                raise source.refuse(f"more than {DEEPEST} operators in a row", "parentheses")
         return left
 
     def composition(self) -> Value:
@@ -247,8 +248,6 @@ class Parser(TypeParser):
         while source.accept("∘"):
             token = source.token
             parts.append((self.unary(), token))
-            if len(parts) > 2 * DEEPEST:
-                raise source.refuse(f"more than {2 * DEEPEST} functions in a row", "parentheses")
         last, token = parts[-1]
         if len(parts) == 1:
             return last
@@ -294,12 +293,8 @@ class Parser(TypeParser):
         source = self.source
         token = source.token
         value = self.primary()
-        lists = 0
         while source.is_at("(") and not isinstance(value, Expression):
             value = apply_value(value, tuple(self.arguments("an argument")), source.position(token))
-            lists += 1
-            if lists > DEEPEST:
-                raise source.refuse(f"more than {DEEPEST} argument lists in a row")
         if source.is_at("(") and isinstance(value, Expression):
             raise source.refuse("a value is applied to arguments", "a function")
         return value

@@ -6,6 +6,7 @@ from typing import Final
 
 from drawloom.lift.arithmetic import ZERO, free_variables, substitute, variable
 from drawloom.lift.language.apply import chain_end, occurs, occurs_in_function
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.documents import NOTHING, SPACE, Document, Group, render
 from drawloom.lift.language.index_functions import INDEX, LENGTH, IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Node, Parameter, Pattern
@@ -23,6 +24,7 @@ APPLIED: Final = ("tuple", "array", "get", "zip", "concat", "dot", "iota", "look
 WORDS: Final = ("true", "false", "tile", "untile", "make2DArray", "mod", "init")
 
 
+@room_for_depth()
 def show(node: Node, width: int = 100) -> str:
     """Print an expression or a function.
 
@@ -45,6 +47,7 @@ def show(node: Node, width: int = 100) -> str:
     return render(printer.function(node), width)
 
 
+@room_for_depth()
 def show_program(program: Lambda, width: int = 100) -> str:
     """Print a program with the definitions of its user functions, as `parse_program` reads it.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from drawloom.lift.arithmetic import Nat, Variable, free_variables
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Lambda, Node, Pattern
 from drawloom.lift.language.types import lengths_of
 
 
+@room_for_depth()
 def find_sizes(program: Node) -> dict[str, Variable]:
     """Return the sizes that a program's declared types, slots and index functions use, in the order of their use.
 

@@ -7,12 +7,12 @@ from typing import Final
 
 from drawloom.errors import SourceError
 from drawloom.lift.arithmetic import ArithmeticRefusal, Nat, Variable, parse, variable
+from drawloom.lift.language.depth import DEEPEST_TEXT
 from drawloom.lift.language.errors import LiftParseError
 from drawloom.lift.language.index_functions import LENGTH, IndexFunction
 from drawloom.lift.language.lexer import END, NAME, NUMBER, Source, Token
 from drawloom.lift.language.types import ArrayType, RaggedType, TupleType, Type, named_type
 
-DEEPEST: Final = 60
 OPENING: Final = ("(", "[", "{")
 CLOSING: Final = (")", "]", "}")
 
@@ -27,8 +27,8 @@ class TypeParser:
 
     def enter(self) -> None:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.source.refuse(f"more than {DEEPEST} levels of nesting")
+        if self.depth > DEEPEST_TEXT:
+            raise self.source.refuse(f"more than {DEEPEST_TEXT} levels of nesting")
 
     def length(self) -> Nat:
         """Parse a length up to the next comma or closing parenthesis."""

@@ -20,15 +20,31 @@ from typing import Final
 import numpy as np
 
 from drawloom.lift.arithmetic import Nat
+from drawloom.lift.language.errors import ill_typed
+from drawloom.lift.language.positions import caller
 
+#: Arrays and tuples inside each other; NumPy's arrays have at most 64 axes.
+DEEPEST_TYPE: Final = 60
 VECTOR_WIDTHS: Final = (2, 3, 4, 8, 16)
 
 
 class Type:
-    """A type of a Lift expression. Types are immutable, compare by structure and print as the grammar says."""
+    """A type of a Lift expression. Types are immutable, compare by structure and print as the grammar says.
+
+    ``depth`` is the number of arrays and tuples inside each other.
+    """
+
+    depth = 0
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def checked_depth(depth: int) -> int:
+    """Return the depth of a type, or refuse it."""
+    if depth > DEEPEST_TYPE:
+        raise ill_typed(f"a type of more than {DEEPEST_TYPE} arrays and tuples inside each other", caller())
+    return depth
 
 
 class ScalarType(Type):
@@ -84,6 +100,7 @@ class TupleType(Type):
 
     def __init__(self, elements: tuple[Type, ...]) -> None:
         self.elements = elements
+        self.depth = checked_depth(1 + max([element.depth for element in elements]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TupleType) and self.elements == other.elements
@@ -101,6 +118,7 @@ class ArrayType(Type):
     def __init__(self, element: Type, length: Nat) -> None:
         self.element = element
         self.length = length
+        self.depth = checked_depth(1 + element.depth)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ArrayType) and self.length == other.length and self.element == other.element
@@ -125,6 +143,7 @@ class RaggedType(Type):
         self.element = element
         self.chunk = chunk
         self.total = total
+        self.depth = checked_depth(1 + element.depth)
 
     def __eq__(self, other: object) -> bool:
         return (

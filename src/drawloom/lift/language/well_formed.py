@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import WellFormednessError, not_well_formed
 from drawloom.lift.language.infer import name_function
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Literal, Node, Parameter, Pattern
@@ -91,6 +92,7 @@ def is_low_level(program: Node) -> bool:
     )
 
 
+@room_for_depth()
 def check_well_formed(program: Lambda) -> None:
     """Refuse a low-level program that no kernel can run as it stands.
 

@@ -31,6 +31,14 @@ SHARING = {LCL: (LCL, WARP, GLB), WRG: (WRG, GLB)}
 Id = tuple[str, int]
 
 
+class FirstOnly(If):
+    """What the first work-item of some ids does for the others."""
+
+    def __init__(self, condition: Condition, body: list[Statement], ids: tuple[Id, ...]) -> None:
+        super().__init__(condition, body)
+        self.ids = ids
+
+
 def leave_to_first(statements: list[Statement], threads: Threads, ids: list[Id]) -> list[Statement]:
     """Return statements in which no element is stored by several work-items alike.
 
@@ -59,7 +67,7 @@ class Guarding:
         if not any(found):
             return statement
         if len(found) == 1 and self.may_guard(statement, next(iter(found))):
-            return If(self.is_first(next(iter(found))), [statement])
+            return FirstOnly(self.is_first(next(iter(found))), [statement], next(iter(found)))
         if isinstance(statement, Loop):
             statement.body = self.sequence(statement.body, (*loops, statement))
         elif isinstance(statement, If):

@@ -18,8 +18,9 @@ from drawloom.lift.arithmetic import (
     simplify,
     variable,
 )
+from drawloom.lift.codegen.data_indices import declare_data_index
 from drawloom.lift.codegen.scope import Scope
-from drawloom.lift.codegen.syntax import DeclareIndex, Index
+from drawloom.lift.codegen.syntax import Index
 from drawloom.lift.language.index_functions import BoundaryFunction, IndexFunction
 from drawloom.lift.language.ir import Call, Lambda
 from drawloom.lift.language.patterns import layout, opencl
@@ -129,7 +130,7 @@ def read_view(generator: Generator, call: Call, scope: Scope) -> View:
     if isinstance(function, layout.Iota):
         return FunctionView(lambda at: ConstantView(Index(at)), "iota")
     if isinstance(function, layout.Lookup):
-        return lookup_view(generator, views, array_type(call, scope).length)
+        return lookup_view(generator, call, views, scope)
     if isinstance(function, opencl.AsVector):
         element = array_type(call, scope).element
         assert isinstance(element, ScalarType)
@@ -185,14 +186,13 @@ def boundary_view(base: View, boundary: BoundaryFunction, length: Nat, ends: tup
     return ReorderView(base, place, f"pad i → {boundary.body}")
 
 
-def lookup_view(generator: Generator, views: list[View], length: Nat) -> View:
+def lookup_view(generator: Generator, call: Call, views: list[View], scope: Scope) -> View:
     """Return the view of elements whose indices are data."""
+    length = array_type(call, scope).length
 
     def element(at: Nat) -> View:
         if Branches.depth:
             raise UnsupportedView("its index would be read where only one of two arrays is")
-        found = index(generator.fresh("at"), length)
-        generator.statements.append(DeclareIndex(found, views[1].at(at).load()))
-        return views[0].at(found)
+        return views[0].at(declare_data_index(generator, call, views[1].at(at).load(), length))
 
     return FunctionView(element, "LookupView", views[0].space)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drawloom.lift.arithmetic import Constant, as_nat, simplify
+from drawloom.lift.arithmetic import Constant, Nat, as_nat, simplify
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Lambda, Parameter
@@ -15,7 +15,7 @@ from drawloom.lift.language.patterns import layout, opencl
 from drawloom.lift.language.patterns.algorithmic import AnyMap
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, VectorType
 from drawloom.lift.views.inverses import invert
-from drawloom.lift.views.read import array_type, inner_length
+from drawloom.lift.views.read import array_type, chunk_length, inner_length
 from drawloom.lift.views.views import (
     AsScalarView,
     AsVectorView,
@@ -99,7 +99,7 @@ def write_views(generator: Generator, call: Call, target: View, scope: Scope) ->
         assert isinstance(vector, VectorType) and isinstance(vector.element, ScalarType)
         return [AsVectorView(target, vector.width, vector.element)]
     if isinstance(function, AnyMap):
-        return [map_target(generator, function.function, target, scope)]
+        return [map_target(generator, call, function.function, target, scope)]
     if isinstance(function, REPEATING):
         raise generator.refuse(
             "its result is written to memory, where it may have an element of its argument several times or not at all",
@@ -111,13 +111,19 @@ def write_views(generator: Generator, call: Call, target: View, scope: Scope) ->
     )
 
 
-def map_target(generator: Generator, function: Lambda, target: View, scope: Scope) -> View:
+def map_target(generator: Generator, call: Call, function: Lambda, target: View, scope: Scope) -> View:
     """Return where the elements are written that a map only rearranges."""
-    return FunctionView(
-        lambda at: push(generator, function.body, function.parameters[0], target.at(at), scope),
-        "MapView",
-        target.space,
-    )
+    type = scope.type(call.arguments[0].typed)
+    parameter = function.parameters[0]
+
+    def element(at: Nat) -> View:
+        inner = scope
+        if isinstance(type, RaggedType):
+            assert isinstance(parameter.typed, ArrayType)
+            inner = scope.with_size(parameter.typed.length, chunk_length(type, at))
+        return push(generator, function.body, parameter, target.at(at), inner)
+
+    return FunctionView(element, "MapView", target.space)
 
 
 def push(generator: Generator, body: Expression, parameter: Parameter, target: View, scope: Scope) -> View:

@@ -477,8 +477,9 @@ class MapAtomic(DefinedPattern):
         length, count = length_of(arguments[0], batch), length_of(arguments[1], batch)
         updates = spread(machine.call(self.update, [arguments[1]], extra=1), count, batch)
         index: Array = updates[0]
-        if ((index < 0) | (index >= length)).any():
-            raise machine.refuse(f"an index of an update is outside the array of {length} elements")
+        outside = (index < 0) | (index >= length)
+        if outside.any():
+            raise machine.refuse(f"index {index[outside].flat[0]} is outside the array of {length} elements")
         shape = np.broadcast_shapes(*[shape_of_batch(value, batch) for value in (*arguments, index)])
         result = each_leaf(arguments[0], lambda leaf: np.broadcast_to(leaf, (*shape, *leaf.shape[batch:])).copy())
         for at in range(count):

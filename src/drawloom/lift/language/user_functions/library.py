@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawloom.lift.language.depth import room_for_depth
 from drawloom.lift.language.errors import ill_typed
 from drawloom.lift.language.ir import Scalar
 from drawloom.lift.language.positions import Position, caller
@@ -49,9 +50,10 @@ def user_function(
         raise ill_typed(f"user_function: {text!r} is not a text", position, "one function in C")
     if neutral is not None and not isinstance(neutral, bool | int | float):
         raise ill_typed(f"user_function: {neutral!r} is not a neutral element", position, "a number")
-    function = UserFunction(parse_function(text), associative, commutative, neutral, position)
-    function.check()
-    check_properties(function)
+    with room_for_depth():
+        function = UserFunction(parse_function(text), associative, commutative, neutral, position)
+        function.check()
+        check_properties(function)
     return function
 
 

@@ -41,8 +41,8 @@ from drawloom.lift.language.user_functions.syntax import (
 Array = npt.NDArray[Any]
 Value = Any  # Array | tuple[Value, ...]: a recursive alias that mypyc would not take
 
-#: Rounds of one loop after which it is taken to be endless.
-MOST_ROUNDS: Final = 100_000
+#: Rounds of all loops of a call, after which the call is taken to be endless: some 5 seconds.
+MOST_ROUNDS: Final = 300_000
 
 
 def run_function(function: FunctionTree, arguments: list[Value], batch: int) -> Value:
@@ -77,11 +77,14 @@ class Run:
         self.returned: Array = np.zeros(self.shape, bool)
         self.broken: list[Array] = []
         self.continued: list[Array] = []
+        self.rounds = 0  # of all loops
 
     def run(self) -> Value:
         body = self.function.body
         if isinstance(body[0], Return):
             return self.evaluate(body[0].value, None)  # without control flow nothing is masked
+        if 0 in self.shape:
+            return empty_value(self.function.result, self.shape)  # no statement runs for no element
         self.block(body, np.ones(self.shape, bool))
         return self.result
 
@@ -130,7 +133,6 @@ class Run:
         for statement in loop.first:
             self.statement(statement, mask)
         self.broken.append(np.zeros(self.shape, bool))
-        rounds = 0
         while True:
             self.continued.append(np.zeros(self.shape, bool))
             active = self.remaining(mask)
@@ -144,9 +146,12 @@ class Run:
             for statement in loop.step:
                 self.statement(statement, self.remaining(mask))
             self.continued.pop()
-            rounds += 1
-            if rounds > MOST_ROUNDS:
-                raise DataError(f"function {self.function.name}: a loop has not ended after {MOST_ROUNDS:,} rounds")
+            self.rounds += 1
+            if self.rounds > MOST_ROUNDS:
+                raise DataError(
+                    f"function {self.function.name}: its loops have not ended after {MOST_ROUNDS:,} rounds\n"
+                    "  a compiled kernel has no such limit"
+                )
         self.continued.pop()
         self.broken.pop()
         self.scopes.pop()
@@ -294,6 +299,13 @@ def dtype_of(type: Type) -> np.dtype[Any]:
         return type.element.dtype
     assert isinstance(type, ScalarType)
     return type.dtype
+
+
+def empty_value(type: Type, shape: tuple[int, ...]) -> Value:
+    """Return a value of a type for a batch without elements."""
+    if isinstance(type, TupleType):
+        return tuple([empty_value(element, shape) for element in type.elements])
+    return np.empty((*shape, type.width) if isinstance(type, VectorType) else shape, dtype_of(type))
 
 
 def batch_shape(values: list[Value], batch: int) -> tuple[int, ...]:

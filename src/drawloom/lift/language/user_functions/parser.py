@@ -44,6 +44,7 @@ from drawloom.lift.language.user_functions.syntax import (
 )
 
 DEEPEST: Final = 60  # nested expressions or statements
+MOST_OPERATORS: Final = 1000  # of one expression, whose tree may be as deep
 
 #: Binary operators by how tightly they bind, loosest first.
 LEVELS: Final = (
@@ -78,6 +79,7 @@ class FunctionParser:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.depth = 0
+        self.operators = 0  # of the current statement
         self.name = ""
 
     def function(self) -> FunctionTree:
@@ -145,6 +147,7 @@ class FunctionParser:
     def statement(self) -> list[Statement]:
         source = self.source
         self.enter()
+        self.operators = 0
         position = source.position()
         found: list[Statement]
         if source.is_at("{"):
@@ -260,14 +263,13 @@ class FunctionParser:
             return self.unary()
         source = self.source
         tree = self.binary(level + 1)
-        terms = 0
         while source.token.kind != NUMBER and source.token.text in LEVELS[level]:
             position = source.position()
             operator = source.next().text
             tree = Binary(operator, tree, self.binary(level + 1), position=position)
-            terms += 1
-            if terms > DEEPEST:
-                raise source.refuse(f"more than {DEEPEST} operators in a row", "parentheses")
+            self.operators += 1
+            if self.operators > MOST_OPERATORS:
+                raise source.refuse(f"an expression of more than {MOST_OPERATORS:,} operators", "several statements")
         return tree
 
     def unary(self) -> Tree:
