@@ -86,10 +86,17 @@ class Chunker:
     def chunk(self, value: Value, number: int) -> Chunk:
         """Return a chunk of an operand."""
         if value.is_constant:
-            return self.constant(value.type, self.lanes_of(value.detail, value.format)[number])
+            return self.filled_constant(value, number)
         chunk = self.chunks[value.number][number]
         assert chunk is not None, (value, number)
         return chunk
+
+    def filled_constant(self, value: Value, number: int) -> Chunk:
+        """Return a chunk of a constant. Lanes that nothing reads get a number of it: a vector divides by them, too."""
+        placement = self.layout.place(value.format)
+        lane_at = placement.lane_at[number * self.width : (number + 1) * self.width]
+        filled = np.where(lane_at < 0, lane_at[0], lane_at)
+        return self.constant(value.type, value.detail.reshape(-1)[filled])
 
     def constant(self, type: str, lanes: NDArray[Any]) -> Chunk:
         return self.program.shared("constant", type, (), np.ascontiguousarray(lanes, DTYPES[type]).tobytes())
@@ -122,10 +129,17 @@ class Chunker:
         target_places = self.layout.place(value.format)
         source_places = self.layout.place(source.format)
         permutation = value.detail.reshape(-1)
-        wanted = self.lanes_of(self.demand.of(value) & (value.detail >= 0), value.format).reshape(-1)
+        demanded = self.lanes_of(self.demand.of(value), value.format)
+        defined = self.lanes_of(value.detail >= 0, value.format) & demanded
         groups = target_places.group_at
         origin = source_places.position[groups, permutation[target_places.lane_at.clip(0)].clip(0)]
-        return self.assemble(np.where(wanted, origin, -1), self.chunks[source.number], value.type)
+        moved = self.assemble(np.where(defined.reshape(-1), origin, -1), self.chunks[source.number], value.type)
+        return self.fill(moved, demanded, value.type)
+
+    def fill(self, chunks: list[Chunk | None], demanded: NDArray[np.bool_], type: str) -> list[Chunk | None]:
+        """Put zeros where lanes are demanded that hold arbitrary numbers."""
+        zero = self.constant(type, np.zeros(self.width))
+        return [zero if chunk is None and row.any() else chunk for chunk, row in zip(chunks, demanded)]
 
     def assemble(
         self, origins: NDArray[np.int64], chunks: list[Chunk | None] | dict[int, Chunk], type: str
@@ -187,13 +201,11 @@ class Chunker:
         version = self.versions.get(spread.pointer, 0)
         wanted = self.lanes_of(self.demand.of(value), value.format)
         if not spread.live.any():
-            zero = self.constant(value.type, np.zeros(self.width))
-            return [zero if row.any() else None for row in wanted]
+            return self.fill([None] * len(wanted), wanted, value.type)
         if index is None and mask is None and not self.is_simple(spread):
             moved = self.load_run(spread, version)
             if moved is not None:
-                zero = self.constant(value.type, np.zeros(self.width))
-                return [zero if chunk is None and row.any() else chunk for chunk, row in zip(moved, wanted)]
+                return self.fill(moved, wanted, value.type)
         return [
             self.load_chunk(value, spread, number, index, mask, version) if row.any() else None
             for number, row in enumerate(wanted)

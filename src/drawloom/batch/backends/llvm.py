@@ -17,6 +17,9 @@ from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 
 SUFFIXES: Final = {"float": "f32", "double": "f64"}
 INTRINSICS: Final = ("fma", "sqrt", "fabs", "exp", "log", "pow", "sin", "cos", "tan")
+#: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
+#: eight bytes, and x86 has no such instructions before AVX-512BW.
+SMALLEST_MASKED: Final = 4
 SATURATING: Final = ("fptosi", "fptoui")
 
 
@@ -213,10 +216,25 @@ done:
         if not chunk.operands:
             self.line(f"{name} = load {vector}, ptr {address}, align {size_of(place.type)}")
             return
+        lanes = constant_lanes(chunk.operands[0])
+        if is_run(lanes) and (is_power_of_two(len(lanes)) or size_of(place.type) < SMALLEST_MASKED):
+            self.load_part(name, place, lanes)
+            return
         function = f"llvm.masked.load.{self.suffix(chunk.type)}.p0"
         self.declare(function, vector, f"ptr, {self.vector(MASK)}, {vector}")
         arguments = f"ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[0])}, {vector} zeroinitializer"
         self.line(f"{name} = call {vector} @{function}({arguments})")
+
+    def load_part(self, name: str, place: Place, lanes: list[int]) -> None:
+        """Load some neighbouring lanes as a shorter vector."""
+        part, short = self.temporary(), f"<{len(lanes)} x {place.type}>"
+        address = self.address(place._replace(offset=place.offset + lanes[0]))
+        self.line(f"{part} = load {short}, ptr {address}, align {size_of(place.type)}")
+        moved = ", ".join(
+            f"i32 {lane - lanes[0]}" if lane in lanes else f"i32 {len(lanes)}" for lane in range(self.width)
+        )
+        zero = f"{short} zeroinitializer"
+        self.line(f"{name} = shufflevector {short} {part}, {zero}, <{self.width} x i32> <{moved}>")
 
     def emit_broadcast(self, chunk: Chunk, name: str) -> None:
         scalar = self.temporary()
@@ -242,10 +260,28 @@ done:
         if len(chunk.operands) == 1:
             self.line(f"store {self.typed(value)}, ptr {address}, align {size_of(place.type)}")
             return
+        lanes = constant_lanes(chunk.operands[1])
+        is_small = size_of(place.type) < SMALLEST_MASKED
+        if is_run(lanes) and (is_power_of_two(len(lanes)) or is_small):
+            self.store_part(value, place, lanes)
+            return
+        if lanes and is_small:
+            for lane in lanes:
+                self.store_part(value, place, [lane])
+            return
         function = f"llvm.masked.store.{self.suffix(value.type)}.p0"
         self.declare(function, "void", f"{self.vector(value.type)}, ptr, {self.vector(MASK)}")
         arguments = f"{self.typed(value)}, ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[1])}"
         self.line(f"call void @{function}({arguments})")
+
+    def store_part(self, value: Chunk, place: Place, lanes: list[int]) -> None:
+        """Store some neighbouring lanes as a shorter vector."""
+        part, short = self.temporary(), f"<{len(lanes)} x {value.type}>"
+        moved = ", ".join(f"i32 {lane}" for lane in lanes)
+        poison = f"{self.vector(value.type)} poison"
+        self.line(f"{part} = shufflevector {self.typed(value)}, {poison}, <{len(lanes)} x i32> <{moved}>")
+        address = self.address(place._replace(offset=place.offset + lanes[0]))
+        self.line(f"store {short} {part}, ptr {address}, align {size_of(place.type)}")
 
     def emit_scatter(self, chunk: Chunk, name: str) -> None:
         value = chunk.operands[0]
@@ -333,6 +369,21 @@ def places_in(chunks: list[Chunk]) -> list[Place]:
         elif isinstance(chunk.detail, ChunkLoop):
             found += places_in(chunk.detail.header) + places_in(chunk.detail.body)
     return found
+
+
+def constant_lanes(mask: Chunk) -> list[int]:
+    """Return the lanes of a constant mask; none where it is known at run time only."""
+    if mask.op != "constant":
+        return []
+    return [int(lane) for lane in np.flatnonzero(np.frombuffer(mask.detail, np.bool_))]
+
+
+def is_run(lanes: list[int]) -> bool:
+    return bool(lanes) and lanes[-1] - lanes[0] + 1 == len(lanes)
+
+
+def is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
 
 
 def memory_type(type: str) -> str:

@@ -139,7 +139,7 @@ class Interpreter:
                 return
             self.execute(loop.body, active)
             if loop.step is not None:
-                self.execute(loop.step, active)
+                self.execute(loop.step, np.ones_like(active) if loop.counts_for_all else active)
             turns += 1
             if turns > MOST_TURNS:
                 raise self.fault(f"this loop has not ended after {MOST_TURNS:,} turns", loop.position)

@@ -282,7 +282,8 @@ class Lowering(ExpressionLowering):
         if loop.first is not None:
             self.execute(loop.first)
         outer = self.mask
-        counted = self.count_turns(loop)
+        # Under a mask, a variable that outlives the loop differs between items.
+        counted = self.count_turns(loop) if loop.counts_for_all or outer is None else None
         if counted is not None:
             self.unroll(loop, *counted)
         else:
@@ -336,12 +337,16 @@ class Lowering(ExpressionLowering):
                 self.execute(loop.body)
         else:
             self.run_index_sets(*body)
-        self.assign_after(variable, after)
+        self.registers[variable] = after
 
-    def assign_after(self, variable: Variable, after: Value) -> None:
-        """Give a loop's variable its last value, in the items that ran."""
-        old = self.registers[variable]
-        self.registers[variable] = after if self.mask is None else self.builder.operate("select", self.mask, after, old)
+    def step(self, loop: Loop) -> None:
+        if loop.step is None:
+            return
+        mask = self.mask
+        if loop.counts_for_all:
+            self.mask = None
+        self.execute(loop.step)
+        self.mask = mask
 
     def normalise(self, loop: Loop, variable: Variable, values: NDArray[Any]) -> tuple[Body, Turns] | None:
         if len(values) < 2:
@@ -482,8 +487,7 @@ class Lowering(ExpressionLowering):
                     return
                 self.mask = None if active.detail.all() else active
             self.execute(loop.body)
-            if loop.step is not None:
-                self.execute(loop.step)
+            self.step(loop)
             turns += 1
         self.run_time_loop(loop)
 
@@ -507,8 +511,7 @@ class Lowering(ExpressionLowering):
         builder.enter(made.body)
         self.mask = made.condition
         self.execute(loop.body)
-        if loop.step is not None:
-            self.execute(loop.step)
+        self.step(loop)
         made.next_values = [*[self.registers[variable] for variable in variables], made.condition]
         builder.leave(outer, scopes=2)
 

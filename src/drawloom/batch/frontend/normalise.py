@@ -172,7 +172,7 @@ def statements_in(statement: Statement) -> Iterator[Statement]:
             children: tuple[Statement | None, ...] = statements
         case If(_, _, then, otherwise):
             children = (then, otherwise)
-        case Loop(_, first, _, step, body, _):
+        case Loop(_, first, _, step, body):
             children = (first, body, step)
         case _:
             return

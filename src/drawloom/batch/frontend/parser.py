@@ -261,10 +261,10 @@ class KernelParser:
                 yield self.conditional_statement(node)
             case "While":
                 body = self.single(node.stmt)
-                yield Loop(self.at(node), None, self.condition(node.cond), None, body, True)
+                yield Loop(self.at(node), None, self.condition(node.cond), None, body, True, False)
             case "DoWhile":
                 body = self.single(node.stmt)
-                yield Loop(self.at(node), None, self.condition(node.cond), None, body, False)
+                yield Loop(self.at(node), None, self.condition(node.cond), None, body, False, False)
             case "For":
                 yield self.for_loop(node)
             case "ExprList":
@@ -367,7 +367,13 @@ class KernelParser:
         body = self.single(node.stmt)
         self.scopes.pop()
         place = self.at(node)
-        return Block(place, (Loop(place, Block(place, first), condition, Block(place, step), body, True),))
+        declared = {part.variable for part in first if isinstance(part, Declare)}
+        counts_for_all = len(step) == 1 and all(
+            isinstance(part, Assign) and isinstance(part.target, Read) and part.target.variable in declared
+            for part in step
+        )
+        loop = Loop(place, Block(place, first), condition, Block(place, step), body, True, counts_for_all)
+        return Block(place, (loop,))
 
     # Expressions.
 

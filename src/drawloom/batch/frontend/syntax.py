@@ -22,8 +22,9 @@ Comparisons and logical operators have the type `bool`; a `Cast` makes them an `
 
 What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
 items for which it is false. A variable's initial value, zero where none is given,
-reaches masked items too. `shuffle(value, lane)` evaluates `value` in
-every item of the group, masked or not, and gives each item the value of item `lane` modulo the group's size. A load in a
+reaches masked items too. The step of
+`for (int i = ...; ...; i += ...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item, masked or
+not, and gives each item the value of item `lane` modulo the group's size. A load in a
 masked item gives 0 and touches no memory. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j),
 x / 0 is x and x % 0 is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that
 store to one place, the highest one wins.
@@ -174,13 +175,15 @@ class If(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Statement):
-    """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`."""
+    """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`. `counts_for_all`
+    says that the step changes only the variable that the loop declares: then it runs in masked items, too."""
 
     first: Statement | None
     condition: Expression
     step: Statement | None
     body: Statement
     tests_first: bool
+    counts_for_all: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

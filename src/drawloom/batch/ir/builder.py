@@ -24,7 +24,7 @@ class Builder:
         self.block = Block()
         self.scopes: list[dict[Any, Value]] = [{}]
         self.constants: dict[Any, Value] = {}
-        self.lanes: dict[bytes, Lanes] = {}
+        self.lanes: dict[Any, Lanes] = {}
         self.versions: dict[str, int] = {}
         self.number = 0
 
@@ -133,7 +133,7 @@ class Builder:
         lanes = np.ascontiguousarray(lanes, np.int32)
         if format == value.format and is_identity(lanes):
             return value
-        key = lanes.tobytes()
+        key = (lanes.shape, lanes.tobytes())
         lanes = self.lanes.setdefault(key, lanes)
         lanes.flags.writeable = False
         return self.shared("permute", value.type, format, (value,), lanes, key)

@@ -1,0 +1,137 @@
+"""Arguments of a launch: arrays checked against a kernel's parameters, so that nothing is written where any is wrong."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from drawloom.batch.frontend import syntax
+from drawloom.batch.ir.ir import Access, Kernel
+from drawloom.errors import LaunchError, count
+
+
+def check_arguments(kernel: syntax.Kernel, lowered: Kernel, arguments: tuple[Any, ...]) -> None:
+    """Refuse arguments that do not fit the parameters.
+
+    Raises:
+        LaunchError: A wrong number, type or layout of arguments, a read-only output, or outputs that overlap.
+    """
+    names = ", ".join(parameter.name for parameter in kernel.parameters)
+    if len(arguments) != len(kernel.parameters):
+        raise LaunchError(
+            f"expected {count(len(kernel.parameters), 'argument')} ({names}), found {len(arguments)}", kernel.name
+        )
+    for parameter, value in zip(kernel.parameters, arguments):
+        if parameter.is_pointer:
+            check_array(kernel, parameter, value, lowered.parameter(parameter.name).is_written)
+        else:
+            check_number(kernel, parameter, value)
+    check_overlaps(kernel, lowered, arguments)
+
+
+def check_array(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any, is_written: bool) -> None:
+    name = parameter.name
+    if not isinstance(value, np.ndarray):
+        raise LaunchError(f"{name} is a {type(value).__name__}\n  expected a NumPy array", kernel.name)
+    if value.dtype != parameter.type.dtype or not value.dtype.isnative:
+        raise LaunchError(f"{name} is an array of {value.dtype}\n  expected {parameter.type.dtype}", kernel.name)
+    if not value.flags.c_contiguous:
+        raise LaunchError(
+            f"{name} is not contiguous: its strides are {value.strides}\n  numpy.ascontiguousarray makes a copy that is",
+            kernel.name,
+        )
+    if not value.flags.aligned:
+        raise LaunchError(f"{name} is not aligned to its elements", kernel.name)
+    if is_written and not value.flags.writeable:
+        raise LaunchError(f"{name} is read-only, and the kernel writes to it", kernel.name)
+
+
+def check_number(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any) -> None:
+    dtype = parameter.type.dtype
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise LaunchError(f"{parameter.name} is an array\n  expected a number", kernel.name)
+    if not isinstance(value, int | float | np.number | np.bool_ | np.ndarray) or isinstance(value, complex):
+        raise LaunchError(f"{parameter.name} is a {type(value).__name__}\n  expected a number", kernel.name)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if int(value) != value or not limits.min <= int(value) <= limits.max:
+            raise LaunchError(f"{parameter.name} is {value}\n  expected a number of type {parameter.type}", kernel.name)
+
+
+def check_overlaps(kernel: syntax.Kernel, lowered: Kernel, arguments: tuple[Any, ...]) -> None:
+    pairs = [(p, value) for p, value in zip(kernel.parameters, arguments) if p.is_pointer and value.size]
+    for number, (left, one) in enumerate(pairs):
+        for right, other in pairs[number + 1 :]:
+            is_written = lowered.parameter(left.name).is_written or lowered.parameter(right.name).is_written
+            if is_written and np.may_share_memory(one, other):
+                raise LaunchError(f"{left.name} and {right.name} overlap, and the kernel writes to one", kernel.name)
+
+
+def count_groups(kernel: syntax.Kernel, arguments: tuple[Any, ...], groups: int | None) -> int:
+    """Return how many groups run: as said, or the length that all arrays with several dimensions begin with.
+
+    Raises:
+        LaunchError: The number is not said, and arrays disagree about it.
+    """
+    if groups is not None:
+        if not isinstance(groups, int | np.integer) or groups < 0:
+            raise LaunchError(f"groups is {groups!r}\n  expected a number of work-groups", kernel.name)
+        return int(groups)
+    lengths = {value.shape[0] for value in arguments if isinstance(value, np.ndarray) and value.ndim > 1}
+    if len(lengths) != 1:
+        found = "none has" if not lengths else f"they begin with {', '.join(map(str, sorted(lengths)))}"
+        raise LaunchError(
+            f"the number of groups is not known: of the arrays with several dimensions {found}\n"
+            "  pass groups=..., the number of work-groups", kernel.name
+        )  # fmt: skip
+    return int(lengths.pop())
+
+
+class Reach:
+    """The accesses of a kernel whose elements are known before it runs: those that no run-time mask or index decides."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.accesses: list[Access] = [
+            value.detail
+            for value in kernel.body.values
+            if (value.op == "load" and not value.operands) or (value.op == "store" and len(value.operands) == 1)
+        ]
+
+    def check(self, arguments: dict[str, Any], groups: int) -> None:
+        """Refuse arrays that are too small for a number of groups.
+
+        Raises:
+            LaunchError: An element that the kernel reads or writes is outside of an array.
+        """
+        if groups > self.kernel.most_groups:
+            raise LaunchError(
+                f"{groups:,} groups overflow an index of 32 bits\n"
+                f"  run at most {self.kernel.most_groups:,} at once, or compute indices as size_t", self.kernel.name
+            )  # fmt: skip
+        for access in self.accesses:
+            for group in (0, groups - 1):
+                self.check_access(access, arguments, group)
+
+    def check_access(self, access: Access, arguments: dict[str, Any], group: int) -> None:
+        elements = access.offsets.copy()
+        for term in access.terms:
+            product = 1
+            for name in term.factors:
+                product *= group if name == "group" else int(arguments[name])
+            elements += term.coefficients * product
+        touched = elements[access.active]
+        if not touched.size:
+            return
+        size = arguments[access.pointer].size
+        worst = int(touched.min()) if touched.min() < 0 else int(touched.max())
+        if not 0 <= worst < size:
+            raise LaunchError(
+                f"group {group} accesses element {worst} of {access.pointer}, an array of {size} elements",
+                self.kernel.name,
+            )
+
+
+#: Scalars by their kind, as ctypes takes them.
+PYTHON_TYPES: Final = {"b": bool, "i": int, "u": int, "f": float}
