@@ -1,6 +1,7 @@
 """Draws random kernels in the collective register cache idiom and runs each in several ways, which have to agree.
 
     python -m tools.fuzz_batch --count 5000 --first 0
+    python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, and machine code in every order of lanes, for 1 to 4
 groups that share vectors, and for vectors of several widths. The first kernel that fails is printed with its seed, and
@@ -8,6 +9,7 @@ the exit status is 1.
 """
 
 import argparse
+import itertools
 import sys
 import warnings
 from typing import Any
@@ -19,10 +21,15 @@ from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel
 from drawloom.batch.frontend.syntax import Kernel
 from drawloom.batch.ir.verifier import verify
+from drawloom.batch.kernels import READY, parse_ready
+from tests.batch.cases import flat, make_arguments
 from tests.batch.random_kernels import Generator
 
 WIDTHS = (4, 8, 16)
 PACKS = (1, 2, 4)
+REALS = {"float": np.float32, "double": np.float64}
+#: Unrolled steps of a hundred operations each: larger packs take minutes to compile.
+LARGEST_FRCG = 16
 
 
 def check(seed: int) -> str:
@@ -49,6 +56,24 @@ def check(seed: int) -> str:
         if fault:
             return f"{generator.text}\ngroups of {generator.wg_size}, {order}, pack {pack}, width {width}: {fault}"
     return ""
+
+
+def check_ready_kernels() -> int:
+    for name, size, (real, dtype) in itertools.product(READY, range(4, 33, 4), REALS.items()):
+        kernel = parse_ready(name, wg_size=size, real=real)
+        lowered = lower(kernel)
+        for order, pack in itertools.product(ORDERS, PACKS):
+            if name == "frcg" and size * pack > LARGEST_FRCG:
+                continue
+            arguments = make_arguments(name, size, 2 * pack, dtype, seed=size)
+            expected = reference(kernel, 2 * pack, flat(arguments), True)
+            native = NativeKernel(lowered, order, pack)
+            fault = difference(expected, run_native(kernel, native, 2 * pack, flat(arguments)))
+            if fault:
+                print(f"{name}, {real}, groups of {size}, {order}, pack {pack}: {fault}")
+                return 1
+        print(f"{name}, {real}, groups of {size}: every order and pack agrees", flush=True)
+    return 0
 
 
 def copied(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +112,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1000, help="how many kernels (default: 1000)")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one (default: 0)")
+    parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
     options = parser.parse_args()
+    if options.kernels:
+        return check_ready_kernels()
     warnings.simplefilter("error")
     for seed in range(options.first, options.first + options.count):
         fault = check(seed)

@@ -1,4 +1,4 @@
-"""Random kernels in the collective register cache idiom, with arguments: deterministic ones, without undefined behaviour.
+"""Random kernels in the collective register cache idiom, with arguments, that have no undefined behaviour.
 
 Every index is taken modulo the size it has to be below, every work-item writes to places of its own, and loops that end
 at run time count down. What is drawn: mixed scalar types, private and group-wide arrays, indices known at compile time
@@ -209,10 +209,13 @@ class Generator:
             left, right = self.expression(depth - 1, True), self.expression(depth - 1, True)
             return f"({left} {self.random.choice(BITWISE)} {right})"
         if choice < 0.7:
-            return f"({self.condition(1)} ? {self.expression(depth - 1, integer)} : {self.expression(depth - 1, integer)})"
+            then, otherwise = self.expression(depth - 1, integer), self.expression(depth - 1, integer)
+            return f"({self.condition(1)} ? {then} : {otherwise})"
         if choice < 0.82:
-            lane = self.random.choice((str(self.random.randrange(self.wg_size)), "get_local_id() + 1",
-                                       f"{self.random.randrange(self.wg_size)} - (int)get_local_id()", "number"))  # fmt: skip
+            known = self.random.randrange(self.wg_size)
+            lane = self.random.choice(
+                (str(known), "get_local_id() + 1", f"{known} - (int)get_local_id()", "number")
+            )
             return f"shuffle({self.expression(depth - 1, integer)}, {lane})"
         if choice < 0.87:
             return f"{self.random.choice(('max', 'min'))}({self.expression(depth - 1, integer)}, {self.leaf(integer)})"

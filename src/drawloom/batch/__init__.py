@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from drawloom.batch.compile import Kernel as Kernel
+    from drawloom.batch.compile import kernel as kernel
     from drawloom.batch.frontend.interpreter import interpret as interpret
     from drawloom.batch.frontend.lower import lower as lower
     from drawloom.batch.frontend.parser import parse_file as parse_file
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from drawloom.batch.frontend.source import BatchTypeError as BatchTypeError
     from drawloom.batch.frontend.source import MissingParserError as MissingParserError
     from drawloom.batch.ir.interpreter import interpret_ir as interpret_ir
-    from drawloom.batch.compile import Kernel as Kernel
-    from drawloom.batch.compile import kernel as kernel
 
 # Public name -> the module that defines it.
 LAZY_NAMES: Final[dict[str, str]] = {

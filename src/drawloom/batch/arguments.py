@@ -1,4 +1,4 @@
-"""Arguments of a launch: arrays checked against a kernel's parameters, so that nothing is written where any is wrong."""
+"""Arguments of a launch, checked against a kernel's parameters: nothing is written where any is wrong."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_array(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any, 
         raise LaunchError(f"{name} is an array of {value.dtype}\n  expected {parameter.type.dtype}", kernel.name)
     if not value.flags.c_contiguous:
         raise LaunchError(
-            f"{name} is not contiguous: its strides are {value.strides}\n  numpy.ascontiguousarray makes a copy that is",
+            f"{name} is not contiguous: its strides are {value.strides}\n  numpy.ascontiguousarray makes a copy",
             kernel.name,
         )
     if not value.flags.aligned:
@@ -75,7 +75,7 @@ def count_groups(kernel: syntax.Kernel, arguments: tuple[Any, ...], groups: int 
         LaunchError: The number is not said, and arrays disagree about it.
     """
     if groups is not None:
-        if not isinstance(groups, int | np.integer) or groups < 0:
+        if groups < 0:
             raise LaunchError(f"groups is {groups!r}\n  expected a number of work-groups", kernel.name)
         return int(groups)
     lengths = {value.shape[0] for value in arguments if isinstance(value, np.ndarray) and value.ndim > 1}
@@ -89,7 +89,7 @@ def count_groups(kernel: syntax.Kernel, arguments: tuple[Any, ...], groups: int 
 
 
 class Reach:
-    """The accesses of a kernel whose elements are known before it runs: those that no run-time mask or index decides."""
+    """The accesses of a kernel whose elements are known before it runs: no run-time mask or index decides them."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel

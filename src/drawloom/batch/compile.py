@@ -52,7 +52,8 @@ class Kernel:
 
         Args:
             arguments: A contiguous NumPy array for each pointer parameter, a number for each other one.
-            groups: The number of work-groups. Without it, the length that all arrays with several dimensions begin with.
+            groups: The number of work-groups; without it, the length that all arrays with several dimensions begin
+                with.
 
         Raises:
             LaunchError: Arguments do not fit; nothing was written.
@@ -111,7 +112,7 @@ def kernel(
     """
     if order not in ORDERS:
         raise DataError(f"order is {order!r}\n  expected {', '.join(ORDERS)}")
-    if not isinstance(pack, int) or not 1 <= pack <= LARGEST_PACK:
+    if pack not in range(1, LARGEST_PACK + 1):
         raise DataError(f"pack is {pack!r}\n  expected 1 to {LARGEST_PACK}")
     text, file = read_source(source)
     kernels = parse_file(text, wg_size=wg_size, defines=defines, file=file)

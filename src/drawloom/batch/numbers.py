@@ -200,7 +200,7 @@ def _library_fma() -> Callable[[float, float, float], float]:
     function = ctypes.CDLL(None).fma
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_double] * 3
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 LIBRARY_FMA: Final = _library_fma()

@@ -18,7 +18,7 @@ def run_ranges(body: Callable[[int, int], None], first: int, last: int, step: in
     """Call a function for parts of a range, from several threads at once.
 
     Args:
-        body: Takes the first item of a part and the one after its last. It releases the interpreter lock while it works.
+        body: Takes the first item of a part and the one after its last, and releases the interpreter lock meanwhile.
         first: The first item.
         last: The item after the last; last - first is a multiple of `step`.
         step: Parts begin and end at multiples of it from `first`.

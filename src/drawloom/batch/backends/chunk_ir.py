@@ -4,7 +4,7 @@
     block   ::= chunk*
     chunk   ::= operation chunk*                    -- lane by lane, as in InfReg-IR
               | constant numbers | splat chunk of `group` plus numbers | argument NAME
-              | shuffle lanes chunk [chunk]         -- lane l is lane lanes[l] of both operands side by side, -1 anything
+              | shuffle lanes chunk [chunk]         -- lane l is lane lanes[l] of the operands side by side
               | load place [mask] | broadcast place | gather place index [mask]
               | store place value [mask] | scatter place value index [mask]
               | table chunk* | read table index     -- lanes known at run time only, through memory
@@ -73,7 +73,7 @@ class ChunkProgram:
         """Return the equal chunk that exists, or a new one."""
         key = (op, type, detail, version, *[operand.number for operand in operands])
         for scope in reversed(self.scopes):
-            known = scope.get(key)
+            known: Chunk | None = scope.get(key)
             if known is not None:
                 return known
         chunk = self.append(op, type, operands, detail)

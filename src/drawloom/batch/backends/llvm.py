@@ -222,7 +222,8 @@ done:
             return
         function = f"llvm.masked.load.{self.suffix(chunk.type)}.p0"
         self.declare(function, vector, f"ptr, {self.vector(MASK)}, {vector}")
-        arguments = f"ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[0])}, {vector} zeroinitializer"
+        pointer, mask = f"ptr align {size_of(place.type)} {address}", self.typed(chunk.operands[0])
+        arguments = f"{pointer}, {mask}, {vector} zeroinitializer"
         self.line(f"{name} = call {vector} @{function}({arguments})")
 
     def load_part(self, name: str, place: Place, lanes: list[int]) -> None:

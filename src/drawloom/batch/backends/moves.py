@@ -70,9 +70,8 @@ def needs_exchanges(rows: list[Row]) -> bool:
 def exchange(program: ChunkProgram, rows: list[Row], chunks: dict[int, Chunk]) -> list[Chunk | None] | None:
     """Permute address bits, where the whole permutation is that; None where it is not.
 
-    A place has an address: the bits of its lane, then those of its chunk. If every bit of a source's address is some bit
-    of the place's, up to inversions that are the same everywhere, bits that change between lane and chunk are exchanged
-    one after the other.
+    A place has an address: the bits of its lane, then those of its chunk. If every bit of a source's address is some
+    bit of the place's, the bits that change between lane and chunk are exchanged one after the other.
     """
     width = program.width
     names = sorted({source.chunk for row in rows for source in row if source is not None})
@@ -103,7 +102,7 @@ def exchange(program: ChunkProgram, rows: list[Row], chunks: dict[int, Chunk]) -
 
 
 def bit_permutation(sources: list[int], bits: int) -> list[int] | None:
-    """Return for each bit of a place's address the bit of the source's address that equals it; None if there is none."""
+    """Return for each bit of a place's address the bit of the source's that equals it; None where none does."""
     origin: list[int] = []
     for bit in range(bits):
         moved = sources[1 << bit] ^ sources[0]
@@ -129,7 +128,7 @@ def exchange_bits(program: ChunkProgram, chunks: list[Chunk], lane_bit: int, chu
         pair = chunks[low], chunks[low | 1 << chunk_bit]
         own = number >> chunk_bit & 1
         lanes = tuple(
-            (lane & ~(1 << lane_bit) | own << lane_bit) + (width if lane >> lane_bit & 1 else 0) for lane in range(width)
+            (lane & ~(1 << lane_bit) | own << lane_bit) + width * (lane >> lane_bit & 1) for lane in range(width)
         )
         result.append(program.shuffle(lanes, *pair))
     return result

@@ -19,7 +19,7 @@ from drawloom.batch.ir.ir import Format, Lanes
 class Turns(NamedTuple):
     """Turns that run at once: for each loop variable its value in every turn."""
 
-    count: int
+    number: int
     values: tuple[tuple[Variable, NDArray[Any]], ...]
 
     def select(self, chosen: Sequence[int]) -> Turns:

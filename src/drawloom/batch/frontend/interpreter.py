@@ -182,8 +182,8 @@ class Interpreter:
             case Cast(type, _, operand):
                 return numbers.convert(self.evaluate(operand, mask), type)
             case Unary(_, _, op, operand):
-                value = self.evaluate(operand, mask)
-                return numbers.negate(value) if op == "-" else ~value
+                inner = self.evaluate(operand, mask)
+                return numbers.negate(inner) if op == "-" else np.invert(inner)
             case Logical(_, _, op, left, right):
                 first = self.evaluate(left, mask)
                 decides = mask & (first if op == "&&" else ~first)

@@ -148,7 +148,7 @@ class Lowering(ExpressionLowering):
         if isinstance(target, Load):
             self.store(statement, target, turns)
         elif isinstance(target, Read) and not target.variable.is_local:
-            assert turns.count == 1
+            assert turns.number == 1
             self.assign_lanes(statement, target.variable, np.zeros(1, np.int64), turns)
         elif target.variable.is_local:
             self.assign_local(statement, target)
@@ -181,9 +181,9 @@ class Lowering(ExpressionLowering):
         self.registers[variable] = builder.operate("select", builder.constant(MASK, lanes), value, old)
 
     def assign_varying(self, statement: Guarded, target: Element, turns: Turns) -> None:
-        """Assign to an element that differs between items or is known at run time only: the lane whose ix is the index."""
+        """Assign to an element that differs between items or is known at run time only: where ix is the index."""
         builder = self.builder
-        assert turns.count == 1
+        assert turns.number == 1
         context = Context(self.scalars.format, turns, np.zeros(1, np.int64))
         mask = self.mask_in(context, statement.guards)
         value = self.evaluate(statement.value, context, mask)
@@ -239,13 +239,13 @@ class Lowering(ExpressionLowering):
 
     def store_context(self, statement: Guarded, turns: Turns) -> Context:
         """Return a context in which the stored array's elements stay in their lanes."""
-        if turns.count > 1:
+        if turns.number > 1:
             for part in expressions_in(statement.value):
                 if isinstance(part, Element) and not part.variable.is_local:
                     positions = self.positions_if_known(part, turns)
-                    if positions is not None and len(np.unique(positions)) == turns.count:
+                    if positions is not None and len(np.unique(positions)) == turns.number:
                         return Context(self.format_of(part.variable), turns, positions)
-        return Context(Format(self.kernel.wg_size, turns.count), turns, np.arange(turns.count))
+        return Context(Format(self.kernel.wg_size, turns.number), turns, np.arange(turns.number))
 
     def mask_in(self, context: Context, guards: tuple[Expression, ...]) -> Value | None:
         """Return the current mask and the guards in a context; None where all items run."""
@@ -267,7 +267,7 @@ class Lowering(ExpressionLowering):
 
     def turn_context(self, turns: Turns) -> Context:
         """Return a context with a column for each turn, which answers questions about all of them."""
-        return Context(Format(self.kernel.wg_size, turns.count), turns, np.arange(turns.count))
+        return Context(Format(self.kernel.wg_size, turns.number), turns, np.arange(turns.number))
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
@@ -358,23 +358,26 @@ class Lowering(ExpressionLowering):
             return None
         for shadow in body.shadows:
             self.reset(shadow)
-        return body, Turns(turns.count, (*turns.values, (body.home, positions)))
+        return body, Turns(turns.number, (*turns.values, (body.home, positions)))
 
     def choose_home(self, body: Statement, turns: Turns) -> tuple[int, NDArray[Any]]:
-        """Return the extent of the arrays that stand for temporaries, and each turn's place in them: as in an array that
-        the body assigns to, so that temporaries need not move."""
+        """Return the extent of the arrays that stand for temporaries, and each turn's place in them.
+
+        Both are as in an array that the body assigns to, so that temporaries need not move.
+        """
         own = {part.variable for part in statements_in(body) if isinstance(part, Declare)}
         for part in statements_in(body):
             target = part.target if isinstance(part, Assign) else None
             if not isinstance(target, Element) or target.variable.is_local or target.variable in own:
                 continue
-            if any(isinstance(inner, Read | Element) and inner.variable in own for inner in expressions_in(target.index)):
+            parts = expressions_in(target.index)
+            if any(isinstance(part, Read | Element) and part.variable in own for part in parts):
                 continue
             # Where an index is out of range in some turn, a guard that is not known here masks it.
             positions = self.positions_if_known(target, turns)
-            if positions is not None and len(np.unique(positions)) == turns.count:
+            if positions is not None and len(np.unique(positions)) == turns.number:
                 return target.variable.extent, positions
-        return turns.count, np.arange(turns.count)
+        return turns.number, np.arange(turns.number)
 
     def positions_if_known(self, target: Element, turns: Turns) -> NDArray[Any] | None:
         with self.scratch():
@@ -396,7 +399,7 @@ class Lowering(ExpressionLowering):
         self.written = {part.target.variable for part in body.statements if not isinstance(part.target, Load)}
         self.stored = {part.target.pointer for part in body.statements if isinstance(part.target, Load)}
         steps = [self.touches(statement, turns) for statement in body.statements]
-        for number, chosen in split_turns(steps, turns.count):
+        for number, chosen in split_turns(steps, turns.number):
             statement = body.statements[number]
             if self.runs_at_once(statement):
                 self.assign(statement, turns.select(chosen))
@@ -418,7 +421,7 @@ class Lowering(ExpressionLowering):
             # What the loop assigns has other values when the statement runs than it has now.
             known = tuple(guard for guard in statement.guards if not self.is_changed(guard))
             mask = self.mask_in(context, known)
-            live: list[int] | range = range(turns.count)
+            live: list[int] | range = range(turns.number)
             if mask is not None and mask.is_constant:
                 live = [turn for turn in live if mask.detail[:, turn].any()]
             write = self.touch(statement.target, context, mask)
@@ -469,7 +472,7 @@ class Lowering(ExpressionLowering):
     def differs(self, subject: object, terms: Any) -> bool:
         """Return whether accesses to a pointer have different run-time parts, so that offsets do not compare."""
         key = tuple((term.factors, int(term.coefficients.flat[0])) for term in terms)
-        return self.bases.setdefault(subject, key) != key
+        return bool(self.bases.setdefault(subject, key) != key)
 
     # Loops at run time.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from drawloom.batch.frontend.syntax import (
     Assign,
@@ -154,7 +154,7 @@ class Normaliser:
         if isinstance(expression, Read) and expression.variable in self.private:
             variable = self.private[expression.variable]
             return Element(expression.type, expression.position, variable, Read(LONG, expression.position, self.home))
-        changes = {}
+        changes: dict[str, Any] = {}
         for field in fields(expression):
             part = getattr(expression, field.name)
             if isinstance(part, Expression):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 
 from drawloom.batch.frontend.builtins import BUILTINS, CONSTANTS, IDENTITIES, SHUFFLE, SIZE
+from drawloom.batch.frontend.constants import constant_value, parse_literal
 from drawloom.batch.frontend.preprocess import Preprocessed, preprocess
-from drawloom.batch.frontend.source import MissingParserError, Position, Source
+from drawloom.batch.frontend.source import BatchParseError, BatchTypeError, Position, Source
 from drawloom.batch.frontend.syntax import (
     Assign,
     Binary,
@@ -37,8 +37,19 @@ from drawloom.batch.frontend.syntax import (
     Unary,
     Variable,
 )
+from drawloom.batch.frontend.tree import place_of, read_tree
 from drawloom.batch.numbers import convert
-from drawloom.batch.types import BOOL, C_SPELLINGS, DOUBLE, FLOAT, INT, LONG, UINT, ULONG, ScalarType, common_type, promote
+from drawloom.batch.types import (
+    BOOL,
+    C_SPELLINGS,
+    DOUBLE,
+    FLOAT,
+    INT,
+    ULONG,
+    ScalarType,
+    common_type,
+    promote,
+)
 
 LARGEST_EXTENT: Final = 4096
 LARGEST_GROUP: Final = 1024
@@ -48,12 +59,11 @@ INTEGER_ONLY: Final = ("%", "&", "|", "^", *SHIFTS)
 INCREMENTS: Final = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 #: Nodes of C that are outside the grammar, in the words of an error.
 OUTSIDE: Final = {
-    "Break": "break", "Continue": "continue", "Return": "return", "Goto": "goto", "Switch": "switch", "Label": "a label",
+    "Break": "break", "Continue": "continue", "Return": "return", "Label": "a label",
     "StructRef": "a member of a struct", "Struct": "struct", "Union": "union", "Enum": "enum", "Typedef": "typedef",
     "CompoundLiteral": "a compound literal", "InitList": "a list of initial values", "ExprList": "the comma operator",
     "Assignment": "an assignment within an expression", "Pragma": "#pragma", "StaticAssert": "_Static_assert",
 }  # fmt: skip
-PLACE: Final = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)$", re.DOTALL)
 
 
 def parse_file(
@@ -99,49 +109,6 @@ def parse_file(
     return kernels
 
 
-def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
-    """Return pycparser's tree."""
-    try:
-        from pycparser.c_lexer import CLexer
-        from pycparser.c_parser import CParser, ParseError
-    except ImportError:
-        raise MissingParserError(
-            "kernels in OpenCL C need pycparser, which is not installed", ["pip install 'drawloom[batch]'"]
-        ) from None
-    last = Position(1, 1)
-
-    class RecordingLexer(CLexer):  # type: ignore[misc]
-        """Remembers the last token, because some of pycparser's errors name no place."""
-
-        def token(self) -> Any:
-            nonlocal last
-            token = super().token()
-            if token is not None:
-                last = Position(token.lineno, token.column)
-            return token
-
-    try:
-        return CParser(lexer=RecordingLexer).parse(preprocessed.text, filename="")
-    except ParseError as failure:
-        match = PLACE.match(str(failure))
-        where = Position(int(match["line"]), int(match["column"])) if match else last
-        message = match["message"] if match else str(failure).lstrip(": ")
-    except (AssertionError, AttributeError, TypeError, ValueError, KeyError, IndexError) as failure:
-        # pycparser checks some malformed declarations by assertion only.
-        where, message = last, f"this declaration is malformed ({type(failure).__name__})"
-    message = message.replace("before: inline", "before: __kernel").replace("before: register", "before: __local")
-    raise source.parse_error(message[:1].lower() + message[1:], preprocessed.position(*where)) from None
-
-
-def place_of(node: Any) -> tuple[int, int]:
-    """Return the line and column of a node of pycparser's; declarations have theirs on what they declare."""
-    while node is not None and getattr(node, "coord", None) is None:
-        node = next((child for _, child in node.children()), None)
-    if node is None:
-        return 1, 1
-    return node.coord.line, node.coord.column or 1
-
-
 class KernelParser:
     """One kernel: the names in scope, and pycparser's nodes to ours."""
 
@@ -157,30 +124,30 @@ class KernelParser:
     def at(self, node: Any) -> Position:
         return self.preprocessed.position(*place_of(node))
 
-    def refuse(self, message: str, node: Any, expected: str = "") -> NoReturn:
-        raise self.source.parse_error(message, self.at(node), expected)
+    def parse_error(self, message: str, node: Any, expected: str = "") -> BatchParseError:
+        return self.source.parse_error(message, self.at(node), expected)
 
-    def refuse_type(self, message: str, node: Any, expected: str = "") -> NoReturn:
-        raise self.source.type_error(message, self.at(node), expected)
+    def type_error(self, message: str, node: Any, expected: str = "") -> BatchTypeError:
+        return self.source.type_error(message, self.at(node), expected)
 
-    def refuse_outside(self, node: Any) -> NoReturn:
+    def outside_error(self, node: Any) -> BatchParseError:
         name = type(node).__name__
-        self.refuse(f"{OUTSIDE.get(name, name)} is not part of the language", node)
+        return self.parse_error(f"{OUTSIDE.get(name, name)} is not part of the language", node)
 
     # Kernels and parameters.
 
     def kernel(self, node: Any) -> Kernel:
         if type(node).__name__ != "FuncDef":
-            self.refuse("only kernels may stand outside of kernels", node, "__kernel void NAME(...) { ... }")
+            raise self.parse_error("only kernels may stand outside of kernels", node, "__kernel void NAME(...) { ... }")
         declaration = node.decl
         name: str = declaration.name
         if "inline" not in declaration.funcspec:
-            self.refuse(f"{name} is not a kernel, and helper functions are not supported", node, "__kernel")
+            raise self.parse_error(f"{name} is not a kernel, and helper functions are not supported", node, "__kernel")
         if node.param_decls:
-            self.refuse("parameters are declared within the parentheses", node)
+            raise self.parse_error("parameters are declared within the parentheses", node)
         result = declaration.type.type
         if type(result).__name__ != "TypeDecl" or getattr(result.type, "names", None) != ["void"]:
-            self.refuse_type(f"{name} returns a value", node, "void")
+            raise self.type_error(f"{name} returns a value", node, "void")
         parameters = tuple(self.parameter(child) for child in self.parameter_nodes(declaration.type))
         body = self.block(node.body)
         return Kernel(name, self.wg_size, parameters, body, self.source)
@@ -193,46 +160,47 @@ class KernelParser:
 
     def parameter(self, node: Any) -> Parameter:
         if type(node).__name__ != "Decl" or node.name is None:
-            self.refuse("this parameter has no name", node, "type NAME or type *NAME")
+            raise self.parse_error("this parameter has no name", node, "type NAME or type *NAME")
         self.refuse_storage(node)
         declared = node.type
         is_pointer = type(declared).__name__ in ("PtrDecl", "ArrayDecl")
         if is_pointer:
             declared = declared.type
         if type(declared).__name__ != "TypeDecl":
-            self.refuse(f"{node.name} is neither a value nor a pointer to values", node, "type NAME or type *NAME")
+            message = f"{node.name} is neither a value nor a pointer to values"
+            raise self.parse_error(message, node, "type NAME or type *NAME")
         scalar = self.scalar_type(declared)
         if is_pointer and scalar is BOOL:
-            self.refuse_type(f"{node.name} points to bool", node, "uchar, or another type with a size")
+            raise self.type_error(f"{node.name} points to bool", node, "uchar, or another type with a size")
         parameter = Parameter(node.name, scalar, is_pointer, "const" in declared.quals, self.at(node))
         self.declare(parameter.name, parameter, node)
         return parameter
 
     def refuse_storage(self, node: Any) -> None:
         if node.storage:
-            self.refuse("__local is for variables of a kernel's body", node)
+            raise self.parse_error("__local is for variables of a kernel's body", node)
 
     def scalar_type(self, declared: Any) -> ScalarType:
         if type(declared.type).__name__ != "IdentifierType":
-            self.refuse_outside(declared.type)
+            raise self.outside_error(declared.type)
         names = tuple(sorted(declared.type.names))
         scalar = C_SPELLINGS.get(names)
         if scalar is None:
-            self.refuse_type(f"the type {' '.join(declared.type.names)} is not part of the language", declared)
+            raise self.type_error(f"the type {' '.join(declared.type.names)} is not part of the language", declared)
         return scalar
 
     def declare(self, name: str, entry: Variable | Parameter, node: Any) -> None:
         if name in self.scopes[-1]:
-            self.refuse_type(f"{name} is declared twice in one block", node)
+            raise self.type_error(f"{name} is declared twice in one block", node)
         if name in BUILTINS or name in IDENTITIES or name in (SHUFFLE, SIZE):
-            self.refuse_type(f"{name} is the name of a function", node)
+            raise self.type_error(f"{name} is the name of a function", node)
         self.scopes[-1][name] = entry
 
     def find(self, node: Any) -> Variable | Parameter:
         for scope in reversed(self.scopes):
             if node.name in scope:
                 return scope[node.name]
-        self.refuse_type(f"{node.name} is not declared", node)
+        raise self.type_error(f"{node.name} is not declared", node)
 
     # Statements.
 
@@ -273,7 +241,7 @@ class KernelParser:
             case "BinaryOp" | "TernaryOp" | "ID" | "Constant" | "ArrayRef" | "FuncCall" | "UnaryOp" | "Cast":
                 yield Evaluate(self.at(node), self.expression(node))
             case _:
-                self.refuse_outside(node)
+                raise self.outside_error(node)
 
     def single(self, node: Any) -> Block:
         """Return the statement of a branch or a loop, in a scope of its own."""
@@ -286,23 +254,25 @@ class KernelParser:
 
     def declaration(self, node: Any) -> Iterator[Statement]:
         if node.name is None or type(node).__name__ != "Decl":
-            self.refuse_outside(node.type)
+            raise self.outside_error(node.type)
         declared = node.type
         extent = 0
         if type(declared).__name__ == "ArrayDecl":
             extent = self.extent(declared.dim, node)
             declared = declared.type
         if type(declared).__name__ != "TypeDecl":
-            self.refuse(f"{node.name} is neither a value nor an array of values", node, "type NAME or type NAME[SIZE]")
+            message = f"{node.name} is neither a value nor an array of values"
+            raise self.parse_error(message, node, "type NAME or type NAME[SIZE]")
         is_local = "register" in node.storage
         self.variables += 1
         variable = Variable(node.name, self.scalar_type(declared), extent, is_local, self.variables, self.at(node))
         if is_local and node.init is not None:
-            self.refuse("a __local variable has no initial value", node)
+            raise self.parse_error("a __local variable has no initial value", node)
         # C11 6.2.1p7: the scope begins after the declarator, so that `int x = x;` reads the new x.
         self.declare(variable.name, variable, node)
         if node.init is not None and (type(node.init).__name__ == "InitList") != (extent > 0):
-            self.refuse_type(f"the initial value of {node.name} does not fit", node, "a list" if extent else "a value")
+            expected = "a list" if extent else "a value"
+            raise self.type_error(f"the initial value of {node.name} does not fit", node, expected)
         initial = None
         if node.init is not None and not extent:
             initial = self.convert(self.expression(node.init), variable.type)
@@ -312,7 +282,7 @@ class KernelParser:
 
     def initial_values(self, variable: Variable, node: Any) -> Iterator[Statement]:
         if len(node.init.exprs) > variable.extent:
-            self.refuse_type(f"{variable.name} has {variable.extent} elements, found {len(node.init.exprs)}", node)
+            raise self.type_error(f"{variable.name} has {variable.extent} elements, found {len(node.init.exprs)}", node)
         for number, child in enumerate(node.init.exprs):
             place = Constant(INT, self.at(child), np.int32(number))
             element = Element(variable.type, self.at(child), variable, place)
@@ -320,12 +290,12 @@ class KernelParser:
 
     def extent(self, dimension: Any, node: Any) -> int:
         if dimension is None:
-            self.refuse_type(f"{node.name} has no size", node, "a size that is known at compile time")
+            raise self.type_error(f"{node.name} has no size", node, "a size that is known at compile time")
         size = constant_value(self.expression(dimension))
         if size is None or not isinstance(size, np.integer):
-            self.refuse_type(f"the size of {node.name} is not known at compile time", dimension)
+            raise self.type_error(f"the size of {node.name} is not known at compile time", dimension)
         if not 1 <= int(size) <= LARGEST_EXTENT:
-            self.refuse_type(f"{node.name} has {int(size)} elements", dimension, f"1 to {LARGEST_EXTENT}")
+            raise self.type_error(f"{node.name} has {int(size)} elements", dimension, f"1 to {LARGEST_EXTENT}")
         return int(size)
 
     def assignment(self, node: Any) -> Assign:
@@ -344,11 +314,12 @@ class KernelParser:
     def target(self, node: Any) -> Read | Element | Load:
         target = self.expression(node)
         if isinstance(target, ScalarParameter):
-            self.refuse_type(f"{target.parameter.name} is a parameter, which a kernel cannot assign to", node)
+            raise self.type_error(f"{target.parameter.name} is a parameter, which a kernel cannot assign to", node)
         if not isinstance(target, Read | Element | Load):
-            self.refuse("this cannot be assigned to", node, "a variable, an array element or a dereferenced pointer")
+            expected = "a variable, an array element or a dereferenced pointer"
+            raise self.parse_error("this cannot be assigned to", node, expected)
         if isinstance(target, Load) and target.pointer.is_constant:
-            self.refuse_type(f"{target.pointer.name} points to constants", node)
+            raise self.type_error(f"{target.pointer.name} points to constants", node)
         return target
 
     def conditional_statement(self, node: Any) -> If:
@@ -395,7 +366,8 @@ class KernelParser:
         if scalar is BOOL:
             return self.truth(value)
         if isinstance(value, Constant):
-            return Constant(scalar, value.position, convert(np.asarray(value.value), scalar)[()])
+            number = convert(np.asarray(value.value), scalar)
+            return Constant(scalar, value.position, scalar.dtype.type(number))
         return Cast(scalar, value.position, value)
 
     def expression(self, node: Any) -> Expression:
@@ -420,30 +392,15 @@ class KernelParser:
             case "Cast":
                 return self.cast(node)
             case _:
-                self.refuse_outside(node)
+                raise self.outside_error(node)
 
     def literal(self, node: Any) -> Constant:
-        text: str = node.value
-        place = self.at(node)
         if node.type in ("char", "string") or node.type.startswith(("u8", "u16", "u32", "wchar", "U")):
-            self.refuse(f"{text} is not a number", node)
-        if node.type in ("float", "double", "long double"):
-            number = text.rstrip("fFlL")
-            value = float.fromhex(number) if number[:2] in ("0x", "0X") else float(number)
-            if text[-1] in "fF" and number != text and not text.lower().startswith("0x"):
-                return Constant(FLOAT, place, np.float32(value))
-            return Constant(DOUBLE, place, np.float64(value))
-        digits = text.rstrip("uUlL")
-        suffix = text[len(digits) :].lower()
-        base = 16 if digits[:2] in ("0x", "0X") else 2 if digits[:2] in ("0b", "0B") else 8 if digits[0] == "0" else 10
-        number_value = int(digits[2:] if base in (2, 16) else digits, base)
-        # C11 6.4.4.1p5: the first type of the list that holds the value.
-        wide = [LONG, ULONG] if "l" in suffix else [INT, UINT, LONG, ULONG]
-        types = [t for t in wide if (t.kind == "u" if "u" in suffix else t.kind == "i" or base != 10)]
-        for scalar in types:
-            if number_value <= np.iinfo(scalar.dtype).max:
-                return Constant(scalar, place, scalar.dtype.type(number_value))
-        self.refuse_type(f"{text} is too large for every integer type", node)
+            raise self.parse_error(f"{node.value} is not a number", node)
+        constant = parse_literal(node.value, node.type, self.at(node))
+        if constant is None:
+            raise self.type_error(f"{node.value} is too large for every integer type", node)
+        return constant
 
     def name(self, node: Any) -> Expression:
         if node.name in CONSTANTS and not any(node.name in scope for scope in self.scopes):
@@ -451,10 +408,10 @@ class KernelParser:
         entry = self.find(node)
         if isinstance(entry, Parameter):
             if entry.is_pointer:
-                self.refuse_type(f"{node.name} is a pointer", node, f"{node.name}[index] or *{node.name}")
+                raise self.type_error(f"{node.name} is a pointer", node, f"{node.name}[index] or *{node.name}")
             return ScalarParameter(entry.type, self.at(node), entry)
         if entry.extent:
-            self.refuse_type(f"{node.name} is an array", node, f"{node.name}[index]")
+            raise self.type_error(f"{node.name} is an array", node, f"{node.name}[index]")
         return Read(entry.type, self.at(node), entry)
 
     def subscript(self, node: Any) -> Expression:
@@ -463,7 +420,7 @@ class KernelParser:
             entry = self.find(node.name)
             if isinstance(entry, Variable):
                 if not entry.extent:
-                    self.refuse_type(f"{entry.name} is not an array", node)
+                    raise self.type_error(f"{entry.name} is not an array", node)
                 self.check_index(entry, index, node)
                 return Element(entry.type, self.at(node), entry, index)
         pointer, offset = self.pointer(node.name)
@@ -472,7 +429,7 @@ class KernelParser:
     def check_index(self, variable: Variable, index: Expression, node: Any) -> None:
         value = constant_value(index)
         if value is not None and not 0 <= int(value) < variable.extent:
-            self.refuse_type(f"index {int(value)} is out of range for {variable.name}[{variable.extent}]", node)
+            raise self.type_error(f"index {int(value)} is out of range for {variable.name}[{variable.extent}]", node)
 
     def load(self, pointer: Parameter, offset: Expression | None, index: Expression | None, node: Any) -> Load:
         if offset is not None and index is not None:
@@ -500,7 +457,7 @@ class KernelParser:
             element = self.expression(node.expr)
             if isinstance(element, Load):
                 return element.pointer, element.index
-        self.refuse_type("this is not a pointer to memory", node, "a pointer parameter, moved by + or -")
+        raise self.type_error("this is not a pointer to memory", node, "a pointer parameter, moved by + or -")
 
     def is_pointer(self, node: Any) -> bool:
         name = type(node).__name__
@@ -513,7 +470,7 @@ class KernelParser:
 
     def integer(self, value: Expression, node: Any, subject: str) -> Expression:
         if value.type.is_float:
-            self.refuse_type(f"{subject} has the type {value.type}", node, "an integer")
+            raise self.type_error(f"{subject} has the type {value.type}", node, "an integer")
         return self.convert(value, promote(value.type))
 
     def unary(self, node: Any) -> Expression:
@@ -523,18 +480,18 @@ class KernelParser:
         if node.op == "!":
             return Unary(BOOL, self.at(node), "!", self.condition(node.expr))
         if node.op not in ("+", "-", "~"):
-            self.refuse(f"{node.op.strip('p')} is not part of the language within an expression", node)
+            raise self.parse_error(f"{node.op.strip('p')} is not part of the language within an expression", node)
         operand = self.expression(node.expr)
         operand = self.convert(operand, promote(operand.type))
         if node.op == "~" and operand.type.is_float:
-            self.refuse_type(f"~ of a {operand.type}", node, "an integer")
+            raise self.type_error(f"~ of a {operand.type}", node, "an integer")
         if node.op == "+":
             return operand
         return Unary(operand.type, self.at(node), node.op, operand)
 
     def binary(self, op: str, left: Expression, right: Expression, node: Any) -> Expression:
         if op in INTEGER_ONLY and (left.type.is_float or right.type.is_float):
-            self.refuse_type(f"{op} of {left.type} and {right.type}", node, "integers")
+            raise self.type_error(f"{op} of {left.type} and {right.type}", node, "integers")
         if op in SHIFTS:
             left = self.convert(left, promote(left.type))
             return Binary(left.type, self.at(node), op, left, self.convert(right, promote(right.type)))
@@ -553,12 +510,12 @@ class KernelParser:
     def cast(self, node: Any) -> Expression:
         declared = node.to_type.type
         if type(declared).__name__ != "TypeDecl":
-            self.refuse("only values are cast", node)
+            raise self.parse_error("only values are cast", node)
         return self.convert(self.expression(node.expr), self.scalar_type(declared))
 
     def call(self, node: Any) -> Expression:
         if type(node.name).__name__ != "ID":
-            self.refuse("only functions are called by name", node)
+            raise self.parse_error("only functions are called by name", node)
         name: str = node.name.name
         arguments = [] if node.args is None else list(node.args.exprs)
         place = self.at(node)
@@ -572,24 +529,24 @@ class KernelParser:
             lane = self.integer(self.expression(arguments[1]), arguments[1], "a lane")
             value = constant_value(lane)
             if value is not None and not 0 <= int(value) < self.wg_size:
-                self.refuse_type(f"lane {int(value)} is out of range for {self.wg_size} work-items", arguments[1])
+                raise self.type_error(f"lane {int(value)} is out of range for {self.wg_size} work-items", arguments[1])
             shuffled = self.expression(arguments[0])
             return Shuffle(shuffled.type, place, shuffled, lane)
         if name not in BUILTINS:
-            self.refuse_type(f"{name} is not a function of the language", node, ", ".join(sorted(BUILTINS)))
+            raise self.type_error(f"{name} is not a function of the language", node, ", ".join(sorted(BUILTINS)))
         return self.builtin(name, arguments, node)
 
     def check_dimension(self, name: str, arguments: list[Any], node: Any) -> None:
         if len(arguments) > 1:
-            self.refuse_type(f"{name} takes at most one argument, found {len(arguments)}", node)
+            raise self.type_error(f"{name} takes at most one argument, found {len(arguments)}", node)
         if arguments:
             value = constant_value(self.expression(arguments[0]))
             if value is None or int(value) != 0:
-                self.refuse_type(f"{name} of a dimension other than 0", node, "0: groups have one dimension")
+                raise self.type_error(f"{name} of a dimension other than 0", node, "0: groups have one dimension")
 
     def count_arguments(self, name: str, arguments: list[Any], number: int, node: Any) -> None:
         if len(arguments) != number:
-            self.refuse_type(f"{name} takes {number} arguments, found {len(arguments)}", node)
+            raise self.type_error(f"{name} takes {number} arguments, found {len(arguments)}", node)
 
     def builtin(self, name: str, arguments: list[Any], node: Any) -> Expression:
         function = BUILTINS[name]
@@ -602,31 +559,3 @@ class KernelParser:
             scalar = DOUBLE
         converted = tuple(self.convert(value, scalar) for value in values)
         return Call(BOOL if function.domain == "predicate" else scalar, self.at(node), name, converted)
-
-
-def constant_value(value: Expression) -> np.generic | None:
-    """Return the value of an integer expression of constants, None where it is not one."""
-    from drawloom.batch.numbers import binary
-
-    if value.type.is_float:
-        return None
-    if isinstance(value, Constant):
-        return value.value
-    if isinstance(value, Cast):
-        inner = constant_value(value.operand)
-        result = None if inner is None else convert(np.asarray(inner), value.type)
-    elif isinstance(value, Unary) and value.op != "!":
-        inner = constant_value(value.operand)
-        if inner is None:
-            return None
-        zero = np.zeros((), value.type.dtype)
-        result = binary("-" if value.op == "-" else "^", zero if value.op == "-" else ~zero, np.asarray(inner))
-    elif isinstance(value, Binary):
-        left, right = constant_value(value.left), constant_value(value.right)
-        result = None if left is None or right is None else binary(value.op, np.asarray(left), np.asarray(right))
-    elif isinstance(value, Conditional):
-        choice = constant_value(value.condition)
-        return None if choice is None else constant_value(value.then if choice else value.otherwise)
-    else:
-        return None
-    return None if result is None else result[()]

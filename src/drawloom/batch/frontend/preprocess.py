@@ -121,9 +121,9 @@ def scan(source: Source) -> list[Token]:
     while offset < len(source.text):
         position = Position(line, offset - line_start + 1)
         match = TOKEN.match(source.text, offset)
+        if source.text.startswith("/*", offset) and (match is None or match.lastgroup != "comment"):
+            raise source.parse_error("this comment does not end", position, "*/")
         if match is None:
-            if source.text.startswith("/*", offset):
-                raise source.parse_error("this comment does not end", position, "*/")
             found = source.text[offset]
             raise source.parse_error(f"the character {found!r} is not part of the language", position)
         kind = match.lastgroup or ""

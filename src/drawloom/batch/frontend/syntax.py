@@ -23,8 +23,8 @@ Comparisons and logical operators have the type `bool`; a `Cast` makes them an `
 What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
 items for which it is false. A variable's initial value, zero where none is given,
 reaches masked items too. The step of
-`for (int i = ...; ...; i += ...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item, masked or
-not, and gives each item the value of item `lane` modulo the group's size. A load in a
+`for (int i = ...; ...; i += ...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item,
+masked or not, and gives each item the value of item `lane` modulo the group's size. A load in a
 masked item gives 0 and touches no memory. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j),
 x / 0 is x and x % 0 is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that
 store to one place, the highest one wins.

@@ -47,7 +47,7 @@ class Builder:
         """Return the equal value that exists, or a new one."""
         full_key = (op, type, format, key, *[operand.number for operand in operands])
         for scope in reversed(self.scopes):
-            known = scope.get(full_key)
+            known: Value | None = scope.get(full_key)
             if known is not None:
                 return known
         value = self.append(op, type, format, operands, detail)

@@ -11,9 +11,9 @@
               | loop carried* header-block condition body-block next* | carried | result carried loop
 
 A register holds the lanes of one work-group: `Format(items, extent)` has `extent` lanes for each of `items` work-items,
-lane (wi, ix) at wi * extent + ix. A private variable's register has all items of the group, a local variable's one item,
-which stands for the group. Every lane of a register has one scalar type. Operations combine equal lanes only: `permute`
-and `lookup` are all that moves data between lanes, and only the permutations of a `shuffle` move it between items.
+lane (wi, ix) at wi * extent + ix. A private variable's register has all items of the group, a local variable's has
+one, which stands for the group. All lanes of a register have one scalar type. Operations combine equal lanes only:
+`permute` and `lookup` are all that moves data between lanes, and only those of a `shuffle` move it between items.
 
 How lanes of a group, and groups side by side (WG_PACK), lie in real vectors is the back ends' choice (`layout.py`).
 A lane that a permutation leaves out (-1), or that an access leaves inactive, holds an arbitrary number.
@@ -85,7 +85,7 @@ class Access:
 class Value:
     """One instruction and the register that it writes. `number` is unique in the kernel and grows in program order.
 
-    `detail` is what the operation needs besides operands: the lanes of a constant (in the type's dtype) or a permutation
+    `detail` is what the operation needs besides operands: the lanes of a constant (of the type) or a permutation
     (int32), shaped (items, extent); an argument's name; an `Access`; a `Loop`; the carried value of a result.
     """
 

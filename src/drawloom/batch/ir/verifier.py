@@ -135,7 +135,8 @@ class Verifier:
         inner = defined | {carried.number for carried in loop.carried}
         self.block(loop.header, inner)
         self.require(loop.condition.type == MASK, value, f"the condition is {loop.condition.type}", MASK)
-        self.require(loop.condition.number in inner or loop.condition.is_constant, value, "the condition is not defined")
+        is_defined = loop.condition.number in inner or loop.condition.is_constant
+        self.require(is_defined, value, "the condition is not defined")
         self.block(loop.body, inner)
         for following in loop.next_values:
             self.require(following.is_constant or following.number in inner, value, f"%{following.number} is undefined")
