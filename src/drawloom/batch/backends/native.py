@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
+import llvmlite.binding as llvm
+
 from drawloom.batch.backends.chunking import cut_into_chunks
-from drawloom.batch.backends.host import Code, vector_bits
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
 from drawloom.batch.ir.ir import BITS, Kernel
+from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits
 
 C_TYPES: Final[dict[str, Any]] = {
     "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
@@ -27,13 +29,29 @@ class NativeKernel:
         self.layout = Layout(order, pack, width or default_width(kernel))
         self.program = cut_into_chunks(kernel, self.layout)
         self.text = emit_llvm(kernel, self.program, pack)
-        self.code = Code(self.text, kernel.name)
+        self.loaded = Loaded(object_code(self.text), [kernel.name])
         types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in kernel.parameters]
-        self.function = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)(self.code.address)
+        self.function = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)(self.loaded.addresses[kernel.name])
 
     def run(self, arguments: list[Any], first: int, last: int) -> None:
         """Run groups first to last - 1, a multiple of the pack; pointers are addresses."""
         self.function(*arguments, first, last)
+
+
+def object_code(text: str) -> bytes:
+    """Return machine code of LLVM IR. The chunks are as they should be: only the code generator runs.
+
+    Raises:
+        RuntimeError: LLVM refuses the text, which is a defect of ours.
+    """
+    target = host()
+    machine = target.machine(FULL)
+    module = llvm.parse_assembly(text)
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    code: bytes = machine.emit_object(module)
+    return code
 
 
 def default_width(kernel: Kernel) -> int:

@@ -69,4 +69,5 @@ def constant_value(value: Expression) -> np.generic | None:
         return None
     if result is None:
         return None
-    return value.type.dtype.type(result)
+    folded: np.generic = value.type.dtype.type(result)
+    return folded
