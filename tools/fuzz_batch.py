@@ -3,9 +3,9 @@
     python -m tools.fuzz_batch --count 5000 --first 0
     python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
 
-The interpreter of the syntax tree, the interpreter of InfReg-IR, and machine code in every order of lanes, for 1 to 4
-groups that share vectors, and for vectors of several widths. The first kernel that fails is printed with its seed, and
-the exit status is 1.
+The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
+every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. The first kernel that
+fails is printed with its seed, and the exit status is 1.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from drawloom.batch import interpret, interpret_ir, lower, parse_file
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel
 from drawloom.batch.frontend.syntax import Kernel
+from drawloom.batch.ir.parser import parse_kernel
+from drawloom.batch.ir.printer import show_kernel
 from drawloom.batch.ir.verifier import verify
 from drawloom.batch.kernels import READY, parse_ready
 from tests.batch.cases import flat, make_arguments
@@ -47,6 +49,9 @@ def check(seed: int) -> str:
     fault = difference(expected, found)
     if fault:
         return f"{generator.text}\ngroups of {generator.wg_size}, InfReg-IR: {fault}"
+    text = show_kernel(lowered, 1 + seed % 2)
+    if show_kernel(parse_kernel(text), 1 + seed % 2) != text:
+        return f"{generator.text}\nparses back from its InfReg-IR to another kernel"
     for number, order in enumerate(ORDERS):
         pack = PACKS[(seed + number) % len(PACKS)]
         width = WIDTHS[(seed // 3 + number) % len(WIDTHS)]

@@ -2,13 +2,18 @@
 
 import ctypes
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from drawloom.batch import numbers
 from drawloom.batch.types import INT, LONG, SHORT, TYPES, UCHAR, UINT, ULONG, common_type, promote
+
+Array = NDArray[Any]
 
 libm = ctypes.CDLL(None)
 libm.fma.restype = ctypes.c_double
@@ -17,11 +22,11 @@ libm.fmaf.restype = ctypes.c_float
 libm.fmaf.argtypes = [ctypes.c_float] * 3
 
 
-def tricky(rng: np.random.Generator, count: int, dtype: type) -> np.ndarray:
+def tricky(rng: np.random.Generator, count: int, dtype: Any) -> Array:
     """Numbers of every size, zeros, infinities, NaN, and neighbours of powers of two."""
     low, high = (-1070, 1020) if dtype == np.float64 else (-148, 126)
     with np.errstate(all="ignore"):
-        result = np.ldexp(rng.uniform(-2, 2, count), rng.integers(low, high, count)).astype(dtype)
+        result: Array = np.ldexp(rng.uniform(-2, 2, count), rng.integers(low, high, count)).astype(dtype)
         near = rng.random(count) < 0.3
         result[near] = (rng.integers(-3, 4, count) * (1 + np.finfo(dtype).eps * rng.integers(-2, 3, count)))[near]
     special = rng.random(count) < 0.05
@@ -30,14 +35,14 @@ def tricky(rng: np.random.Generator, count: int, dtype: type) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("dtype", "function"), [(np.float64, libm.fma), (np.float32, libm.fmaf)])
-def test_fused_multiply_add_rounds_once(dtype: type, function: object) -> None:
+def test_fused_multiply_add_rounds_once(dtype: Any, function: Callable[..., float]) -> None:
     rng = np.random.default_rng(1)
     left, right, addend = (tricky(rng, 100_000, dtype) for _ in range(3))
     with np.errstate(all="ignore"):
         cancel = rng.random(len(left)) < 0.3
         addend[cancel] = (-left * right * dtype(1 + np.finfo(dtype).eps * 2))[cancel]
     found = numbers.call("fma", [left, right, addend])
-    expected = np.array([function(*row) for row in zip(left, right, addend)], dtype)  # type: ignore[operator]
+    expected: Array = np.array([function(*row) for row in zip(left, right, addend)], dtype)
     assert np.array_equal(found, expected, equal_nan=True)
     zero = found == 0
     assert np.array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
@@ -54,12 +59,12 @@ def test_fused_multiply_add_is_the_nearest_double() -> None:
 
 @pytest.mark.parametrize("name", ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_conversions_to_integers_saturate(name: str, dtype: type) -> None:
+def test_conversions_to_integers_saturate(name: str, dtype: Any) -> None:
     scalar = TYPES[name]
     limits = np.iinfo(scalar.dtype)
     rng = np.random.default_rng(3)
-    ordinary = np.ldexp(rng.uniform(-2, 2, 5000), rng.integers(0, 66, 5000)).astype(dtype)
-    edges = np.array([limits.min, limits.max, 0.5, -0.5, -1], dtype)
+    ordinary: Array = np.ldexp(rng.uniform(-2, 2, 5000), rng.integers(0, 66, 5000)).astype(dtype)
+    edges: Array = np.array([limits.min, limits.max, 0.5, -0.5, -1], dtype)
     values = np.concatenate([tricky(rng, 2000, dtype), ordinary, edges])
     found = numbers.convert(values, scalar)
     for value, result in zip(values.tolist(), found.tolist()):

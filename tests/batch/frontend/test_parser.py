@@ -141,7 +141,8 @@ def test_literals_have_the_types_of_c(literal: str, type: str, value: float) -> 
     statement = body(f"{literal};")[0]
     constant = statement.value  # type: ignore[attr-defined]
     assert isinstance(constant, Constant)
-    assert (constant.type.name, constant.value) == (type, value)
+    assert constant.type.name == type
+    assert constant.value.item() == value
 
 
 def test_macros_conditions_and_comments() -> None:

@@ -31,7 +31,8 @@ class NativeKernel:
         self.text = emit_llvm(kernel, self.program, pack)
         self.loaded = Loaded(object_code(self.text), [kernel.name])
         types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in kernel.parameters]
-        self.function = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)(self.loaded.addresses[kernel.name])
+        prototype = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)
+        self.function = prototype(self.loaded.addresses[kernel.name])
 
     def run(self, arguments: list[Any], first: int, last: int) -> None:
         """Run groups first to last - 1, a multiple of the pack; pointers are addresses."""

@@ -1,4 +1,4 @@
-"""The CPU that code is made for, with the features that DRAWLOOM_CPU_FEATURES allows, and object code in the process."""
+"""The CPU that code is made for, with the features that DRAWLOOM_CPU_FEATURES allows, and how code is linked."""
 
 from __future__ import annotations
 
