@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -88,16 +88,28 @@ def count_groups(kernel: syntax.Kernel, arguments: tuple[Any, ...], groups: int 
     return int(lengths.pop())
 
 
+class Span(NamedTuple):
+    """What an access may touch: elements `least` to `most` from a run-time place, which all its lanes share."""
+
+    pointer: str
+    terms: tuple[tuple[tuple[str, ...], int], ...]
+    least: int
+    most: int
+
+
 class Reach:
     """The accesses of a kernel whose elements are known before it runs: no run-time mask or index decides them."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.accesses: list[Access] = [
-            value.detail
-            for value in kernel.body.values
-            if (value.op == "load" and not value.operands) or (value.op == "store" and len(value.operands) == 1)
-        ]
+        found: dict[tuple[Any, ...], Span] = {}
+        for value in kernel.body.values:
+            if (value.op == "load" and not value.operands) or (value.op == "store" and len(value.operands) == 1):
+                for span in spans_of(value.detail):
+                    key = span.pointer, span.terms
+                    known = found.get(key, span)
+                    found[key] = span._replace(least=min(span.least, known.least), most=max(span.most, known.most))
+        self.spans = list(found.values())
 
     def check(self, arguments: dict[str, Any], groups: int) -> None:
         """Refuse arrays that are too small for a number of groups.
@@ -110,27 +122,33 @@ class Reach:
                 f"{groups:,} groups overflow an index of 32 bits\n"
                 f"  run at most {self.kernel.most_groups:,} at once, or compute indices as size_t", self.kernel.name
             )  # fmt: skip
-        for access in self.accesses:
+        for span in self.spans:
+            size = arguments[span.pointer].size
             for group in (0, groups - 1):
-                self.check_access(access, arguments, group)
+                place = 0
+                for factors, coefficient in span.terms:
+                    product = coefficient
+                    for name in factors:
+                        product *= group if name == "group" else int(arguments[name])
+                    place += product
+                if place + span.least < 0 or place + span.most >= size:
+                    worst = place + (span.least if place + span.least < 0 else span.most)
+                    raise LaunchError(
+                        f"group {group} accesses element {worst} of {span.pointer}, an array of {size} elements",
+                        self.kernel.name,
+                    )
 
-    def check_access(self, access: Access, arguments: dict[str, Any], group: int) -> None:
-        elements = access.offsets.copy()
-        for term in access.terms:
-            product = 1
-            for name in term.factors:
-                product *= group if name == "group" else int(arguments[name])
-            elements += term.coefficients * product
-        touched = elements[access.active]
-        if not touched.size:
-            return
-        size = arguments[access.pointer].size
-        worst = int(touched.min()) if touched.min() < 0 else int(touched.max())
-        if not 0 <= worst < size:
-            raise LaunchError(
-                f"group {group} accesses element {worst} of {access.pointer}, an array of {size} elements",
-                self.kernel.name,
-            )
+
+def spans_of(access: Access) -> list[Span]:
+    """Return what an access touches, for each set of lanes that share the run-time part."""
+    lanes: dict[tuple[tuple[tuple[str, ...], int], ...], list[int]] = {}
+    active = access.active.reshape(-1)
+    offsets = access.offsets.reshape(-1)
+    rows = [(term.factors, term.coefficients.reshape(-1)) for term in access.terms]
+    for lane in np.flatnonzero(active).tolist():
+        terms = tuple((factors, int(coefficients[lane])) for factors, coefficients in rows)
+        lanes.setdefault(terms, []).append(int(offsets[lane]))
+    return [Span(access.pointer, terms, min(places), max(places)) for terms, places in lanes.items()]
 
 
 #: Scalars by their kind, as ctypes takes them.

@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
 from drawloom.batch.backends.layout import ORDERS
-from drawloom.batch.backends.native import NativeKernel
+from drawloom.batch.backends.native import NativeKernel, default_width
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
+from drawloom.batch.tuning.choose import Choice, choose_layout
+from drawloom.cpu.vector.machine import vector_bits, vector_registers
 from drawloom.errors import DataError
 from drawloom.runtime.ranges import run_ranges
 
-DEFAULT_ORDER: Final = "rows"
-DEFAULT_PACK: Final = 1
 LARGEST_PACK: Final = 64
 #: Packs that are worth a thread: some tens of microseconds of work.
 LEAST_PACKS: Final = 256
@@ -27,12 +27,18 @@ LEAST_PACKS: Final = 256
 class Kernel:
     """A compiled kernel. `source` is its syntax tree, `lowered` its InfReg-IR."""
 
-    def __init__(self, source: syntax.Kernel, *, pack: int, order: str, contract: bool) -> None:
+    def __init__(self, source: syntax.Kernel, *, pack: int | None, order: str | None, contract: bool) -> None:
         self.source = source
         self.name = source.name
-        self.pack = pack
-        self.order = order
         self.lowered: LoweredKernel = lower(source, contract=contract)
+        if pack is None and order is None:
+            width = default_width(self.lowered)
+            choice = choose_layout(self.lowered, width, vector_bits(), vector_registers())
+        else:
+            choice = Choice(order or "rows", pack or 1, False, 0.0)
+        self.pack = choice.pack
+        self.order = choice.order
+        self.depth_first = choice.depth_first
         self.reach = Reach(self.lowered)
         self.compiled: dict[int, NativeKernel] = {}
 
@@ -44,7 +50,7 @@ class Kernel:
         """Return the machine code that runs `pack` groups together."""
         known = self.compiled.get(pack)
         if known is None:
-            known = self.compiled[pack] = NativeKernel(self.lowered, self.order, pack)
+            known = self.compiled[pack] = NativeKernel(self.lowered, self.order, pack, depth_first=self.depth_first)
         return known
 
     def __call__(self, *arguments: Any, groups: int | None = None) -> None:
@@ -82,8 +88,8 @@ def kernel(
     wg_size: int,
     name: str | None = None,
     defines: Mapping[str, str] | None = None,
-    pack: int = DEFAULT_PACK,
-    order: str = DEFAULT_ORDER,
+    pack: int | None = None,
+    order: str | None = None,
     contract: bool = True,
 ) -> Kernel:
     """Compile a kernel in the collective register cache idiom for this CPU.
@@ -94,7 +100,8 @@ def kernel(
         name: The kernel to take where the text has several.
         defines: Macros that are defined before the text begins.
         pack: How many groups share vectors.
-        order: How lanes lie in vectors: "rows", "columns" or "interleaved".
+        order: How lanes lie in vectors: "rows", "columns" or "interleaved". Without `pack` and `order`, an estimate
+            of the cost chooses both.
         contract: Round a product and the sum that takes it once.
 
     Raises:
@@ -110,9 +117,9 @@ def kernel(
         >>> x.sum()
         np.float64(24.0)
     """
-    if order not in ORDERS:
+    if order is not None and order not in ORDERS:
         raise DataError(f"order is {order!r}\n  expected {', '.join(ORDERS)}")
-    if pack not in range(1, LARGEST_PACK + 1):
+    if pack is not None and pack not in range(1, LARGEST_PACK + 1):
         raise DataError(f"pack is {pack!r}\n  expected 1 to {LARGEST_PACK}")
     text, file = read_source(source)
     kernels = parse_file(text, wg_size=wg_size, defines=defines, file=file)

@@ -36,6 +36,10 @@ def set_lanes(lanes: NDArray[np.int32]) -> Callable[[Kernel], None]:
     return lambda kernel: setattr(find(kernel, "permute"), "detail", lanes)
 
 
+def rename_pointer(kernel: Kernel) -> None:
+    find(kernel, "load").detail.pointer = "q"
+
+
 def forbid_writing(kernel: Kernel) -> None:
     kernel.parameters[0] = kernel.parameters[0]._replace(is_written=False)
 
@@ -45,7 +49,7 @@ BREAKS: dict[str, tuple[Callable[[Kernel], None], str]] = {
     "format": (lambda kernel: setattr(find(kernel, "fadd"), "format", Format(2, 3)), "has another format"),
     "lane": (set_lanes(np.full((2, 1), 9, np.int32)), "lane 9 is out of range"),
     "shape": (set_lanes(np.zeros((1, 1), np.int32)), "do not have the format"),
-    "pointer": (lambda kernel: setattr(find(kernel, "load").detail, "pointer", "q"), "q is not a pointer of the kernel"),
+    "pointer": (rename_pointer, "q is not a pointer of the kernel"),
     "unknown": (lambda kernel: setattr(find(kernel, "fadd"), "op", "fodd"), "the operation is unknown"),
     "carried": (lambda kernel: find(kernel, "loop").detail.next_values.pop(), "differ in number"),
     "parameter": (forbid_writing, "p is not written"),

@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
+from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.ir.ir import BITS, Kernel
 from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits
 
@@ -22,12 +23,16 @@ C_TYPES: Final[dict[str, Any]] = {
 class NativeKernel:
     """One kernel for one layout. `text` is its LLVM IR."""
 
-    def __init__(self, kernel: Kernel, order: str, pack: int, width: int = 0) -> None:
+    def __init__(
+        self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False
+    ) -> None:
         self.kernel = kernel
         self.pack = pack
         self.order = order
         self.layout = Layout(order, pack, width or default_width(kernel))
         self.program = cut_into_chunks(kernel, self.layout)
+        if depth_first:
+            self.program.block = order_depth_first(self.program.block)
         self.text = emit_llvm(kernel, self.program, pack)
         self.loaded = Loaded(object_code(self.text), [kernel.name])
         types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in kernel.parameters]

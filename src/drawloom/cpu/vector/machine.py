@@ -18,4 +18,9 @@ def vector_bits() -> int:
     return next((bits for name, bits in REGISTERS if name in features), LEAST_BITS)
 
 
-__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "vector_bits"]
+def vector_registers() -> int:
+    """Return how many vector registers there are."""
+    return 32 if "avx512f" in host().features or not host().is_x86 else 16
+
+
+__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "vector_bits", "vector_registers"]
