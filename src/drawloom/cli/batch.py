@@ -15,7 +15,9 @@ STANDARD_STREAM = "-"
 @click.option("--pack", type=click.IntRange(1), help="How many groups share vectors; chosen otherwise.")
 @click.option("--order", metavar="ORDER", help="How lanes lie in vectors: rows, columns or interleaved.")
 @click.option("--no-contract", is_flag=True, help="Round a product before it is added.")
-@click.option("-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise.")
+@click.option(
+    "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
+)
 def command(
     file: str, wg_size: int, stage: str, name: str | None, defines: tuple[str, ...], pack: int | None,
     order: str | None, no_contract: bool, output: str,
