@@ -7,8 +7,9 @@
 An item is a matrix, a system, or a point; item-wise kernels have as many groups as hold the items. Both sides run in
 one process over the same arrays, on all cores; results are compared with NumPy before anything is timed
 (tests/batch/cases.py). Times are the least of 10 runs after 2 warm-ups, the sides alternating. A ratio is C's time by
-ours. GB/s count each array once for reading and once for writing where it is written. On a machine that others use,
-threads of OpenMP wait for each other longer than they work: `--threads 1` compares one core.
+ours, `C` with `omp parallel for`, `simd` with `omp parallel for simd` over the items. GB/s count each array once for
+reading and once for writing where it is written. On a machine that others use, threads of OpenMP wait for each other
+longer than they work: `--threads 1` compares one core, by processor time.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +50,26 @@ REPEAT, WARM_UP = 10, 2
 IN_PLACE = ("trsv", "ldus", "frcg")
 
 
-def compile_plain(folder: Path, size: int, real: str, features: str) -> ctypes.CDLL:
-    library = folder / f"plain_{size}_{real}.so"
+def compile_plain(folder: Path, size: int, real: str, features: str, over_items: bool) -> ctypes.CDLL:
+    library = folder / f"plain_{size}_{real}{'_simd' if over_items else ''}.so"
     command = ["gcc", "-O3", f"-march={ARCHITECTURES[features]}", "-fopenmp", "-shared", "-fPIC"]
+    if over_items:
+        command.append("-DOVER_ITEMS")
     subprocess.run([*command, f"-DN={size}", f"-DREAL={real}", "-o", library, str(SOURCE), "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
 
-def alternate(sides: dict[str, Callable[[], None]], restore: Callable[[], None]) -> dict[str, float]:
+def alternate(
+    sides: dict[str, Callable[[], None]], restore: Callable[[], None], clock: Callable[[], float]
+) -> dict[str, float]:
     """Return the least seconds of each side; runs of the sides alternate."""
     best = dict.fromkeys(sides, math.inf)
     for turn in range(REPEAT + WARM_UP):
         for name, run in sides.items():
             restore()
-            start = time.perf_counter()
+            start = clock()
             run()
-            seconds = time.perf_counter() - start
+            seconds = clock() - start
             if turn >= WARM_UP:
                 best[name] = min(best[name], seconds)
     return best
@@ -102,8 +108,10 @@ def moved_bytes(kernel: Any, arguments: dict[str, Any]) -> int:
     return total
 
 
-def measure(name: str, size: int, real: str, items: int, library: ctypes.CDLL) -> tuple[list[str], float]:
-    """Return a row of the table, and the ratio."""
+def measure(
+    name: str, size: int, real: str, items: int, libraries: dict[str, ctypes.CDLL], clock: Callable[[], float]
+) -> tuple[list[str], list[float]]:
+    """Return a row of the table, and the ratios to plain C and to C over items."""
     from drawloom import batch
     from drawloom.batch.kernels import GROUP_WISE, READY, read_text
     from tests.batch.cases import check_result, copied, make_arguments
@@ -116,15 +124,15 @@ def measure(name: str, size: int, real: str, items: int, library: ctypes.CDLL) -
     arguments = aligned(make_arguments(name, size, groups, TYPES[real]))
     saved = copied(arguments)
     order = [parameter.name for parameter in kernel.source.parameters]
-    function = getattr(library, READY[name])
     passed = [
         ctypes.c_void_p(value.ctypes.data) if isinstance(value, np.ndarray) else ctypes.c_int(value)
         for value in (arguments[name] for name in order)
     ]
-    sides = {
-        "C": lambda: function(ctypes.c_long(groups), *passed),
-        "ours": lambda: kernel(*[arguments[p] for p in order], groups=groups),
+    sides: dict[str, Callable[[], None]] = {
+        side: partial(getattr(library, READY[name]), ctypes.c_long(groups), *passed)
+        for side, library in libraries.items()
     }
+    sides["ours"] = lambda: kernel(*[arguments[name] for name in order], groups=groups)
 
     def restore() -> None:
         if name in IN_PLACE:
@@ -136,13 +144,27 @@ def measure(name: str, size: int, real: str, items: int, library: ctypes.CDLL) -
         restore()
         run()
         check_result(name, size, saved, arguments)
-    best = alternate(sides, restore)
+    best = alternate(sides, restore, clock)
     bandwidth = moved_bytes(kernel, arguments) / best["ours"] / 1e9
-    ratio = best["C"] / best["ours"]
+    ratios = [best[side] / best["ours"] for side in libraries]
     layout = f"{kernel.order} {kernel.pack}{' depth-first' if kernel.depth_first else ''}"
-    row = [name, str(size), real, layout, f"{best['C'] * 1e3:.2f}", f"{best['ours'] * 1e3:.2f}", f"{ratio:.2f}",
-           f"{bandwidth:.0f}", f"{compile_seconds:.1f}"]  # fmt: skip
-    return row, ratio
+    row = [name, str(size), real, layout, *[f"{seconds * 1e3:.2f}" for seconds in best.values()],
+           *[f"{ratio:.2f}" for ratio in ratios], f"{bandwidth:.0f}", f"{compile_seconds:.1f}"]  # fmt: skip
+    return row, ratios
+
+
+def place_of(name: str) -> int:
+    from drawloom.batch.kernels import READY
+
+    return list(READY).index(name)
+
+
+def summarise(name: str, real: str, found: list[list[float]]) -> list[str]:
+    """Return the geometric mean, least and most of the ratios to each peer."""
+    row = [name, real]
+    for ratios in zip(*found):
+        row += [f"{geometric_mean(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}"]
+    return row
 
 
 def main() -> int:
@@ -162,28 +184,30 @@ def main() -> int:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     choose_features(options.features)
     rows: list[list[str]] = []
-    ratios: dict[tuple[str, str], list[float]] = {}
+    ratios: dict[tuple[str, str], list[list[float]]] = {}
+    clock = time.process_time if options.threads == 1 else time.perf_counter
     with tempfile.TemporaryDirectory() as folder:
         for size in options.sizes:
             for real in options.types:
-                library = compile_plain(Path(folder), size, real, options.features)
+                libraries = {
+                    side: compile_plain(Path(folder), size, real, options.features, side == "simd")
+                    for side in ("C", "simd")
+                }
                 for name in options.kernels:
-                    row, ratio = measure(name, size, real, options.items, library)
+                    row, found = measure(name, size, real, options.items, libraries, clock)
                     rows.append(row)
-                    ratios.setdefault((name, real), []).append(ratio)
+                    ratios.setdefault((name, real), []).append(found)
                     print(*row, file=sys.stderr, flush=True)
     print(f"{machine()}; a copy moves {copy_bandwidth():.0f} GB/s; {options.items:,} items\n")
-    header = ("kernel", "size", "type", "layout", "C ms", "ours ms", "ratio", "GB/s", "compile s")
+    header = ("kernel", "size", "type", "layout", "C ms", "simd ms", "ours ms", "C", "simd", "GB/s", "compile s")
     if not options.summary:
-        print(markdown_table(header, sorted(rows, key=lambda row: (list(READY).index(row[0]), row[2], int(row[1])))))
+        print(markdown_table(header, sorted(rows, key=lambda row: (place_of(row[0]), row[2], int(row[1])))))
         print()
-    means = [
-        [name, real, f"{geometric_mean(found):.2f}", f"{min(found):.2f}", f"{max(found):.2f}"]
-        for (name, real), found in sorted(ratios.items(), key=lambda item: list(READY).index(item[0][0]))
-    ]
-    everything = [ratio for found in ratios.values() for ratio in found]
-    means.append(["all", "", f"{geometric_mean(everything):.2f}", f"{min(everything):.2f}", f"{max(everything):.2f}"])
-    print(markdown_table(("kernel", "type", "geometric mean", "least", "most"), means))
+    everything = [row for found in ratios.values() for row in found]
+    means = [summarise(*key, found) for key, found in sorted(ratios.items(), key=lambda item: place_of(item[0][0]))]
+    means.append(summarise("all", "", everything))
+    header = ("kernel", "type", "C: mean", "least", "most", "simd: mean", "least", "most")
+    print(markdown_table(header, means))
     return 0
 
 

@@ -1,15 +1,22 @@
 /* The seven kernels of benchmarks/batch.py in plain C: the size N and the type REAL are compile-time constants, matrices
-   are row-major, pointers do not alias, and OpenMP spreads the batch over the cores. */
+   are row-major, pointers do not alias, and OpenMP spreads the batch over the cores. With OVER_ITEMS defined, the compiler
+   is asked to put items side by side in vectors. */
 #include <math.h>
 
 #ifndef N
 #error "compile with -DN=... -DREAL=..."
 #endif
 
+#ifdef OVER_ITEMS
+#define SPREAD _Pragma("omp parallel for simd schedule(static)")
+#else
+#define SPREAD _Pragma("omp parallel for schedule(static)")
+#endif
+
 typedef REAL real;
 
 void gema(long count, const real *restrict a, const real *restrict b, real *restrict c) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count; g++)
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N; j++)
@@ -17,7 +24,7 @@ void gema(long count, const real *restrict a, const real *restrict b, real *rest
 }
 
 void gemm(long count, const real *restrict a, const real *restrict b, real *restrict c) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count; g++) {
         const real *restrict p = a + g * N * N, *restrict q = b + g * N * N;
         real *restrict r = c + g * N * N;
@@ -35,7 +42,7 @@ void gemm(long count, const real *restrict a, const real *restrict b, real *rest
 }
 
 void trsv(long count, const real *restrict a, real *restrict b) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count; g++) {
         const real *restrict m = a + g * N * N;
         real x[N];
@@ -55,7 +62,7 @@ void trsv(long count, const real *restrict a, real *restrict b) {
 }
 
 void ldus(long count, real *restrict a) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count; g++) {
         real m[N][N];
         for (int i = 0; i < N; i++)
@@ -78,7 +85,7 @@ void ldus(long count, real *restrict a) {
 
 void pade(long count, const real *restrict x, const real *restrict gradient, const real *restrict a,
           const real *restrict b, int items, real *restrict d_x, real *restrict d_a, real *restrict d_b) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count * N; g++) {
         real power[6], p = 0, q = 0, dp = 0, dq = 0;
         power[0] = 1;
@@ -104,7 +111,7 @@ void pade(long count, const real *restrict x, const real *restrict gradient, con
 
 void enumerate(long count, const real *restrict d, const real *restrict b, const real *restrict c,
                real *restrict best) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count; g++) {
         real largest = -INFINITY;
         for (int i = 0; i < N; i++) {
@@ -127,7 +134,7 @@ void enumerate(long count, const real *restrict d, const real *restrict b, const
 
 void frcg(long count, const real *restrict a, const real *restrict b, real *restrict x, real *restrict y,
           real *restrict value) {
-#pragma omp parallel for schedule(static)
+    SPREAD
     for (long g = 0; g < count * N; g++) {
         real t_a = a[g], t_b = b[g], t_x = x[g], t_y = y[g];
         real off = t_y - t_x * t_x, f = (t_a - t_x) * (t_a - t_x) + t_b * off * off;

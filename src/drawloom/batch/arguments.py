@@ -11,23 +11,29 @@ from drawloom.batch.ir.ir import Access, Kernel
 from drawloom.errors import LaunchError, count
 
 
-def check_arguments(kernel: syntax.Kernel, lowered: Kernel, arguments: tuple[Any, ...]) -> None:
+def check_arguments(kernel: syntax.Kernel, written: list[bool], arguments: tuple[Any, ...]) -> None:
     """Refuse arguments that do not fit the parameters.
+
+    Args:
+        kernel: The kernel whose parameters they are.
+        written: For each parameter whether the kernel stores through it.
+        arguments: What a caller passed.
 
     Raises:
         LaunchError: A wrong number, type or layout of arguments, a read-only output, or outputs that overlap.
     """
-    names = ", ".join(parameter.name for parameter in kernel.parameters)
-    if len(arguments) != len(kernel.parameters):
+    parameters = kernel.parameters
+    if len(arguments) != len(parameters):
+        names = ", ".join(parameter.name for parameter in parameters)
         raise LaunchError(
-            f"expected {count(len(kernel.parameters), 'argument')} ({names}), found {len(arguments)}", kernel.name
+            f"expected {count(len(parameters), 'argument')} ({names}), found {len(arguments)}", kernel.name
         )
-    for parameter, value in zip(kernel.parameters, arguments):
+    for parameter, value, is_written in zip(parameters, arguments, written):
         if parameter.is_pointer:
-            check_array(kernel, parameter, value, lowered.parameter(parameter.name).is_written)
+            check_array(kernel, parameter, value, is_written)
         else:
             check_number(kernel, parameter, value)
-    check_overlaps(kernel, lowered, arguments)
+    check_overlaps(kernel, written, arguments)
 
 
 def check_array(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any, is_written: bool) -> None:
@@ -59,13 +65,16 @@ def check_number(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any)
             raise LaunchError(f"{parameter.name} is {value}\n  expected a number of type {parameter.type}", kernel.name)
 
 
-def check_overlaps(kernel: syntax.Kernel, lowered: Kernel, arguments: tuple[Any, ...]) -> None:
-    pairs = [(p, value) for p, value in zip(kernel.parameters, arguments) if p.is_pointer and value.size]
-    for number, (left, one) in enumerate(pairs):
-        for right, other in pairs[number + 1 :]:
-            is_written = lowered.parameter(left.name).is_written or lowered.parameter(right.name).is_written
-            if is_written and np.may_share_memory(one, other):
-                raise LaunchError(f"{left.name} and {right.name} overlap, and the kernel writes to one", kernel.name)
+def check_overlaps(kernel: syntax.Kernel, written: list[bool], arguments: tuple[Any, ...]) -> None:
+    arrays = [
+        (parameter.name, value, is_written)
+        for parameter, value, is_written in zip(kernel.parameters, arguments, written)
+        if parameter.is_pointer
+    ]
+    for number, (left, one, left_written) in enumerate(arrays):
+        for right, other, right_written in arrays[number + 1 :]:
+            if (left_written or right_written) and np.may_share_memory(one, other):
+                raise LaunchError(f"{left} and {right} overlap, and the kernel writes to one", kernel.name)
 
 
 def count_groups(kernel: syntax.Kernel, arguments: tuple[Any, ...], groups: int | None) -> int:

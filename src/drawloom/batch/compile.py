@@ -39,6 +39,7 @@ class Kernel:
         self.pack = choice.pack
         self.order = choice.order
         self.depth_first = choice.depth_first
+        self.written = [parameter.is_written for parameter in self.lowered.parameters]
         self.reach = Reach(self.lowered)
         self.compiled: dict[int, NativeKernel] = {}
 
@@ -64,7 +65,7 @@ class Kernel:
         Raises:
             LaunchError: Arguments do not fit; nothing was written.
         """
-        check_arguments(self.source, self.lowered, arguments)
+        check_arguments(self.source, self.written, arguments)
         number = count_groups(self.source, arguments, groups)
         if number == 0:
             return
