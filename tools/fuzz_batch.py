@@ -55,7 +55,7 @@ def check(seed: int) -> str:
     for number, order in enumerate(ORDERS):
         pack = PACKS[(seed + number) % len(PACKS)]
         width = WIDTHS[(seed // 3 + number) % len(WIDTHS)]
-        native = NativeKernel(lowered, order, pack, width)
+        native = NativeKernel(lowered, order, pack, width, depth_first=(seed + number) % 2 == 0)
         found = run_native(kernel, native, generator.groups // pack * pack, arguments)
         fault = difference(reference(kernel, generator.groups // pack * pack, arguments, contract), found)
         if fault:
@@ -72,7 +72,7 @@ def check_ready_kernels() -> int:
                 continue
             arguments = make_arguments(name, size, 2 * pack, dtype, seed=size)
             expected = reference(kernel, 2 * pack, flat(arguments), True)
-            native = NativeKernel(lowered, order, pack)
+            native = NativeKernel(lowered, order, pack, depth_first=pack != 2)
             fault = difference(expected, run_native(kernel, native, 2 * pack, flat(arguments)))
             if fault:
                 print(f"{name}, {real}, groups of {size}, {order}, pack {pack}: {fault}")
@@ -123,6 +123,8 @@ def main() -> int:
         return check_ready_kernels()
     warnings.simplefilter("error")
     for seed in range(options.first, options.first + options.count):
+        if seed % 100 == 0:
+            print(f"seed {seed}", file=sys.stderr, flush=True)
         fault = check(seed)
         if fault:
             print(f"seed {seed}: {fault}")

@@ -66,7 +66,7 @@ def run_and_compare(name: str, size: int, real: str, order: str, pack: int, grou
     kernel = parse_ready(name, wg_size=size, real=real)
     arguments = make_arguments(name, size, groups, TYPES[real], seed=size)
     expected = interpreted(kernel, arguments, groups, True)
-    found = run(NativeKernel(batch.lower(kernel), order, pack), arguments, groups)
+    found = run(NativeKernel(batch.lower(kernel), order, pack, depth_first=pack != 2), arguments, groups)
     assert same(expected, found), (name, size, real, order, pack)
 
 
