@@ -7,6 +7,7 @@ from drawloom import batch
 from drawloom.batch.backends.chunk_ir import Chunk
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
+from drawloom.batch.backends.native import NativeKernel
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.kernels import parse_ready, read_text
 from drawloom.batch.tuning.choose import choose_layout
@@ -17,7 +18,8 @@ pytest.importorskip("pycparser")
 
 #: Kernel and size -> the order of lanes that suits it, on 8 doubles a vector (docs/batch.md says why).
 ORDERS = {("gema", 8): "rows", ("gemm", 8): "rows", ("trsv", 8): "interleaved",
-          ("ldus", 4): "interleaved", ("ldus", 8): "interleaved", ("pade", 8): "columns", ("enum", 8): "columns"}  # fmt: skip
+          ("ldus", 4): "interleaved", ("ldus", 8): "interleaved", ("pade", 8): "columns",
+          ("enum", 8): "columns"}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "size"), ORDERS)
@@ -74,10 +76,23 @@ def test_depth_first_order_keeps_fewer_values_live(name: str, size: int) -> None
     before = flatten(program.block)
     after = flatten(order_depth_first(program.block))
     assert {chunk.number for chunk in after} <= {chunk.number for chunk in before}
-    assert sum(count_spills(after, 32)) < 0.6 * sum(count_spills(before, 32))
+    assert sum(count_spills(after, 32)) < 0.8 * sum(count_spills(before, 32))
     place = {chunk.number: number for number, chunk in enumerate(after)}
     assert all(place[operand.number] < place[chunk.number] for chunk in after for operand in chunk.operands)
     assert [c.number for c in after if c.op == "store"] == [c.number for c in before if c.op == "store"]
+
+
+def test_read_only_operands_are_loaded_again_instead_of_kept_on_the_stack() -> None:
+    kernel = batch.lower(parse_ready("gemm", wg_size=24))
+    native = NativeKernel(kernel, "rows", 1, depth_first=True)
+    assert native.text.count("asm sideeffect") > 10
+    loads = [chunk for chunk in native.program.block if chunk.op in ("load", "broadcast")]
+    assert len({chunk.detail._replace(phase=0) for chunk in loads}) < len(loads)
+
+
+def test_what_a_kernel_writes_is_never_loaded_again() -> None:
+    kernel = batch.lower(parse_ready("ldus", wg_size=16))
+    assert "asm sideeffect" not in NativeKernel(kernel, "rows", 1, depth_first=True).text
 
 
 def test_loads_stay_before_the_stores_that_follow_them() -> None:
@@ -91,8 +106,6 @@ def test_loads_stay_before_the_stores_that_follow_them() -> None:
         for (int ix = 0; ix < 4; ++ix) p[get_global_id() * 4 + ix] = a[ix] + ix;
     }
     """
-    from drawloom.batch.backends.native import NativeKernel
-
     lowered = batch.lower(batch.parse_file(text, wg_size=4)["reverse"])
     for order in ("rows", "columns", "interleaved"):
         memory = np.arange(64.0)

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """`terms` are (factors, coefficient) pairs, sorted; "group" is the first group of the pack."""
+    """`terms` are (factors, coefficient) pairs, sorted; "group" is the first group of the pack. Equal places of several
+    phases are loaded several times (`reloads.py`)."""
 
     pointer: str
     type: str
     terms: tuple[tuple[tuple[str, ...], int], ...]
     offset: int
+    phase: int = 0
 
 
 class Chunk:
@@ -55,10 +57,11 @@ class ChunkLoop:
 
 
 class ChunkProgram:
-    """The vectors of a kernel for one pack of groups."""
+    """The vectors of a kernel for one pack of groups. What `read_only` pointers point to does not change meanwhile."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, read_only: frozenset[str] = frozenset()) -> None:
         self.width = width
+        self.read_only = read_only
         self.block: list[Chunk] = []
         self.scopes: list[dict[Any, Chunk]] = [{}]
         self.number = 0
@@ -81,7 +84,11 @@ class ChunkProgram:
         return chunk
 
     def shuffle(self, lanes: tuple[int, ...], first: Chunk, second: Chunk | None = None) -> Chunk:
-        """Return a chunk of lanes of one or two others; what moves nothing is the operand itself."""
+        """Return a chunk of lanes of one or two others.
+
+        What moves nothing is the operand itself. One lane of a chunk that was loaded is loaded again for all lanes:
+        x86 does that within the instruction that uses it, and no register is held.
+        """
         width = self.width
         if second is first:
             lanes, second = tuple(lane % width if lane >= 0 else lane for lane in lanes), None
@@ -92,6 +99,11 @@ class ChunkProgram:
             lanes = tuple(lane - width if lane >= 0 else lane for lane in lanes)
         if second is None and all(lane in (-1, place) for place, lane in enumerate(lanes)):
             return first
+        if second is None and first.op == "load" and not first.operands and first.detail.pointer in self.read_only:
+            sources = {lane for lane in lanes if lane >= 0}
+            if len(sources) == 1:
+                place = first.detail._replace(offset=first.detail.offset + sources.pop())
+                return self.shared("broadcast", first.type, (), place)
         operands = (first,) if second is None else (first, second)
         return self.shared("shuffle", first.type, operands, lanes)
 

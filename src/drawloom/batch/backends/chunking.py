@@ -41,7 +41,8 @@ class Chunker:
     def __init__(self, kernel: Kernel, layout: Layout) -> None:
         self.layout = layout
         self.width = layout.width
-        self.program = ChunkProgram(layout.width)
+        read_only = frozenset(p.name for p in kernel.parameters if p.is_pointer and not p.is_written)
+        self.program = ChunkProgram(layout.width, read_only)
         self.demand = Demand(kernel)
         self.chunks: dict[int, list[Chunk | None]] = {}
         self.versions: dict[str, int] = {}

@@ -96,6 +96,7 @@ done:
     def bases(self) -> None:
         """Compute every pointer's run-time part once for a pack."""
         self.base_names: dict[tuple[str, Any], str] = {}
+        self.hidden_names: dict[tuple[str, int], str] = {}
         scalars: dict[str, str] = {"group": "%group"}
         for place in places_in(self.program.block):
             key = (place.pointer, place.terms)
@@ -129,11 +130,21 @@ done:
 
     def address(self, place: Place) -> str:
         base = self.base_names[place.pointer, place.terms]
+        if place.phase:
+            base = self.hidden_base(base, place.phase)
         if place.offset == 0:
             return base
         name = self.temporary()
         self.line(f"{name} = getelementptr {place.type}, ptr {base}, i64 {place.offset}")
         return name
+
+    def hidden_base(self, base: str, phase: int) -> str:
+        """Return a pointer that equals another one without LLVM's knowing."""
+        key = (base, phase)
+        if key not in self.hidden_names:
+            name = self.hidden_names[key] = self.temporary()
+            self.line(f'{name} = call ptr asm sideeffect "", "=r,0"(ptr {base})')
+        return self.hidden_names[key]
 
     def pointers(self, place: Place, index: Chunk) -> str:
         name = self.temporary()

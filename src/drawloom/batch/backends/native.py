@@ -11,13 +11,18 @@ from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
 from drawloom.batch.backends.order import order_depth_first
+from drawloom.batch.backends.reloads import reload_from_memory
 from drawloom.batch.ir.ir import BITS, Kernel
-from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits
+from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits, vector_registers
 
 C_TYPES: Final[dict[str, Any]] = {
     "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
     "float": ctypes.c_float, "double": ctypes.c_double,
 }  # fmt: skip
+
+
+#: Registers that LLVM needs beyond what values are counted to need.
+SPARE_REGISTERS: Final = 4
 
 
 class NativeKernel:
@@ -33,6 +38,7 @@ class NativeKernel:
         self.program = cut_into_chunks(kernel, self.layout)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
+            reload_from_memory(self.program, vector_registers() - SPARE_REGISTERS)
         self.text = emit_llvm(kernel, self.program, pack)
         self.loaded = Loaded(object_code(self.text), [kernel.name])
         types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in kernel.parameters]
